@@ -1,0 +1,14 @@
+//! What is spoken: transport and mobility protocols as state machines.
+//!
+//! Nothing in this crate reads a clock, opens a socket, sleeps, spawns, prints or draws from a global
+//! source of randomness. Time and packets are arguments; packets, deadlines and events are results. The
+//! same code therefore runs in simulated time (`baton-sim`) and in real time (`baton-live`).
+#![forbid(unsafe_code)]
+
+pub mod host;
+pub mod mobility;
+pub mod packet;
+pub mod rate;
+pub mod tcp;
+pub mod time;
+pub mod wire;

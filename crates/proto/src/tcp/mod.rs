@@ -1,0 +1,3 @@
+//! TCP (RFC 9293) as one sans-IO connection.
+
+pub mod profile;

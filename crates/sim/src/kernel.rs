@@ -1,0 +1,145 @@
+//! The event queue: what happens next, in the order (time, insertion).
+//!
+//! Events at the same time come out first in, first out. Timers are re-armed lazily: a [`Timer`] keeps one
+//! event in the queue and moves its deadline without touching the queue as long as the deadline moves
+//! later; an event that comes out too early is put back at the deadline of then.
+
+use baton_proto::time::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Events of type `T` in order.
+#[derive(Debug)]
+pub struct EventQueue<T> {
+    heap: BinaryHeap<Reverse<Entry<T>>>,
+    inserted: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    at: Instant,
+    number: u64,
+    event: T,
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl<T> Default for EventQueue<T> {
+    fn default() -> Self {
+        EventQueue { heap: BinaryHeap::new(), inserted: 0 }
+    }
+}
+
+impl<T> EventQueue<T> {
+    /// Adds an event.
+    pub fn push(&mut self, at: Instant, event: T) {
+        self.heap.push(Reverse(Entry { at, number: self.inserted, event }));
+        self.inserted += 1;
+    }
+
+    /// When the next event is due.
+    pub fn next_time(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// Takes out the next event if it is due at `limit` or before.
+    pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, T)> {
+        if self.next_time()? > limit {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
+    }
+
+    /// Number of events in the queue.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+/// The queue's side of a deadline that moves often: at most one live event stands for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timer {
+    queued: Option<Instant>,
+}
+
+impl Timer {
+    /// Sees to it that an event comes at `deadline` or before.
+    pub fn arm<T>(&mut self, queue: &mut EventQueue<T>, deadline: Option<Instant>, event: T) {
+        let Some(deadline) = deadline else { return };
+        if self.queued.is_none_or(|queued| deadline < queued) {
+            self.queued = Some(deadline);
+            queue.push(deadline, event);
+        }
+    }
+
+    /// To be called when an event of this timer comes out at `now`. Returns whether it is the live one: an
+    /// event that an earlier deadline has overtaken is not.
+    pub fn fired(&mut self, now: Instant) -> bool {
+        if self.queued != Some(now) {
+            return false;
+        }
+        self.queued = None;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(queue: &mut EventQueue<char>, limit: u64) -> String {
+        std::iter::from_fn(|| queue.pop_until(Instant::from_secs(limit)).map(|(_, event)| event)).collect()
+    }
+
+    #[test]
+    fn equal_times_are_first_in_first_out() {
+        let mut queue = EventQueue::default();
+        for (at, event) in [(2, 'd'), (1, 'a'), (2, 'e'), (1, 'b'), (3, 'f'), (1, 'c')] {
+            queue.push(Instant::from_secs(at), event);
+        }
+        assert_eq!(drain(&mut queue, 2), "abcde");
+        assert_eq!(queue.next_time(), Some(Instant::from_secs(3)));
+    }
+
+    #[test]
+    fn a_deadline_that_moves_later_costs_no_event() {
+        let (mut queue, mut timer) = (EventQueue::default(), Timer::default());
+        for deadline in 1..100 {
+            timer.arm(&mut queue, Some(Instant::from_secs(deadline)), 't');
+        }
+        assert_eq!(queue.len(), 1);
+        assert!(timer.fired(Instant::from_secs(1)));
+    }
+
+    #[test]
+    fn a_deadline_that_moves_earlier_overtakes_the_queued_event() {
+        let (mut queue, mut timer) = (EventQueue::default(), Timer::default());
+        timer.arm(&mut queue, Some(Instant::from_secs(5)), 't');
+        timer.arm(&mut queue, Some(Instant::from_secs(2)), 't');
+        assert!(timer.fired(Instant::from_secs(2)));
+        assert!(!timer.fired(Instant::from_secs(5)));
+    }
+}

@@ -1,0 +1,11 @@
+//! Where protocols are tried: the event kernel, link models, traffic, scenario files and records.
+//!
+//! Like the protocols, nothing here reads a clock: a [`world::World`] is told up to which moment to run.
+#![forbid(unsafe_code)]
+
+pub mod kernel;
+pub mod link;
+pub mod packets;
+pub mod record;
+pub mod rng;
+pub mod scenario;

@@ -1,0 +1,166 @@
+//! A link's parameters, checked: the scenario makes them, the link models take them.
+
+use super::trace::Trace;
+use baton_proto::rate::DataRate;
+use baton_proto::time::Duration;
+use std::sync::Arc;
+
+/// A link and its two directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// Name in the scenario; also the name of its random streams.
+    pub name: String,
+    /// How the directions come to the medium.
+    pub medium: Medium,
+    /// From end A to end B.
+    pub down: DirectionConfig,
+    /// From end B to end A.
+    pub up: DirectionConfig,
+    /// Largest IP packet, in bytes. Hosts and routers see to it (ICMP); the link carries what it is given.
+    pub mtu: u32,
+}
+
+/// How the directions come to the medium.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Medium {
+    /// Each direction has a channel of its own.
+    FullDuplex,
+    /// Both directions contend for one channel as IEEE 802.11b stations do.
+    Dcf(DcfConfig),
+}
+
+/// Parameters of 802.11b's distributed coordination function; the data rate is the direction's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DcfConfig {
+    /// Rate of acknowledgment frames.
+    pub control_rate: DataRate,
+    /// Preamble and PLCP header ahead of every frame: 192 µs long, 96 µs short.
+    pub preamble: Duration,
+    /// Attempts at one frame before it is dropped.
+    pub retry_limit: u32,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirectionConfig {
+    /// Rate at which bits leave the queue; a trace of rates or delivery opportunities overrides it.
+    pub rate: DataRate,
+    /// What the link puts around a packet.
+    pub framing: Framing,
+    /// Time from the last bit sent to the last bit received; a trace of delays overrides it.
+    pub delay: Duration,
+    /// Added to the delay: uniform over [0, jitter), drawn per packet; a packet never overtakes another.
+    pub jitter: Duration,
+    /// Where packets wait.
+    pub queue: QueueConfig,
+    /// What happens to packets on the way.
+    pub channel: ChannelConfig,
+    /// A recording that drives rate, delay or loss.
+    pub trace: Option<Arc<Trace>>,
+}
+
+/// What a link puts around a packet: time on the line is
+/// `(packet bytes + bytes_per_packet) × bits_per_byte / rate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Bytes around each packet.
+    pub bytes_per_packet: u32,
+    /// Bits for each byte: 8, or 10 on an asynchronous line (start and stop bit).
+    pub bits_per_byte: u32,
+}
+
+impl Framing {
+    /// Bits on the line for a packet of `length` bytes.
+    pub const fn bits(self, length: u32) -> u64 {
+        (length as u64 + self.bytes_per_packet as u64) * self.bits_per_byte as u64
+    }
+}
+
+/// A queue: the packets that wait; the one being serialised is not counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueConfig {
+    /// How much may wait.
+    pub limit: QueueLimit,
+    /// Who is dropped, and when.
+    pub management: QueueManagement,
+}
+
+/// How much may wait in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// This many packets.
+    Packets(u32),
+    /// Packets of this many bytes together.
+    Bytes(u64),
+}
+
+/// Who is dropped from a queue, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QueueManagement {
+    /// Whoever finds the queue full.
+    DropTail,
+    /// Random early detection (Floyd and Jacobson 1993, "gentle" as in Floyd's note of 2000).
+    Red(RedConfig),
+    /// Controlled delay (RFC 8289).
+    CoDel(CoDelConfig),
+}
+
+/// Parameters of RED; thresholds are in packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedConfig {
+    /// Average queue below which nobody is dropped.
+    pub minimum_threshold: f64,
+    /// Average queue above which the drop probability leaves `maximum_probability` and climbs to one at twice
+    /// this threshold (gentle).
+    pub maximum_threshold: f64,
+    /// Drop probability at the maximum threshold, in (0, 1].
+    pub maximum_probability: f64,
+    /// Weight of the present queue in the moving average, in (0, 1].
+    pub weight: f64,
+}
+
+/// Parameters of CoDel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoDelConfig {
+    /// Acceptable standing delay (RFC 8289: 5 ms).
+    pub target: Duration,
+    /// Time in which an excess must persist, about a worst-case RTT (RFC 8289: 100 ms).
+    pub interval: Duration,
+}
+
+/// What happens to packets on the way. Several causes act independently.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChannelConfig {
+    /// Probability that a packet is damaged, whatever its length.
+    pub packet_error_rate: f64,
+    /// Probability that a bit of the IP packet is flipped.
+    pub bit_error_rate: f64,
+    /// Loss in bursts.
+    pub burst: Option<GilbertElliott>,
+    /// What becomes of damaged packets.
+    pub damaged: Damaged,
+}
+
+/// What a link does with packets that bit errors have damaged. A packet that `packet_error_rate` hits is
+/// always dropped: nothing is known of its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damaged {
+    /// The link's checksum finds and drops them.
+    Dropped,
+    /// They are delivered with their errors.
+    Delivered,
+}
+
+/// A channel that alternates between two states, in continuous time with exponentially distributed stays
+/// (Gilbert 1960, Elliott 1963), so that the state is a function of (seed, link, time) and not of the traffic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GilbertElliott {
+    /// Mean stay in the good state.
+    pub mean_good: Duration,
+    /// Mean stay in the bad state.
+    pub mean_bad: Duration,
+    /// Loss probability in the good state.
+    pub loss_good: f64,
+    /// Loss probability in the bad state.
+    pub loss_bad: f64,
+}

@@ -1,0 +1,3 @@
+//! Scenario files: TOML to a typed scenario.
+
+pub mod model;

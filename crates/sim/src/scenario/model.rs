@@ -1,0 +1,224 @@
+//! A scenario that cannot be wrong: every name resolved, every value inside its range.
+
+use crate::link::config::LinkConfig;
+use baton_proto::rate::DataRate;
+use baton_proto::tcp::profile::Profile;
+use baton_proto::time::{Duration, Instant};
+
+/// A node (host or router) by its place in [`Scenario::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeIndex(pub usize);
+
+/// A link by its place in [`Scenario::links`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkIndex(pub usize);
+
+/// What is run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Short name; names the results folder.
+    pub name: String,
+    /// One line for people; may be empty.
+    pub description: String,
+    /// How long the run lasts.
+    pub duration: Duration,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Names of the nodes, in the order of their first appearance in the links.
+    pub nodes: Vec<String>,
+    /// Links, in the order of the file.
+    pub links: Vec<LinkSpec>,
+    /// Changes of links, in order of time; equal times in the order of the file.
+    pub changes: Vec<LinkChange>,
+    /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
+    pub mobiles: Vec<Mobile>,
+    /// Flows, in the order of the file.
+    pub flows: Vec<Flow>,
+    /// What is recorded.
+    pub record: Record,
+    /// Expectations that the scenario holds itself to, as written.
+    pub expectations: Vec<String>,
+}
+
+/// A link and what it joins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Parameters at the start.
+    pub config: LinkConfig,
+    /// The nodes at ends A and B.
+    pub ends: [NodeIndex; 2],
+}
+
+/// A link's parameters or state change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkChange {
+    /// When.
+    pub at: Instant,
+    /// Which link.
+    pub link: LinkIndex,
+    /// Parameters from then on (all earlier changes included).
+    pub config: LinkConfig,
+    /// Whether the link works from then on.
+    pub up: bool,
+}
+
+/// A node with several access links, of which it uses one at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mobile {
+    /// The node.
+    pub node: NodeIndex,
+    /// How it chooses.
+    pub attachment: AttachmentPolicy,
+}
+
+/// How a mobile chooses its access link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttachmentPolicy {
+    /// By timetable, ascending in time, the first entry at zero.
+    Timetable(Vec<Attachment>),
+    /// The most preferred link that is up, with rules for leaving and returning.
+    Failback(Failback),
+}
+
+/// An entry of a timetable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attachment {
+    /// When the handover begins.
+    pub at: Instant,
+    /// The new access link; `None` detaches.
+    pub link: Option<LinkIndex>,
+    /// How the old link is left. The first entry of a timetable leaves none.
+    pub handover: Handover,
+}
+
+/// How an access link is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// Both interfaces are up at once: packets take the new path at once, and the old link goes on
+    /// delivering what it holds.
+    Soft {
+        /// How long the old interface still receives; `None` is until it is empty.
+        overlap: Option<Duration>,
+        /// Whether packets that still wait in the old link's queues are discarded instead.
+        discard_queue: bool,
+    },
+    /// Break before make: nothing passes for a time.
+    Hard {
+        /// From the loss of the old link to the first packet on the new one.
+        outage: Duration,
+        /// Whether the old link buffers what it holds, and what it is offered meanwhile, until the mobile
+        /// attaches to it again, instead of losing it.
+        keep_queue: bool,
+    },
+}
+
+/// Choice among links by preference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failback {
+    /// Access links, the best first.
+    pub prefer: Vec<LinkIndex>,
+    /// A better link must have been up for this long, without a break, before the mobile returns to it.
+    pub hold_time: Duration,
+    /// Two handovers towards a better link are at least this far apart.
+    pub hysteresis: Duration,
+    /// A link that has gone down is left at most this long after.
+    pub longest_switch_time: Duration,
+}
+
+/// A flow of data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Name in the scenario.
+    pub name: String,
+    /// Where the (bulk of the) data comes from.
+    pub from: NodeIndex,
+    /// Where it goes.
+    pub to: NodeIndex,
+    /// When it starts.
+    pub start: Instant,
+    /// When its source stops, if before the end of the run.
+    pub stop: Option<Instant>,
+    /// What carries it.
+    pub transport: Transport,
+    /// What the application does.
+    pub traffic: Traffic,
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// TCP: settings of the end at `from` and of the end at `to`.
+    Tcp {
+        /// Settings of the data's source.
+        sender: Profile,
+        /// Settings of the other end.
+        receiver: Profile,
+    },
+    /// UDP.
+    Udp,
+    /// ICMP echo; only with [`Traffic::Ping`].
+    Icmp,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// As much as the transport takes, up to a number of bytes or until the end. TCP only.
+    Bulk {
+        /// Bytes in all; `None` is until the end.
+        bytes: Option<u64>,
+    },
+    /// One block of `packet_size` payload bytes after another at a constant rate.
+    Constant {
+        /// Rate of payload.
+        rate: DataRate,
+        /// Payload bytes in a block, which over UDP is a datagram.
+        packet_size: u32,
+        /// Bytes in all; `None` is until the end.
+        bytes: Option<u64>,
+    },
+    /// A constant rate that pauses.
+    OnOff {
+        /// Rate of payload while on.
+        rate: DataRate,
+        /// Payload bytes in a block.
+        packet_size: u32,
+        /// Mean time on.
+        on: Duration,
+        /// Mean time off.
+        off: Duration,
+        /// Whether the times are exponentially distributed; otherwise they are exact.
+        random: bool,
+    },
+    /// A client at `to` asks, a server at `from` answers; over one connection. TCP only.
+    Pages {
+        /// Bytes of a request.
+        request: u32,
+        /// Bytes of a page.
+        page: u64,
+        /// From the end of a page to the next request.
+        think_time: Duration,
+        /// Pages in all; `None` is until the end.
+        count: Option<u32>,
+    },
+    /// A request now and then, each answered at once with the same size; round-trip times are recorded.
+    Ping {
+        /// From one request to the next.
+        interval: Duration,
+        /// Payload bytes of a request and of a reply.
+        size: u32,
+        /// Requests in all; `None` is until the end.
+        count: Option<u32>,
+    },
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Series (windows, RTT, queues, goodput).
+    pub series: bool,
+    /// A row for every packet on every link.
+    pub packets: bool,
+    /// Bin of goodput series.
+    pub interval: Duration,
+}
