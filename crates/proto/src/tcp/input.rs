@@ -69,9 +69,8 @@ impl Connection {
     fn on_segment_in_syn_sent(&mut self, now: Instant, header: &TcpHeader, payload: &Payload) {
         let flag = |bit| header.flags.contains(bit);
         let acknowledged = flag(TcpFlags::ACK);
-        if acknowledged && self.send_position(header.acknowledgment) != self.next as i64
-            || acknowledged && self.next == 0
-        {
+        let ours = self.next == 1 && self.send_position(header.acknowledgment) == 1;
+        if acknowledged && !ours {
             self.reset_due = reset_reply(header, payload.length());
             return;
         }
@@ -160,10 +159,10 @@ impl Connection {
         if !self.negotiated.timestamps {
             return;
         }
-        if let Some(timestamps) = header.options.timestamps {
-            if start <= self.last_ack_sent as i64 {
-                self.recent_timestamp = (timestamps.value, now);
-            }
+        if let Some(timestamps) = header.options.timestamps
+            && start <= self.last_ack_sent as i64
+        {
+            self.recent_timestamp = (timestamps.value, now);
         }
     }
 
@@ -361,11 +360,9 @@ impl Connection {
         }
         let length = payload.length();
         if header.flags.contains(TcpFlags::FIN) {
-            let fin = start + i64::from(length);
-            if let Ok(fin) = u64::try_from(fin) {
-                if fin >= self.receive.next() {
-                    self.peer_fin.get_or_insert(fin);
-                }
+            let fin = u64::try_from(start + i64::from(length)).unwrap_or(0);
+            if fin >= self.receive.next() {
+                self.peer_fin.get_or_insert(fin);
             }
         }
         if length > 0 {

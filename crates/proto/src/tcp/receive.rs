@@ -158,10 +158,10 @@ impl Receiver {
         let length = u64::from(payload.length());
         self.next += length;
         self.readable_bytes += length;
-        if let Some(last) = self.readable.back_mut() {
-            if extend_pattern(last, &payload) {
-                return;
-            }
+        if let Some(last) = self.readable.back_mut()
+            && extend_pattern(last, &payload)
+        {
+            return;
         }
         self.readable.push_back(payload);
     }
@@ -216,10 +216,11 @@ impl Receiver {
 
     /// Inserts a piece at `index`, or lengthens the piece before it; returns the index of the piece that now holds it.
     fn insert_piece(&mut self, index: usize, start: u64, payload: Payload) -> usize {
-        if let Some((before, held)) = index.checked_sub(1).and_then(|i| self.pieces.get_mut(i)) {
-            if *before + u64::from(held.length()) == start && extend_pattern(held, &payload) {
-                return index - 1;
-            }
+        if let Some((before, held)) = index.checked_sub(1).and_then(|i| self.pieces.get_mut(i))
+            && *before + u64::from(held.length()) == start
+            && extend_pattern(held, &payload)
+        {
+            return index - 1;
         }
         self.pieces.insert(index, (start, payload));
         index

@@ -82,11 +82,11 @@ impl RttEstimator {
             }
         };
         self.smoothed = Some(smoothed);
-        self.base = self.from_estimates(smoothed, window_segments);
+        self.base = self.timeout_of(smoothed, window_segments);
         self.backoff = 0;
     }
 
-    fn from_estimates(&self, smoothed: Duration, window_segments: u32) -> Duration {
+    fn timeout_of(&self, smoothed: Duration, window_segments: u32) -> Duration {
         match self.arithmetic {
             RtoArithmetic::Rfc6298 => {
                 let four = self.variation.saturating_mul(4);
