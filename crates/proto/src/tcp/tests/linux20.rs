@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tcp::profile::Algorithm;
+use std::collections::BTreeSet;
 
 fn sender() -> Profile {
     Profile {
@@ -20,8 +21,9 @@ fn wavelan_then_gsm() -> Path {
         Fate::Deliver(match (passing.from, before) {
             (Side::A, true) => fast(passing),
             (Side::A, false) => slow(passing),
-            (Side::B, true) => ms(2),
-            (Side::B, false) => ms(350),
+            // The old path delivers what it holds: a soft handover.
+            (Side::B, _) if passing.now < at_ms(12_100) => ms(2),
+            (Side::B, _) => ms(350),
         })
     })
 }
@@ -37,57 +39,40 @@ fn t2_spurious_timeouts_and_no_fast_retransmit() {
     assert_eq!(pair.a.connection.retransmission_timeout(), ms(200));
     // 16 kB in segments of 1420 bytes: eleven.
     assert!(pair.a.connection.bytes_in_flight() <= 11 * 1_420);
+    // 200 ms, 400 ms and 800 ms: three timeouts in the first 1.4 s and the tick; the fourth would need 1.6 s more.
+    pair.run_until(at_ms(14_000));
+    assert_eq!(pair.a.connection.statistics().timeouts, 3);
+    assert_eq!(pair.a.connection.retransmission_timeout(), ms(1_600));
     pair.run_until(Instant::from_secs(75));
 
-    let again: Vec<_> = {
-        let mut highest = 0;
-        pair.a
-            .log
-            .iter()
-            .filter(|(at, _)| *at >= Instant::from_secs(12))
-            .filter_map(|(at, what)| {
-                let start: u64 = what.split("..").next()?.parse().ok()?;
-                let old = start < highest;
-                highest = highest.max(start);
-                Some((*at, start, old))
-            })
-            .collect()
-    };
-    let first = again.iter().find(|(_, _, old)| *old).unwrap().1;
-    let times: Vec<_> = again
-        .iter()
-        .filter(|(_, start, _)| *start == first)
-        .collect();
-    assert_eq!(
-        times.len(),
-        1 + 3,
-        "the first segment times out three times: {again:?}"
-    );
-    let gaps: Vec<_> = times
-        .windows(2)
-        .map(|pair| pair[1].0.saturating_since(pair[0].0).as_millis())
-        .collect();
-    // 200, 400, 800 ms, each within the tick and the time of the last acknowledgment before the change.
-    for (gap, expected) in gaps.iter().zip([200, 400, 800]) {
-        assert!((expected..expected + 20).contains(gap), "{gaps:?}");
+    let (mut highest, mut again, mut new) = (0, BTreeSet::new(), Vec::new());
+    for (at, what) in &pair.a.log {
+        let Some(Ok(start)) = what.split("..").next().map(str::parse::<u64>) else {
+            continue;
+        };
+        if start >= highest {
+            highest = start + 1;
+            new.push(*at);
+        } else {
+            again.insert(start);
+        }
     }
-    let distinct: std::collections::BTreeSet<_> = again
-        .iter()
-        .filter(|(_, _, old)| *old)
-        .map(|(_, start, _)| *start)
-        .collect();
-    assert!(
-        (10..=12).contains(&distinct.len()),
-        "the whole window: {}",
-        distinct.len()
-    );
+    // The study: the whole window of 11 segments; here 12 or 13, with the segment of which the acknowledgment was
+    // delayed across the change, and the first of the next window.
+    assert!((11..=14).contains(&again.len()), "{again:?}");
     let after = *pair.a.connection.statistics();
     assert_eq!(after.fast_retransmits, 0);
+    // The study: 15 and three more.
     assert!(
-        after.duplicate_acks_received >= 10,
-        "{}",
-        after.duplicate_acks_received
+        (15..=25).contains(&after.duplicate_acks_received),
+        "{after:?}"
     );
+    // The study: about 26 s without new data, while the second copies of the window cross the slow link.
+    let silence = new
+        .windows(2)
+        .map(|pair| pair[1].saturating_since(pair[0]))
+        .max();
+    assert!(silence > Some(Duration::from_secs(20)) && silence < Some(Duration::from_secs(33)));
     assert!(is_pattern(&pair.b.application.received, 1));
 }
 
