@@ -67,12 +67,13 @@ fn t2_spurious_timeouts_and_no_fast_retransmit() {
         (15..=25).contains(&after.duplicate_acks_received),
         "{after:?}"
     );
-    // The study: about 26 s without new data, while the second copies of the window cross the slow link.
+    // The study: about 26 s without new data, while the second copies of the window cross the slow link. Here
+    // more of them are under way (see above), each for 1.5 s.
     let silence = new
         .windows(2)
         .map(|pair| pair[1].saturating_since(pair[0]))
         .max();
-    assert!(silence > Some(Duration::from_secs(20)) && silence < Some(Duration::from_secs(33)));
+    assert!(silence > Some(Duration::from_secs(20)) && silence < Some(Duration::from_secs(36)));
     assert!(is_pattern(&pair.b.application.received, 1));
 }
 
