@@ -9,3 +9,4 @@ pub mod packets;
 pub mod record;
 pub mod rng;
 pub mod scenario;
+pub mod world;

@@ -29,7 +29,8 @@ pub enum End {
 }
 
 impl End {
-    const fn index(self) -> usize {
+    /// A number for arrays of two: 0 for A, 1 for B.
+    pub const fn index(self) -> usize {
         match self {
             End::A => 0,
             End::B => 1,
