@@ -137,6 +137,20 @@ pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
 }
 
 impl Packet {
+    /// Flips further bits, at ascending positions; a bit that was flipped before is whole again.
+    pub fn add_bit_errors(&mut self, positions: Vec<u32>) {
+        if self.bit_errors.is_empty() {
+            self.bit_errors = positions;
+            return;
+        }
+        for position in positions {
+            match self.bit_errors.binary_search(&position) {
+                Ok(place) => drop(self.bit_errors.remove(place)),
+                Err(place) => self.bit_errors.insert(place, position),
+            }
+        }
+    }
+
     /// Bytes of the packet from the first of the IP header to the last of the payload.
     pub fn wire_length(&self) -> u32 {
         self.ip.wire_length()

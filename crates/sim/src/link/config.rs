@@ -1,5 +1,6 @@
 //! A link's parameters, checked: the scenario makes them, the link models take them.
 
+use super::End;
 use super::trace::Trace;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -18,6 +19,21 @@ pub struct LinkConfig {
     pub up: DirectionConfig,
     /// Largest IP packet, in bytes. Hosts and routers see to it (ICMP); the link carries what it is given.
     pub mtu: u32,
+}
+
+impl LinkConfig {
+    /// The direction that begins at an end.
+    pub const fn direction(&self, from: End) -> &DirectionConfig {
+        match from {
+            End::A => &self.down,
+            End::B => &self.up,
+        }
+    }
+
+    /// Propagation both ways.
+    pub fn round_trip_delay(&self) -> Duration {
+        self.down.delay + self.up.delay
+    }
 }
 
 /// How the directions come to the medium.

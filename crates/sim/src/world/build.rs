@@ -7,7 +7,7 @@ use super::{Event, Node, Wire, World, routing};
 use crate::kernel::{EventQueue, Timer};
 use crate::link::{End, Link};
 use crate::packets::Packets;
-use crate::pcap::Captures;
+use crate::captures::Captures;
 use crate::record::Recorder;
 use crate::rng::Seed;
 use crate::scenario::model::{AttachmentPolicy, Mobile, Scenario};

@@ -139,6 +139,17 @@ impl FlowRun {
         }
     }
 
+    /// Payload in a full packet of `length` bytes, without options.
+    pub fn payload_of(&self, length: u32) -> u32 {
+        let headers = match (&self.spec.transport, self.addresses[0]) {
+            (Transport::Tcp { .. }, IpAddr::V4(_)) => 40,
+            (Transport::Tcp { .. }, IpAddr::V6(_)) => 60,
+            (_, IpAddr::V4(_)) => 28,
+            (_, IpAddr::V6(_)) => 48,
+        };
+        length.saturating_sub(headers)
+    }
+
     /// Prepares the passive end: a listener, or ports.
     pub fn prepare(&self, hosts: [&mut Host; 2]) {
         let [source, sink] = hosts;

@@ -16,8 +16,8 @@ mod traffic;
 use crate::kernel::{EventQueue, Timer};
 use crate::link::{DropReason, End, Fate, Link, Outcome};
 use crate::packets::{PacketId, Packets};
-use crate::pcap::Captures;
-use crate::record::{PacketRecord, Quantity, Recorder, Subject};
+use crate::captures::Captures;
+use crate::record::{PacketRecord, Quantity, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{LinkChange, Scenario};
 use baton_proto::host::{Host, HostEvent, InterfaceId, SocketId, Verdict};
 use baton_proto::packet::Packet;
@@ -25,9 +25,9 @@ use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
 use std::collections::{BTreeMap, VecDeque};
+use summary::Summary;
 
 /// A scenario under way.
-#[derive(Debug)]
 pub struct World {
     scenario: Scenario,
     now: Instant,
@@ -107,9 +107,12 @@ impl World {
         &self.scenario
     }
 
-    /// The recorder, to ask for errors.
-    pub fn recorder(&self) -> &Recorder {
-        &self.recorder
+    /// Fails if something could not be recorded.
+    pub fn check_record(&mut self) -> Result<(), RecordError> {
+        if let Some(captures) = &mut self.captures {
+            captures.check()?;
+        }
+        self.recorder.check()
     }
 
     /// Runs everything that happens up to and including `limit`, or stops after `most_events`. Returns
@@ -384,8 +387,9 @@ impl World {
         }
     }
 
-    /// Ends the run at the moment that it has reached: what is still under way is recorded as such.
-    pub fn finish(mut self) -> (summary::Summary, Recorder) {
+    /// Ends the run at the moment that it has reached: what is still under way is recorded as such, and
+    /// what was recorded is closed.
+    pub fn finish(mut self) -> Result<(Summary, Tables), RecordError> {
         for travelling in self.packets.iter() {
             let (link, from) = travelling.on;
             self.recorder.packet(&PacketRecord {
@@ -398,6 +402,11 @@ impl World {
                 packet: &travelling.packet,
             });
         }
-        (summary::summarise(&self), self.recorder)
+        (0..self.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
+        let summary = summary::summarise(&self);
+        if let Some(captures) = self.captures {
+            captures.finish()?;
+        }
+        Ok((summary, self.recorder.finish()?))
     }
 }

@@ -16,6 +16,8 @@ pub struct Summary {
     pub seed: u64,
     /// Simulated time, in seconds.
     pub simulated_s: f64,
+    /// Wall time that the run took, in seconds; null where nobody measured it.
+    pub wall_s: Option<f64>,
     /// Events handled.
     pub events: u64,
     /// Packets sent by all hosts.
@@ -140,6 +142,7 @@ pub fn summarise(world: &World) -> Summary {
         scenario: world.scenario.name.clone(),
         seed: world.scenario.seed,
         simulated_s: world.now.as_secs_f64(),
+        wall_s: None,
         events: world.events,
         packets: world.packets.inserted(),
         flows: world
