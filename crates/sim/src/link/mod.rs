@@ -7,10 +7,14 @@
 //! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
 //! serialising was decided.
 
+mod channel;
+mod codel;
 pub mod config;
 mod direction;
 mod pipe;
+pub mod presets;
 mod queue;
+mod red;
 pub mod trace;
 
 use crate::packets::PacketId;
@@ -61,6 +65,13 @@ pub enum Outcome {
     },
     /// It is lost.
     Dropped(DropReason),
+}
+
+impl Outcome {
+    /// Delivered as it was offered.
+    pub const UNDAMAGED: Outcome = Outcome::Delivered {
+        bit_errors: Vec::new(),
+    };
 }
 
 /// Why a link lost a packet.
