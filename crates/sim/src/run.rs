@@ -18,7 +18,7 @@ const FORMAT: u32 = 1;
 /// Events in a slice: some milliseconds of work.
 const SLICE: u64 = 50_000;
 
-/// Where the results go.
+/// Where the results go, and what the manifest says of where they come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// The folder; without one, tables stay in memory and nothing is written.
@@ -27,6 +27,10 @@ pub struct RunOptions {
     pub force: bool,
     /// Write a capture of every interface; only with a folder.
     pub captures: bool,
+    /// The scenario file as it was named, for the manifest.
+    pub origin: String,
+    /// The overrides as they were given, for the manifest.
+    pub overrides: Vec<String>,
 }
 
 /// Why a run could not be made or kept.
@@ -60,6 +64,8 @@ pub struct Manifest {
     pub complete: bool,
     /// Simulated time reached, in seconds.
     pub simulated_s: f64,
+    /// The scenario file as it was named; its traces are looked for beside it.
+    pub origin: String,
     /// The scenario with its overrides, as TOML.
     pub resolved: String,
     /// The overrides, as given.
@@ -95,7 +101,7 @@ pub struct Run {
 impl Run {
     /// Prepares a run. Fails if the results have no place.
     pub fn new(loaded: Loaded, options: &RunOptions) -> Result<Run, RunError> {
-        let Loaded { scenario, resolved, traces, overrides } = loaded;
+        let Loaded { scenario, resolved, traces, .. } = loaded;
         let folder = match &options.out {
             Some(target) => Some(ResultFolder::create(target, options.force)?),
             None => None,
@@ -120,7 +126,8 @@ impl Run {
             complete: false,
             simulated_s: 0.0,
             resolved,
-            overrides,
+            origin: options.origin.clone(),
+            overrides: options.overrides.clone(),
             traces: traces.into_iter().collect(),
             results: BTreeMap::new(),
         };
