@@ -101,7 +101,10 @@ fn check_table(table: &Table, schema: &Schema, path: &Path, report: &mut Report<
         let key = key.as_str().unwrap_or_default();
         if !table.contains_key(key) {
             let expected = expected(&schema["properties"][key]);
-            report.wrong_key(path, format!("key \"{key}\" is missing; expected {expected}"));
+            report.wrong_key(
+                path,
+                format!("key \"{key}\" is missing; expected {expected}"),
+            );
         }
     }
 }
@@ -223,7 +226,11 @@ fn expected(schema: &Schema) -> String {
         "boolean" => "true or false".to_owned(),
         "string" => "text".to_owned(),
         kind @ ("integer" | "number") => {
-            let name = if kind == "integer" { "a whole number" } else { "a number" };
+            let name = if kind == "integer" {
+                "a whole number"
+            } else {
+                "a number"
+            };
             match range(schema) {
                 (f64::MIN, f64::MAX) => name.to_owned(),
                 (least, f64::MAX) => format!("{name} of at least {least}"),

@@ -142,7 +142,11 @@ impl Document {
     }
 
     fn place(&self, path: &Path, which: fn(&(usize, usize)) -> usize) -> Place {
-        if let Some(set) = self.sets.iter().rfind(|set| path.0.starts_with(&set.path.0)) {
+        if let Some(set) = self
+            .sets
+            .iter()
+            .rfind(|set| path.0.starts_with(&set.path.0))
+        {
             return Place {
                 origin: set.argument.clone(),
                 position: None,

@@ -18,14 +18,18 @@ pub(super) fn check(text: &str, flows: &[Flow]) -> Result<(), String> {
     let (at, operator) = text
         .char_indices()
         .find_map(|(at, _)| {
-            let operator = OPERATORS.iter().find(|operator| text[at..].starts_with(**operator))?;
+            let operator = OPERATORS
+                .iter()
+                .find(|operator| text[at..].starts_with(**operator))?;
             Some((at, operator))
         })
         .ok_or_else(form)?;
     let path = text[..at].trim();
     let number: Result<f64, _> = text[at + operator.len()..].trim().parse();
     let word = |c: char| c.is_ascii_alphanumeric() || "_-[]".contains(c);
-    let valid = path.split('.').all(|part| !part.is_empty() && part.chars().all(word));
+    let valid = path
+        .split('.')
+        .all(|part| !part.is_empty() && part.chars().all(word));
     if !valid || !number.is_ok_and(f64::is_finite) {
         return Err(form());
     }

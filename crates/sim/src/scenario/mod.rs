@@ -102,7 +102,12 @@ pub fn parse(
     overrides::apply(&mut document, overrides)?;
     let mut report = Report::new(&document);
     let whole = toml::Value::Table(document.table.clone());
-    check::check(&whole, &json_schema(), &document::Path::default(), &mut report);
+    check::check(
+        &whole,
+        &json_schema(),
+        &document::Path::default(),
+        &mut report,
+    );
     report.stop_if_wrong()?;
     let raw = match raw::RawScenario::deserialize(whole) {
         Ok(raw) => raw,

@@ -55,7 +55,8 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
             path: Path::default(),
         };
         let keys: Vec<&str> = change.key.split('.').collect();
-        if let Err(message) = setter.set_in_table(&mut document.table, &keys, parse(&change.value)) {
+        if let Err(message) = setter.set_in_table(&mut document.table, &keys, parse(&change.value))
+        {
             return Err(error(argument, &change.key, message));
         }
         document.sets.push(Set {
@@ -76,7 +77,12 @@ struct Setter {
 }
 
 impl Setter {
-    fn set_in_table(&mut self, table: &mut Table, keys: &[&str], value: Value) -> Result<(), String> {
+    fn set_in_table(
+        &mut self,
+        table: &mut Table,
+        keys: &[&str],
+        value: Value,
+    ) -> Result<(), String> {
         let [key, rest @ ..] = keys else {
             return Err("a key is missing".to_owned());
         };
@@ -84,7 +90,11 @@ impl Setter {
         let users_names = matches!(self.path.0.as_slice(), [Step::Key(top)] if top == "links" || top == "mobiles");
         if users_names && !table.contains_key(*key) {
             let names: Vec<&str> = table.keys().map(String::as_str).collect();
-            let what = if self.path == Path::default().key("links") { "link" } else { "mobile" };
+            let what = if self.path == Path::default().key("links") {
+                "link"
+            } else {
+                "mobile"
+            };
             return Err(unknown(what, key, &names));
         }
         self.path = self.path.key(key);
@@ -108,7 +118,10 @@ impl Setter {
         match inner {
             Value::Table(table) => self.set_in_table(table, keys, value),
             Value::Array(elements) => self.set_in_array(elements, name, keys, value),
-            _ => Err(format!("\"{name}\" is no table that could hold \"{}\"", keys[0])),
+            _ => Err(format!(
+                "\"{name}\" is no table that could hold \"{}\"",
+                keys[0]
+            )),
         }
     }
 

@@ -145,7 +145,10 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
     let bins = duration.as_nanos() / interval.as_nanos().max(1);
     if bins > MOST_EVENTS / 100 {
         let path = Path::default().key("record").key("interval");
-        report.wrong(&path, format!("would make {bins} bins in {duration}; choose a longer interval"));
+        report.wrong(
+            &path,
+            format!("would make {bins} bins in {duration}; choose a longer interval"),
+        );
     }
     Record {
         series: raw.series.unwrap_or(true),

@@ -2,7 +2,9 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::raw_links::{RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawManagedQueue, RawManagement, RawQueue};
+use super::raw_links::{
+    RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawManagedQueue, RawManagement, RawQueue,
+};
 use super::resolve::{MOST_EVENTS, Report};
 use super::units;
 use crate::link::config::{
@@ -103,7 +105,9 @@ fn management(raw: &RawManagedQueue, path: &Path, report: &mut Report<'_>) -> Qu
             report.misplaced(path, &keys, &own[4..], "management = \"codel\"");
             QueueManagement::CoDel(CoDelConfig {
                 target: raw.target.map_or(Duration::from_millis(5), |time| time.0),
-                interval: raw.interval.map_or(Duration::from_millis(100), |time| time.0),
+                interval: raw
+                    .interval
+                    .map_or(Duration::from_millis(100), |time| time.0),
             })
         }
     }
@@ -124,7 +128,10 @@ fn red(raw: &RawManagedQueue, path: &Path, report: &mut Report<'_>) -> RedConfig
         );
         report.wrong(&path.key("maximum_threshold"), message);
     }
-    let positive = [("maximum_probability", red.maximum_probability), ("weight", red.weight)];
+    let positive = [
+        ("maximum_probability", red.maximum_probability),
+        ("weight", red.weight),
+    ];
     for (key, value) in positive {
         if value <= 0.0 {
             let message = "0 switches RED off; expected a number above 0, up to 1".to_owned();
@@ -145,7 +152,8 @@ pub(super) fn check_direction(
         let cycle = (burst.mean_good + burst.mean_bad).as_nanos().max(1);
         let bursts = end.as_nanos() / cycle;
         if bursts > MOST_EVENTS {
-            let message = format!("would change its state {bursts} times until {end}; choose longer stays");
+            let message =
+                format!("would change its state {bursts} times until {end}; choose longer stays");
             report.wrong(&path.key("burst_loss"), message);
         }
     }

@@ -26,7 +26,10 @@ pub(super) fn flows(
     for (index, raw) in raw.iter().enumerate() {
         let path = top.index(index);
         if flows.iter().any(|flow| flow.name == raw.name) {
-            let message = format!("there is a flow {} already; expected another name", quoted(&raw.name));
+            let message = format!(
+                "there is a flow {} already; expected another name",
+                quoted(&raw.name)
+            );
             report.wrong(&path.key("name"), message);
         }
         if let Some(flow) = flow(raw, &path, links, end, report) {
@@ -99,7 +102,11 @@ fn check_ends(
         let message = format!("the flow goes from {} to itself", quoted(&raw.to));
         report.wrong(&path.key("to"), message);
     } else if !reachable(from, links).contains(&to) {
-        let message = format!("no links lead from {} to {}", quoted(&raw.from), quoted(&raw.to));
+        let message = format!(
+            "no links lead from {} to {}",
+            quoted(&raw.from),
+            quoted(&raw.to)
+        );
         report.wrong(&path.key("to"), message);
     }
 }
@@ -153,7 +160,11 @@ fn check_datagram(
 fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Transport> {
     let traffic = raw.traffic.unwrap_or(RawTraffic::Bulk);
     let ping = traffic == RawTraffic::Ping;
-    let default = if ping { RawTransport::Icmp } else { RawTransport::Tcp };
+    let default = if ping {
+        RawTransport::Icmp
+    } else {
+        RawTransport::Tcp
+    };
     let transport = raw.transport.unwrap_or(default);
     let keys = [
         ("profile", raw.profile.is_some()),
@@ -169,7 +180,8 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
         RawTransport::Udp => {
             report.misplaced(path, &keys, &[], "transport = \"udp\"");
             if matches!(traffic, RawTraffic::Bulk | RawTraffic::Pages) {
-                let message = "bulk and pages need \"tcp\"; over \"udp\" go constant, on-off and ping";
+                let message =
+                    "bulk and pages need \"tcp\"; over \"udp\" go constant, on-off and ping";
                 report.wrong(&here, message.to_owned());
             }
             Some(Transport::Udp)
@@ -195,12 +207,7 @@ fn own_keys(traffic: RawTraffic) -> (&'static [&'static str], &'static str) {
     }
 }
 
-fn traffic(
-    raw: &RawFlow,
-    path: &Path,
-    span: Duration,
-    report: &mut Report<'_>,
-) -> Option<Traffic> {
+fn traffic(raw: &RawFlow, path: &Path, span: Duration, report: &mut Report<'_>) -> Option<Traffic> {
     let kind = raw.traffic.unwrap_or(RawTraffic::Bulk);
     let keys = [
         ("bytes", raw.bytes.is_some()),
@@ -226,11 +233,20 @@ fn traffic(
     };
     for key in required {
         if keys.contains(&(key, false)) {
-            report.wrong(path, format!("key \"{key}\" is missing; traffic = \"{name}\" needs it"));
+            report.wrong(
+                path,
+                format!("key \"{key}\" is missing; traffic = \"{name}\" needs it"),
+            );
         }
     }
     let mut size = |key: &str, given: Option<Size>, default: u32| {
-        bounded(Some(given.unwrap_or(Size(default.into()))), 1, 65_507, &path.key(key), report)
+        bounded(
+            Some(given.unwrap_or(Size(default.into()))),
+            1,
+            65_507,
+            &path.key(key),
+            report,
+        )
     };
     let packet_size = size("packet_size", raw.packet_size, 1000)?;
     let traffic = match kind {
@@ -269,8 +285,16 @@ fn traffic(
 fn check_events(traffic: Traffic, span: Duration, path: &Path, report: &mut Report<'_>) {
     let every = |rate: DataRate, size: u32| rate.transmission_time(u64::from(size) * 8);
     let (key, interval) = match traffic {
-        Traffic::Constant { rate, packet_size, .. } => ("rate", every(rate, packet_size)),
-        Traffic::OnOff { rate, packet_size, on, off, .. } => {
+        Traffic::Constant {
+            rate, packet_size, ..
+        } => ("rate", every(rate, packet_size)),
+        Traffic::OnOff {
+            rate,
+            packet_size,
+            on,
+            off,
+            ..
+        } => {
             let pauses = span.as_nanos() / (on + off).as_nanos().max(1);
             if pauses > MOST_EVENTS {
                 let message = format!("would pause {pauses} times in {span}; choose longer times");
@@ -284,7 +308,8 @@ fn check_events(traffic: Traffic, span: Duration, path: &Path, report: &mut Repo
     let interval = interval.map_or(u64::MAX, Duration::as_nanos);
     let packets = span.as_nanos() / interval.max(1);
     if packets > MOST_EVENTS {
-        let message = format!("would make {packets} packets in {span}; expected at most {MOST_EVENTS}");
+        let message =
+            format!("would make {packets} packets in {span}; expected at most {MOST_EVENTS}");
         report.wrong(&path.key(key), message);
     }
 }

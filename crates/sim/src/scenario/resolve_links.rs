@@ -26,7 +26,11 @@ impl Links {
     pub fn find(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
         let found = self.specs.iter().position(|link| link.config.name == name);
         if found.is_none() {
-            let names: Vec<&str> = self.specs.iter().map(|link| link.config.name.as_str()).collect();
+            let names: Vec<&str> = self
+                .specs
+                .iter()
+                .map(|link| link.config.name.as_str())
+                .collect();
             report.wrong(path, unknown("link", name, &names));
         }
         found.map(LinkIndex)
@@ -34,7 +38,9 @@ impl Links {
 
     /// Links that end at `node`.
     pub fn of(&self, node: NodeIndex) -> impl Iterator<Item = &LinkSpec> {
-        self.specs.iter().filter(move |link| link.ends.contains(&node))
+        self.specs
+            .iter()
+            .filter(move |link| link.ends.contains(&node))
     }
 }
 
@@ -57,7 +63,10 @@ pub(super) fn links(
         let path = top.key(name);
         check_name(name, &path, report);
         if name == "none" {
-            report.wrong_key(&path, "\"none\" cannot name a link: it detaches a mobile".to_owned());
+            report.wrong_key(
+                &path,
+                "\"none\" cannot name a link: it detaches a mobile".to_owned(),
+            );
         }
         let ends = ends(link, &path, &mut links.nodes, report);
         let config = config(name, link, &path, traces, report);
@@ -72,7 +81,10 @@ pub(super) fn links(
 fn check_name(name: &str, path: &Path, report: &mut Report<'_>) {
     for format in FORMATS.iter().filter(|format| format.name == "name") {
         if let Err(why) = (format.check)(name) {
-            report.wrong(path, format!("{} {why}; expected {}", quoted(name), format.expected));
+            report.wrong(
+                path,
+                format!("{} {why}; expected {}", quoted(name), format.expected),
+            );
         }
     }
 }
@@ -86,7 +98,10 @@ fn ends(
     let path = path.key("between");
     let [first, second] = &link.between;
     if first == second {
-        report.wrong(&path, format!("joins {} to itself; expected two nodes", quoted(first)));
+        report.wrong(
+            &path,
+            format!("joins {} to itself; expected two nodes", quoted(first)),
+        );
     }
     [(0, first), (1, second)].map(|(index, name)| {
         check_name(name, &path.index(index), report);
@@ -123,7 +138,12 @@ fn config(
     for (layer, path, which) in layers {
         if raw.kind != RawKind::Trace {
             let keys = trace_keys(layer);
-            report.misplaced(&path, &keys, &[], "this kind of link; expected kind = \"trace\"");
+            report.misplaced(
+                &path,
+                &keys,
+                &[],
+                "this kind of link; expected kind = \"trace\"",
+            );
             continue;
         }
         let Some(trace) = traces.of_direction(layer, &path, report) else {
@@ -137,7 +157,10 @@ fn config(
         }
     }
     if raw.kind == RawKind::Trace {
-        for (key, own, direction) in [("down", &raw.down, &config.down), ("up", &raw.up, &config.up)] {
+        for (key, own, direction) in [
+            ("down", &raw.down, &config.down),
+            ("up", &raw.up, &config.up),
+        ] {
             let rate_is_given = own.rate.is_some() || raw.both.rate.is_some();
             check_capacity(direction, rate_is_given, &path.key(key), report);
         }
@@ -178,13 +201,19 @@ fn medium(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Repo
         ("preamble", raw.preamble.is_some()),
     ];
     if raw.kind != RawKind::Wifi {
-        report.misplaced(path, &keys, &[], "this kind of link; only kind = \"wifi\" has it");
+        report.misplaced(
+            path,
+            &keys,
+            &[],
+            "this kind of link; only kind = \"wifi\" has it",
+        );
         return;
     }
     if raw.medium_access == Some(false) {
         config.medium = Medium::FullDuplex;
         report.misplaced(path, &keys, &["medium_access"], "medium_access = false");
-    } else if let (Medium::Dcf(dcf), Some(RawPreamble::Short)) = (&mut config.medium, raw.preamble) {
+    } else if let (Medium::Dcf(dcf), Some(RawPreamble::Short)) = (&mut config.medium, raw.preamble)
+    {
         dcf.preamble = Duration::from_micros(96);
     }
 }
@@ -236,7 +265,10 @@ pub(super) fn changes(
         let (change, path) = (&raw[index], top.index(index));
         let at = Instant::ZERO + change.at.0;
         if at >= end {
-            report.warn(&path.key("at"), "is not before the end of the run: it never happens".to_owned());
+            report.warn(
+                &path.key("at"),
+                "is not before the end of the run: it never happens".to_owned(),
+            );
         }
         let Some(link) = links.find(&change.link, &path.key("link"), report) else {
             continue;
@@ -264,7 +296,12 @@ fn change_config(raw: &RawChange, path: &Path, config: &mut LinkConfig, report: 
         (&raw.up, path.key("up")),
     ];
     for (layer, path) in layers_of {
-        report.misplaced(&path, &trace_keys(layer), &[], "a change: a recording runs to its end");
+        report.misplaced(
+            &path,
+            &trace_keys(layer),
+            &[],
+            "a change: a recording runs to its end",
+        );
     }
     set_mtu(raw.mtu, path, config, report);
     layers(&raw.both, &raw.down, &raw.up, path, config, report);

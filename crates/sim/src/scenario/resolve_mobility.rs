@@ -2,7 +2,9 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex};
+use super::model::{
+    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+};
 use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
 use super::resolve::{Report, node};
 use super::resolve_links::Links;
@@ -106,7 +108,10 @@ fn timetable(
     report: &mut Report<'_>,
 ) -> Vec<Attachment> {
     if raw.is_empty() {
-        report.wrong(path, "is empty; expected a first entry at \"0 s\"".to_owned());
+        report.wrong(
+            path,
+            "is empty; expected a first entry at \"0 s\"".to_owned(),
+        );
     }
     let mut entries: Vec<Attachment> = Vec::new();
     for (index, entry) in raw.iter().enumerate() {
@@ -170,12 +175,7 @@ fn seconds(at: Instant) -> String {
     format!("\"{} s\"", at.as_secs_f64())
 }
 
-fn handover(
-    raw: &RawAttachment,
-    first: bool,
-    path: &Path,
-    report: &mut Report<'_>,
-) -> Handover {
+fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'_>) -> Handover {
     let keys = [
         ("handover", raw.handover.is_some()),
         ("overlap", raw.overlap.is_some()),
@@ -186,7 +186,11 @@ fn handover(
         report.misplaced(path, &keys, &[], "the first entry, which leaves no link");
     }
     let detaches = raw.attach == "none";
-    let default = if detaches { RawHandover::Hard } else { RawHandover::Soft };
+    let default = if detaches {
+        RawHandover::Hard
+    } else {
+        RawHandover::Soft
+    };
     match raw.handover.unwrap_or(default) {
         RawHandover::Soft => {
             let own = ["handover", "overlap", "old_queue"];

@@ -13,7 +13,10 @@ const LARGEST_BUFFER: u64 = 1 << 30;
 /// Settings of the ends at `from` and `to` of the flow at `path`.
 pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<[Profile; 2]> {
     let mut profile = profiles::named(raw.profile.as_deref().unwrap_or("rfc"))?;
-    set(&mut profile.congestion, raw.congestion.as_deref().and_then(profiles::congestion));
+    set(
+        &mut profile.congestion,
+        raw.congestion.as_deref().and_then(profiles::congestion),
+    );
     let path = path.key("tcp");
     let Some(tcp) = &raw.tcp else {
         return Some([profile.clone(), profile]);
@@ -38,7 +41,10 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
 }
 
 fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Report<'_>) {
-    set(&mut profile.congestion, raw.congestion.as_deref().and_then(profiles::congestion));
+    set(
+        &mut profile.congestion,
+        raw.congestion.as_deref().and_then(profiles::congestion),
+    );
     set(&mut profile.recovery, raw.recovery.map(recovery));
     set(&mut profile.initial_window, raw.initial_window);
     set(&mut profile.window_scaling, raw.window_scaling);
@@ -55,8 +61,13 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.initial_rto, time(raw.initial_rto));
     set(&mut profile.minimum_rto, time(raw.minimum_rto));
     set(&mut profile.maximum_rto, time(raw.maximum_rto));
-    set(&mut profile.delayed_ack, raw.delayed_ack.map(|value| off(value).map(|time| time.0)));
-    let threshold = raw.duplicate_ack_threshold.map(|value| off(value).map(|count| count.0));
+    set(
+        &mut profile.delayed_ack,
+        raw.delayed_ack.map(|value| off(value).map(|time| time.0)),
+    );
+    let threshold = raw
+        .duplicate_ack_threshold
+        .map(|value| off(value).map(|count| count.0));
     set(&mut profile.duplicate_ack_threshold, threshold);
 
     let mut size = |key: &str, given: Option<Size>, least: u64, most: u64| {
@@ -67,10 +78,13 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     let receive = size("receive_buffer", raw.receive_buffer, 1, LARGEST_BUFFER);
     let send = size("send_buffer", raw.send_buffer, 1, LARGEST_BUFFER);
     let key = "initial_slow_start_threshold";
-    let threshold = raw.initial_slow_start_threshold.map(|value| {
-        off(value).and_then(|given| size(key, Some(given), 1, LARGEST_BUFFER))
-    });
-    set(&mut profile.maximum_segment_size, segment.map(|bytes| bytes as u16));
+    let threshold = raw
+        .initial_slow_start_threshold
+        .map(|value| off(value).and_then(|given| size(key, Some(given), 1, LARGEST_BUFFER)));
+    set(
+        &mut profile.maximum_segment_size,
+        segment.map(|bytes| bytes as u16),
+    );
     set(&mut profile.receive_buffer, receive);
     set(&mut profile.send_buffer, send);
     set(&mut profile.initial_slow_start_threshold, threshold);

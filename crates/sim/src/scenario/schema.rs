@@ -7,8 +7,11 @@ use serde_json::{Map, Value};
 /// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
 /// values with units: `time`, `positive-time`, `data-rate`, `size`, `queue-size`, and `name`.
 pub fn json_schema() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<RawScenario>();
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let schema = settings
+        .into_generator()
+        .into_root_schema_for::<RawScenario>();
     let mut schema = schema.to_value();
     tidy(&mut schema);
     schema
@@ -23,9 +26,7 @@ fn tidy(schema: &mut Value) {
             drop_null(object);
             if object.get("properties").is_some_and(Value::is_object) {
                 let closed = Value::Bool(false);
-                object
-                    .entry("additionalProperties")
-                    .or_insert(closed);
+                object.entry("additionalProperties").or_insert(closed);
             }
         }
         _ => {}

@@ -43,10 +43,13 @@ impl<'a> Traces<'a> {
             ("bandwidth", &raw.bandwidth),
             ("csv", &raw.csv),
         ];
-        let mut given = given.iter().filter_map(|(key, name)| Some((*key, name.as_deref()?)));
+        let mut given = given
+            .iter()
+            .filter_map(|(key, name)| Some((*key, name.as_deref()?)));
         let Some((key, name)) = given.next() else {
             if raw.at_end.is_some() {
-                let message = "there is no recording beside it; expected mahimahi, bandwidth or csv";
+                let message =
+                    "there is no recording beside it; expected mahimahi, bandwidth or csv";
                 report.wrong_key(&path.key("at_end"), message.to_owned());
             }
             return None;

@@ -53,8 +53,7 @@ pub(super) struct Format {
 }
 
 pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
-const EXPECTED_RATE: &str =
-    "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
+const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
 /// Every kind of text that the schema names.
