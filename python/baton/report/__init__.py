@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .figures import Description, describe
+from .describe import describe
+from .figures import Description
 from .render import page
 from .tables import read_run
 

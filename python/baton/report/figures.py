@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import segments
-from .handovers import Mark, marks
+from .handovers import Mark
 from .style import link_role
 from .tables import Run, Series
 
@@ -66,29 +65,6 @@ class Description:
     duration_s: float
     marks: list[Mark]
     flows: list[FlowFigure]
-
-
-def describe(run: Run) -> Description:
-    """Panels of every flow of a run, in the order of the summary."""
-    from .flow_panels import FlowPanels
-
-    told = {flow["name"]: flow.get("transport") or "tcp" for flow in run.summary.get("flows") or []}
-    rows = segments.rows_by_flow(run.packets) if run.packets is not None else {}
-    hop = segments.hops(run.packets) if run.packets is not None else None
-    source = segments.hosts(run.packets, "source") if run.packets is not None else None
-    for name, its_rows in rows.items():
-        told.setdefault(name, _protocol(run, its_rows))
-    flows = []
-    for name, transport in told.items():
-        panels = FlowPanels(run, name, rows.get(name), hop, source)
-        flows.append(FlowFigure(name, transport, panels.tcp() if transport == "tcp" else panels.datagrams()))
-    return Description(run.duration_s, marks(run.summary), flows)
-
-
-def _protocol(run: Run, rows: np.ndarray) -> str:
-    assert run.packets is not None
-    protocol = run.packets.names["protocol"]
-    return protocol.values[protocol.codes[rows[0]]]
 
 
 def link_roles(run: Run) -> dict[str, str]:

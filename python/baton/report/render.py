@@ -16,6 +16,7 @@ from .figures import Description, Panel, Trace
 from .style import LOOKS
 from .tables import Run
 
+ABSENT = "\u2013"
 SCRIPTS = ("decode.js", "detail.js", "panel.js", "report.js")
 
 
@@ -70,7 +71,7 @@ def flow_table(summary: dict[str, Any]) -> str:
                 str(flow.get("name", "")),
                 str(flow.get("transport") or "").upper(),
                 quantity(flow.get("delivered_bytes"), "B"),
-                number(flow.get("completion_s"), "unfinished" if flow.get("transport") == "tcp" else "–"),
+                number(flow.get("completion_s"), "unfinished" if flow.get("transport") == "tcp" else ABSENT),
                 quantity(flow.get("goodput_bps"), "bit/s"),
                 number(flow.get("segments_sent")),
                 number(flow.get("retransmitted")),
@@ -117,7 +118,7 @@ def handover_table(summary: dict[str, Any]) -> str:
     return _table("Handovers", heads, rows, texts=3) if rows else ""
 
 
-def number(value: Any, absent: str = "–") -> str:
+def number(value: Any, absent: str = ABSENT) -> str:
     """A number for a table cell: whole ones with thin spaces, others to four digits."""
     if value is None:
         return absent
@@ -130,7 +131,7 @@ def number(value: Any, absent: str = "–") -> str:
 def quantity(value: Any, unit: str) -> str:
     """A number with a unit and a decimal prefix."""
     if value is None:
-        return "–"
+        return ABSENT
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= factor:
             return f"{value / factor:.4g}\u00a0{prefix}{unit}"
@@ -208,7 +209,7 @@ def _facts(run: Run) -> str:
         ("Wall time", f"{number(run.summary.get('wall_s'))}\u00a0s"),
         ("Events", number(run.summary.get("events"))),
         ("Packets recorded", number(len(run.packets) if run.packets is not None else None, "none")),
-        ("Baton", version or "–"),
+        ("Baton", version or ABSENT),
     ]
     return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts)
 
@@ -239,7 +240,7 @@ def _look_variables() -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+    return resources.files(__package__).joinpath("assets/" + name).read_text(encoding="utf-8")
 
 
 @cache

@@ -29,7 +29,7 @@ LOOKS: dict[str, Look] = {
     "dropped acknowledgement": Look("#8a8f98", "#a5abb5", 6),
     "congestion window": Look("#0072b2", "#6cb6e8", 1.8),
     "slow-start threshold": Look("#d55e00", "#ff9a4d", 1.5, "dash"),
-    "in flight": Look("#a9adb5", "#727a86", 1.1),
+    "bytes in flight": Look("#a9adb5", "#727a86", 1.1),
     "round-trip time": Look("#7fb2d4", "#47789b", 3.0),
     "smoothed round-trip time": Look("#0072b2", "#6cb6e8", 1.8),
     "retransmission timeout": Look("#d55e00", "#ff9a4d", 1.5, "dash"),

@@ -20,13 +20,13 @@ PACKET_COLUMNS = {
 
 @dataclass
 class Names:
-    """A column of few distinct strings: a code for each row and the strings; −1 is null."""
+    """A column of few distinct strings: a code for each row and the strings; -1 is null."""
 
     codes: np.ndarray
     values: list[str]
 
     def code(self, value: str) -> int:
-        """The code of a string, or −2 when no row has it."""
+        """The code of a string, or -2 when no row has it."""
         return self.values.index(value) if value in self.values else -2
 
 
@@ -63,7 +63,7 @@ class Run:
     series: dict[tuple[str, str], Series] | None
 
     def find(self, subject: str, quantity: str) -> Series | None:
-        """A series by subject (`flow download`, `link gsm down`) and quantity, or `None` when it was not recorded or is empty."""
+        """A series by subject (`flow download`, `link gsm down`) and quantity; `None` when it is not there or empty."""
         found = (self.series or {}).get((subject, quantity))
         return found if found is not None and len(found.time_ns) else None
 

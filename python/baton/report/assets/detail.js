@@ -2,7 +2,7 @@
 // another of the same trace falls into the same cell of about a pixel, so every trace (losses, retransmissions)
 // stays visible at every zoom, and zooming in brings all points back.
 
-const MOST_CELLS = 15000;
+const MOST_CELLS = 8000;
 
 function lowerBound(x, value) {
   let low = 0, high = x.length;
@@ -31,17 +31,21 @@ function extent(trace, from, to, positive) {
   return [low, high];
 }
 
-// Numbers of the points to draw, for separate points: one for each occupied cell.
+// Numbers of the points to draw, for separate points: one for each occupied cell, up to a height above and
+// below the view. Cells grow until the points are few enough.
 function sparse(trace, begin, end, view) {
-  for (let cell = 1; ; cell *= 1.6) {
-    const columns = Math.ceil(view.width / cell) + 2;
+  const { x, y } = trace;
+  for (let cell = Math.max(1, report.widths[trace.role] / 2); ; cell *= 1.5) {
+    const columns = Math.ceil(view.width / cell) + 1, rows = Math.ceil((3 * view.height) / cell) + 1;
     const acrossX = view.width / cell / (view.to - view.from), acrossY = view.height / cell / (view.high - view.low);
-    const seen = new Set(), kept = [];
+    const lowest = view.low - (view.high - view.low);
+    const taken = new Uint8Array(columns * rows), kept = [];
     for (let i = begin; i < end && kept.length <= MOST_CELLS; i++) {
-      const y = view.logarithmic ? Math.log10(trace.y[i]) : trace.y[i];
-      const key = Math.floor((y - view.low) * acrossY) * columns + Math.floor((trace.x[i] - view.from) * acrossX);
-      if (seen.has(key)) continue;
-      seen.add(key);
+      const row = Math.floor(((view.logarithmic ? Math.log10(y[i]) : y[i]) - lowest) * acrossY);
+      if (!(row >= 0 && row < rows)) continue;
+      const place = row * columns + Math.floor((x[i] - view.from) * acrossX);
+      if (taken[place]) continue;
+      taken[place] = 1;
       kept.push(i);
     }
     if (kept.length <= MOST_CELLS) return kept;
