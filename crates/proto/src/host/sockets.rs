@@ -185,7 +185,7 @@ impl Sockets {
     ) -> Delivery {
         if let Some(&id) = self.by_pair.get(&pair) {
             let connection = &mut self.sockets[id.0 as usize].connection;
-            if !connection.is_closed() {
+            if connection.state() != State::Closed {
                 connection.handle_segment(now, header, payload);
                 self.touch(id);
                 return Delivery::Taken;

@@ -1,6 +1,5 @@
 //! A link's parameters, checked: the scenario makes them, the link models take them.
 
-use super::End;
 use super::trace::Trace;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -22,14 +21,6 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// The direction that begins at an end.
-    pub const fn direction(&self, from: End) -> &DirectionConfig {
-        match from {
-            End::A => &self.down,
-            End::B => &self.up,
-        }
-    }
-
     /// Propagation both ways.
     pub fn round_trip_delay(&self) -> Duration {
         self.down.delay + self.up.delay

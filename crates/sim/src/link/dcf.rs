@@ -23,19 +23,19 @@ use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
 /// Slot time of the DSSS PHY (IEEE 802.11-1999, 15.3.3).
-const SLOT: Duration = Duration::from_micros(20);
+pub(super) const SLOT: Duration = Duration::from_micros(20);
 /// Short interframe space.
-const SIFS: Duration = Duration::from_micros(10);
+pub(super) const SIFS: Duration = Duration::from_micros(10);
 /// Distributed interframe space: SIFS and two slots.
-const DIFS: Duration = Duration::from_micros(50);
+pub(super) const DIFS: Duration = Duration::from_micros(50);
 /// Smallest contention window, in slots.
-const MINIMUM_WINDOW: u32 = 31;
+pub(super) const MINIMUM_WINDOW: u32 = 31;
 /// Largest contention window, in slots.
 const MAXIMUM_WINDOW: u32 = 1023;
 /// MAC header of 24 B and frame check sequence of 4 B, LLC and SNAP of 8 B.
-const HEADER_BYTES: u32 = 24 + 4 + 8;
+pub(super) const HEADER_BYTES: u32 = 24 + 4 + 8;
 /// Bits of an acknowledgment frame (14 B).
-const ACKNOWLEDGMENT_BITS: u64 = 14 * 8;
+pub(super) const ACKNOWLEDGMENT_BITS: u64 = 14 * 8;
 /// The lowest rate, at which EIFS leaves room for an acknowledgment (IEEE 802.11-1999, 9.2.10).
 const LOWEST_RATE: DataRate = DataRate::from_bits_per_second(1_000_000);
 

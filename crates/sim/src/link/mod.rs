@@ -9,6 +9,7 @@
 
 mod channel;
 mod codel;
+mod capacity;
 pub mod config;
 mod direction;
 mod pipe;

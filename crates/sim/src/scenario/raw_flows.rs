@@ -29,6 +29,8 @@ pub struct RawFlow {
     pub traffic: Option<RawTraffic>,
     /// When it starts. Default "0 s".
     pub start: Option<Time>,
+    /// Added to the start: drawn from the seed, uniform from zero up to this. Default "0 s".
+    pub start_jitter: Option<Time>,
     /// When its source stops. Default: at the end of the run.
     pub stop: Option<Time>,
     /// bulk, constant: bytes in all. Default: until the end.

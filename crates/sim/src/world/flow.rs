@@ -276,7 +276,8 @@ impl FlowRun {
             Quantity::CongestionWindow,
             f64::from(connection.congestion_window()),
         );
-        if let Some(threshold) = connection.slow_start_threshold() {
+        let threshold = connection.slow_start_threshold();
+        if threshold < u32::MAX {
             put(Quantity::SlowStartThreshold, f64::from(threshold));
         }
         put(

@@ -181,11 +181,7 @@ impl World {
                         discard_queue: false,
                     },
                 };
-                Some(Attachment {
-                    at: switch.lost_at.unwrap_or(now),
-                    link,
-                    handover,
-                })
+                Some(Attachment { at: switch.lost_at.unwrap_or(now), jitter: Duration::ZERO, link, handover })
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::link::{DropReason, End, Fate, Link, Outcome};
 use crate::packets::{PacketId, Packets};
 use crate::captures::Captures;
 use crate::record::{PacketRecord, Quantity, RecordError, Recorder, Subject, Tables};
-use crate::scenario::model::{LinkChange, Scenario};
+use crate::scenario::model::Scenario;
 use baton_proto::host::{Host, HostEvent, InterfaceId, SocketId, Verdict};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;

@@ -397,7 +397,7 @@ impl FlowRun {
         let application = &mut self.application;
         let asks =
             matches!(application.kind, Kind::Pages(_)) || matches!(application.kind, Kind::Ping(_));
-        if role != self.active() && !asks {
+        if !active && !asks {
             return;
         }
         let unwritten = match (&mut application.kind, role) {
@@ -409,7 +409,7 @@ impl FlowRun {
         if *unwritten > 0 {
             *unwritten -= connection.write_pattern(self.id.0, *unwritten);
         }
-        if *unwritten == 0 && application.ends && role == self.active() {
+        if *unwritten == 0 && application.ends && active {
             connection.close();
         }
     }
