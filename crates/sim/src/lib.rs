@@ -6,6 +6,7 @@
 pub mod kernel;
 pub mod link;
 pub mod packets;
+pub mod pcap;
 pub mod record;
 pub mod rng;
 pub mod scenario;
