@@ -7,6 +7,7 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{SackBlocks, TcpFlags, TcpOptions, Timestamps};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 const SYN: &str = "4500003c572940004006cef60a4d00010a4d0002d888afc92191f19700000000a002fbe0df6e0000\
     020404d80402080acc69f107000000000103030a";
@@ -475,6 +476,12 @@ fn any_packet() -> impl Strategy<Value = Packet> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn packets_come_back_as_they_were(packet in any_packet()) {
         let bytes = encode(&packet);
