@@ -271,8 +271,20 @@ impl Packet {
         })
     }
 
-    /// The packet as its receiver reads it: with the bits flipped that the channel has flipped. Positions
-    /// beyond the end are ignored. A payload that came through whole stays the pattern that it was.
+    /// Appends the whole packet as the channel has left it: as [`encode`](Self::encode) writes it, with its
+    /// `bit_errors` flipped. Positions beyond the end are ignored.
+    pub fn encode_damaged(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.encode(out);
+        for position in &self.bit_errors {
+            if let Some(byte) = out[start..].get_mut(*position as usize / 8) {
+                *byte ^= 0x80 >> (position % 8);
+            }
+        }
+    }
+
+    /// The packet as its receiver reads it, after the channel has flipped its `bit_errors`. A payload that
+    /// came through whole stays the pattern that it was.
     ///
     /// # Errors
     /// What a receiver drops the damaged packet for.
@@ -281,12 +293,7 @@ impl Packet {
             return Ok(self);
         }
         let mut bytes = Vec::new();
-        self.encode(&mut bytes);
-        for position in &self.bit_errors {
-            if let Some(byte) = bytes.get_mut(*position as usize / 8) {
-                *byte ^= 0x80 >> (position % 8);
-            }
-        }
+        self.encode_damaged(&mut bytes);
         let mut damaged = Packet::decode(&bytes)?;
         if let (
             Body::Tcp(_, before) | Body::Udp(_, before),

@@ -22,6 +22,7 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
         },
         body: Body::Opaque {
             protocol: 253,
+            fragment: 0,
             bytes: Box::default(),
         },
         flow: None,
