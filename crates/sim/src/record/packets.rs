@@ -116,8 +116,12 @@ pub(super) const LAYOUT: Layout = Layout {
         "packet",
         "sent_ns",
         "decided_ns",
+        "wire_bytes",
         "sequence",
         "acknowledgment",
+        "payload_bytes",
+        "window",
+        "sack.list.item",
     ],
     ordered: &["packet", "sent_ns", "decided_ns"],
 };
