@@ -92,7 +92,11 @@ pub enum Payload {
 
 impl Payload {
     /// No bytes.
-    pub const EMPTY: Payload = Payload::Pattern { stream: 0, offset: 0, length: 0 };
+    pub const EMPTY: Payload = Payload::Pattern {
+        stream: 0,
+        offset: 0,
+        length: 0,
+    };
 
     /// Number of bytes.
     pub const fn length(&self) -> u32 {
@@ -111,8 +115,15 @@ impl Payload {
     pub fn copy_into(&self, out: &mut Vec<u8>) {
         match self {
             Payload::Bytes(bytes) => out.extend_from_slice(bytes),
-            Payload::Pattern { stream, offset, length } => {
-                out.extend((*offset..*offset + u64::from(*length)).map(|position| pattern_byte(*stream, position)));
+            Payload::Pattern {
+                stream,
+                offset,
+                length,
+            } => {
+                out.extend(
+                    (*offset..*offset + u64::from(*length))
+                        .map(|position| pattern_byte(*stream, position)),
+                );
             }
         }
     }

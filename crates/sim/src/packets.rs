@@ -34,7 +34,9 @@ impl Packets {
     /// If the packet has been taken out before, which is a mistake in this crate.
     pub fn remove(&mut self, id: PacketId) -> Packet {
         self.free.push(id.0);
-        self.slots[id.0 as usize].take().expect("a packet is taken out once")
+        self.slots[id.0 as usize]
+            .take()
+            .expect("a packet is taken out once")
     }
 
     /// Number of packets in the slab.
@@ -51,12 +53,16 @@ impl Packets {
 impl core::ops::Index<PacketId> for Packets {
     type Output = Packet;
     fn index(&self, id: PacketId) -> &Packet {
-        self.slots[id.0 as usize].as_ref().expect("a packet under way is in the slab")
+        self.slots[id.0 as usize]
+            .as_ref()
+            .expect("a packet under way is in the slab")
     }
 }
 
 impl core::ops::IndexMut<PacketId> for Packets {
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        self.slots[id.0 as usize].as_mut().expect("a packet under way is in the slab")
+        self.slots[id.0 as usize]
+            .as_mut()
+            .expect("a packet under way is in the slab")
     }
 }

@@ -67,7 +67,9 @@ impl IcmpMessage {
     pub fn wire_length(&self) -> u32 {
         match self {
             IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => 8 + echo.data_length,
-            IcmpMessage::Error { quoted, .. } => 8 + 8 + if quoted.source.is_ipv4() { 20 } else { 40 },
+            IcmpMessage::Error { quoted, .. } => {
+                8 + 8 + if quoted.source.is_ipv4() { 20 } else { 40 }
+            }
         }
     }
 }

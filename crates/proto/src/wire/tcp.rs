@@ -95,7 +95,9 @@ impl SackBlocks {
 
     /// Adds a block; returns whether there was room.
     pub fn push(&mut self, first: SequenceNumber, after_last: SequenceNumber) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.count)) else { return false };
+        let Some(slot) = self.blocks.get_mut(usize::from(self.count)) else {
+            return false;
+        };
         *slot = (first, after_last);
         self.count += 1;
         true
@@ -107,8 +109,11 @@ impl TcpOptions {
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
         let sack = self.sack.as_slice().len() as u32;
-        (if self.maximum_segment_size.is_some() { 4 } else { 0 })
-            + (if self.window_scale.is_some() { 4 } else { 0 })
+        (if self.maximum_segment_size.is_some() {
+            4
+        } else {
+            0
+        }) + (if self.window_scale.is_some() { 4 } else { 0 })
             + (if self.sack_permitted { 4 } else { 0 })
             + (if self.timestamps.is_some() { 12 } else { 0 })
             + (if sack > 0 { 4 + 8 * sack } else { 0 })
