@@ -13,7 +13,9 @@ pub struct RealClock {
 impl RealClock {
     /// Time zero is now.
     pub fn start() -> RealClock {
-        RealClock { start: std::time::Instant::now() }
+        RealClock {
+            start: std::time::Instant::now(),
+        }
     }
 
     /// The present moment.
@@ -35,11 +37,19 @@ impl RealClock {
 }
 
 /// How late events were handled.
-#[derive(Default)]
 pub struct Lateness {
     /// Events by the power of two of their lateness in nanoseconds.
     counts: [u64; 64],
     largest: Duration,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Lateness {
+            counts: [0; 64],
+            largest: Duration::ZERO,
+        }
+    }
 }
 
 impl Lateness {

@@ -31,17 +31,22 @@ fn main() -> ExitCode {
 /// Runs a scenario in real time; fails with an exit status and a message.
 fn world(path: &Path) -> Result<(), (u8, String)> {
     let loaded = scenario::load(path, &[]).map_err(|error| (2, error.to_string()))?;
-    let mut run = Run::new(loaded, &RunOptions::default()).map_err(|error| (1, error.to_string()))?;
+    let mut run =
+        Run::new(loaded, &RunOptions::default()).map_err(|error| (1, error.to_string()))?;
     let clock = RealClock::start();
     let mut lateness = Lateness::default();
     while let Some(due) = run.next_time() {
         clock.sleep_until(due);
         lateness.note(clock.now().saturating_since(due));
-        run.advance_to(clock.now()).map_err(|error| (1, error.to_string()))?;
+        run.advance_to(clock.now())
+            .map_err(|error| (1, error.to_string()))?;
     }
     clock.sleep_until(run.end());
-    run.advance_to(run.end()).map_err(|error| (1, error.to_string()))?;
-    let results = run.finish(Some(clock.now().as_secs_f64())).map_err(|error| (1, error.to_string()))?;
+    run.advance_to(run.end())
+        .map_err(|error| (1, error.to_string()))?;
+    let results = run
+        .finish(Some(clock.now().as_secs_f64()))
+        .map_err(|error| (1, error.to_string()))?;
     let report = serde_json::json!({ "summary": results.summary, "lateness": lateness.summary() });
     println!("{report:#}");
     Ok(())

@@ -10,11 +10,17 @@ use std::path::Path;
 use std::time::Instant;
 
 fn main() {
-    println!("{:<44} {:>9} {:>14} {:>14} {:>12}", "case", "wall s", "data packets/s", "events/s", "Mbit/s");
+    println!(
+        "{:<44} {:>9} {:>14} {:>14} {:>12}",
+        "case", "wall s", "data packets/s", "events/s", "Mbit/s"
+    );
     case("1 flow, 3 hops, 5 Mbit/s, 289 ms, 1000 s", &long_path());
     case("10 flows, 1 Gbit/s, 10 ms, 10 s", &dumbbell(10, 10));
     case("100 flows, 1 Gbit/s, 10 ms, 10 s", &dumbbell(100, 10));
-    case("1000 flows, 1000 hosts a side, 1 Gbit/s, 5 s", &dumbbell(1000, 5));
+    case(
+        "1000 flows, 1000 hosts a side, 1 Gbit/s, 5 s",
+        &dumbbell(1000, 5),
+    );
 }
 
 fn case(name: &str, scenario: &str) {
@@ -32,7 +38,8 @@ fn case(name: &str, scenario: &str) {
 
 /// Wall seconds, data segments sent, events handled and goodput of one run.
 fn measure(text: &str) -> (f64, u64, u64, f64) {
-    let loaded = scenario::parse(text, "benchmark", Path::new("."), &[]).expect("the benchmark's scenario is right");
+    let loaded = scenario::parse(text, "benchmark", Path::new("."), &[])
+        .expect("the benchmark's scenario is right");
     let mut run = Run::new(loaded, &RunOptions::default()).expect("nothing is written");
     let start = Instant::now();
     while !run.advance().expect("nothing is recorded") {}
@@ -61,7 +68,8 @@ fn dumbbell(flows: usize, seconds: u32) -> String {
         "duration = \"{seconds} s\"\n{HEAD}
         [links.bottleneck]\nbetween = [\"left\", \"right\"]\nkind = \"wired\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nqueue = \"2000 packets\"\n"
     );
-    let access = "kind = \"wired\"\nrate = \"10 Gbit/s\"\ndelay = \"1 ms\"\nqueue = \"2000 packets\"";
+    let access =
+        "kind = \"wired\"\nrate = \"10 Gbit/s\"\ndelay = \"1 ms\"\nqueue = \"2000 packets\"";
     for n in 0..flows {
         let _ = write!(
             text,

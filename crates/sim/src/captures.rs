@@ -43,13 +43,19 @@ impl Captures {
             };
             links.push([interface(End::A)?, interface(End::B)?]);
         }
-        Ok(Captures { links, failure: None })
+        Ok(Captures {
+            links,
+            failure: None,
+        })
     }
 
     /// Names of the files.
     pub fn files(&self) -> Vec<String> {
         let name = |interface: &Interface| {
-            interface.file.file_name().map(|name| name.to_string_lossy().into_owned())
+            interface
+                .file
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
         };
         self.links.iter().flatten().filter_map(name).collect()
     }

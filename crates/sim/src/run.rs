@@ -4,7 +4,9 @@
 //! early; [`Run::finish`] closes everything, wherever the run stands by then.
 
 use crate::captures::Captures;
-use crate::record::{RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables};
+use crate::record::{
+    RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
+};
 use crate::scenario::Loaded;
 use crate::world::World;
 use crate::world::summary::Summary;
@@ -101,17 +103,35 @@ pub struct Run {
 impl Run {
     /// Prepares a run. Fails if the results have no place.
     pub fn new(loaded: Loaded, options: &RunOptions) -> Result<Run, RunError> {
-        let Loaded { scenario, resolved, traces, .. } = loaded;
+        let Loaded {
+            scenario,
+            resolved,
+            traces,
+            ..
+        } = loaded;
         let folder = match &options.out {
             Some(target) => Some(ResultFolder::create(target, options.force)?),
             None => None,
         };
-        let settings = RecordSettings { series: scenario.record.series, packets: scenario.record.packets };
-        let names = RecordNames {
-            links: scenario.links.iter().map(|link| link.config.name.clone()).collect(),
-            flows: scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+        let settings = RecordSettings {
+            series: scenario.record.series,
+            packets: scenario.record.packets,
         };
-        let sink = folder.as_ref().map_or(Sink::Memory, |folder| Sink::Folder(folder.path().to_owned()));
+        let names = RecordNames {
+            links: scenario
+                .links
+                .iter()
+                .map(|link| link.config.name.clone())
+                .collect(),
+            flows: scenario
+                .flows
+                .iter()
+                .map(|flow| flow.name.clone())
+                .collect(),
+        };
+        let sink = folder.as_ref().map_or(Sink::Memory, |folder| {
+            Sink::Folder(folder.path().to_owned())
+        });
         let recorder = Recorder::new(settings, names, sink)?;
         let captures = match &folder {
             Some(folder) if options.captures => Some(Captures::create(folder.path(), &scenario)?),
@@ -132,7 +152,13 @@ impl Run {
             results: BTreeMap::new(),
         };
         let end = Instant::ZERO + scenario.duration;
-        Ok(Run { world: World::new(scenario, recorder, captures), end, folder, manifest, captures: capture_files })
+        Ok(Run {
+            world: World::new(scenario, recorder, captures),
+            end,
+            folder,
+            manifest,
+            captures: capture_files,
+        })
     }
 
     /// The world, to look at.
@@ -166,7 +192,13 @@ impl Run {
     /// Closes the files and puts the folder in its place. `wall_seconds` is what the run took, for the
     /// summary; the manifest says whether the run had reached its end.
     pub fn finish(self, wall_seconds: Option<f64>) -> Result<Results, RunError> {
-        let Run { world, end, folder, mut manifest, captures } = self;
+        let Run {
+            world,
+            end,
+            folder,
+            mut manifest,
+            captures,
+        } = self;
         manifest.complete = world.now() >= end;
         manifest.simulated_s = world.now().as_secs_f64();
         let (mut summary, tables) = world.finish()?;
@@ -186,12 +218,20 @@ impl Run {
             }
             None => None,
         };
-        Ok(Results { summary, tables, manifest, folder })
+        Ok(Results {
+            summary,
+            tables,
+            manifest,
+            folder,
+        })
     }
 }
 
 fn write_json(file: &Path, value: &impl Serialize) -> Result<(), RunError> {
-    let failed = |source| RunError::Write { file: file.to_owned(), source };
+    let failed = |source| RunError::Write {
+        file: file.to_owned(),
+        source,
+    };
     let mut text = serde_json::to_string_pretty(value).map_err(|error| failed(error.into()))?;
     text.push('\n');
     std::fs::write(file, text).map_err(failed)

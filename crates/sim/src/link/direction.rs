@@ -137,12 +137,17 @@ impl Direction {
         self.dropped.push_back((now, packet, reason));
     }
 
-    /// Puts what is in service and in flight back at the head of the queue, in its order.
-    pub fn put_back(&mut self, now: Instant) {
+    /// Puts what is in service back at the head of the queue.
+    pub fn stop_service(&mut self) {
         if let Some(item) = self.in_service.take() {
             self.queue.put_back(item);
         }
         self.service_end = None;
+    }
+
+    /// Puts what is in service and in flight back at the head of the queue, in its order.
+    pub fn put_back(&mut self, now: Instant) {
+        self.stop_service();
         while self
             .in_flight
             .back()
@@ -206,6 +211,16 @@ impl Direction {
     /// Whether the queue manager may drop packets when the one in service has left.
     pub fn drops_at_dequeue(&self) -> bool {
         self.queue.drops_at_dequeue()
+    }
+
+    /// Whether there may be a drop when the one in service has left: by the queue manager, or because it
+    /// does not arrive.
+    pub fn may_drop(&self, config: &DirectionConfig) -> bool {
+        let recorded_loss = config
+            .trace
+            .as_ref()
+            .is_some_and(|trace| trace.loss.is_some());
+        recorded_loss || !self.channel.is_clean() || self.drops_at_dequeue()
     }
 
     /// Whether nothing waits, is in service or in flight.

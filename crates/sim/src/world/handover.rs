@@ -181,7 +181,12 @@ impl World {
                         discard_queue: false,
                     },
                 };
-                Some(Attachment { at: switch.lost_at.unwrap_or(now), jitter: Duration::ZERO, link, handover })
+                Some(Attachment {
+                    at: switch.lost_at.unwrap_or(now),
+                    jitter: Duration::ZERO,
+                    link,
+                    handover,
+                })
             }
         }
     }

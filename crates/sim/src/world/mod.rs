@@ -13,10 +13,10 @@ mod routing;
 pub mod summary;
 mod traffic;
 
+use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::link::{DropReason, End, Fate, Link, Outcome};
 use crate::packets::{PacketId, Packets};
-use crate::captures::Captures;
 use crate::record::{PacketRecord, Quantity, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::Scenario;
 use baton_proto::host::{Host, HostEvent, InterfaceId, SocketId, Verdict};

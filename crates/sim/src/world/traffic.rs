@@ -394,6 +394,7 @@ impl FlowRun {
 
     /// Writes as much as the connection takes, and closes when that was all.
     pub(super) fn fill(&mut self, role: Role, connection: &mut Connection) {
+        let active = role == self.active();
         let application = &mut self.application;
         let asks =
             matches!(application.kind, Kind::Pages(_)) || matches!(application.kind, Kind::Ping(_));

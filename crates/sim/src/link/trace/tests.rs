@@ -165,18 +165,15 @@ fn mistakes_are_named_with_their_line() {
 
 /// The real recordings beside the project, or `None` with a message.
 fn recording(name: &str) -> Option<std::path::PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let root = if root.is_dir() {
-        root
-    } else {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data")
-    };
-    let path = root.join(name);
-    if !path.is_file() {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = crate_folder
+        .ancestors()
+        .map(|folder| folder.join("shared/data").join(name))
+        .find(|path| path.is_file());
+    if path.is_none() {
         eprintln!("skipped: ../shared/data/{name} is not there");
-        return None;
     }
-    Some(path)
+    path
 }
 
 /// Bytes per second that a sender who always has 1500 B waiting gets over `periods` of the file.
