@@ -22,6 +22,7 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
             dont_fragment: true,
         },
         body: Body::Opaque {
+            fragment: 0,
             protocol: 253,
             bytes: Box::default(),
         },
