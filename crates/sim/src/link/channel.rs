@@ -109,7 +109,7 @@ fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
     let mut position = 0;
     loop {
         let gap = libm::log1p(-stream.uniform()) / per_bit;
-        position += gap as u64;
+        position = u64::saturating_add(position, gap as u64);
         if position >= bits {
             return positions;
         }

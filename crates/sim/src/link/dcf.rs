@@ -167,17 +167,34 @@ impl Dcf {
             Phase::Idle { contention } => self.next_transmission(contention, directions, config),
             Phase::Sending(transmission) => Some(transmission),
         };
-        let fate = transmission.map(|transmission| {
-            let direction = &directions[transmission.sender];
-            let config = config.direction(transmission.sender);
-            match direction.in_service {
-                Some(item) if !transmission.collides && !direction.may_drop(config) => {
-                    direction.arrival(config, transmission.end, item)
-                }
-                _ => transmission.end,
-            }
-        });
+        let fate = transmission.map(|transmission| self.fate(transmission, directions, config));
         earlier(certain, fate)
+    }
+
+    /// When there will be a fate to tell of this transmission or a later one, at the earliest.
+    fn fate(
+        &self,
+        transmission: Transmission,
+        directions: &[Direction],
+        config: &LinkConfig,
+    ) -> Instant {
+        let Transmission { end, sender, .. } = transmission;
+        let direction = &directions[sender];
+        let Some(item) = direction.in_service else {
+            return end;
+        };
+        if transmission.collides || direction.may_drop(config.direction(sender)) {
+            return end;
+        }
+        let arrival = direction.arrival(config.direction(sender), end, item);
+        let others_wait = (directions.iter().enumerate())
+            .any(|(index, direction)| index != sender && direction.in_service.is_some());
+        if others_wait {
+            // A frame of another direction, where the delay may be shorter.
+            arrival.min(end + self.quiet(true) + self.config.preamble)
+        } else {
+            arrival
+        }
     }
 
     /// Who sends next if nothing is offered before.
@@ -271,19 +288,20 @@ impl Dcf {
                 direction.serve_next(end);
             }
         }
-        let quiet = if acknowledged {
-            SIFS + self.acknowledgment(self.config.control_rate) + DIFS
-        } else {
-            SIFS + self.acknowledgment(LOWEST_RATE) + DIFS
-        };
         self.phase = Phase::Idle {
-            contention: end + quiet,
+            contention: end + self.quiet(acknowledged),
         };
     }
 
-    fn acknowledgment(&self, rate: DataRate) -> Duration {
+    /// From the end of a frame to the beginning of contention.
+    fn quiet(&self, acknowledged: bool) -> Duration {
+        let rate = if acknowledged {
+            self.config.control_rate
+        } else {
+            LOWEST_RATE
+        };
         let bits = rate.transmission_time(ACKNOWLEDGMENT_BITS);
-        self.config.preamble + bits.unwrap_or(Duration::ZERO)
+        SIFS + self.config.preamble + bits.unwrap_or(Duration::ZERO) + DIFS
     }
 }
 
