@@ -31,7 +31,7 @@ fn throughput(config: LinkConfig, answers: bool, seconds: u64) -> f64 {
             let arrived = matches!(fate.outcome, Outcome::Delivered { .. });
             if arrived && fate.from == End::A {
                 delivered += 1;
-                if answers && delivered % 2 == 0 {
+                if answers && delivered.is_multiple_of(2) {
                     link.offer(now, End::B, ids[1], 40);
                 }
             }
