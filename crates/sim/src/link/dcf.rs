@@ -183,7 +183,7 @@ impl Dcf {
         let Some(item) = direction.in_service else {
             return end;
         };
-        if transmission.collides || direction.may_drop(config.direction(sender)) {
+        if transmission.collides || direction.may_drop() {
             return end;
         }
         let arrival = direction.arrival(config.direction(sender), end, item);

@@ -66,9 +66,11 @@ impl Opportunities {
         let passed = self
             .milliseconds
             .partition_point(|&at| u64::from(at) <= within);
-        cursor.next = cursor
-            .next
-            .max(period.saturating_mul(self.count()).saturating_add(passed as u64));
+        cursor.next = cursor.next.max(
+            period
+                .saturating_mul(self.count())
+                .saturating_add(passed as u64),
+        );
     }
 
     /// Uses opportunities from the cursor on for `bits`, and says when the last of them have passed; `None`
