@@ -8,7 +8,7 @@
 //!
 //! Left out: hidden stations, capture, RTS/CTS, fragmentation, rate adaptation, beacons, lost
 //! acknowledgments, and propagation inside the slot (sensing is perfect). After a failed exchange every station
-//! waits EIFS, which is also within 30 µs of a sender's acknowledgment timeout and DIFS. A station takes its
+//! waits EIFS, which is within 40 µs of a sender's acknowledgment timeout and DIFS. A station takes its
 //! next frame from the queue when the one before has been received. The MAC checksum finds all damage, so that
 //! damaged packets are never delivered. A recording's delay and loss act as on other links; its capacity does
 //! not: the rate is the direction's.
@@ -19,7 +19,6 @@ use super::config::{DcfConfig, DirectionConfig, LinkConfig};
 use super::direction::Direction;
 use super::{End, Outcome, earlier};
 use crate::rng::{Keyed, Seed};
-use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
 /// Slot time of the DSSS PHY (IEEE 802.11-1999, 15.3.3).
@@ -36,8 +35,9 @@ const MAXIMUM_WINDOW: u32 = 1023;
 pub(super) const HEADER_BYTES: u32 = 24 + 4 + 8;
 /// Bits of an acknowledgment frame (14 B).
 pub(super) const ACKNOWLEDGMENT_BITS: u64 = 14 * 8;
-/// The lowest rate, at which EIFS leaves room for an acknowledgment (IEEE 802.11-1999, 9.2.10).
-const LOWEST_RATE: DataRate = DataRate::from_bits_per_second(1_000_000);
+/// Extended interframe space: SIFS, an acknowledgment at 1 Mbit/s with its long preamble, and DIFS
+/// (IEEE 802.11-1999, 9.2.10).
+const EIFS: Duration = Duration::from_micros(10 + 192 + 112 + 50);
 
 /// The channel and its stations. Station `i` serves the direction `i`.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl Dcf {
         let Some(item) = direction.in_service else {
             return end;
         };
-        if transmission.collides || direction.may_drop(config.direction(sender)) {
+        if transmission.collides || direction.may_drop() {
             return end;
         }
         let arrival = direction.arrival(config.direction(sender), end, item);
@@ -295,12 +295,13 @@ impl Dcf {
 
     /// From the end of a frame to the beginning of contention.
     fn quiet(&self, acknowledged: bool) -> Duration {
-        let rate = if acknowledged {
-            self.config.control_rate
-        } else {
-            LOWEST_RATE
-        };
-        let bits = rate.transmission_time(ACKNOWLEDGMENT_BITS);
+        if !acknowledged {
+            return EIFS;
+        }
+        let bits = self
+            .config
+            .control_rate
+            .transmission_time(ACKNOWLEDGMENT_BITS);
         SIFS + self.config.preamble + bits.unwrap_or(Duration::ZERO) + DIFS
     }
 }

@@ -189,8 +189,9 @@ impl Link {
     /// off, it begins anew.
     pub fn reconfigure(&mut self, now: Instant, config: LinkConfig) {
         self.catch_up(now);
-        self.directions[0].reconfigure(&config.down);
-        self.directions[1].reconfigure(&config.up);
+        let [down, up] = &mut self.directions;
+        down.reconfigure(&config.name, &config.down, self.seed);
+        up.reconfigure(&config.name, &config.up, self.seed);
         self.config = config;
         self.set_medium(now);
         if self.state == State::Up {

@@ -7,6 +7,7 @@ use super::super::tests::{drain, packet_ids};
 use super::super::{Link, Outcome};
 use super::*;
 use crate::packets::PacketId;
+use baton_proto::rate::DataRate;
 
 /// 802.11b at 11 Mbit/s.
 fn cell(control_bits_per_second: u64, preamble: u64) -> LinkConfig {
