@@ -146,6 +146,10 @@ pub struct Flow {
 
 /// What carries a flow.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one for each flow of a scenario, mostly TCP: a box would save nothing"
+)]
 pub enum Transport {
     /// TCP: settings of the end at `from` and of the end at `to`.
     Tcp {
