@@ -1,6 +1,7 @@
 //! A segment arrives: the steps of RFC 9293 section 3.10.7, with the checks of RFC 7323 and RFC 5961.
 
 use super::options;
+use super::profile::RtoArithmetic;
 use super::receive::Arrival;
 use super::recovery::AckContext;
 use super::timer::Timer;
@@ -121,7 +122,7 @@ impl Connection {
         self.report(Event::Connected);
         if self.syn_transmissions > 1 {
             self.rtt.handshake_retransmitted();
-        } else {
+        } else if self.profile.rto_arithmetic == RtoArithmetic::Rfc6298 {
             let sample = self.rtt.measure(self.syn_sent_at, now);
             self.rtt.sample(sample, self.profile.initial_window);
             self.statistics.rtt_samples += 1;
@@ -370,6 +371,9 @@ impl Connection {
             let before = self.receive.next();
             let arrival = self.receive.accept(start, payload);
             self.acknowledge_arrival(now, arrival, before);
+            // What did not fit is gone: the sender should know soon.
+            let end = start + i64::from(length);
+            self.ack_due |= self.receive.window() == 0 && self.receive.next() as i64 != end;
         }
         if self.peer_fin == Some(self.receive.next()) {
             self.on_fin(now);

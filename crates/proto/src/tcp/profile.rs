@@ -94,7 +94,7 @@ pub enum RtoArithmetic {
     Rfc6298,
     /// (A + 4 D) · (5/4 + 2^(1 − congestion window in segments)): what Linux 2.0 did, by the comment in its
     /// source to allow for bursts on slow links. T6's rise "above 50 s" needs the factor 5/4: A + 4 D alone
-    /// peaks at about 2.6 times the old round-trip time. Every acknowledged segment is a sample.
+    /// peaks at about 2.6 times the old round-trip time. Every acknowledged segment is a sample, the SYN is none.
     Linux20,
 }
 

@@ -178,8 +178,7 @@ mod tests {
         let mut rtt = estimator("rfc");
         rtt.sample(milliseconds(10), 1);
         assert_eq!(rtt.rto(), milliseconds(1_000), "RFC 6298 section 2.4");
-        let mut expected = [2, 4, 8, 16, 32, 60, 60].iter();
-        while let Some(&seconds) = expected.next() {
+        for seconds in [2, 4, 8, 16, 32, 60, 60] {
             rtt.back_off();
             assert_eq!(rtt.rto(), Duration::from_secs(seconds));
         }

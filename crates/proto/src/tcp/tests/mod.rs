@@ -1,7 +1,15 @@
 //! Tests of whole connections. [`Pair`] joins two of them by a path and jumps from wake-up to wake-up;
 //! [`Solo`] feeds one of them segments by hand, so that a test reads as a timeline.
 
+mod closing;
+mod handshake;
+mod hostile;
+mod linux20;
+mod loss;
+mod path_mtu;
 mod properties;
+mod timers;
+mod window;
 
 use super::profile::Profile;
 use super::{Connection, Endpoint, Event, Segment, State};

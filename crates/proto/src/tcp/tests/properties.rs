@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tcp::profile::Algorithm;
+use crate::tcp::receive::Receiver;
 use proptest::prelude::*;
 
 const ALGORITHMS: [Algorithm; 3] = [Algorithm::Reno, Algorithm::NewReno, Algorithm::Cubic];
@@ -83,5 +84,42 @@ proptest! {
         feed(&mut pair.a.application, 1, forward, pattern);
         feed(&mut pair.b.application, 2, back, pattern);
         check(&mut pair, (forward, back), pattern);
+    }
+
+    /// Segments cut anyhow, overlapping, repeated and out of order, are put together as they were.
+    #[test]
+    fn overlapping_pieces_are_put_together(
+        pieces in prop::collection::vec((-50_i64..3_000, 1_u32..400, any::<bool>()), 0..120),
+    ) {
+        let payload = |start: i64, length: u32, pattern: bool| {
+            // Position 1 is the pattern's first byte; what lies before it is other data.
+            let offset = (start - 1) as u64;
+            if pattern && start >= 1 {
+                Payload::Pattern { stream: 3, offset, length }
+            } else {
+                Payload::Bytes((0..u64::from(length)).map(|i| pattern_byte(3, offset.wrapping_add(i))).collect())
+            }
+        };
+        let mut receiver = Receiver::new(2_500);
+        receiver.advertise(100, 0);
+        for (start, length, pattern) in pieces {
+            receiver.accept(start, payload(start, length, pattern));
+            let mut blocks = receiver.blocks().to_vec();
+            blocks.sort_unstable();
+            prop_assert!(blocks.iter().all(|(start, end)| receiver.next() < *start && start < end && *end <= 2_501));
+            prop_assert!(blocks.windows(2).all(|pair| pair[0].1 < pair[1].0));
+        }
+        // Every second byte from here on, then the rest: whatever was missing is filled.
+        for start in (1..2_501).step_by(2).chain((2..2_501).step_by(2)) {
+            receiver.accept(start, payload(start, 1, start % 3 == 0));
+        }
+        for start in 1..2_501 {
+            receiver.accept(start, payload(start, 1, false));
+        }
+        prop_assert_eq!(receiver.readable_bytes(), 2_500);
+        let mut bytes = vec![0; 2_500];
+        prop_assert_eq!(receiver.read(&mut bytes), 2_500);
+        prop_assert!(is_pattern(&bytes, 3));
+        prop_assert!(receiver.blocks().is_empty());
     }
 }
