@@ -167,20 +167,21 @@ def _table(caption: str, heads: list[tuple[str, str]], rows: list[list[str]], te
 
 
 def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
+    packed: dict[int, dict[str, Any]] = {}  # by identity: flows share the traces of queues
+
+    def panel(panel: Panel) -> dict[str, Any]:
+        for trace in panel.traces:
+            if id(trace) not in packed:
+                packed[id(trace)] = _trace(trace, store)
+        return vars(panel) | {"traces": [packed[id(trace)] for trace in panel.traces]}
+
     return {
         "duration": description.duration_s,
         "marks": [vars(mark) for mark in description.marks],
         "dashes": {role: look.dash for role, look in LOOKS.items()},
         "widths": {role: look.width for role, look in LOOKS.items()},
-        "flows": [
-            {"name": flow.name, "panels": [_panel(panel, store) for panel in flow.panels]} for flow in description.flows
-        ],
+        "flows": [{"name": flow.name, "panels": [panel(each) for each in flow.panels]} for flow in description.flows],
     }
-
-
-def _panel(panel: Panel, store: ColumnStore) -> dict[str, Any]:
-    entry = {key: value for key, value in vars(panel).items() if key != "traces"}
-    return entry | {"traces": [_trace(trace, store) for trace in panel.traces]}
 
 
 def _trace(trace: Trace, store: ColumnStore) -> dict[str, Any]:
