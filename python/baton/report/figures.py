@@ -103,7 +103,8 @@ def thinned(series: Series) -> Series:
     blocks = series.value[:whole].reshape(-1, stretch)
     begin = np.arange(0, whole, stretch)
     chosen = (begin, begin + stretch - 1, begin + blocks.argmin(axis=1), begin + blocks.argmax(axis=1))
-    rows = np.unique(np.concatenate((*chosen, np.arange(whole, count))))
+    rows = np.sort(np.concatenate((*chosen, np.arange(whole, count))))
+    rows = rows[np.diff(rows, prepend=-1) > 0]
     return Series(series.time_ns[rows], series.value[rows])
 
 

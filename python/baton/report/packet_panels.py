@@ -76,11 +76,11 @@ def new_data_by_link(flow: FlowPackets) -> dict[str, tuple[np.ndarray, np.ndarra
     return found
 
 
-def links_used(flow: FlowPackets) -> set[tuple[str, str]]:
-    """Links and directions on which packets of the flow were offered."""
+def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
+    """Links and directions on which packets of the flow were offered, in the order of the links."""
     names, ways = flow.packets.names["link"].values, flow.index.link_direction
     used = np.union1d(distinct(ways[flow.outward]), distinct(ways[flow.inward]))
-    return {(names[way // 2], "up" if way % 2 else "down") for way in used.tolist()}
+    return [(names[way // 2], "up" if way % 2 else "down") for way in used.tolist()]
 
 
 def _datagrams(flow: FlowPackets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

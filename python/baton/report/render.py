@@ -111,7 +111,7 @@ def handover_table(summary: dict[str, Any]) -> str:
                 number(row.stall_s),
                 number(row.lost_packets),
                 number(row.spurious_retransmissions),
-                number(row.time_to_90_percent_s, "not reached"),
+                number(row.time_to_90_percent_s, "not reached" if row.flow else ABSENT),
             ]
         )
         before = row.number
@@ -126,6 +126,11 @@ def number(value: Any, absent: str = ABSENT) -> str:
         digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
         return f"{value:,.{digits}f}".replace(",", "\u202f")
     return f"{int(value):,}".replace(",", "\u202f")
+
+
+def with_unit(value: Any, unit: str) -> str:
+    """A number as `number` writes it, with a unit."""
+    return ABSENT if value is None else f"{number(value)}\u00a0{unit}"
 
 
 def quantity(value: Any, unit: str) -> str:
@@ -162,20 +167,21 @@ def _table(caption: str, heads: list[tuple[str, str]], rows: list[list[str]], te
 
 
 def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
+    packed: dict[int, dict[str, Any]] = {}  # by identity: flows share the traces of queues
+
+    def panel(panel: Panel) -> dict[str, Any]:
+        for trace in panel.traces:
+            if id(trace) not in packed:
+                packed[id(trace)] = _trace(trace, store)
+        return vars(panel) | {"traces": [packed[id(trace)] for trace in panel.traces]}
+
     return {
         "duration": description.duration_s,
         "marks": [vars(mark) for mark in description.marks],
         "dashes": {role: look.dash for role, look in LOOKS.items()},
         "widths": {role: look.width for role, look in LOOKS.items()},
-        "flows": [
-            {"name": flow.name, "panels": [_panel(panel, store) for panel in flow.panels]} for flow in description.flows
-        ],
+        "flows": [{"name": flow.name, "panels": [panel(each) for each in flow.panels]} for flow in description.flows],
     }
-
-
-def _panel(panel: Panel, store: ColumnStore) -> dict[str, Any]:
-    entry = {key: value for key, value in vars(panel).items() if key != "traces"}
-    return entry | {"traces": [_trace(trace, store) for trace in panel.traces]}
 
 
 def _trace(trace: Trace, store: ColumnStore) -> dict[str, Any]:
@@ -202,16 +208,18 @@ def _banner(run: Run) -> str:
 
 
 def _facts(run: Run) -> str:
+    seed, simulated = run.summary.get("seed", run.manifest.get("seed")), run.summary.get("simulated_s", run.duration_s)
     version = " ".join(str(run.manifest[key])[:12] for key in ("version", "commit") if run.manifest.get(key))
     facts = [
-        ("Seed", number(run.summary.get("seed", run.manifest.get("seed")))),
-        ("Simulated", f"{number(run.summary.get('simulated_s', run.duration_s))}\u00a0s"),
-        ("Wall time", f"{number(run.summary.get('wall_s'))}\u00a0s"),
+        ("Seed", number(seed)),
+        ("Simulated", with_unit(simulated, "s")),
+        ("Wall time", with_unit(run.summary.get("wall_s"), "s")),
         ("Events", number(run.summary.get("events"))),
         ("Packets recorded", number(len(run.packets) if run.packets is not None else None, "none")),
         ("Baton", version or ABSENT),
     ]
-    return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts)
+    shown = [(name, value) for name, value in facts if value != ABSENT]
+    return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in shown)
 
 
 def _scenario_text(manifest: dict[str, Any]) -> str:
@@ -235,7 +243,7 @@ def _look_variables() -> str:
 
     return (
         f":root{{{declarations(False)}}}\n"
-        f"@media screen and (prefers-color-scheme: dark){{:root{{{declarations(True)}}}}}"
+        f"@media screen and (prefers-color-scheme: dark){{:root:not([data-paper]){{{declarations(True)}}}}}"
     )
 
 

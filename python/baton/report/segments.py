@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .journeys import FlowPackets, distinct
+from .journeys import FlowPackets
 from .tables import Packets
 
 
@@ -89,7 +89,7 @@ def _offsets(packets: Packets, outward: np.ndarray, inward: np.ndarray) -> tuple
     acknowledged = np.full(len(inward), np.nan)
     ends = outward.astype(np.int64)
     pair = source.codes[ends].astype(np.int64) * (len(destination.values) + 1) + destination.codes[ends]
-    for key in distinct(pair):
+    for key in pair[:1] if np.all(pair == pair[:1]) else np.unique(pair):
         mine = np.flatnonzero(pair == key)
         rows = outward[mine]
         opening = rows[syn[rows]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .figures import Panel, Trace, link_of, nice_interval, scaled, thinned
+from .figures import Panel, Trace, nice_interval, scaled, thinned
 from .tables import Run
 
 NO_SERIES = "Series were not recorded (series = false in the scenario's [record]), so this diagram is missing."
@@ -39,19 +39,23 @@ def round_trip(run: Run, flow: str) -> Panel:
     return panel
 
 
-def queues(run: Run, used: set[tuple[str, str]] | None, roles: dict[str, str]) -> Panel:
-    """Packets that wait in each link direction that the flow uses (`None`: that is not known, so all)."""
-    panel = Panel("Queues", "packets that wait", "packets", [])
-    for (subject, quantity), series in (run.series or {}).items():
-        link, direction = link_of(subject)
-        wanted = quantity == "queue packets" and (used is None or (link, direction) in used)
-        if wanted and np.any(series.value > 0):
-            kept = thinned(series)
-            name, dashed = f"{link}, {direction}", direction == "up"
-            panel.traces.append(Trace(name, roles[link], "steps", kept.time_ns, kept.value, dashed=dashed))
-    panel.traces.sort(key=lambda trace: (trace.role, trace.name))
-    panel.note = NO_SERIES if run.series is None else "" if panel.traces else "No packet had to wait."
-    return panel
+def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace]:
+    """The queue of each link direction in which a packet had to wait. Flows share them."""
+    traces = {}
+    for link, role in roles.items():
+        for direction in ("down", "up"):
+            series = run.find(f"link {link} {direction}", "queue packets")
+            if series is not None and np.any(series.value > 0):
+                kept, dashed = thinned(series), direction == "up"
+                trace = Trace(f"{link}, {direction}", role, "steps", kept.time_ns, kept.value, dashed=dashed)
+                traces[link, direction] = trace
+    return traces
+
+
+def queues(run: Run, traces: list[Trace]) -> Panel:
+    """Packets that wait in the link directions that a flow uses."""
+    note = NO_SERIES if run.series is None else "" if traces else "No packet had to wait."
+    return Panel("Queues", "packets that wait", "packets", traces, note)
 
 
 def goodput(

@@ -22,10 +22,14 @@ async function decode(column) {
   const folded = new Uint32Array(buffer);
   if (column.kind === "codes") return folded;
   const out = new Float64Array(folded.length);
-  let sum = column.start;
+  let sum = column.start, next = 0, jump = column.jumps[0] || [];
   for (let i = 0; i < folded.length; i++) {
     const step = folded[i];
     sum += step & 1 ? -(step >>> 1) - 1 : step >>> 1;
+    if (i === jump[0]) {
+      sum += jump[1];
+      jump = column.jumps[++next] || [];
+    }
     out[i] = sum * column.unit;
   }
   return out;

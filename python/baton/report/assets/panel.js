@@ -1,5 +1,6 @@
 // One panel: its caption with a legend, and what Plotly is told to draw for a stretch of time.
 
+const MANY_MARKS = 200;
 const MARGIN = { left: 72, right: 14, top: 20, bottom: 26 };
 
 function css(name) {
@@ -60,11 +61,16 @@ class PanelView {
     return button;
   }
 
-  async draw(view, dragmode) {
-    if (!this.panel.traces.length) return;
-    Object.assign(this, { view, dragmode });
+  // Unpacks the traces; once.
+  async prepare() {
     await Promise.all(this.panel.traces.map(decodeTrace));
-    const width = Math.max(this.plot.clientWidth - MARGIN.left - MARGIN.right, 100);
+    this.ready = true;
+  }
+
+  draw(view, dragmode, fullWidth = this.plot.clientWidth) {
+    if (!this.ready || !this.panel.traces.length) return;
+    Object.assign(this, { view, dragmode });
+    const width = Math.max(fullWidth - MARGIN.left - MARGIN.right, 100);
     const height = this.panel.tall ? (width > 500 ? 420 : 320) : 190;
     const [low, high] = this.ownRange || this.fitted(view);
     const span = view.to - view.from;
@@ -72,7 +78,7 @@ class PanelView {
       logarithmic: this.panel.logarithmic };
     const traces = this.panel.traces.map((trace) => this.styled(trace, drawn(trace, wide)));
     const fresh = !this.plot.data;
-    await Plotly.react(this.plot, traces, this.layout(view, [low, high], width, height, dragmode),
+    Plotly.react(this.plot, traces, this.layout(view, [low, high], width, height, dragmode),
       { displayModeBar: false, responsive: false, doubleClick: false, showTips: false });
     if (fresh) this.listen();
   }
@@ -109,9 +115,11 @@ class PanelView {
     const where = points.customdata ? "<br>%{customdata}" : "";
     const common = { ...points, type: "scatter", name: trace.name, showlegend: false,
       visible: !this.hidden.has(trace),
-      hovertemplate: `<b>${trace.name}</b> %{y:.6~g}${unit || ""}<br>at %{x:.9~g} s${where}<extra></extra>` };
+      hovertemplate: `<b>${trace.name}</b> %{y:,.6~r}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
     if (trace.shape === "marks") {
-      return { ...common, mode: "markers", marker: { symbol: "x-thin", size: width, color: colour, line: { width: 1.6, color: colour } } };
+      const many = points.x.length > MANY_MARKS;
+      const line = { width: many ? 1 : 1.6, color: colour };
+      return { ...common, mode: "markers", marker: { symbol: "x-thin", size: many ? 0.6 * width : width, color: colour, line } };
     }
     const dash = trace.dashed ? "dash" : report.dashes[trace.role];
     return { ...common, mode: "lines", connectgaps: false,
@@ -132,7 +140,8 @@ class PanelView {
       xaxis: { ...axis, range: [view.from, view.to], ticksuffix: " s", nticks: Math.max(4, Math.round(width / 100)), showline: true },
       yaxis: { ...axis, range, type: this.panel.logarithmic ? "log" : "linear", nticks: this.panel.tall ? 8 : 5,
         dtick: this.panel.logarithmic ? 1 : undefined,
-        title: { text: this.panel.unit, font: { size: 11, color: muted }, standoff: 4 } },
+        ...(this.panel.unit === "B" ? { tickformat: ".9~s", ticksuffix: "B" } : {}),
+        title: { text: this.panel.unit === "B" ? "" : this.panel.unit, font: { size: 11, color: muted }, standoff: 4 } },
       ...markers(view, width),
     };
   }

@@ -1,6 +1,7 @@
 // The page: one view (a stretch of time) that all panels share, a flow to show, and the tools that change them.
 
 const report = JSON.parse(document.getElementById("data").textContent);
+const PAPER_WIDTH = 690;
 const whole = { from: -0.01 * report.duration, to: 1.01 * report.duration || 1 };
 const $ = (id) => document.getElementById(id);
 const state = { view: whole, panels: [], dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", drawing: null };
@@ -11,7 +12,12 @@ function redraw() {
   state.drawing ??= (async () => {
     while (state.again) {
       state.again = false;
-      for (const panel of state.panels) await panel.draw(state.view, state.dragmode);
+      for (const panel of state.panels) {
+        await panel.prepare();
+        panel.draw(state.view, state.dragmode);
+        await new Promise((done) => setTimeout(done)); // lets the browser show it, and the user zoom already
+        if (state.again) break;
+      }
     }
     state.drawing = null;
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn || 0) + 1);
@@ -101,6 +107,12 @@ function prepareTools() {
   for (const link of document.querySelectorAll("a[data-mark]")) link.addEventListener("click", () => showMark(Number(link.dataset.mark)));
 }
 
+// On paper: light colours and the width of a page. The browser does not wait, so this draws at once.
+function print(onPaper) {
+  document.documentElement.toggleAttribute("data-paper", onPaper);
+  for (const panel of state.panels) panel.draw(state.view, state.dragmode, onPaper ? PAPER_WIDTH : undefined);
+}
+
 async function start() {
   const source = new TextDecoder().decode(await inflate("plotly"));
   document.head.append(element("script", {}, source));
@@ -108,7 +120,8 @@ async function start() {
   prepareTools();
   await showFlow(0);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("beforeprint", redraw);
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
   let width = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
 }
