@@ -7,6 +7,7 @@
 //! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
 //! serialising was decided.
 
+mod capacity;
 mod channel;
 mod codel;
 pub mod config;
@@ -35,7 +36,8 @@ pub enum End {
 }
 
 impl End {
-    const fn index(self) -> usize {
+    /// A number for arrays of two: 0 for A, 1 for B.
+    pub const fn index(self) -> usize {
         match self {
             End::A => 0,
             End::B => 1,
@@ -187,8 +189,9 @@ impl Link {
     /// off, it begins anew.
     pub fn reconfigure(&mut self, now: Instant, config: LinkConfig) {
         self.catch_up(now);
-        self.directions[0].reconfigure(&config.down);
-        self.directions[1].reconfigure(&config.up);
+        let [down, up] = &mut self.directions;
+        down.reconfigure(&config.name, &config.down, self.seed);
+        up.reconfigure(&config.name, &config.up, self.seed);
         self.config = config;
         self.set_medium(now);
         if self.state == State::Up {

@@ -1,7 +1,8 @@
 //! What can go wrong with a record and its folder.
 
 use super::MANIFEST_FILE;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What can go wrong with a record and its folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +65,18 @@ pub enum RecordError {
     /// A dictionary cannot be written as JSON.
     #[error("the dictionary of a table cannot be written: {0}")]
     Dictionary(String),
+}
+
+impl RecordError {
+    /// A file cannot be written, because of what the system says.
+    pub fn write(file: &Path, error: &io::Error) -> RecordError {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        RecordError::Write {
+            file: file.to_owned(),
+            reason: error.to_string(),
+            full: matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge),
+        }
+    }
 }
 
 impl From<arrow_schema::ArrowError> for RecordError {

@@ -414,7 +414,9 @@ impl View<'_> {
                 };
                 (protocol, None, data, None)
             }
-            Body::Opaque { protocol, bytes } => (*protocol, None, bytes.len() as u32, None),
+            Body::Opaque {
+                protocol, bytes, ..
+            } => (*protocol, None, bytes.len() as u32, None),
         };
         View {
             protocol,

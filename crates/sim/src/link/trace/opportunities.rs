@@ -66,9 +66,11 @@ impl Opportunities {
         let passed = self
             .milliseconds
             .partition_point(|&at| u64::from(at) <= within);
-        cursor.next = cursor
-            .next
-            .max(period.saturating_mul(self.count()) + passed as u64);
+        cursor.next = cursor.next.max(
+            period
+                .saturating_mul(self.count())
+                .saturating_add(passed as u64),
+        );
     }
 
     /// Uses opportunities from the cursor on for `bits`, and says when the last of them have passed; `None`
@@ -80,11 +82,11 @@ impl Opportunities {
         }
         let missing = bits - cursor.left_over;
         let needed = missing.div_ceil(BITS);
-        let last = cursor.next + needed - 1;
+        let last = cursor.next.saturating_add(needed - 1);
         if self.at_end == AtEnd::Hold && last >= self.count() {
             return None;
         }
-        cursor.next = last + 1;
+        cursor.next = last.saturating_add(1);
         cursor.left_over = needed * BITS - missing;
         Some(self.time(last))
     }
