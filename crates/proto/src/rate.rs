@@ -31,7 +31,11 @@ impl DataRate {
             Some(scaled) => scaled.div_ceil(self.0),
             None => {
                 let wide = (bits as u128 * 1_000_000_000).div_ceil(self.0 as u128);
-                if wide > u64::MAX as u128 { u64::MAX } else { wide as u64 }
+                if wide > u64::MAX as u128 {
+                    u64::MAX
+                } else {
+                    wide as u64
+                }
             }
         };
         Some(Duration::from_nanos(nanoseconds))
@@ -40,7 +44,11 @@ impl DataRate {
     /// The bits that pass in `duration`, rounded down.
     pub const fn bits_in(self, duration: Duration) -> u64 {
         let bits = self.0 as u128 * duration.as_nanos() as u128 / 1_000_000_000;
-        if bits > u64::MAX as u128 { u64::MAX } else { bits as u64 }
+        if bits > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            bits as u64
+        }
     }
 }
 
@@ -58,9 +66,17 @@ mod tests {
     fn transmission_times() {
         // 1500 B at 11 Mbit/s: 1090.909… µs, rounded up.
         let rate = DataRate::from_bits_per_second(11_000_000);
-        assert_eq!(rate.transmission_time(12_000), Some(Duration::from_nanos(1_090_910)));
+        assert_eq!(
+            rate.transmission_time(12_000),
+            Some(Duration::from_nanos(1_090_910))
+        );
         assert_eq!(DataRate::ZERO.transmission_time(1), None);
-        assert_eq!(rate.transmission_time(u64::MAX).unwrap().as_nanos(), 1_676_976_733_973_595_602);
+        // 2^40 bits at 11 Mbit/s: 99955.602525090909… s, beyond what fits 64 bits when scaled.
+        assert_eq!(
+            rate.transmission_time(1 << 40),
+            Some(Duration::from_nanos(99_955_602_525_091))
+        );
+        assert_eq!(rate.transmission_time(u64::MAX), Some(Duration::MAX));
         assert_eq!(rate.bits_in(Duration::from_millis(20)), 220_000);
     }
 }

@@ -112,7 +112,11 @@ impl Duration {
 
     /// This length rounded up to a multiple of `tick`; a zero `tick` leaves it as it is.
     pub const fn round_up_to(self, tick: Duration) -> Duration {
-        if tick.0 == 0 { self } else { Duration(self.0.div_ceil(tick.0).saturating_mul(tick.0)) }
+        if tick.0 == 0 {
+            self
+        } else {
+            Duration(self.0.div_ceil(tick.0).saturating_mul(tick.0))
+        }
     }
 }
 
@@ -158,7 +162,12 @@ impl fmt::Debug for Instant {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        write!(
+            f,
+            "{}.{:09} s",
+            self.0 / 1_000_000_000,
+            self.0 % 1_000_000_000
+        )
     }
 }
 
@@ -170,7 +179,12 @@ impl fmt::Debug for Duration {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09} s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+        write!(
+            f,
+            "{}.{:09} s",
+            self.0 / 1_000_000_000,
+            self.0 % 1_000_000_000
+        )
     }
 }
 
@@ -180,8 +194,14 @@ mod tests {
 
     #[test]
     fn times_saturate_instead_of_wrapping() {
-        assert_eq!(Instant::from_nanos(u64::MAX) + Duration::from_secs(1), Instant::from_nanos(u64::MAX));
-        assert_eq!(Instant::from_secs(1).saturating_since(Instant::from_secs(2)), Duration::ZERO);
+        assert_eq!(
+            Instant::from_nanos(u64::MAX) + Duration::from_secs(1),
+            Instant::from_nanos(u64::MAX)
+        );
+        assert_eq!(
+            Instant::from_secs(1).saturating_since(Instant::from_secs(2)),
+            Duration::ZERO
+        );
         assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
         assert_eq!(Duration::from_secs_f64(f64::NAN), Duration::ZERO);
         assert_eq!(Duration::from_secs_f64(1e300), Duration::MAX);
@@ -190,8 +210,17 @@ mod tests {
     #[test]
     fn ticks_round_up() {
         let tick = Duration::from_millis(10);
-        assert_eq!(Duration::from_millis(21).round_up_to(tick), Duration::from_millis(30));
-        assert_eq!(Duration::from_millis(30).round_up_to(tick), Duration::from_millis(30));
-        assert_eq!(Duration::from_nanos(7).round_up_to(Duration::ZERO), Duration::from_nanos(7));
+        assert_eq!(
+            Duration::from_millis(21).round_up_to(tick),
+            Duration::from_millis(30)
+        );
+        assert_eq!(
+            Duration::from_millis(30).round_up_to(tick),
+            Duration::from_millis(30)
+        );
+        assert_eq!(
+            Duration::from_nanos(7).round_up_to(Duration::ZERO),
+            Duration::from_nanos(7)
+        );
     }
 }

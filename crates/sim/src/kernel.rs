@@ -44,14 +44,21 @@ impl<T> Ord for Entry<T> {
 
 impl<T> Default for EventQueue<T> {
     fn default() -> Self {
-        EventQueue { heap: BinaryHeap::new(), inserted: 0 }
+        EventQueue {
+            heap: BinaryHeap::new(),
+            inserted: 0,
+        }
     }
 }
 
 impl<T> EventQueue<T> {
     /// Adds an event.
     pub fn push(&mut self, at: Instant, event: T) {
-        self.heap.push(Reverse(Entry { at, number: self.inserted, event }));
+        self.heap.push(Reverse(Entry {
+            at,
+            number: self.inserted,
+            event,
+        }));
         self.inserted += 1;
     }
 
@@ -65,7 +72,9 @@ impl<T> EventQueue<T> {
         if self.next_time()? > limit {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
+        self.heap
+            .pop()
+            .map(|Reverse(entry)| (entry.at, entry.event))
     }
 
     /// Number of events in the queue.
@@ -111,7 +120,12 @@ mod tests {
     use super::*;
 
     fn drain(queue: &mut EventQueue<char>, limit: u64) -> String {
-        std::iter::from_fn(|| queue.pop_until(Instant::from_secs(limit)).map(|(_, event)| event)).collect()
+        std::iter::from_fn(|| {
+            queue
+                .pop_until(Instant::from_secs(limit))
+                .map(|(_, event)| event)
+        })
+        .collect()
     }
 
     #[test]

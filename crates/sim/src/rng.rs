@@ -13,14 +13,19 @@ pub struct Seed(pub u64);
 impl Seed {
     /// A sequence of draws that belongs to `name`.
     pub fn stream(self, name: &str) -> Stream {
-        Stream(Xoshiro256PlusPlus::seed_from_u64(self.keyed(name).number(0)))
+        Stream(Xoshiro256PlusPlus::seed_from_u64(
+            self.keyed(name).number(0),
+        ))
     }
 
     /// Draws of `name` that are a function of a number (say, of a packet's), whatever was drawn before.
     pub fn keyed(self, name: &str) -> Keyed {
         let mut hasher = SipHasher13::new_with_keys(self.0, 0);
         hasher.write(name.as_bytes());
-        Keyed { key: self.0, name: hasher.finish() }
+        Keyed {
+            key: self.0,
+            name: hasher.finish(),
+        }
     }
 }
 

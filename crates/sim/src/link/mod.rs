@@ -7,11 +7,24 @@
 //! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
 //! serialising was decided.
 
+mod capacity;
+mod channel;
+mod codel;
 pub mod config;
+mod dcf;
+mod direction;
+mod pipe;
+pub mod presets;
+mod queue;
+mod red;
 pub mod trace;
 
 use crate::packets::PacketId;
+use crate::rng::Seed;
 use baton_proto::time::Instant;
+use config::{LinkConfig, Medium};
+use dcf::Dcf;
+use direction::Direction;
 
 /// The two ends of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +33,16 @@ pub enum End {
     A,
     /// The second end; the mobile's.
     B,
+}
+
+impl End {
+    /// A number for arrays of two: 0 for A, 1 for B.
+    pub const fn index(self) -> usize {
+        match self {
+            End::A => 0,
+            End::B => 1,
+        }
+    }
 }
 
 /// What has become of a packet.
@@ -47,6 +70,13 @@ pub enum Outcome {
     Dropped(DropReason),
 }
 
+impl Outcome {
+    /// Delivered as it was offered.
+    pub const UNDAMAGED: Outcome = Outcome::Delivered {
+        bit_errors: Vec::new(),
+    };
+}
+
 /// Why a link lost a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
@@ -65,3 +95,210 @@ pub enum DropReason {
     /// The queue was discarded at a handover.
     Discarded,
 }
+
+/// A link between two ends.
+///
+/// After every call of [`offer`](Link::offer), [`reconfigure`](Link::reconfigure),
+/// [`set_down`](Link::set_down), [`set_up`](Link::set_up) and [`discard_queue`](Link::discard_queue), and at
+/// every [`next_deadline`](Link::next_deadline), call [`poll`](Link::poll) until it returns `None`, then ask
+/// for the next deadline. `now` never goes back from call to call.
+#[derive(Debug)]
+pub struct Link {
+    config: LinkConfig,
+    state: State,
+    directions: [Direction; 2],
+    /// Whom the directions share a channel with; `None` if each has one of its own.
+    dcf: Option<Dcf>,
+    seed: Seed,
+}
+
+/// Whether packets pass, and what becomes of them otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Up,
+    /// Down, and what it is offered waits.
+    Holding,
+    /// Down, and what it is offered is lost.
+    Dropping,
+}
+
+impl Link {
+    /// A link that is up and empty. Its random draws belong to `seed` and to the link's name.
+    pub fn new(config: LinkConfig, seed: Seed) -> Link {
+        let directions = [
+            Direction::new(End::A, &config.name, &config.down, seed),
+            Direction::new(End::B, &config.name, &config.up, seed),
+        ];
+        let mut link = Link {
+            config,
+            state: State::Up,
+            directions,
+            dcf: None,
+            seed,
+        };
+        link.set_medium(Instant::ZERO);
+        link
+    }
+
+    /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`.
+    pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
+        self.catch_up(now);
+        let direction = &mut self.directions[from.index()];
+        match self.state {
+            State::Up => {
+                if direction.enqueue(now, packet, length, true) {
+                    self.start(now, from);
+                }
+            }
+            State::Holding => {
+                direction.enqueue(now, packet, length, false);
+            }
+            State::Dropping => direction.drop(now, packet, DropReason::LinkDown),
+        }
+    }
+
+    /// What has become of packets up to `now`, one at a time, in order of time; at equal times first what
+    /// was offered at end A.
+    pub fn poll(&mut self, now: Instant) -> Option<Fate> {
+        self.catch_up(now);
+        let [down, up] = &mut self.directions;
+        match (down.next_fate(), up.next_fate()) {
+            (Some(at), other) if at <= now && other.is_none_or(|other| at <= other) => {
+                down.take_fate()
+            }
+            (_, Some(at)) if at <= now => up.take_fate(),
+            _ => None,
+        }
+    }
+
+    /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
+    /// Mostly there is a fate at that moment; medium access may turn out to take longer.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        if let Some(dcf) = &self.dcf {
+            return dcf.next_deadline(&self.directions, &self.config);
+        }
+        let [down, up] = &self.directions;
+        earlier(
+            pipe::next_deadline(down, &self.config.down),
+            pipe::next_deadline(up, &self.config.up),
+        )
+    }
+
+    /// Takes other parameters from `now` on. What has begun serialising keeps its end, unless it stood
+    /// still at rate zero; what waits is not dropped by a smaller queue. When medium access is switched on or
+    /// off, it begins anew.
+    pub fn reconfigure(&mut self, now: Instant, config: LinkConfig) {
+        self.catch_up(now);
+        let [down, up] = &mut self.directions;
+        down.reconfigure(&config.name, &config.down, self.seed);
+        up.reconfigure(&config.name, &config.up, self.seed);
+        self.config = config;
+        self.set_medium(now);
+        if self.state == State::Up {
+            self.start(now, End::A);
+            self.start(now, End::B);
+        }
+    }
+
+    /// Lets nothing pass until [`set_up`](Link::set_up). With `keep_queue` everything that the link holds,
+    /// what is in flight included, goes back to the head of its queue in its order and waits, together with
+    /// what is offered meanwhile and finds room; all is serialised anew afterwards. Otherwise it is lost,
+    /// and so is what is offered meanwhile.
+    pub fn set_down(&mut self, now: Instant, keep_queue: bool) {
+        self.catch_up(now);
+        for direction in &mut self.directions {
+            direction.put_back(now);
+            if !keep_queue {
+                direction.drop_waiting(now, DropReason::LinkDown);
+            }
+        }
+        self.state = if keep_queue {
+            State::Holding
+        } else {
+            State::Dropping
+        };
+    }
+
+    /// Lets packets pass again.
+    pub fn set_up(&mut self, now: Instant) {
+        self.catch_up(now);
+        self.state = State::Up;
+        if let Some(dcf) = &mut self.dcf {
+            dcf.reset(now);
+        }
+        self.start(now, End::A);
+        self.start(now, End::B);
+    }
+
+    /// Drops what waits; what is being serialised or in flight goes on.
+    pub fn discard_queue(&mut self, now: Instant) {
+        self.catch_up(now);
+        for direction in &mut self.directions {
+            direction.drop_waiting(now, DropReason::Discarded);
+        }
+    }
+
+    /// Packets and bytes that wait at an end, as of the last call that took a time. The one being
+    /// serialised is not counted.
+    pub fn queue(&self, from: End) -> (u32, u64) {
+        self.directions[from.index()].waiting()
+    }
+
+    /// Whether nothing that was offered at this end waits, is being serialised or in flight, as of the last
+    /// call that took a time.
+    pub fn is_empty(&self, from: End) -> bool {
+        self.directions[from.index()].is_empty()
+    }
+
+    /// Present parameters.
+    pub fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// Whether packets pass.
+    pub fn is_up(&self) -> bool {
+        self.state == State::Up
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        if let Some(dcf) = &mut self.dcf {
+            return dcf.catch_up(&mut self.directions, &self.config, now);
+        }
+        let [down, up] = &mut self.directions;
+        pipe::catch_up(down, &self.config.down, now);
+        pipe::catch_up(up, &self.config.up, now);
+    }
+
+    /// Begins with the head of a queue if nothing is in service before it.
+    fn start(&mut self, now: Instant, from: End) {
+        let direction = &mut self.directions[from.index()];
+        match &mut self.dcf {
+            Some(dcf) => dcf.start(direction, from, now),
+            None => pipe::start(direction, self.config.direction(from.index()), now),
+        }
+    }
+
+    fn set_medium(&mut self, now: Instant) {
+        match (&mut self.dcf, self.config.medium) {
+            (Some(dcf), Medium::Dcf(config)) => return dcf.reconfigure(config, now),
+            (None, Medium::FullDuplex) => return,
+            (dcf, Medium::FullDuplex) => *dcf = None,
+            (dcf, Medium::Dcf(config)) => {
+                *dcf = Some(Dcf::new(config, &self.config.name, self.seed, now));
+            }
+        }
+        for direction in &mut self.directions {
+            direction.stop_service();
+        }
+    }
+}
+
+fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests;

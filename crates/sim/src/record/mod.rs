@@ -1,51 +1,45 @@
-//! Records of a run: series and packets in columns.
+//! Records of a run: series and packets in columns, and the folder in which they end.
+//!
+//! [`Recorder`] takes rows as they happen, builds columns and hands them on in batches, into memory or
+//! into Parquet files. Equal rows give equal bytes: the files hold no date and no path.
 
-use crate::link::{DropReason, End};
-use baton_proto::packet::Packet;
+mod endpoints;
+mod error;
+mod folder;
+mod names;
+mod packets;
+mod quantity;
+mod recorder;
+mod series;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use error::RecordError;
+pub use folder::{MANIFEST_FILE, ResultFolder, sha256};
+pub use packets::PacketRecord;
+pub use quantity::Quantity;
+pub use recorder::{RecordNames, RecordSettings, Recorder, Sink, Tables};
+pub use table::Table;
+
 use baton_proto::time::Instant;
 
-/// A number that changes in the course of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Quantity {
-    /// Congestion window of a flow's sender, in bytes.
-    CongestionWindow,
-    /// Slow-start threshold of a flow's sender, in bytes.
-    SlowStartThreshold,
-    /// A round-trip time sample, in seconds.
-    RoundTripTime,
-    /// Smoothed round-trip time, in seconds.
-    SmoothedRoundTripTime,
-    /// Retransmission timeout, in seconds, backoff included.
-    RetransmissionTimeout,
-    /// Bytes sent and not acknowledged.
-    BytesInFlight,
-    /// Payload bytes delivered in order to the application since the start.
-    DeliveredBytes,
-    /// Packets waiting in a link direction's queue.
-    QueuePackets,
-    /// Bytes waiting in a link direction's queue.
-    QueueBytes,
-    /// Access link in use by a mobile, as its number in the scenario; −1 is none.
-    AttachedLink,
-}
+/// Version of the tables' columns and dictionaries. It changes when a reader of the old one would be wrong.
+pub const SCHEMA_VERSION: u32 = 1;
+/// Name of the file of series in a results folder.
+pub const SERIES_FILE: &str = "series.parquet";
+/// Name of the file of packets in a results folder.
+pub const PACKETS_FILE: &str = "packets.parquet";
+/// Key of the dictionary of series in the table's metadata.
+pub const SERIES_KEY: &str = "baton.series";
+/// Key of the dictionary of packets in the table's metadata.
+pub const PACKETS_KEY: &str = "baton.packets";
 
 /// Whom a series is about: a number given out by the recorder for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(pub u32);
 
-/// What became of one packet on one link.
-#[derive(Clone, Debug)]
-pub struct PacketRecord<'a> {
-    /// Number of the link in the scenario.
-    pub link: usize,
-    /// The end at which the packet was offered.
-    pub from: End,
-    /// When it was offered.
-    pub sent: Instant,
-    /// When its fate was decided; `None` if it was still under way when the run ended.
-    pub decided: Option<Instant>,
-    /// Why it was dropped; `None` if it was delivered or is still under way.
-    pub dropped: Option<DropReason>,
-    /// The packet, before any damage.
-    pub packet: &'a Packet,
+/// Nanoseconds as the tables hold them. A moment beyond 292 years stays there.
+fn nanoseconds(at: Instant) -> i64 {
+    i64::try_from(at.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,0 +1,203 @@
+//! CUBIC (RFC 9438): the window grows by a cubic function of the time since the last reduction.
+//!
+//! Not here: HyStart++ (section 4.10 recommends it; plain slow start is used) and the undoing of a reduction
+//! after a spurious loss event (section 4.9), of which the connection does not tell yet.
+
+use super::{AckSample, CongestionControl, LossSample};
+use crate::time::{Duration, Instant};
+
+/// How steeply the cubic function grows, in segments a second cubed: "C SHOULD be set to 0.4" (section 5.1).
+const C: f64 = 0.4;
+/// What is left of the window after a loss: "beta_cubic SHOULD be set to 0.7" (section 4.6).
+const BETA: f64 = 0.7;
+/// Growth of the Reno estimate, in segments a window of acknowledgments, that gives the average rate of Reno
+/// with its halving: 3 (1 − β) / (1 + β) (section 4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// Window of CUBIC. Windows are in segments, as in the RFC, with their fractions.
+#[derive(Debug)]
+pub(super) struct Cubic {
+    segment_size: u32,
+    window: f64,
+    /// In bytes.
+    slow_start_threshold: u32,
+    /// `W_max`, around which the cubic function is flat. `None` before the first loss and after a timeout: the
+    /// next stage of congestion avoidance then starts on the flat (sections 4.8 and 4.10).
+    maximum_window: Option<f64>,
+    /// `cwnd_prior`: the window when the threshold was last set; `None` before the first loss.
+    prior_window: Option<f64>,
+    /// The current stage of congestion avoidance; begins with its first acknowledgment.
+    stage: Option<Stage>,
+    /// When data was last acknowledged and whether any was left outstanding then.
+    last_acknowledged: Option<(Instant, bool)>,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    /// When it began (`t_epoch`), moved on by the times in which the window was not used.
+    start: Instant,
+    /// `W_max` of this stage.
+    maximum_window: f64,
+    /// `K`: seconds from the start until the function reaches `W_max`.
+    time_to_maximum: f64,
+    /// `W_est`: the window that Reno would have.
+    reno_window: f64,
+    /// The window at which the Reno estimate is back where the reduction took it from.
+    prior_window: f64,
+}
+
+impl Stage {
+    /// Equation (1) of section 4.2: `W_cubic(t) = C (t − K)³ + W_max`.
+    fn cubic_window(&self, seconds: f64) -> f64 {
+        let distance = seconds - self.time_to_maximum;
+        C * distance * distance * distance + self.maximum_window
+    }
+}
+
+impl Cubic {
+    pub(super) fn new(segment_size: u32, window: u32, slow_start_threshold: u32) -> Cubic {
+        Cubic {
+            segment_size,
+            window: (f64::from(window) / f64::from(segment_size)).max(1.0),
+            slow_start_threshold,
+            maximum_window: None,
+            prior_window: None,
+            stage: None,
+            last_acknowledged: None,
+        }
+    }
+
+    /// Equation (2) of section 4.2: `K = cbrt((W_max − cwnd_epoch) / C)`.
+    fn begin_stage(&mut self, now: Instant) -> Stage {
+        // A window that is already beyond W_max has nothing to return to: it starts on the flat.
+        let maximum_window = self.maximum_window.unwrap_or(0.0).max(self.window);
+        self.maximum_window = Some(maximum_window);
+        Stage {
+            start: now,
+            maximum_window,
+            time_to_maximum: libm::cbrt((maximum_window - self.window) / C),
+            reno_window: self.window,
+            prior_window: self.prior_window.unwrap_or(self.window),
+        }
+    }
+
+    /// Time in which the window was not used does not count for the cubic function, "otherwise W_cubic(t)
+    /// might be very high after restarting" (section 5.8).
+    fn skip_unused_time(&mut self, sample: &AckSample) {
+        let left = sample
+            .bytes_in_flight
+            .saturating_sub(sample.acknowledged_bytes);
+        let last = self.last_acknowledged.replace((sample.now, left > 0));
+        let (Some((before, outstanding)), Some(stage)) = (last, &mut self.stage) else {
+            return;
+        };
+        let gap = sample.now.saturating_since(before);
+        stage.start += if !sample.window_limited {
+            gap
+        } else if outstanding {
+            Duration::ZERO
+        } else {
+            // Nothing was outstanding: what is acknowledged now was sent one round trip ago, until then
+            // the sender was idle.
+            gap - sample.rtt.or(sample.smoothed_rtt).unwrap_or(gap)
+        };
+    }
+
+    /// Sections 4.3 to 4.5.
+    fn avoid_congestion(&mut self, sample: &AckSample, acknowledged: f64) {
+        let mut stage = match self.stage {
+            Some(stage) => stage,
+            None => self.begin_stage(sample.now),
+        };
+        let alpha = if stage.reno_window < stage.prior_window {
+            ALPHA
+        } else {
+            1.0
+        };
+        stage.reno_window += alpha * acknowledged / self.window;
+        self.stage = Some(stage);
+
+        let elapsed = sample.now.saturating_since(stage.start);
+        if stage.cubic_window(elapsed.as_secs_f64()) < stage.reno_window {
+            // The larger, because the concave growth may already be a little ahead of the estimate, and an
+            // acknowledgment is no reason to shrink.
+            self.window = self.window.max(stage.reno_window);
+            return;
+        }
+        let rtt = sample.smoothed_rtt.unwrap_or(Duration::ZERO);
+        let target = stage
+            .cubic_window((elapsed + rtt).as_secs_f64())
+            .clamp(self.window, 1.5 * self.window);
+        // The RFC's step is for an acknowledgment of one segment. It is taken for each segment, so that the
+        // target is reached in a round trip when acknowledgments are delayed, too.
+        let step = (target - self.window) / self.window * acknowledged;
+        self.window = (self.window + step).min(target);
+    }
+
+    /// Sections 4.6 and 4.7, except for the window itself.
+    fn lower_threshold(&mut self, bytes_in_flight: u32) {
+        self.prior_window = Some(self.window);
+        let floor = self.segment_size.saturating_mul(2);
+        self.slow_start_threshold = ((f64::from(bytes_in_flight) * BETA) as u32).max(floor);
+        self.stage = None;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_acknowledged(&mut self, sample: &AckSample) {
+        self.skip_unused_time(sample);
+        if !sample.window_limited {
+            return;
+        }
+        let acknowledged = f64::from(sample.acknowledged_bytes) / f64::from(self.segment_size);
+        if self.window() < self.slow_start_threshold {
+            // RFC 5681 equation (2), as in Reno.
+            self.window += acknowledged.min(1.0);
+        } else {
+            self.avoid_congestion(sample, acknowledged);
+        }
+        self.window = self
+            .window
+            .min(f64::from(u32::MAX) / f64::from(self.segment_size));
+    }
+
+    fn on_loss(&mut self, loss: &LossSample) {
+        // Fast convergence (section 4.7): a flow that did not get back to where it was makes room for others.
+        self.maximum_window = Some(match self.maximum_window {
+            Some(maximum) if self.window < maximum => self.window * (1.0 + BETA) / 2.0,
+            _ => self.window,
+        });
+        self.lower_threshold(loss.bytes_in_flight);
+        self.window = f64::from(self.slow_start_threshold) / f64::from(self.segment_size);
+    }
+
+    fn on_timeout(&mut self, loss: &LossSample) {
+        if !loss.repeated {
+            self.lower_threshold(loss.bytes_in_flight);
+        }
+        self.maximum_window = None;
+        self.window = 1.0;
+        self.stage = None;
+    }
+
+    fn on_idle_restart(&mut self, restart_window: u32) {
+        let restart_window = f64::from(restart_window) / f64::from(self.segment_size);
+        if restart_window < self.window {
+            self.window = restart_window.max(1.0);
+            self.stage = None;
+        }
+    }
+
+    fn window(&self) -> u32 {
+        // Rounded to the nearest byte, so that a threshold divided into segments comes back as it was.
+        libm::round(self.window * f64::from(self.segment_size)) as u32
+    }
+
+    fn slow_start_threshold(&self) -> u32 {
+        self.slow_start_threshold
+    }
+}
+
+#[cfg(test)]
+mod tests;

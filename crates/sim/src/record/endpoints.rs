@@ -1,0 +1,68 @@
+//! Numbers for the senders and receivers of packets.
+
+use super::names::Names;
+use arrow_array::ArrayRef;
+use core::net::{IpAddr, SocketAddr};
+
+/// Slots of the cache; a power of two.
+const SLOTS: usize = 2048;
+
+/// An address, with a port where the protocol has ports.
+type Endpoint = (IpAddr, Option<u16>);
+
+/// Names of endpoints, such as `10.0.0.1:80` or `[fd00::1]:80`, or an address alone.
+///
+/// A packet names two of them. The look-up in the ordered map is spared by a cache of fixed places: an
+/// endpoint has one slot, which the last endpoint that fell there holds.
+pub(super) struct Endpoints {
+    names: Names<Endpoint>,
+    cache: Vec<Option<(Endpoint, i32)>>,
+}
+
+impl Endpoints {
+    pub(super) fn new() -> Endpoints {
+        Endpoints {
+            names: Names::new(),
+            cache: vec![None; SLOTS],
+        }
+    }
+
+    /// The number of an endpoint.
+    #[inline]
+    pub(super) fn number(&mut self, address: IpAddr, port: Option<u16>) -> i32 {
+        let endpoint = (address, port);
+        let slot = &mut self.cache[slot_of(address, port)];
+        if let Some((held, number)) = slot
+            && *held == endpoint
+        {
+            return *number;
+        }
+        let number = self.names.number(endpoint, name);
+        *slot = Some((endpoint, number));
+        number
+    }
+
+    /// All names so far.
+    pub(super) fn values(&mut self) -> ArrayRef {
+        self.names.values()
+    }
+}
+
+fn slot_of(address: IpAddr, port: Option<u16>) -> usize {
+    let bits = match address {
+        IpAddr::V4(address) => u64::from(address.to_bits()),
+        IpAddr::V6(address) => {
+            let bits = address.to_bits();
+            (bits >> 64) as u64 ^ bits as u64
+        }
+    };
+    let mixed = (bits << 16 ^ u64::from(port.unwrap_or(0))).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 40) as usize % SLOTS
+}
+
+fn name((address, port): &Endpoint) -> String {
+    match port {
+        Some(port) => SocketAddr::new(*address, *port).to_string(),
+        None => address.to_string(),
+    }
+}

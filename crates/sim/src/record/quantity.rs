@@ -1,0 +1,111 @@
+//! The numbers that are recorded over time, and what they are called outside.
+
+/// A number that changes in the course of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quantity {
+    /// Congestion window of a flow's sender, in bytes.
+    CongestionWindow,
+    /// Slow-start threshold of a flow's sender, in bytes.
+    SlowStartThreshold,
+    /// A round-trip time sample, in seconds.
+    RoundTripTime,
+    /// Smoothed round-trip time, in seconds.
+    SmoothedRoundTripTime,
+    /// Retransmission timeout, in seconds, backoff included.
+    RetransmissionTimeout,
+    /// Bytes sent and not acknowledged.
+    BytesInFlight,
+    /// Payload bytes delivered in order to the application since the start.
+    DeliveredBytes,
+    /// Packets waiting in a link direction's queue.
+    QueuePackets,
+    /// Bytes waiting in a link direction's queue.
+    QueueBytes,
+    /// Access link in use by a mobile, as its number in the scenario; −1 is none.
+    AttachedLink,
+}
+
+impl Quantity {
+    /// Every quantity, in the order of their numbers.
+    pub const ALL: [Quantity; 10] = [
+        Quantity::CongestionWindow,
+        Quantity::SlowStartThreshold,
+        Quantity::RoundTripTime,
+        Quantity::SmoothedRoundTripTime,
+        Quantity::RetransmissionTimeout,
+        Quantity::BytesInFlight,
+        Quantity::DeliveredBytes,
+        Quantity::QueuePackets,
+        Quantity::QueueBytes,
+        Quantity::AttachedLink,
+    ];
+
+    /// Its name in the `series` column.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Quantity::CongestionWindow => "congestion window",
+            Quantity::SlowStartThreshold => "slow-start threshold",
+            Quantity::RoundTripTime => "round-trip time",
+            Quantity::SmoothedRoundTripTime => "smoothed round-trip time",
+            Quantity::RetransmissionTimeout => "retransmission timeout",
+            Quantity::BytesInFlight => "bytes in flight",
+            Quantity::DeliveredBytes => "delivered bytes",
+            Quantity::QueuePackets => "queue packets",
+            Quantity::QueueBytes => "queue bytes",
+            Quantity::AttachedLink => "attached link",
+        }
+    }
+
+    /// Its unit: `B`, `s`, `packets`, or empty for a plain number.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Quantity::CongestionWindow
+            | Quantity::SlowStartThreshold
+            | Quantity::BytesInFlight
+            | Quantity::DeliveredBytes
+            | Quantity::QueueBytes => "B",
+            Quantity::RoundTripTime
+            | Quantity::SmoothedRoundTripTime
+            | Quantity::RetransmissionTimeout => "s",
+            Quantity::QueuePackets => "packets",
+            Quantity::AttachedLink => "",
+        }
+    }
+
+    /// One sentence for the dictionary that travels with the file.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Quantity::CongestionWindow => "Congestion window of the flow's sender",
+            Quantity::SlowStartThreshold => "Slow-start threshold of the flow's sender",
+            Quantity::RoundTripTime => "A round-trip time that was measured at this moment",
+            Quantity::SmoothedRoundTripTime => "Smoothed round-trip time (RFC 6298)",
+            Quantity::RetransmissionTimeout => "Retransmission timeout, backoff included",
+            Quantity::BytesInFlight => "Bytes sent and not acknowledged",
+            Quantity::DeliveredBytes => {
+                "Payload bytes delivered in order to the application since the start"
+            }
+            Quantity::QueuePackets => "Packets waiting in the queue of the link's direction",
+            Quantity::QueueBytes => "Bytes waiting in the queue of the link's direction",
+            Quantity::AttachedLink => {
+                "Access link in use by the mobile, as its number in the scenario; -1 is none"
+            }
+        }
+    }
+
+    /// Whether each value is an event of its own. The others are states, which hold until their next row.
+    pub const fn is_sample(self) -> bool {
+        matches!(self, Quantity::RoundTripTime)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Quantity;
+
+    #[test]
+    fn numbers_follow_the_list() {
+        for (number, quantity) in Quantity::ALL.into_iter().enumerate() {
+            assert_eq!(quantity as usize, number);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The table of series: one row for each value of a quantity of somebody.
+
+use super::names::{self, Names};
+use super::table::{BATCH, Column, Layout};
+use super::{Quantity, RecordError, Subject};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use baton_proto::time::Instant;
+use serde::Serialize;
+use std::sync::Arc;
+
+const COLUMNS: [Column; 4] = [
+    Column::new("time_ns", "ns", "Simulated time of the value"),
+    Column::new(
+        "subject",
+        "",
+        "Whom it is about: a flow, a link's direction, a mobile",
+    ),
+    Column::new("series", "", "Which quantity; see the list of series"),
+    Column::new("value", "", "The value, in the unit of its series"),
+];
+
+/// How the table is laid out in a file.
+pub(super) const LAYOUT: Layout = Layout {
+    plain: &["time_ns", "value"],
+    ordered: &["time_ns"],
+};
+
+#[derive(Serialize)]
+struct Dictionary {
+    version: u32,
+    columns: &'static [Column],
+    series: Vec<SeriesEntry>,
+}
+
+#[derive(Serialize)]
+struct SeriesEntry {
+    name: &'static str,
+    unit: &'static str,
+    /// `state`: holds until the next row. `sample`: each row is an event.
+    kind: &'static str,
+    description: &'static str,
+}
+
+/// The dictionary that ships with the table, as JSON.
+pub(super) fn dictionary() -> Result<String, RecordError> {
+    let series = Quantity::ALL
+        .into_iter()
+        .map(|quantity| SeriesEntry {
+            name: quantity.name(),
+            unit: quantity.unit(),
+            kind: if quantity.is_sample() {
+                "sample"
+            } else {
+                "state"
+            },
+            description: quantity.description(),
+        })
+        .collect();
+    Ok(serde_json::to_string(&Dictionary {
+        version: super::SCHEMA_VERSION,
+        columns: &COLUMNS,
+        series,
+    })?)
+}
+
+pub(super) fn schema(dictionary: &str) -> SchemaRef {
+    let types = [
+        (DataType::Int64, false),
+        (names::data_type(), false),
+        (names::data_type(), false),
+        (DataType::Float64, false),
+    ];
+    super::table::schema(&COLUMNS, types, super::SERIES_KEY, dictionary)
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    time: i64,
+    subject: u32,
+    quantity: Quantity,
+    value: f64,
+}
+
+/// Rows of series on their way into batches.
+pub(super) struct SeriesRows {
+    schema: SchemaRef,
+    rows: Vec<Row>,
+    /// The last value of each (subject, quantity); NaN, which equals nothing, before the first.
+    last: Vec<[f64; Quantity::ALL.len()]>,
+    /// The latest time that has left in a batch.
+    left_until: i64,
+    series_names: ArrayRef,
+}
+
+impl SeriesRows {
+    pub(super) fn new(schema: SchemaRef) -> SeriesRows {
+        SeriesRows {
+            schema,
+            rows: Vec::with_capacity(2 * BATCH),
+            last: Vec::new(),
+            left_until: 0,
+            series_names: names::fixed(Quantity::ALL.into_iter().map(Quantity::name)),
+        }
+    }
+
+    /// Adds a row, unless it repeats a state. Returns whether a batch is to be taken.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        Subject(subject): Subject,
+        quantity: Quantity,
+        value: f64,
+    ) -> bool {
+        let index = subject as usize;
+        if index >= self.last.len() {
+            self.last.resize(index + 1, [f64::NAN; Quantity::ALL.len()]);
+        }
+        let last = &mut self.last[index][quantity as usize];
+        if *last == value && !quantity.is_sample() {
+            return false;
+        }
+        *last = value;
+        self.rows.push(Row {
+            time: super::nanoseconds(at),
+            subject,
+            quantity,
+            value,
+        });
+        self.rows.len() == 2 * BATCH
+    }
+
+    /// Takes the `count` earliest rows. Rows that were recorded late find their place as long as it has
+    /// not left.
+    fn take(&mut self, count: usize, subjects: ArrayRef) -> Result<RecordBatch, RecordError> {
+        if !self.rows.is_sorted_by_key(|row| row.time) {
+            self.rows.sort_by_key(|row| row.time);
+        }
+        if let Some(first) = self.rows.first()
+            && first.time < self.left_until
+        {
+            return Err(RecordError::OutOfOrder {
+                series: first.quantity.name(),
+                time_ns: first.time,
+            });
+        }
+        let rows = &self.rows[..count];
+        self.left_until = rows.last().map_or(self.left_until, |row| row.time);
+        let quantities = rows.iter().map(|row| row.quantity as i32).collect();
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from_iter_values(
+                rows.iter().map(|row| row.time),
+            )),
+            names::column(
+                rows.iter().map(|row| row.subject as i32).collect(),
+                None,
+                subjects,
+            )?,
+            names::column(quantities, None, self.series_names.clone())?,
+            Arc::new(Float64Array::from_iter_values(
+                rows.iter().map(|row| row.value),
+            )),
+        ];
+        self.rows.drain(..count);
+        Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
+    }
+
+    /// Takes the earliest full batch.
+    pub(super) fn take_batch<Key: Ord>(
+        &mut self,
+        subjects: &mut Names<Key>,
+    ) -> Result<RecordBatch, RecordError> {
+        self.take(BATCH.min(self.rows.len()), subjects.values())
+    }
+
+    /// How many rows wait.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
