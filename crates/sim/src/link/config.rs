@@ -20,6 +20,18 @@ pub struct LinkConfig {
     pub mtu: u32,
 }
 
+impl LinkConfig {
+    /// Propagation both ways.
+    pub fn round_trip_delay(&self) -> Duration {
+        self.down.delay + self.up.delay
+    }
+
+    /// A direction by its place: 0 is down, any other up.
+    pub(super) fn direction(&self, index: usize) -> &DirectionConfig {
+        if index == 0 { &self.down } else { &self.up }
+    }
+}
+
 /// How the directions come to the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Medium {

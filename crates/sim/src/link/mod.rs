@@ -6,17 +6,30 @@
 //! managers' verdicts), in the order in which things happened. A first-in-first-out link therefore costs
 //! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
 //! serialising was decided.
+//!
+//! Scope: lengths are those of the IP packet; what a link puts around it is [`config::Framing`]'s. A link
+//! carries any length: the MTU is the business of hosts and routers. Random draws belong to (seed, link,
+//! direction, number of the packet among those offered there), the state of burst loss to time, so that
+//! compared runs meet the same channel. Fates come in order of time, at equal times those offered at end A
+//! first, and are told at their very time if the link is polled at its deadlines.
 
+mod capacity;
+mod channel;
+mod codel;
 pub mod config;
+mod dcf;
 mod direction;
 mod pipe;
+pub mod presets;
 mod queue;
+mod red;
 pub mod trace;
 
 use crate::packets::PacketId;
 use crate::rng::Seed;
 use baton_proto::time::Instant;
-use config::LinkConfig;
+use config::{LinkConfig, Medium};
+use dcf::Dcf;
 use direction::Direction;
 
 /// The two ends of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
@@ -29,7 +42,8 @@ pub enum End {
 }
 
 impl End {
-    const fn index(self) -> usize {
+    /// A number for arrays of two: 0 for A, 1 for B.
+    pub const fn index(self) -> usize {
         match self {
             End::A => 0,
             End::B => 1,
@@ -62,6 +76,13 @@ pub enum Outcome {
     Dropped(DropReason),
 }
 
+impl Outcome {
+    /// Delivered as it was offered.
+    pub const UNDAMAGED: Outcome = Outcome::Delivered {
+        bit_errors: Vec::new(),
+    };
+}
+
 /// Why a link lost a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
@@ -92,6 +113,9 @@ pub struct Link {
     config: LinkConfig,
     state: State,
     directions: [Direction; 2],
+    /// Whom the directions share a channel with; `None` if each has one of its own.
+    dcf: Option<Dcf>,
+    seed: Seed,
 }
 
 /// Whether packets pass, and what becomes of them otherwise.
@@ -111,11 +135,15 @@ impl Link {
             Direction::new(End::A, &config.name, &config.down, seed),
             Direction::new(End::B, &config.name, &config.up, seed),
         ];
-        Link {
+        let mut link = Link {
             config,
             state: State::Up,
             directions,
-        }
+            dcf: None,
+            seed,
+        };
+        link.set_medium(Instant::ZERO);
+        link
     }
 
     /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`.
@@ -150,7 +178,11 @@ impl Link {
     }
 
     /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
+    /// Mostly there is a fate at that moment; medium access may turn out to take longer.
     pub fn next_deadline(&self) -> Option<Instant> {
+        if let Some(dcf) = &self.dcf {
+            return dcf.next_deadline(&self.directions, &self.config);
+        }
         let [down, up] = &self.directions;
         earlier(
             pipe::next_deadline(down, &self.config.down),
@@ -159,12 +191,17 @@ impl Link {
     }
 
     /// Takes other parameters from `now` on. What has begun serialising keeps its end, unless it stood
-    /// still at rate zero; what waits is not dropped by a smaller queue.
+    /// still at rate zero; what waits is not dropped by a smaller queue. When medium access is switched on or
+    /// off, it begins anew.
     pub fn reconfigure(&mut self, now: Instant, config: LinkConfig) {
         self.catch_up(now);
-        self.directions[0].reconfigure(&config.down);
-        self.directions[1].reconfigure(&config.up);
+        let [down, up] = &mut self.directions;
+        pipe::retrace(down, &self.config.down, &config.down);
+        pipe::retrace(up, &self.config.up, &config.up);
+        down.reconfigure(&config.name, &config.down, self.seed);
+        up.reconfigure(&config.name, &config.up, self.seed);
         self.config = config;
+        self.set_medium(now);
         if self.state == State::Up {
             self.start(now, End::A);
             self.start(now, End::B);
@@ -194,6 +231,9 @@ impl Link {
     pub fn set_up(&mut self, now: Instant) {
         self.catch_up(now);
         self.state = State::Up;
+        if let Some(dcf) = &mut self.dcf {
+            dcf.reset(now);
+        }
         self.start(now, End::A);
         self.start(now, End::B);
     }
@@ -229,16 +269,34 @@ impl Link {
     }
 
     fn catch_up(&mut self, now: Instant) {
+        if let Some(dcf) = &mut self.dcf {
+            return dcf.catch_up(&mut self.directions, &self.config, now);
+        }
         let [down, up] = &mut self.directions;
         pipe::catch_up(down, &self.config.down, now);
         pipe::catch_up(up, &self.config.up, now);
     }
 
+    /// Begins with the head of a queue if nothing is in service before it.
     fn start(&mut self, now: Instant, from: End) {
         let direction = &mut self.directions[from.index()];
-        match from {
-            End::A => pipe::start(direction, &self.config.down, now),
-            End::B => pipe::start(direction, &self.config.up, now),
+        match &mut self.dcf {
+            Some(dcf) => dcf.start(direction, from, now),
+            None => pipe::start(direction, self.config.direction(from.index()), now),
+        }
+    }
+
+    fn set_medium(&mut self, now: Instant) {
+        match (&mut self.dcf, self.config.medium) {
+            (Some(dcf), Medium::Dcf(config)) => return dcf.reconfigure(config, now),
+            (None, Medium::FullDuplex) => return,
+            (dcf, Medium::FullDuplex) => *dcf = None,
+            (dcf, Medium::Dcf(config)) => {
+                *dcf = Some(Dcf::new(config, &self.config.name, self.seed, now));
+            }
+        }
+        for direction in &mut self.directions {
+            direction.stop_service();
         }
     }
 }

@@ -1,3 +1,135 @@
 //! Scenario files: TOML to a typed scenario.
+//!
+//! The way of a file: [`document`] parses it and knows where everything stands, [`overrides`] applies
+//! `--set`, [`check`] compares it with the schema (keys, types, units, words, ranges) and reports all that
+//! is wrong, [`raw`] holds what is left in types, and [`resolve`] makes a [`model::Scenario`] of it: names
+//! become indices, defaults are filled in, and what contradicts itself is reported.
 
+mod check;
+mod document;
+mod error;
+mod expectation;
 pub mod model;
+mod overrides;
+mod profiles;
+mod raw;
+mod raw_flows;
+mod raw_links;
+mod resolve;
+mod resolve_direction;
+mod resolve_flows;
+mod resolve_links;
+mod resolve_mobility;
+mod resolve_tcp;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod traces;
+mod units;
+
+pub use error::{Diagnostic, Place, ScenarioError};
+pub use overrides::Override;
+pub use schema::json_schema;
+
+use document::Document;
+use model::Scenario;
+use resolve::Report;
+use serde::Deserialize;
+use std::path::Path;
+
+/// Largest scenario file, in bytes; recordings stand in files of their own.
+const LARGEST_FILE: u64 = 64_000_000;
+
+/// A scenario and what a manifest wants to know of it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What to run.
+    pub scenario: Scenario,
+    /// TOML text with the overrides applied. Parsed in the same directory it gives the same scenario.
+    pub resolved: String,
+    /// Recordings that the scenario names, as it names them (relative to its directory), each with the
+    /// SHA-256 of its content in hexadecimal.
+    pub traces: Vec<(String, String)>,
+    /// What is probably not meant, such as a change after the end of the run.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads the scenario at `path` and the recordings that it names, relative to its directory.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    let origin = path.display().to_string();
+    let text = read(path).map_err(|message| ScenarioError {
+        diagnostics: vec![Diagnostic {
+            place: Place {
+                origin: origin.clone(),
+                position: None,
+            },
+            key: String::new(),
+            message,
+        }],
+    })?;
+    let directory = path.parent().unwrap_or(Path::new(""));
+    parse(&text, &origin, directory, overrides)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    let metadata = std::fs::metadata(path).map_err(cannot)?;
+    if metadata.is_dir() {
+        return Err("is a directory; expected a scenario file (TOML)".to_owned());
+    }
+    if metadata.len() > LARGEST_FILE {
+        return Err("is above 64 MB; expected a scenario file (TOML)".to_owned());
+    }
+    let bytes = std::fs::read(path).map_err(cannot)?;
+    String::from_utf8(bytes).map_err(|_| "is no UTF-8 text; expected TOML".to_owned())
+}
+
+/// Parses the scenario `text`; `origin` names it in messages, and files that it names are looked for in
+/// `directory`. `overrides` replace or add values before anything else is looked at.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn parse(
+    text: &str,
+    origin: &str,
+    directory: &Path,
+    overrides: &[Override],
+) -> Result<Loaded, ScenarioError> {
+    let mut document = Document::parse(text, origin)?;
+    overrides::apply(&mut document, overrides)?;
+    let mut report = Report::new(&document);
+    let whole = toml::Value::Table(document.table.clone());
+    check::check(
+        &whole,
+        &json_schema(),
+        &document::Path::default(),
+        &mut report,
+    );
+    report.stop_if_wrong()?;
+    let raw = match raw::RawScenario::deserialize(whole) {
+        Ok(raw) => raw,
+        Err(error) => {
+            report.wrong(&document::Path::default(), error.message().to_owned());
+            return Err(report.into_error());
+        }
+    };
+    let mut traces = traces::Traces::new(directory);
+    let scenario = resolve::resolve(&raw, &mut traces, &mut report);
+    report.stop_if_wrong()?;
+    let resolved = match toml::to_string(&document.table) {
+        Ok(text) => text,
+        Err(error) => {
+            report.wrong(&document::Path::default(), error.to_string());
+            return Err(report.into_error());
+        }
+    };
+    Ok(Loaded {
+        scenario,
+        resolved,
+        traces: traces.hashes,
+        warnings: report.warnings,
+    })
+}

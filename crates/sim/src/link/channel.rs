@@ -1,0 +1,258 @@
+//! What happens to packets on the way: burst loss, packet errors, bit errors, in this order. The first cause
+//! that loses a packet is the one that is told; none influences the draws of another.
+//!
+//! The state of the burst model is a function of (seed, link, direction, time), and every other draw one of
+//! (seed, link, direction, packet number), so that compared runs meet the same channel.
+
+use super::config::{ChannelConfig, Damaged, DirectionConfig, GilbertElliott};
+use super::queue::Item;
+use super::{DropReason, Outcome};
+use crate::rng::{Keyed, Seed, Stream};
+use baton_proto::time::{Duration, Instant};
+
+/// One direction's channel, if it does anything to packets.
+#[derive(Debug)]
+pub(super) struct Channel {
+    config: ChannelConfig,
+    burst: Option<BurstState>,
+    burst_draws: Keyed,
+    packet_draws: Keyed,
+    bit_draws: Keyed,
+}
+
+impl Channel {
+    /// The channel of a direction; `None` if every packet passes undamaged. Its draws belong to `seed` and
+    /// to the `name` of link and direction. `before` is the channel until now, if any: a burst model that
+    /// stays goes on, and one that changes is the one that would have run from the start.
+    pub fn new(
+        config: &DirectionConfig,
+        seed: Seed,
+        name: &str,
+        before: Option<Box<Channel>>,
+    ) -> Option<Box<Channel>> {
+        let recorded_loss = (config.trace.as_ref()).is_some_and(|trace| trace.loss.is_some());
+        let config = config.channel;
+        let clean = config.burst.is_none()
+            && config.packet_error_rate <= 0.0
+            && config.bit_error_rate <= 0.0;
+        if clean && !recorded_loss {
+            return None;
+        }
+        let burst = match before {
+            Some(before) if before.config.burst == config.burst => before.burst,
+            _ => config
+                .burst
+                .map(|model| BurstState::new(model, seed.stream(&format!("{name} burst state")))),
+        };
+        let draws = |what: &str| seed.keyed(&format!("{name} {what}"));
+        Some(Box::new(Channel {
+            config,
+            burst,
+            burst_draws: draws("burst loss"),
+            packet_draws: draws("packet errors"),
+            bit_draws: draws("bit errors"),
+        }))
+    }
+
+    /// What becomes of a packet whose last bit leaves the transmitter at `at`, which never goes back from
+    /// call to call. `recorded_loss` is a loss probability that acts like the burst model's.
+    pub fn verdict(
+        &mut self,
+        at: Instant,
+        item: Item,
+        attempt: u32,
+        recorded_loss: f64,
+    ) -> Outcome {
+        let key = draw_key(item.number, attempt);
+        let passes = 1.0 - self.burst.as_mut().map_or(0.0, |burst| burst.loss_at(at));
+        if is_hit(self.burst_draws, key, 1.0 - passes * (1.0 - recorded_loss)) {
+            return Outcome::Dropped(DropReason::BurstLoss);
+        }
+        if is_hit(self.packet_draws, key, self.config.packet_error_rate) {
+            return Outcome::Dropped(DropReason::ChannelError);
+        }
+        let bits = u64::from(item.length) * 8;
+        let bit_errors = bit_errors(self.bit_draws, key, self.config.bit_error_rate, bits);
+        if !bit_errors.is_empty() && self.config.damaged == Damaged::Dropped {
+            return Outcome::Dropped(DropReason::ChannelError);
+        }
+        Outcome::Delivered { bit_errors }
+    }
+}
+
+/// The key of draws for one attempt at one packet.
+pub(super) fn draw_key(number: u64, attempt: u32) -> u64 {
+    (number << 8) | u64::from(attempt & 0xFF)
+}
+
+fn is_hit(draws: Keyed, key: u64, probability: f64) -> bool {
+    probability > 0.0 && draws.uniform(key) < probability
+}
+
+/// Positions of flipped bits among `bits`, each flipped independently with `rate`: the gaps between them are
+/// geometrically distributed.
+fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
+    let mut positions = Vec::new();
+    if rate <= 0.0 || rate.is_nan() {
+        return positions;
+    }
+    let per_bit = libm::log1p(-rate.min(1.0));
+    let mut stream = draws.stream(key);
+    let mut position = 0;
+    loop {
+        let gap = libm::log1p(-stream.uniform()) / per_bit;
+        position = u64::saturating_add(position, gap as u64);
+        if position >= bits {
+            return positions;
+        }
+        positions.push(position as u32);
+        position += 1;
+    }
+}
+
+/// The Gilbert–Elliott model's state, walked forward in time.
+#[derive(Debug)]
+struct BurstState {
+    model: GilbertElliott,
+    stream: Stream,
+    bad: bool,
+    /// End of the present stay; `None` is never.
+    until: Option<Instant>,
+}
+
+impl BurstState {
+    /// The state at the start of the run is drawn with the probabilities of the long run.
+    fn new(model: GilbertElliott, mut stream: Stream) -> BurstState {
+        let (good, bad) = (
+            model.mean_good.as_nanos() as f64,
+            model.mean_bad.as_nanos() as f64,
+        );
+        let bad = stream.uniform() * (good + bad) < bad;
+        let mut state = BurstState {
+            model,
+            stream,
+            bad,
+            until: None,
+        };
+        // Without stays in one state the other lasts for ever.
+        if !model.mean_good.is_zero() && !model.mean_bad.is_zero() {
+            state.stay_from(Instant::ZERO);
+        }
+        state
+    }
+
+    fn stay_from(&mut self, start: Instant) {
+        let mean = if self.bad {
+            self.model.mean_bad
+        } else {
+            self.model.mean_good
+        };
+        let stay = self.stream.exponential(mean.as_nanos() as f64);
+        // At least a nanosecond, so that the walk gets on.
+        self.until = Some(start + Duration::from_nanos((stay as u64).max(1)));
+    }
+
+    fn loss_at(&mut self, at: Instant) -> f64 {
+        while let Some(end) = self.until.filter(|&end| end <= at) {
+            self.bad = !self.bad;
+            self.stay_from(end);
+            if self.until == Some(end) {
+                self.until = None;
+            }
+        }
+        if self.bad {
+            self.model.loss_bad
+        } else {
+            self.model.loss_good
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: GilbertElliott = GilbertElliott {
+        mean_good: Duration::from_secs(10),
+        mean_bad: Duration::from_secs(4),
+        loss_good: 0.0,
+        loss_bad: 1.0,
+    };
+
+    fn state(seed: u64) -> BurstState {
+        BurstState::new(MODEL, Seed(seed).stream("test"))
+    }
+
+    #[test]
+    fn gaps_between_bit_errors_have_the_mean_of_the_geometric_distribution() {
+        let rate = 1e-3;
+        let draws = Seed(5).keyed("test");
+        let bits = 12_000;
+        let packets = 5_000;
+        let counts: Vec<f64> = (0..packets)
+            .map(|key| bit_errors(draws, key, rate, bits))
+            .inspect(|positions| assert!(positions.windows(2).all(|pair| pair[0] < pair[1])))
+            .map(|positions| positions.len() as f64)
+            .collect();
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        // Binomial: mean 12, variance 11.99; the standard error of the mean is 0.049.
+        assert!((mean - 12.0).abs() < 0.2, "{mean}");
+        let variance = counts.iter().map(|n| (n - mean).powi(2)).sum::<f64>() / counts.len() as f64;
+        assert!((variance - 11.988).abs() < 1.0, "{variance}");
+    }
+
+    #[test]
+    fn packets_pass_unharmed_with_the_probability_of_independent_bits() {
+        let draws = Seed(6).keyed("test");
+        let clean = (0..20_000)
+            .filter(|&key| bit_errors(draws, key, 1e-4, 12_000).is_empty())
+            .count();
+        // (1 − 1e-4)^12000 = 0.30118; standard error 0.0032.
+        assert!((clean as f64 / 20_000.0 - 0.30118).abs() < 0.013, "{clean}");
+        assert_eq!(bit_errors(draws, 1, 1.0, 3), [0, 1, 2]);
+        assert!(bit_errors(draws, 1, 0.0, 12_000).is_empty());
+    }
+
+    #[test]
+    fn bursts_have_the_model_s_share_of_time_and_mean_length() {
+        let mut burst = state(1);
+        let seconds = 400_000;
+        let mut bad = 0_u32;
+        let mut bursts = 0_u32;
+        let mut before = 0.0;
+        // Sampled every 10 ms, as packets would.
+        for tick in 0..seconds * 100 {
+            let loss = burst.loss_at(Instant::from_millis(tick * 10));
+            bad += u32::from(loss > 0.5);
+            bursts += u32::from(loss > before);
+            before = loss;
+        }
+        let share = f64::from(bad) / (seconds as f64 * 100.0);
+        let length = f64::from(bad) / 100.0 / f64::from(bursts);
+        // 28 600 cycles: standard errors are about 0.0017 and 0.024 s.
+        assert!((share - 4.0 / 14.0).abs() < 0.007, "{share}");
+        assert!((length - 4.0).abs() < 0.1, "{length}");
+    }
+
+    #[test]
+    fn the_state_is_a_function_of_time_and_not_of_the_packets() {
+        let mut often = state(9);
+        let mut seldom = state(9);
+        for second in 0..1000 {
+            let at = Instant::from_secs(second);
+            for tick in 0..10 {
+                often.loss_at(at + Duration::from_millis(tick * 90));
+            }
+            if second % 37 == 0 {
+                let mut fresh = state(9);
+                assert_eq!(
+                    seldom.loss_at(at + Duration::from_millis(900)),
+                    fresh.loss_at(at + Duration::from_millis(900))
+                );
+            }
+        }
+        let end = Instant::from_secs(1001);
+        assert_eq!(often.loss_at(end), seldom.loss_at(end));
+        assert_eq!(often.until, seldom.until);
+    }
+}

@@ -1,0 +1,164 @@
+//! Controlled delay: drops the head of a queue in which packets have waited too long for too long (RFC 8289).
+
+use super::config::CoDelConfig;
+use super::queue::Item;
+use baton_proto::time::{Duration, Instant};
+
+/// State of CoDel for one queue (RFC 8289, section 5).
+#[derive(Debug)]
+pub(super) struct CoDel {
+    pub config: CoDelConfig,
+    /// When the wait will have been above the target for an interval; `None` while it is below.
+    first_above: Option<Instant>,
+    dropping: bool,
+    /// Whether the last verdict was a drop in the dropping state: the next drop's time is set when the packet
+    /// behind it is due too.
+    just_dropped: bool,
+    /// When to drop next, in the dropping state.
+    drop_next: Instant,
+    /// Drops since the dropping state was entered.
+    count: u32,
+    /// The count with which the dropping state was entered last.
+    last_count: u32,
+    /// The largest packet seen: a queue of that many bytes is no standing queue.
+    largest_packet: u32,
+}
+
+impl CoDel {
+    pub fn new(config: CoDelConfig) -> CoDel {
+        CoDel {
+            config,
+            first_above: None,
+            dropping: false,
+            just_dropped: false,
+            drop_next: Instant::ZERO,
+            count: 0,
+            last_count: 0,
+            largest_packet: 0,
+        }
+    }
+
+    /// Judges the head of the queue, which has been taken out at `now` and left `bytes` behind it: whether
+    /// to drop it and judge the next. To be called with `None` when the queue is empty.
+    pub fn drops(&mut self, now: Instant, head: Option<&Item>, bytes: u64) -> bool {
+        let may_drop = self.may_drop(now, head, bytes);
+        if self.dropping {
+            self.dropping = may_drop;
+            if may_drop && self.just_dropped {
+                self.drop_next = self.control_law(self.drop_next);
+            }
+            self.just_dropped = may_drop && now >= self.drop_next;
+            self.count += u32::from(self.just_dropped);
+            self.just_dropped
+        } else if may_drop {
+            self.enter_dropping(now);
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Whether the wait has been above the target for an interval.
+    fn may_drop(&mut self, now: Instant, head: Option<&Item>, bytes: u64) -> bool {
+        let Some(item) = head else {
+            self.first_above = None;
+            return false;
+        };
+        self.largest_packet = self.largest_packet.max(item.length);
+        let waited = now.saturating_since(item.offered_at);
+        if waited < self.config.target || bytes <= u64::from(self.largest_packet) {
+            self.first_above = None;
+            return false;
+        }
+        let due = *self.first_above.get_or_insert(now + self.config.interval);
+        now >= due
+    }
+
+    /// Soon after the last dropping state, it goes on near the drop rate that was found then.
+    fn enter_dropping(&mut self, now: Instant) {
+        self.dropping = true;
+        let found = self.count.saturating_sub(self.last_count);
+        let recent = now.saturating_since(self.drop_next) < self.config.interval.saturating_mul(16);
+        self.count = if found > 1 && recent { found } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = self.control_law(now);
+    }
+
+    /// The time between drops shrinks with the square root of their number, which lets the throughput of
+    /// the square-root law fall linearly.
+    fn control_law(&self, from: Instant) -> Instant {
+        let step = self.config.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count));
+        from + Duration::from_nanos(step as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packets::PacketId;
+
+    fn codel() -> CoDel {
+        CoDel::new(CoDelConfig {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+        })
+    }
+
+    /// Takes a packet out at `now` that was offered `waited` before, with 100 more behind each; returns the
+    /// number of drops before one that passes.
+    fn dequeue(codel: &mut CoDel, id: PacketId, now: u64, waited: u64) -> u32 {
+        let item = Item {
+            packet: id,
+            length: 1000,
+            number: 0,
+            offered_at: Instant::from_millis(now - waited),
+        };
+        let mut drops = 0;
+        while codel.drops(Instant::from_millis(now), Some(&item), 100_000) {
+            drops += 1;
+        }
+        drops
+    }
+
+    /// Times at which packets are dropped while the wait is 50 ms, a packet a millisecond.
+    fn drop_times(codel: &mut CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
+        let id = super::super::tests::packet_ids(1)[0];
+        times
+            .filter(|&now| dequeue(codel, id, now, 50) > 0)
+            .collect()
+    }
+
+    #[test]
+    fn drops_come_by_the_control_law() {
+        // RFC 8289, 4.2 and 4.3: the first drop after an interval above the target, each later one
+        // interval/sqrt(count) after the one before: 100, 70.7, 57.7, 50, 44.7, 40.8 ms.
+        let times = drop_times(&mut codel(), 1000..1470);
+        assert_eq!(times, [1100, 1200, 1271, 1329, 1379, 1424, 1464]);
+    }
+
+    #[test]
+    fn a_wait_below_the_target_ends_dropping_and_a_soon_relapse_goes_on_fast() {
+        let id = super::super::tests::packet_ids(1)[0];
+        let mut codel = codel();
+        assert_eq!(drop_times(&mut codel, 1000..1400).len(), 5);
+        assert_eq!(dequeue(&mut codel, id, 1400, 4), 0);
+        // Again an interval before the first drop; then the count goes on from the 4 drops more than the
+        // count of 1 with which the state was entered: 100/sqrt(4) ms later.
+        assert_eq!(drop_times(&mut codel, 1401..1560), [1501, 1551]);
+    }
+
+    #[test]
+    fn short_waits_and_short_queues_are_let_be() {
+        let id = super::super::tests::packet_ids(1)[0];
+        let mut codel = codel();
+        assert!((1000..3000).all(|now| dequeue(&mut codel, id, now, 4) == 0));
+        let item = Item {
+            packet: id,
+            length: 1000,
+            number: 0,
+            offered_at: Instant::ZERO,
+        };
+        let lone = |now| codel.drops(Instant::from_millis(now), Some(&item), 1000);
+        assert!(!(3000..5000).any(lone));
+    }
+}

@@ -1,0 +1,49 @@
+//! What a link of each kind is like unless its scenario says otherwise, and where the values come from.
+
+pub mod geo;
+pub mod gsm;
+pub mod traced;
+pub mod wifi;
+pub mod wired;
+
+use super::config::{
+    ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, Medium, QueueConfig, QueueLimit,
+    QueueManagement,
+};
+use baton_proto::rate::DataRate;
+use baton_proto::time::Duration;
+
+/// A direction without impairments, framing or trace, with a drop-tail queue.
+fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig {
+    DirectionConfig {
+        rate,
+        framing: Framing {
+            bytes_per_packet: 0,
+            bits_per_byte: 8,
+        },
+        delay,
+        jitter: Duration::ZERO,
+        queue: QueueConfig {
+            limit: queue,
+            management: QueueManagement::DropTail,
+        },
+        channel: ChannelConfig {
+            packet_error_rate: 0.0,
+            bit_error_rate: 0.0,
+            burst: None,
+            damaged: Damaged::Dropped,
+        },
+        trace: None,
+    }
+}
+
+/// A link that is the same both ways, with Ethernet's MTU of 1500 B.
+fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConfig {
+    LinkConfig {
+        name: name.to_string(),
+        medium,
+        up: direction.clone(),
+        down: direction,
+        mtu: 1500,
+    }
+}

@@ -1,0 +1,19 @@
+//! A cable: 100 Mbit/s, 1 ms, 100 packets, no errors.
+//!
+//! Scope: rates count IP bytes; Ethernet's own 38 B a frame are left out unless a scenario lowers the rate.
+//! 100 packets was the customary transmit queue of Ethernet interfaces in Linux before 2.6.
+
+use super::super::config::{LinkConfig, Medium, QueueLimit};
+use super::{plain, symmetric};
+use baton_proto::rate::DataRate;
+use baton_proto::time::Duration;
+
+/// A wired link.
+pub fn link(name: &str) -> LinkConfig {
+    let direction = plain(
+        DataRate::from_bits_per_second(100_000_000),
+        Duration::from_millis(1),
+        QueueLimit::Packets(100),
+    );
+    symmetric(name, Medium::FullDuplex, direction)
+}

@@ -1,0 +1,153 @@
+//! Recordings that drive a link: its capacity, its delay or its loss over time.
+//!
+//! Time in a recording counts from the start of the run. Between samples the rule is a *step*: a value
+//! holds until the next sample. At the end of the file [`AtEnd`] says what follows.
+
+pub mod csv;
+pub mod leoreplayer;
+pub mod mahimahi;
+mod opportunities;
+mod series;
+
+pub use opportunities::{Cursor, Opportunities};
+pub use series::Series;
+
+use baton_proto::rate::DataRate;
+use baton_proto::time::{Duration, Instant};
+use std::path::Path;
+
+/// A recording of one direction. What it does not tell, the direction's own parameters do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// What may be sent, and when.
+    pub capacity: Option<Capacity>,
+    /// One-way delay, looked up when a packet's last bit leaves the transmitter. Packets never overtake
+    /// each other, whatever the samples say.
+    pub delay: Option<Series<Duration>>,
+    /// Probability that a packet is lost, looked up at the same moment.
+    pub loss: Option<Series<f64>>,
+}
+
+/// What may be sent, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Capacity {
+    /// Moments at which up to 1500 B may pass.
+    Opportunities(Opportunities),
+    /// A rate that changes.
+    Rates(Series<DataRate>),
+}
+
+/// What follows after the end of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtEnd {
+    /// The file repeats from its beginning, as often as it takes (the default). Each file of a pair repeats
+    /// with its own length.
+    Repeat,
+    /// The last value holds for ever. A file of delivery opportunities has no last value: nothing passes
+    /// after its end.
+    Hold,
+}
+
+/// Why a recording cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be read; check its path and rights.
+    #[error("{file}: cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A line is not what the format wants; mend the line, or choose the file's format.
+    #[error("{file}:{line}: expected {expected}, found {found}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What the format wants there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+}
+
+impl Trace {
+    /// Reads a mahimahi file.
+    pub fn load_mahimahi(path: &Path, at_end: AtEnd) -> Result<Trace, TraceError> {
+        let (file, text) = read(path)?;
+        Ok(Trace {
+            capacity: Some(Capacity::Opportunities(mahimahi::parse(
+                &file, &text, at_end,
+            )?)),
+            delay: None,
+            loss: None,
+        })
+    }
+
+    /// Reads a LeoReplayer pair: `bw_*` and `delay_*`.
+    pub fn load_leoreplayer(
+        bandwidth: &Path,
+        delay: &Path,
+        at_end: AtEnd,
+    ) -> Result<Trace, TraceError> {
+        let (file, text) = read(delay)?;
+        Ok(Trace {
+            delay: Some(leoreplayer::parse_delays(&file, &text, at_end)?),
+            ..Trace::load_mahimahi(bandwidth, at_end)?
+        })
+    }
+
+    /// Reads a CSV file with any of the columns `rate_bps`, `delay_ms` and `loss` beside `time_s`.
+    pub fn load_csv(path: &Path, at_end: AtEnd) -> Result<Trace, TraceError> {
+        let (file, text) = read(path)?;
+        csv::parse(&file, &text, at_end)
+    }
+
+    /// Mean capacity over the file, if it tells one.
+    pub fn mean_rate(&self) -> Option<DataRate> {
+        match &self.capacity {
+            Some(Capacity::Opportunities(opportunities)) => Some(opportunities.mean_rate()),
+            Some(Capacity::Rates(rates)) => Some(rates.mean_rate()),
+            None => None,
+        }
+    }
+
+    /// The delay at `at`, if the recording tells one.
+    pub fn delay_at(&self, at: Instant) -> Option<Duration> {
+        self.delay.as_ref().map(|series| series.at(at))
+    }
+
+    /// The loss probability at `at`; zero if the recording tells none.
+    pub fn loss_at(&self, at: Instant) -> f64 {
+        self.loss.as_ref().map_or(0.0, |series| series.at(at))
+    }
+}
+
+fn read(path: &Path) -> Result<(String, String), TraceError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((file, text)),
+        Err(source) => Err(TraceError::Unreadable { file, source }),
+    }
+}
+
+/// For the parsers: an error at a line that is counted from zero.
+fn malformed(file: &str, index: usize, expected: &str, found: &str) -> TraceError {
+    // A line of a file in another format can be of any length.
+    let found = match found.char_indices().nth(60) {
+        Some((end, _)) => format!("`{}…`", &found[..end]),
+        None if found.is_empty() => "nothing".to_string(),
+        None => format!("`{found}`"),
+    };
+    TraceError::Malformed {
+        file: file.to_string(),
+        line: index + 1,
+        expected: expected.to_string(),
+        found,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! Checks values against the schema: every unknown or missing key, wrong type, wrong unit, wrong word and
+//! value out of range is found here, in one pass, so that the typed layer behind it meets only values that
+//! it can hold. The schema is the one that editors use, so both say the same.
+
+use super::document::Path;
+use super::error::{quoted, unknown};
+use super::resolve::Report;
+use super::units::{FORMATS, Format};
+use serde_json::Value as Schema;
+use toml::{Table, Value};
+
+/// Reports all in `value`, which stands at `path`, that `schema` does not allow.
+pub(super) fn check(value: &Value, schema: &Schema, path: &Path, report: &mut Report<'_>) {
+    if let Some(branches) = alternatives(schema) {
+        return check_alternatives(value, schema, &branches, path, report);
+    }
+    match (kind(schema), value) {
+        ("object", Value::Table(table)) => check_table(table, schema, path, report),
+        ("array", Value::Array(elements)) => check_array(elements, schema, path, report),
+        _ => {
+            if let Err(why) = check_scalar(value, schema) {
+                let what = last_key(path);
+                report.wrong(path, scalar_message(value, schema, &why, what));
+            }
+        }
+    }
+}
+
+fn kind(schema: &Schema) -> &str {
+    schema["type"].as_str().unwrap_or("")
+}
+
+/// The branches of `anyOf` and `oneOf`; words only are no branches (see [`words`]).
+fn alternatives(schema: &Schema) -> Option<Vec<&Schema>> {
+    if words(schema).is_some() {
+        return None;
+    }
+    let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?;
+    Some(branches.as_array()?.iter().collect())
+}
+
+/// The words that a value must be one of.
+fn words(schema: &Schema) -> Option<Vec<&str>> {
+    if let Some(word) = schema["const"].as_str() {
+        return Some(vec![word]);
+    }
+    if let Some(list) = schema["enum"].as_array() {
+        return list.iter().map(Schema::as_str).collect();
+    }
+    schema["oneOf"]
+        .as_array()?
+        .iter()
+        .map(|branch| branch["const"].as_str())
+        .collect()
+}
+
+fn check_alternatives(
+    value: &Value,
+    schema: &Schema,
+    branches: &[&Schema],
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    // At most one branch is a table: a table is meant to be that one.
+    if let Value::Table(_) = value
+        && let Some(branch) = branches.iter().find(|branch| kind(branch) == "object")
+    {
+        return check(value, branch, path, report);
+    }
+    let mut first = None;
+    for branch in branches {
+        match check_scalar(value, branch) {
+            Ok(()) => return,
+            // A format can say more than a list of words.
+            Err(why) if first.is_none() || branch.get("format").is_some() => first = Some(why),
+            Err(_) => {}
+        }
+    }
+    let why = first.unwrap_or_default();
+    report.wrong(path, scalar_message(value, schema, &why, last_key(path)));
+}
+
+fn check_table(table: &Table, schema: &Schema, path: &Path, report: &mut Report<'_>) {
+    let known = schema["properties"].as_object();
+    for (key, value) in table {
+        let here = path.key(key);
+        match known.and_then(|known| known.get(key)) {
+            Some(schema) => check(value, schema, &here, report),
+            None if schema["additionalProperties"].is_object() => {
+                check(value, &schema["additionalProperties"], &here, report);
+            }
+            None => {
+                let names: Vec<&str> = known
+                    .map(|known| known.keys().map(String::as_str).collect())
+                    .unwrap_or_default();
+                report.wrong_key(&here, unknown("key", key, &names));
+            }
+        }
+    }
+    for key in schema["required"].as_array().into_iter().flatten() {
+        let key = key.as_str().unwrap_or_default();
+        if !table.contains_key(key) {
+            let expected = expected(&schema["properties"][key]);
+            report.wrong_key(
+                path,
+                format!("key \"{key}\" is missing; expected {expected}"),
+            );
+        }
+    }
+}
+
+fn check_array(elements: &[Value], schema: &Schema, path: &Path, report: &mut Report<'_>) {
+    let least = schema["minItems"].as_u64().unwrap_or(0);
+    let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);
+    let count = elements.len() as u64;
+    if count < least || count > most {
+        let expected = if least == most {
+            format!("{least}")
+        } else {
+            format!("at least {least}")
+        };
+        report.wrong(path, format!("has {count} elements; expected {expected}"));
+    }
+    for (index, element) in elements.iter().enumerate() {
+        check(element, &schema["items"], &path.index(index), report);
+    }
+}
+
+/// Whether `value` fits; else what is wrong with it, to follow it in a sentence.
+fn check_scalar(value: &Value, schema: &Schema) -> Result<(), String> {
+    if let Some(words) = words(schema) {
+        return match value {
+            Value::String(text) if words.contains(&text.as_str()) => Ok(()),
+            _ => Err(String::new()),
+        };
+    }
+    match (kind(schema), value) {
+        ("string", Value::String(text)) => match format(schema) {
+            Some(format) => (format.check)(text),
+            None => Ok(()),
+        },
+        ("string", Value::Integer(_) | Value::Float(_)) if format(schema).is_some() => {
+            Err("has no unit".to_owned())
+        }
+        ("boolean", Value::Boolean(_)) => Ok(()),
+        ("integer", Value::Integer(number)) => check_range(*number as f64, schema),
+        ("number", Value::Integer(number)) => check_range(*number as f64, schema),
+        ("number", Value::Float(number)) => check_range(*number, schema),
+        _ => Err("does not fit".to_owned()),
+    }
+}
+
+fn check_range(number: f64, schema: &Schema) -> Result<(), String> {
+    if !number.is_finite() {
+        return Err("is no finite number".to_owned());
+    }
+    let (least, most) = range(schema);
+    if number < least || number > most {
+        return Err("is out of range".to_owned());
+    }
+    Ok(())
+}
+
+fn range(schema: &Schema) -> (f64, f64) {
+    let default = match schema["format"].as_str() {
+        Some("uint32") => f64::from(u32::MAX),
+        _ => f64::MAX,
+    };
+    (
+        schema["minimum"].as_f64().unwrap_or(f64::MIN),
+        schema["maximum"].as_f64().unwrap_or(default),
+    )
+}
+
+fn format(schema: &Schema) -> Option<&'static Format> {
+    let name = schema["format"].as_str()?;
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+fn last_key(path: &Path) -> &str {
+    use super::document::Step;
+    path.0
+        .iter()
+        .rev()
+        .find_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Index(_) => None,
+        })
+        .unwrap_or("value")
+}
+
+fn scalar_message(value: &Value, schema: &Schema, why: &str, what: &str) -> String {
+    if let (Some(words), Value::String(text)) = (words(schema), value) {
+        return unknown(what, text, &words);
+    }
+    let why = if why.is_empty() { "does not fit" } else { why };
+    format!("{} {why}; expected {}", found(value), expected(schema))
+}
+
+/// `value` as a message shows it.
+fn found(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Table(_) => "a table".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What fits `schema`, in words.
+fn expected(schema: &Schema) -> String {
+    if let Some(branches) = alternatives(schema) {
+        let parts: Vec<String> = branches.iter().map(|branch| expected(branch)).collect();
+        return parts.join(", or ");
+    }
+    if let Some(words) = words(schema) {
+        let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        return words.join(", ");
+    }
+    if let Some(format) = format(schema) {
+        return format.expected.to_owned();
+    }
+    match kind(schema) {
+        "object" => "a table".to_owned(),
+        "array" => "an array".to_owned(),
+        "boolean" => "true or false".to_owned(),
+        "string" => "text".to_owned(),
+        kind @ ("integer" | "number") => {
+            let name = if kind == "integer" {
+                "a whole number"
+            } else {
+                "a number"
+            };
+            match range(schema) {
+                (f64::MIN, f64::MAX) => name.to_owned(),
+                (least, f64::MAX) => format!("{name} of at least {least}"),
+                (least, most) => format!("{name} from {least} to {most}"),
+            }
+        }
+        _ => "another value".to_owned(),
+    }
+}

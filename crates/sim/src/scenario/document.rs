@@ -1,0 +1,209 @@
+//! The scenario as TOML values, and where each of them stands.
+
+use super::error::{Diagnostic, Place, ScenarioError};
+use std::collections::BTreeMap;
+use std::fmt;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+/// A step from a value into one that it holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    /// Into a table.
+    Key(String),
+    /// Into an array.
+    Index(usize),
+}
+
+/// The way from the top of the document to a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Path(pub Vec<Step>);
+
+impl Path {
+    /// The value under `key` of the table here.
+    pub fn key(&self, key: &str) -> Path {
+        self.with(Step::Key(key.to_owned()))
+    }
+
+    /// The element `index` of the array here.
+    pub fn index(&self, index: usize) -> Path {
+        self.with(Step::Index(index))
+    }
+
+    fn with(&self, step: Step) -> Path {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Path(steps)
+    }
+}
+
+/// A key that the command line has set.
+#[derive(Clone, Debug)]
+pub(super) struct Set {
+    /// What was set.
+    pub path: Path,
+    /// `--set key=value`, as given.
+    pub argument: String,
+}
+
+/// The scenario as TOML values, and where each of them stands.
+pub(super) struct Document {
+    /// The values, overrides applied.
+    pub table: Table,
+    /// What the command line has set, in its order.
+    pub sets: Vec<Set>,
+    origin: String,
+    text: String,
+    /// Offsets of keys (for tables) and values (for the rest) in the text.
+    offsets: BTreeMap<Path, (usize, usize)>,
+}
+
+impl Document {
+    /// Parses `text`; `origin` names it in messages.
+    pub fn parse(text: &str, origin: &str) -> Result<Document, ScenarioError> {
+        let mut document = Document {
+            table: Table::new(),
+            sets: Vec::new(),
+            origin: origin.to_owned(),
+            text: text.to_owned(),
+            offsets: BTreeMap::new(),
+        };
+        let (root, errors) = DeTable::parse_recoverable(text);
+        // The second parse finds what the first leaves to its reader, such as numbers beyond 64 bits.
+        let second = toml::from_str::<Table>(text);
+        match second {
+            Ok(table) if errors.is_empty() => document.table = table,
+            Ok(_) => return Err(document.syntax(&errors)),
+            Err(error) if errors.is_empty() => return Err(document.syntax(&[error])),
+            Err(_) => return Err(document.syntax(&errors)),
+        }
+        document.note_table(&Path::default(), root.get_ref());
+        Ok(document)
+    }
+
+    fn note_table(&mut self, path: &Path, table: &DeTable<'_>) {
+        for (key, value) in table {
+            self.note(path.key(key.get_ref()), key.span().start, value);
+        }
+    }
+
+    fn note(&mut self, path: Path, key_offset: usize, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Table(table) => self.note_table(&path, table),
+            DeValue::Array(elements) => {
+                for (index, element) in elements.iter().enumerate() {
+                    self.note(path.index(index), element.span().start, element);
+                }
+            }
+            _ => {}
+        }
+        let value_offset = match value.get_ref() {
+            // The span of a table is that of its header or of its first dotted key: point at its name.
+            DeValue::Table(_) => key_offset,
+            _ => value.span().start,
+        };
+        self.offsets.insert(path, (key_offset, value_offset));
+    }
+
+    fn syntax(&self, errors: &[toml::de::Error]) -> ScenarioError {
+        let diagnostics = errors
+            .iter()
+            .map(|error| Diagnostic {
+                place: self.at(error.span().map_or(0, |span| span.start)),
+                key: String::new(),
+                message: format!("no valid TOML: {}", error.message()),
+            })
+            .collect();
+        ScenarioError { diagnostics }
+    }
+
+    fn at(&self, offset: usize) -> Place {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let start = before
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |newline| newline + 1);
+        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+        Place {
+            origin: self.origin.clone(),
+            position: Some((line, column)),
+        }
+    }
+
+    /// Where the value at `path` stands, or else the nearest table around it.
+    pub fn place_of_value(&self, path: &Path) -> Place {
+        self.place(path, |offsets| offsets.1)
+    }
+
+    /// Where the key at the end of `path` stands.
+    pub fn place_of_key(&self, path: &Path) -> Place {
+        self.place(path, |offsets| offsets.0)
+    }
+
+    fn place(&self, path: &Path, which: fn(&(usize, usize)) -> usize) -> Place {
+        if let Some(set) = self
+            .sets
+            .iter()
+            .rfind(|set| path.0.starts_with(&set.path.0))
+        {
+            return Place {
+                origin: set.argument.clone(),
+                position: None,
+            };
+        }
+        let mut path = path.clone();
+        while !path.0.is_empty() {
+            if let Some(offsets) = self.offsets.get(&path) {
+                return self.at(which(offsets));
+            }
+            path.0.pop();
+        }
+        Place {
+            origin: self.origin.clone(),
+            position: None,
+        }
+    }
+
+    /// `path` as a user writes it: elements of arrays by their name if they have one.
+    pub fn describe(&self, path: &Path) -> String {
+        let mut text = String::new();
+        let mut value = None;
+        for step in &path.0 {
+            value = match step {
+                Step::Key(key) => {
+                    push_key(&mut text, key);
+                    match value {
+                        None if text == *key => self.table.get(key),
+                        None => None,
+                        Some(value) => Value::get(value, key.as_str()),
+                    }
+                }
+                Step::Index(index) => {
+                    let element = value.and_then(|value| value.get(*index));
+                    match element.and_then(|element| element.get("name")) {
+                        Some(Value::String(name)) => push_key(&mut text, name),
+                        _ => text += &format!("[{index}]"),
+                    }
+                    element
+                }
+            };
+        }
+        text
+    }
+}
+
+fn push_key(text: &mut String, key: &str) {
+    if !text.is_empty() {
+        text.push('.');
+    }
+    text.push_str(key);
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! What is wrong with a scenario, where, and what would be right.
+
+use std::fmt;
+
+/// Where in the input something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the user named it, or `--set key=value`.
+    pub origin: String,
+    /// Line and column, both from 1, the column in characters; `None` on the command line.
+    pub position: Option<(usize, usize)>,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where it stands.
+    pub place: Place,
+    /// The key, like `links.satellite.rate`; empty where there is none.
+    pub key: String,
+    /// What was found, what was expected, what to do.
+    pub message: String,
+}
+
+/// Why a scenario cannot be run: every mistake that was found, in the order of the file.
+///
+/// Its text holds one line a mistake. The caller shows it and leaves with exit status 2.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", lines(.diagnostics))]
+pub struct ScenarioError {
+    /// The mistakes; never empty.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.place.origin)?;
+        if let Some((line, column)) = self.place.position {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+fn lines(diagnostics: &[Diagnostic]) -> String {
+    let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// The one of `names` that `given` was most likely meant to be, if any is near enough.
+pub(super) fn nearest<'a>(
+    given: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    names
+        .into_iter()
+        .map(|name| {
+            let distance = strsim::damerau_levenshtein(&lower(given), &lower(name));
+            (distance, name)
+        })
+        // A third of the letters may be wrong; a single letter is no hint at all.
+        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+fn lower(text: &str) -> String {
+    // The distance costs the product of the lengths: a long text is near no name anyway.
+    text.chars()
+        .take(100)
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// `unknown link "satelite"; did you mean "satellite"? (valid: satellite, tunnel)`.
+pub(super) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
+    let mut message = format!("unknown {what} {}", quoted(given));
+    if let Some(name) = nearest(given, names.iter().copied()) {
+        message += &format!("; did you mean \"{name}\"?");
+    }
+    match names.len() {
+        0 => message += &format!(" (there is no {what})"),
+        1..=40 => message += &format!(" (valid: {})", names.join(", ")),
+        more => message += &format!(" (valid: {}, … {more} in all)", names[..40].join(", ")),
+    }
+    message
+}
+
+/// `text` in quotes, cut to a readable length.
+pub(super) fn quoted(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}

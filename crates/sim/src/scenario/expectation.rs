@@ -1,0 +1,44 @@
+//! The form of expectations: `flows.download.longest_stall_s < 30`. What they mean is decided after the run.
+
+use super::error::{quoted, unknown};
+use super::model::Flow;
+
+/// Comparisons, the longer first.
+const OPERATORS: [&str; 6] = ["<=", ">=", "==", "!=", "<", ">"];
+
+/// Checks the form, and that a flow that is named exists.
+pub(super) fn check(text: &str, flows: &[Flow]) -> Result<(), String> {
+    let form = || {
+        format!(
+            "{} is no expectation; expected <path> <operator> <number>, like \
+             \"flows.download.longest_stall_s < 30\"",
+            quoted(text)
+        )
+    };
+    let (at, operator) = text
+        .char_indices()
+        .find_map(|(at, _)| {
+            let operator = OPERATORS
+                .iter()
+                .find(|operator| text[at..].starts_with(**operator))?;
+            Some((at, operator))
+        })
+        .ok_or_else(form)?;
+    let path = text[..at].trim();
+    let number: Result<f64, _> = text[at + operator.len()..].trim().parse();
+    let word = |c: char| c.is_ascii_alphanumeric() || "_-[]".contains(c);
+    let valid = path
+        .split('.')
+        .all(|part| !part.is_empty() && part.chars().all(word));
+    if !valid || !number.is_ok_and(f64::is_finite) {
+        return Err(form());
+    }
+    let mut parts = path.split('.');
+    if let (Some("flows"), Some(flow)) = (parts.next(), parts.next()) {
+        let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+        if !names.contains(&flow) {
+            return Err(unknown("flow", flow, &names));
+        }
+    }
+    Ok(())
+}

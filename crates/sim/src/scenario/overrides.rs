@@ -1,0 +1,167 @@
+//! Values that the command line sets: `--set links.gsm.rate="19.2 kbit/s"`.
+
+use super::document::{Document, Path, Set, Step};
+use super::error::{Diagnostic, Place, ScenarioError, unknown};
+use std::str::FromStr;
+use toml::{Table, Value};
+
+/// A value that replaces or adds one in the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Dotted keys; an element of an array by its name (`flows.download.bytes`) or its number from 0.
+    pub key: String,
+    /// A TOML value, or text that is taken as it stands.
+    pub value: String,
+}
+
+impl FromStr for Override {
+    type Err = ScenarioError;
+
+    /// Reads `key=value`.
+    fn from_str(argument: &str) -> Result<Override, ScenarioError> {
+        match argument.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Override {
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+            }),
+            _ => Err(error(
+                format!("--set {argument}"),
+                "",
+                "expected key=value, like flows.download.congestion=cubic".to_owned(),
+            )),
+        }
+    }
+}
+
+fn error(origin: String, key: &str, message: String) -> ScenarioError {
+    let place = Place {
+        origin,
+        position: None,
+    };
+    ScenarioError {
+        diagnostics: vec![Diagnostic {
+            place,
+            key: key.to_owned(),
+            message,
+        }],
+    }
+}
+
+/// Applies `changes` in their order, so that the last word on a key holds.
+pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(), ScenarioError> {
+    for change in changes {
+        let argument = format!("--set {}={}", change.key, change.value);
+        let mut setter = Setter {
+            path: Path::default(),
+        };
+        let keys: Vec<&str> = change.key.split('.').collect();
+        if let Err(message) = setter.set_in_table(&mut document.table, &keys, parse(&change.value))
+        {
+            return Err(error(argument, &change.key, message));
+        }
+        document.sets.push(Set {
+            path: setter.path,
+            argument,
+        });
+    }
+    Ok(())
+}
+
+fn parse(text: &str) -> Value {
+    Value::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// Walks down to a value and notes the way.
+struct Setter {
+    path: Path,
+}
+
+impl Setter {
+    fn set_in_table(
+        &mut self,
+        table: &mut Table,
+        keys: &[&str],
+        value: Value,
+    ) -> Result<(), String> {
+        let [key, rest @ ..] = keys else {
+            return Err("a key is missing".to_owned());
+        };
+        // A misspelt link must not become a new one. Other keys are checked like those of the file.
+        let users_names = matches!(self.path.0.as_slice(), [Step::Key(top)] if top == "links" || top == "mobiles");
+        if users_names && !table.contains_key(*key) {
+            let names: Vec<&str> = table.keys().map(String::as_str).collect();
+            let what = if self.path == Path::default().key("links") {
+                "link"
+            } else {
+                "mobile"
+            };
+            return Err(unknown(what, key, &names));
+        }
+        self.path = self.path.key(key);
+        if rest.is_empty() {
+            table.insert((*key).to_owned(), value);
+            return Ok(());
+        }
+        let inner = table
+            .entry((*key).to_owned())
+            .or_insert_with(|| Value::Table(Table::new()));
+        self.set_in_value(inner, key, rest, value)
+    }
+
+    fn set_in_value(
+        &mut self,
+        inner: &mut Value,
+        name: &str,
+        keys: &[&str],
+        value: Value,
+    ) -> Result<(), String> {
+        match inner {
+            Value::Table(table) => self.set_in_table(table, keys, value),
+            Value::Array(elements) => self.set_in_array(elements, name, keys, value),
+            _ => Err(format!(
+                "\"{name}\" is no table that could hold \"{}\"",
+                keys[0]
+            )),
+        }
+    }
+
+    fn set_in_array(
+        &mut self,
+        elements: &mut [Value],
+        name: &str,
+        keys: &[&str],
+        value: Value,
+    ) -> Result<(), String> {
+        let names = element_names(elements);
+        let found = names
+            .iter()
+            .position(|name| name == keys[0])
+            .or_else(|| keys[0].parse().ok())
+            .filter(|index| *index < elements.len());
+        let Some(index) = found else {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let singular = name.strip_suffix('s').unwrap_or(name);
+            return Err(unknown(singular, keys[0], &names));
+        };
+        self.path = self.path.index(index);
+        match keys {
+            [_] => {
+                elements[index] = value;
+                Ok(())
+            }
+            _ => self.set_in_value(&mut elements[index], keys[0], &keys[1..], value),
+        }
+    }
+}
+
+/// Names by which elements are addressed: their own, or their number.
+fn element_names(elements: &[Value]) -> Vec<String> {
+    elements
+        .iter()
+        .enumerate()
+        .map(|(index, element)| match element.get("name") {
+            Some(Value::String(name)) => name.clone(),
+            _ => index.to_string(),
+        })
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! A scenario as it is written. The documentation of these types is that of the format, and its JSON
+//! Schema is generated from them; what the keys mean together is the business of `resolve`.
+
+use super::raw_flows::RawFlow;
+use super::raw_links::{RawChange, RawLink};
+use super::units::{PositiveTime, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A Baton scenario: links, who moves between them and when, and what is sent.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+#[schemars(title = "Baton scenario")]
+pub struct RawScenario {
+    /// Short name: letters, digits, "-" and "_"; names the results folder.
+    #[schemars(extend("format" = "name"))]
+    pub name: String,
+    /// One line for people.
+    #[serde(default)]
+    pub description: String,
+    /// How long the run lasts, in simulated time.
+    pub duration: PositiveTime,
+    /// Seed of all randomness: the same scenario and seed give the same results, byte for byte. Default 1.
+    #[serde(default = "default_seed")]
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64))]
+    pub seed: u64,
+    /// Links by name. Their ends are the nodes of the scenario.
+    pub links: Named<RawLink>,
+    /// Mobiles by the name of their node: nodes with several links, of which they use one at a time.
+    #[serde(default)]
+    pub mobiles: Named<RawMobile>,
+    /// Links' parameters or states that change at a time.
+    #[serde(default)]
+    pub changes: Vec<RawChange>,
+    /// What is sent.
+    #[serde(default)]
+    pub flows: Vec<RawFlow>,
+    /// What is recorded.
+    #[serde(default)]
+    pub record: RawRecord,
+    /// What must hold after the run, like "flows.download.longest_stall_s < 2"; exit status 3 if not.
+    #[serde(default)]
+    pub expect: Vec<String>,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+/// A node that uses one of its links at a time, by a timetable or by failback (exactly one of them).
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawMobile {
+    /// Attachments, ascending in time; the first is at "0 s".
+    pub timetable: Option<Vec<RawAttachment>>,
+    /// Use the most preferred link that is up.
+    pub failback: Option<RawFailback>,
+}
+
+/// From a time on, a mobile uses a link.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawAttachment {
+    /// When the handover begins.
+    pub at: Time,
+    /// Shifts that time: drawn from the seed, uniform from this much earlier to this much later. Not for the
+    /// first entry. Default "0 s".
+    pub jitter: Option<Time>,
+    /// Name of the link to use from then on; "none" leaves the mobile without one.
+    pub attach: String,
+    /// How the old link is left. Default "soft"; "hard" when detaching. Not for the first entry.
+    pub handover: Option<RawHandover>,
+    /// Soft only: how long the old link still receives. Default: until it is empty.
+    pub overlap: Option<Time>,
+    /// Hard only: how long nothing passes. Default "0 s".
+    pub outage: Option<Time>,
+    /// What becomes of packets that wait in the old link's queues.
+    pub old_queue: Option<RawOldQueue>,
+}
+
+/// How a link is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawHandover {
+    /// Both links work at once: packets take the new one, the old one delivers what it holds.
+    Soft,
+    /// Break before make: nothing passes for the outage.
+    Hard,
+}
+
+/// What becomes of packets that wait in the old link's queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawOldQueue {
+    /// Soft handovers (their default): they are delivered over the old link.
+    Deliver,
+    /// They are lost (default of hard handovers).
+    Discard,
+    /// Hard handovers: the old link keeps them until the mobile comes back.
+    Keep,
+}
+
+/// The most preferred link that is up, with rules for leaving and returning.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawFailback {
+    /// Names of links, the best first.
+    #[schemars(length(min = 1))]
+    pub prefer: Vec<String>,
+    /// A better link must have been up for this long before the mobile returns to it. Default "5 s".
+    pub hold_time: Option<Time>,
+    /// Two returns to a better link are at least this far apart. Default "0 s".
+    pub hysteresis: Option<Time>,
+    /// A link that has gone down is left at most this long after. Default "100 ms".
+    pub longest_switch_time: Option<Time>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
+pub struct RawRecord {
+    /// Series: congestion window, RTT, queues, goodput … Default true.
+    pub series: Option<bool>,
+    /// A row for every packet on every link. Default true.
+    pub packets: Option<bool>,
+    /// Bin of the goodput series. Default "100 ms".
+    pub interval: Option<PositiveTime>,
+}
+
+/// A table with keys of the user's choice, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Named(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Named<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Named(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Named<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("Named_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, T>::json_schema(generator)
+    }
+}

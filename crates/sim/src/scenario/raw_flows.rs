@@ -1,0 +1,190 @@
+//! Flows and the settings of their TCP, as written.
+
+use super::profiles;
+use super::units::{PositiveTime, Rate, Size, Time};
+use baton_proto::tcp::profile::Profile;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What one application sends to another.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawFlow {
+    /// Name, for results and for `--set flows.NAME.key=value`.
+    #[schemars(extend("format" = "name"))]
+    pub name: String,
+    /// Node that the data comes from.
+    pub from: String,
+    /// Node that the data goes to.
+    pub to: String,
+    /// Default "tcp"; for ping "icmp".
+    pub transport: Option<RawTransport>,
+    /// tcp: whose habits the stacks at both ends have. Default "rfc".
+    #[schemars(extend("enum" = Profile::NAMES))]
+    pub profile: Option<String>,
+    /// tcp: congestion control. Default: the profile's.
+    #[schemars(extend("enum" = profiles::CONGESTION_NAMES))]
+    pub congestion: Option<String>,
+    /// tcp: settings that differ from the profile's.
+    pub tcp: Option<RawTcp>,
+    /// What the application does. Default "bulk".
+    pub traffic: Option<RawTraffic>,
+    /// When it starts. Default "0 s".
+    pub start: Option<Time>,
+    /// Added to the start: drawn from the seed, uniform from zero up to this. Default "0 s".
+    pub start_jitter: Option<Time>,
+    /// When its source stops. Default: at the end of the run.
+    pub stop: Option<Time>,
+    /// bulk, constant: bytes in all. Default: until the end.
+    pub bytes: Option<Size>,
+    /// constant, on-off (required): rate of payload.
+    pub rate: Option<Rate>,
+    /// constant, on-off: payload bytes in a block, over UDP a datagram. Default "1000 B".
+    pub packet_size: Option<Size>,
+    /// on-off (required): mean time on.
+    pub on: Option<PositiveTime>,
+    /// on-off (required): mean time off.
+    pub off: Option<Time>,
+    /// on-off: whether the times are exponentially distributed, or exact. Default true.
+    pub random: Option<bool>,
+    /// pages: bytes of a request. Default "400 B".
+    pub request: Option<Size>,
+    /// pages (required): bytes of a page.
+    pub page: Option<Size>,
+    /// pages: from the end of a page to the next request. Default "1 s".
+    pub think_time: Option<Time>,
+    /// pages, ping: how many in all. Default: until the end.
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
+    /// ping: from one request to the next. Default "1 s".
+    pub interval: Option<PositiveTime>,
+    /// ping: payload bytes of a request and of its reply. Default "56 B".
+    pub size: Option<Size>,
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawTransport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP echo; only for ping.
+    Icmp,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawTraffic {
+    /// As much as TCP takes.
+    Bulk,
+    /// Block after block at a constant rate.
+    Constant,
+    /// A constant rate that pauses.
+    OnOff,
+    /// `to` asks `from` for page after page. TCP only.
+    Pages,
+    /// Requests that are answered at once, for their round-trip times.
+    Ping,
+}
+
+/// Settings of TCP at both ends, or in `sender` and `receiver` at one.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawTcp {
+    /// Both ends.
+    #[serde(flatten)]
+    pub both: RawTcpEnd,
+    /// Only the end at `from`.
+    pub sender: Option<RawTcpEnd>,
+    /// Only the end at `to`.
+    pub receiver: Option<RawTcpEnd>,
+}
+
+/// Settings of a TCP that differ from its profile's.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawTcpEnd {
+    /// Congestion control.
+    #[schemars(extend("enum" = profiles::CONGESTION_NAMES))]
+    pub congestion: Option<String>,
+    /// Loss recovery after a fast retransmit.
+    pub recovery: Option<RawRecovery>,
+    /// Largest segment, in bytes of payload.
+    pub maximum_segment_size: Option<Size>,
+    /// Initial congestion window, in segments.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold; "off" is arbitrarily high.
+    pub initial_slow_start_threshold: Option<OrOff<Size>>,
+    /// Receive buffer; the advertised window never exceeds it.
+    pub receive_buffer: Option<Size>,
+    /// What the application may write ahead of acknowledgments.
+    pub send_buffer: Option<Size>,
+    /// Offer window scaling (RFC 7323).
+    pub window_scaling: Option<bool>,
+    /// Offer timestamps (RFC 7323).
+    pub timestamps: Option<bool>,
+    /// Offer selective acknowledgments (RFC 2018).
+    pub sack: Option<bool>,
+    /// Longest delay of an acknowledgment; "off" acknowledges every segment at once.
+    pub delayed_ack: Option<OrOff<PositiveTime>>,
+    /// Hold back small segments while data is unacknowledged.
+    pub nagle: Option<bool>,
+    /// Send a new segment for each of the first two duplicate acknowledgments (RFC 3042).
+    pub limited_transmit: Option<bool>,
+    /// Duplicate acknowledgments that trigger fast retransmit; "off" switches it off.
+    pub duplicate_ack_threshold: Option<OrOff<Threshold>>,
+    /// Retransmission timeout before the first sample.
+    pub initial_rto: Option<PositiveTime>,
+    /// Lower bound of the retransmission timeout.
+    pub minimum_rto: Option<PositiveTime>,
+    /// Upper bound of the retransmission timeout.
+    pub maximum_rto: Option<PositiveTime>,
+    /// Granularity of the stack's clock; "0 s" is exact.
+    pub tick: Option<Time>,
+    /// Restart from the initial window after an idle time.
+    pub idle_restart: Option<bool>,
+    /// Retransmissions of a SYN before the attempt is given up.
+    #[schemars(range(min = 0, max = 255))]
+    pub syn_retries: Option<u32>,
+    /// Retransmissions of the same data before the connection is given up.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub data_retries: Option<u32>,
+    /// How long TIME_WAIT lasts.
+    pub time_wait: Option<Time>,
+}
+
+/// Loss recovery after a fast retransmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawRecovery {
+    /// Leave at the first new acknowledgment (RFC 5681).
+    Reno,
+    /// Stay until all that was outstanding is acknowledged (RFC 6582).
+    NewReno,
+    /// By selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
+    Sack,
+}
+
+/// A number of duplicate acknowledgments.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Threshold(#[schemars(range(min = 1, max = 1000))] pub u32);
+
+/// A value, or the word "off".
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OrOff<T> {
+    /// Off.
+    Off(RawOff),
+    /// A value.
+    Value(T),
+}
+
+/// The word "off".
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawOff {
+    /// Switched off.
+    Off,
+}

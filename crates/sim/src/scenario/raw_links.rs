@@ -1,0 +1,232 @@
+//! Links and their changes, as written.
+
+use super::units::{PositiveTime, QueueSize, Rate, Size, Time};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A link between two nodes. Keys of a direction that stand here hold for both directions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawLink {
+    /// The two nodes. "Down" is from the first to the second, so name the mobile second.
+    pub between: [String; 2],
+    /// What kind of link; it gives every other key its default.
+    pub kind: RawKind,
+    /// Largest IP packet. Default "1500 B".
+    pub mtu: Option<Size>,
+    /// wifi only: stations contend as in 802.11b (true, the default), or a plain pipe (false).
+    pub medium_access: Option<bool>,
+    /// wifi only: preamble ahead of every frame. Default "long".
+    pub preamble: Option<RawPreamble>,
+    /// Both directions.
+    #[serde(flatten)]
+    pub both: RawDirection,
+    /// Only from the first node to the second.
+    #[serde(default)]
+    pub down: RawDirection,
+    /// Only from the second node to the first.
+    #[serde(default)]
+    pub up: RawDirection,
+}
+
+/// What kind of link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawKind {
+    /// A cable: full duplex, no errors.
+    Wired,
+    /// A link over a geostationary satellite.
+    Geo,
+    /// IEEE 802.11b.
+    Wifi,
+    /// GSM circuit-switched data with PPP: 9.6 kbit/s, start and stop bit around each byte.
+    Gsm,
+    /// Driven by a recording: mahimahi, a LeoReplayer pair, or CSV.
+    Trace,
+}
+
+/// Preamble of 802.11b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawPreamble {
+    /// 192 µs.
+    Long,
+    /// 96 µs.
+    Short,
+}
+
+/// A direction of a link.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawDirection {
+    /// Rate at which bits leave the queue.
+    pub rate: Option<Rate>,
+    /// Time from the last bit sent to the last bit received; with `bandwidth`, the name of a file of delays.
+    pub delay: Option<String>,
+    /// Added to the delay, uniform from zero to this; packets never overtake each other.
+    pub jitter: Option<Time>,
+    /// How much may wait, like "100 packets" or "64 kB", or a table that also says who is dropped.
+    pub queue: Option<RawQueue>,
+    /// Probability that a packet is lost, whatever its length.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub packet_error_rate: Option<f64>,
+    /// Probability that a bit is flipped.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub bit_error_rate: Option<f64>,
+    /// Loss in bursts (Gilbert–Elliott), or "none".
+    pub burst_loss: Option<RawBurstLoss>,
+    /// What becomes of packets with bit errors. Default "dropped".
+    pub damaged: Option<RawDamaged>,
+    /// What the link puts around a packet.
+    pub framing: Option<RawFraming>,
+    /// trace only: file of delivery opportunities, one millisecond a line, for 1504 B each.
+    pub mahimahi: Option<String>,
+    /// trace only: LeoReplayer's file of rates; `delay` then names its file of delays.
+    pub bandwidth: Option<String>,
+    /// trace only: CSV with a header and any of the columns time_s, rate_bps, delay_ms, loss.
+    pub csv: Option<String>,
+    /// trace only: what follows the end of the file. Default "repeat".
+    pub at_end: Option<RawAtEnd>,
+}
+
+/// What follows the end of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawAtEnd {
+    /// The recording from its start.
+    Repeat,
+    /// The last values for ever.
+    Hold,
+}
+
+/// What becomes of packets with bit errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawDamaged {
+    /// The link's checksum finds and drops them.
+    Dropped,
+    /// They are delivered with their errors.
+    Delivered,
+}
+
+/// Time on the line is (packet bytes + bytes_per_packet) × bits_per_byte / rate.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawFraming {
+    /// Bytes around each packet. Default: the kind's.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub bytes_per_packet: Option<u32>,
+    /// Bits for each byte: 8, or 10 on an asynchronous line. Default: the kind's.
+    #[schemars(range(min = 8, max = 80))]
+    pub bits_per_byte: Option<u32>,
+}
+
+/// Loss in bursts, or none.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawBurstLoss {
+    /// No bursts (from a change on).
+    None(RawNone),
+    /// A good and a bad state in turn.
+    Bursts(RawBursts),
+}
+
+/// The word "none".
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawNone {
+    /// Nothing.
+    None,
+}
+
+/// A channel that is now good, now bad, each for exponentially distributed times.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawBursts {
+    /// Mean time in the good state.
+    pub mean_good: PositiveTime,
+    /// Mean time in the bad state.
+    pub mean_bad: PositiveTime,
+    /// Probability of losing a packet in the good state. Default 0.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss_good: Option<f64>,
+    /// Probability of losing a packet in the bad state. Default 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss_bad: Option<f64>,
+}
+
+/// A queue: its size, or a table.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawQueue {
+    /// Drop-tail.
+    Size(QueueSize),
+    /// With management.
+    Managed(RawManagedQueue),
+}
+
+/// A queue and its management.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawManagedQueue {
+    /// How much may wait. Default: the kind's.
+    pub limit: Option<QueueSize>,
+    /// Who is dropped. Default "drop-tail".
+    pub management: Option<RawManagement>,
+    /// red: average queue, in packets, below which nobody is dropped. Default 5.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub minimum_threshold: Option<f64>,
+    /// red: average queue, in packets, at which `maximum_probability` is reached. Default 15.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub maximum_threshold: Option<f64>,
+    /// red: drop probability at the maximum threshold, above 0. Default 0.1.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub maximum_probability: Option<f64>,
+    /// red: weight of the present queue in the average, above 0. Default 0.002.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub weight: Option<f64>,
+    /// codel: acceptable standing delay. Default "5 ms".
+    pub target: Option<PositiveTime>,
+    /// codel: time in which an excess must persist. Default "100 ms".
+    pub interval: Option<PositiveTime>,
+}
+
+/// Who is dropped from a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawManagement {
+    /// Whoever finds the queue full.
+    #[serde(rename = "drop-tail")]
+    DropTail,
+    /// Random early detection (Floyd and Jacobson 1993, gentle).
+    Red,
+    /// Controlled delay (RFC 8289).
+    CoDel,
+}
+
+/// From a time on, a link has other parameters, or another state. Direction keys are as in a link.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawChange {
+    /// When.
+    pub at: Time,
+    /// Name of the link.
+    pub link: String,
+    /// "down": nothing passes, and what is queued and in flight is lost; "up": it works again.
+    pub state: Option<RawState>,
+    /// Largest IP packet from then on.
+    pub mtu: Option<Size>,
+    /// Both directions.
+    #[serde(flatten)]
+    pub both: RawDirection,
+    /// Only from the first node to the second.
+    #[serde(default)]
+    pub down: RawDirection,
+    /// Only from the second node to the first.
+    #[serde(default)]
+    pub up: RawDirection,
+}
+
+/// Whether a link works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawState {
+    /// It works.
+    Up,
+    /// It does not.
+    Down,
+}

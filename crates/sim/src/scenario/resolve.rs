@@ -1,0 +1,173 @@
+//! From what is written to what is meant. Values fit their types already; here names become indices,
+//! defaults are filled in, and what contradicts itself is reported.
+
+use super::document::{Document, Path};
+use super::error::{Diagnostic, Place, ScenarioError, unknown};
+use super::model::{NodeIndex, Record, Scenario};
+use super::raw::{RawRecord, RawScenario};
+use super::resolve_links::Links;
+use super::traces::Traces;
+use super::{expectation, resolve_flows, resolve_links, resolve_mobility};
+use baton_proto::time::{Duration, Instant};
+
+/// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
+/// never end.
+pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
+
+/// Collects mistakes and warnings.
+pub(super) struct Report<'d> {
+    document: &'d Document,
+    diagnostics: Vec<Diagnostic>,
+    /// What is probably not meant.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl<'d> Report<'d> {
+    /// Nothing is wrong so far.
+    pub fn new(document: &'d Document) -> Report<'d> {
+        Report {
+            document,
+            diagnostics: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The value at `path` is wrong, or what it lacks.
+    pub fn wrong(&mut self, path: &Path, message: String) {
+        let place = self.document.place_of_value(path);
+        self.add(place, path, message);
+    }
+
+    /// The key at the end of `path` should not be there.
+    pub fn wrong_key(&mut self, path: &Path, message: String) {
+        let place = self.document.place_of_key(path);
+        self.add(place, path, message);
+    }
+
+    fn add(&mut self, place: Place, path: &Path, message: String) {
+        let diagnostic = Diagnostic {
+            place,
+            key: self.document.describe(path),
+            message,
+        };
+        // A key for both directions is looked at twice.
+        if !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// The value at `path` is probably not meant.
+    pub fn warn(&mut self, path: &Path, message: String) {
+        self.warnings.push(Diagnostic {
+            place: self.document.place_of_value(path),
+            key: self.document.describe(path),
+            message,
+        });
+    }
+
+    /// Reports each of `keys` that is given but not among `allowed`.
+    pub fn misplaced(
+        &mut self,
+        path: &Path,
+        keys: &[(&str, bool)],
+        allowed: &[&str],
+        context: &str,
+    ) {
+        for (key, given) in keys {
+            if *given && !allowed.contains(key) {
+                let hint = match allowed {
+                    [] => String::new(),
+                    _ => format!(" (its own: {})", allowed.join(", ")),
+                };
+                self.wrong_key(
+                    &path.key(key),
+                    format!("\"{key}\" does not go with {context}{hint}"),
+                );
+            }
+        }
+    }
+
+    /// An error if anything was wrong.
+    pub fn stop_if_wrong(&mut self) -> Result<(), ScenarioError> {
+        if self.diagnostics.is_empty() {
+            return Ok(());
+        }
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        // Stable: what the command line says comes first, then the file from top to bottom.
+        diagnostics.sort_by_key(|diagnostic| diagnostic.place.position);
+        Err(ScenarioError { diagnostics })
+    }
+
+    /// The error, where something is known to be wrong.
+    pub fn into_error(self) -> ScenarioError {
+        ScenarioError {
+            diagnostics: self.diagnostics,
+        }
+    }
+}
+
+/// Makes the scenario. What is wrong stands in `report`; the scenario is of use only if nothing is.
+pub(super) fn resolve(
+    raw: &RawScenario,
+    traces: &mut Traces<'_>,
+    report: &mut Report<'_>,
+) -> Scenario {
+    let top = Path::default();
+    let end = Instant::ZERO + raw.duration.0;
+    let links = resolve_links::links(&raw.links, end, traces, report);
+    let changes = resolve_links::changes(&raw.changes, &links, end, report);
+    let mobiles = resolve_mobility::mobiles(&raw.mobiles, &links, end, report);
+    let flows = resolve_flows::flows(&raw.flows, &links, end, report);
+    for (index, expectation) in raw.expect.iter().enumerate() {
+        if let Err(message) = expectation::check(expectation, &flows) {
+            report.wrong(&top.key("expect").index(index), message);
+        }
+    }
+    Scenario {
+        name: raw.name.clone(),
+        description: raw.description.clone(),
+        duration: raw.duration.0,
+        seed: raw.seed,
+        record: record(&raw.record, raw.duration.0, report),
+        nodes: links.nodes,
+        links: links.specs,
+        changes,
+        mobiles,
+        flows,
+        expectations: raw.expect.clone(),
+    }
+}
+
+fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Record {
+    let interval = raw
+        .interval
+        .map_or(Duration::from_millis(100), |interval| interval.0);
+    let bins = duration.as_nanos() / interval.as_nanos().max(1);
+    if bins > MOST_EVENTS / 100 {
+        let path = Path::default().key("record").key("interval");
+        report.wrong(
+            &path,
+            format!("would make {bins} bins in {duration}; choose a longer interval"),
+        );
+    }
+    Record {
+        series: raw.series.unwrap_or(true),
+        packets: raw.packets.unwrap_or(true),
+        interval,
+    }
+}
+
+/// The node called `name`, which stands at `path`.
+pub(super) fn node(
+    name: &str,
+    path: &Path,
+    links: &Links,
+    report: &mut Report<'_>,
+) -> Option<NodeIndex> {
+    let index = links.nodes.iter().position(|node| node == name);
+    if index.is_none() {
+        let names: Vec<&str> = links.nodes.iter().map(String::as_str).collect();
+        report.wrong(path, unknown("node", name, &names));
+    }
+    index.map(NodeIndex)
+}

@@ -1,0 +1,316 @@
+//! Flows: who sends what to whom, over what.
+
+use super::document::Path;
+use super::error::quoted;
+use super::model::{Flow, NodeIndex, Traffic, Transport};
+use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
+use super::resolve::{MOST_EVENTS, Report, node};
+use super::resolve_links::Links;
+use super::resolve_tcp::{self, bounded};
+use super::units::Size;
+use baton_proto::rate::DataRate;
+use baton_proto::time::{Duration, Instant};
+
+/// Headers of IPv4 and of UDP or an ICMP echo.
+const DATAGRAM_HEADERS: u32 = 28;
+
+/// Resolves all flows.
+pub(super) fn flows(
+    raw: &[RawFlow],
+    links: &Links,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Vec<Flow> {
+    let top = Path::default().key("flows");
+    let mut flows: Vec<Flow> = Vec::new();
+    for (index, raw) in raw.iter().enumerate() {
+        let path = top.index(index);
+        if flows.iter().any(|flow| flow.name == raw.name) {
+            let message = format!(
+                "there is a flow {} already; expected another name",
+                quoted(&raw.name)
+            );
+            report.wrong(&path.key("name"), message);
+        }
+        if let Some(flow) = flow(raw, &path, links, end, report) {
+            flows.push(flow);
+        }
+    }
+    flows
+}
+
+fn flow(
+    raw: &RawFlow,
+    path: &Path,
+    links: &Links,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Option<Flow> {
+    let from = node(&raw.from, &path.key("from"), links, report);
+    let to = node(&raw.to, &path.key("to"), links, report);
+    let start = Instant::ZERO + raw.start.map_or(Duration::ZERO, |start| start.0);
+    let stop = raw.stop.map(|stop| Instant::ZERO + stop.0);
+    let span = span(start, stop, end, path, report);
+    let transport = transport(raw, path, report)?;
+    let traffic = traffic(raw, path, span, report)?;
+    let (from, to) = (from?, to?);
+    check_ends(from, to, raw, links, path, report);
+    if !matches!(transport, Transport::Tcp { .. }) {
+        check_datagram(traffic, [from, to], links, path, report);
+    }
+    Some(Flow {
+        name: raw.name.clone(),
+        from,
+        to,
+        start,
+        start_jitter: raw.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
+        stop,
+        transport,
+        traffic,
+    })
+}
+
+/// How long the source is at work.
+fn span(
+    start: Instant,
+    stop: Option<Instant>,
+    end: Instant,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Duration {
+    if start >= end {
+        let message = "is not before the end of the run: it never starts".to_owned();
+        report.warn(&path.key("start"), message);
+    }
+    if let Some(stop) = stop
+        && stop <= start
+    {
+        let message = format!("is not after the start at \"{} s\"", start.as_secs_f64());
+        report.wrong(&path.key("stop"), message);
+    }
+    stop.unwrap_or(end).min(end).saturating_since(start)
+}
+
+fn check_ends(
+    from: NodeIndex,
+    to: NodeIndex,
+    raw: &RawFlow,
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    if from == to {
+        let message = format!("the flow goes from {} to itself", quoted(&raw.to));
+        report.wrong(&path.key("to"), message);
+    } else if !reachable(from, links).contains(&to) {
+        let message = format!(
+            "no links lead from {} to {}",
+            quoted(&raw.from),
+            quoted(&raw.to)
+        );
+        report.wrong(&path.key("to"), message);
+    }
+}
+
+/// Nodes that links join to `from`, directly or through others.
+fn reachable(from: NodeIndex, links: &Links) -> Vec<NodeIndex> {
+    let mut found = vec![from];
+    let mut next = 0;
+    while let Some(node) = found.get(next).copied() {
+        next += 1;
+        for neighbour in links.of(node).flat_map(|link| link.ends) {
+            if !found.contains(&neighbour) {
+                found.push(neighbour);
+            }
+        }
+    }
+    found
+}
+
+/// A datagram that fits no link of its source, or none of its destination, never arrives.
+fn check_datagram(
+    traffic: Traffic,
+    ends: [NodeIndex; 2],
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let (key, payload) = match traffic {
+        Traffic::Constant { packet_size, .. } | Traffic::OnOff { packet_size, .. } => {
+            ("packet_size", packet_size)
+        }
+        Traffic::Ping { size, .. } => ("size", size),
+        Traffic::Bulk { .. } | Traffic::Pages { .. } => return,
+    };
+    let largest = ends
+        .iter()
+        .filter_map(|node| links.of(*node).map(|link| link.config.mtu).max())
+        .min()
+        .unwrap_or(u32::MAX);
+    let length = payload.saturating_add(DATAGRAM_HEADERS);
+    if length > largest {
+        let message = format!(
+            "{payload} B and {DATAGRAM_HEADERS} B of headers fit no MTU (largest {largest} B); \
+             expected at most {} B",
+            largest.saturating_sub(DATAGRAM_HEADERS)
+        );
+        report.wrong(&path.key(key), message);
+    }
+}
+
+fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Transport> {
+    let traffic = raw.traffic.unwrap_or(RawTraffic::Bulk);
+    let ping = traffic == RawTraffic::Ping;
+    let default = if ping {
+        RawTransport::Icmp
+    } else {
+        RawTransport::Tcp
+    };
+    let transport = raw.transport.unwrap_or(default);
+    let keys = [
+        ("profile", raw.profile.is_some()),
+        ("congestion", raw.congestion.is_some()),
+        ("tcp", raw.tcp.is_some()),
+    ];
+    let here = path.key("transport");
+    match transport {
+        RawTransport::Tcp => {
+            let [sender, receiver] = resolve_tcp::ends(raw, path, report)?;
+            Some(Transport::Tcp { sender, receiver })
+        }
+        RawTransport::Udp => {
+            report.misplaced(path, &keys, &[], "transport = \"udp\"");
+            if matches!(traffic, RawTraffic::Bulk | RawTraffic::Pages) {
+                let message =
+                    "bulk and pages need \"tcp\"; over \"udp\" go constant, on-off and ping";
+                report.wrong(&here, message.to_owned());
+            }
+            Some(Transport::Udp)
+        }
+        RawTransport::Icmp => {
+            report.misplaced(path, &keys, &[], "transport = \"icmp\"");
+            if !ping {
+                report.wrong(&here, "\"icmp\" carries only traffic = \"ping\"".to_owned());
+            }
+            Some(Transport::Icmp)
+        }
+    }
+}
+
+/// Keys of a kind of traffic, and its name.
+fn own_keys(traffic: RawTraffic) -> (&'static [&'static str], &'static str) {
+    match traffic {
+        RawTraffic::Bulk => (&["bytes"], "bulk"),
+        RawTraffic::Constant => (&["rate", "packet_size", "bytes"], "constant"),
+        RawTraffic::OnOff => (&["rate", "packet_size", "on", "off", "random"], "on-off"),
+        RawTraffic::Pages => (&["request", "page", "think_time", "count"], "pages"),
+        RawTraffic::Ping => (&["interval", "size", "count"], "ping"),
+    }
+}
+
+fn traffic(raw: &RawFlow, path: &Path, span: Duration, report: &mut Report<'_>) -> Option<Traffic> {
+    let kind = raw.traffic.unwrap_or(RawTraffic::Bulk);
+    let keys = [
+        ("bytes", raw.bytes.is_some()),
+        ("rate", raw.rate.is_some()),
+        ("packet_size", raw.packet_size.is_some()),
+        ("on", raw.on.is_some()),
+        ("off", raw.off.is_some()),
+        ("random", raw.random.is_some()),
+        ("request", raw.request.is_some()),
+        ("page", raw.page.is_some()),
+        ("think_time", raw.think_time.is_some()),
+        ("count", raw.count.is_some()),
+        ("interval", raw.interval.is_some()),
+        ("size", raw.size.is_some()),
+    ];
+    let (own, name) = own_keys(kind);
+    report.misplaced(path, &keys, own, &format!("traffic = \"{name}\""));
+    let required: &[&str] = match kind {
+        RawTraffic::Constant => &["rate"],
+        RawTraffic::OnOff => &["rate", "on", "off"],
+        RawTraffic::Pages => &["page"],
+        RawTraffic::Bulk | RawTraffic::Ping => &[],
+    };
+    for key in required {
+        if keys.contains(&(key, false)) {
+            report.wrong(
+                path,
+                format!("key \"{key}\" is missing; traffic = \"{name}\" needs it"),
+            );
+        }
+    }
+    let mut size = |key: &str, given: Option<Size>, default: u32| {
+        bounded(
+            Some(given.unwrap_or(Size(default.into()))),
+            1,
+            65_507,
+            &path.key(key),
+            report,
+        )
+    };
+    let packet_size = size("packet_size", raw.packet_size, 1000)?;
+    let traffic = match kind {
+        RawTraffic::Bulk => Traffic::Bulk {
+            bytes: raw.bytes.map(|bytes| bytes.0),
+        },
+        RawTraffic::Constant => Traffic::Constant {
+            rate: raw.rate?.0,
+            packet_size,
+            bytes: raw.bytes.map(|bytes| bytes.0),
+        },
+        RawTraffic::OnOff => Traffic::OnOff {
+            rate: raw.rate?.0,
+            packet_size,
+            on: raw.on?.0,
+            off: raw.off?.0,
+            random: raw.random.unwrap_or(true),
+        },
+        RawTraffic::Pages => Traffic::Pages {
+            request: size("request", raw.request, 400)?,
+            page: raw.page?.0,
+            think_time: raw.think_time.map_or(Duration::from_secs(1), |time| time.0),
+            count: raw.count,
+        },
+        RawTraffic::Ping => Traffic::Ping {
+            interval: raw.interval.map_or(Duration::from_secs(1), |time| time.0),
+            size: size("size", raw.size, 56)?,
+            count: raw.count,
+        },
+    };
+    check_events(traffic, span, path, report);
+    Some(traffic)
+}
+
+/// Reports what would never end.
+fn check_events(traffic: Traffic, span: Duration, path: &Path, report: &mut Report<'_>) {
+    let every = |rate: DataRate, size: u32| rate.transmission_time(u64::from(size) * 8);
+    let (key, interval) = match traffic {
+        Traffic::Constant {
+            rate, packet_size, ..
+        } => ("rate", every(rate, packet_size)),
+        Traffic::OnOff {
+            rate,
+            packet_size,
+            on,
+            off,
+            ..
+        } => {
+            let pauses = span.as_nanos() / (on + off).as_nanos().max(1);
+            if pauses > MOST_EVENTS {
+                let message = format!("would pause {pauses} times in {span}; choose longer times");
+                report.wrong(&path.key("on"), message);
+            }
+            ("rate", every(rate, packet_size))
+        }
+        Traffic::Ping { interval, .. } => ("interval", Some(interval)),
+        Traffic::Bulk { .. } | Traffic::Pages { .. } => return,
+    };
+    let interval = interval.map_or(u64::MAX, Duration::as_nanos);
+    let packets = span.as_nanos() / interval.max(1);
+    if packets > MOST_EVENTS {
+        let message =
+            format!("would make {packets} packets in {span}; expected at most {MOST_EVENTS}");
+        report.wrong(&path.key(key), message);
+    }
+}

@@ -1,0 +1,229 @@
+//! Mobiles: timetables and failback.
+
+use super::document::Path;
+use super::error::quoted;
+use super::model::{
+    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+};
+use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
+use super::resolve::{Report, node};
+use super::resolve_links::Links;
+use baton_proto::time::{Duration, Instant};
+
+/// Resolves all mobiles.
+pub(super) fn mobiles(
+    raw: &Named<RawMobile>,
+    links: &Links,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Vec<Mobile> {
+    let top = Path::default().key("mobiles");
+    let mut mobiles = Vec::new();
+    for (name, mobile) in &raw.0 {
+        let path = top.key(name);
+        let Some(node) = node(name, &path, links, report) else {
+            continue;
+        };
+        let access = Access { node, links };
+        let attachment = match (&mobile.timetable, &mobile.failback) {
+            (Some(entries), None) => {
+                let path = path.key("timetable");
+                AttachmentPolicy::Timetable(timetable(entries, &path, &access, end, report))
+            }
+            (None, Some(failback)) => {
+                let path = path.key("failback");
+                AttachmentPolicy::Failback(access.failback(failback, &path, report))
+            }
+            (Some(_), Some(_)) => {
+                let message = "stands beside a timetable; expected one of them";
+                report.wrong_key(&path.key("failback"), message.to_owned());
+                continue;
+            }
+            (None, None) => {
+                let message = "has neither a timetable nor failback; expected one of them";
+                report.wrong(&path, message.to_owned());
+                continue;
+            }
+        };
+        mobiles.push(Mobile { node, attachment });
+    }
+    mobiles
+}
+
+/// A mobile and what it may attach to.
+struct Access<'a> {
+    node: NodeIndex,
+    links: &'a Links,
+}
+
+impl Access<'_> {
+    /// The link called `name`, if it ends at the mobile.
+    fn link(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
+        let link = self.links.find(name, path, report)?;
+        if self.links.specs[link.0].ends.contains(&self.node) {
+            return Some(link);
+        }
+        let own: Vec<&str> = self
+            .links
+            .of(self.node)
+            .map(|link| link.config.name.as_str())
+            .collect();
+        let message = format!(
+            "link {} does not end at {} (valid: {})",
+            quoted(name),
+            quoted(&self.links.nodes[self.node.0]),
+            own.join(", ")
+        );
+        report.wrong(path, message);
+        None
+    }
+
+    fn failback(&self, raw: &RawFailback, path: &Path, report: &mut Report<'_>) -> Failback {
+        let mut prefer = Vec::new();
+        for (index, name) in raw.prefer.iter().enumerate() {
+            let here = path.key("prefer").index(index);
+            let Some(link) = self.link(name, &here, report) else {
+                continue;
+            };
+            if prefer.contains(&link) {
+                report.wrong(&here, format!("{} stands here twice", quoted(name)));
+            }
+            prefer.push(link);
+        }
+        let or = |time: Option<super::units::Time>, default| time.map_or(default, |time| time.0);
+        Failback {
+            prefer,
+            hold_time: or(raw.hold_time, Duration::from_secs(5)),
+            hysteresis: or(raw.hysteresis, Duration::ZERO),
+            longest_switch_time: or(raw.longest_switch_time, Duration::from_millis(100)),
+        }
+    }
+}
+
+fn timetable(
+    raw: &[RawAttachment],
+    path: &Path,
+    access: &Access<'_>,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Vec<Attachment> {
+    if raw.is_empty() {
+        report.wrong(
+            path,
+            "is empty; expected a first entry at \"0 s\"".to_owned(),
+        );
+    }
+    let mut entries: Vec<Attachment> = Vec::new();
+    for (index, entry) in raw.iter().enumerate() {
+        let path = path.index(index);
+        check_time(entry, entries.last(), &path, report);
+        let at = Instant::ZERO + entry.at.0;
+        if at >= end {
+            let message = "is not before the end of the run: it never happens".to_owned();
+            report.warn(&path.key("at"), message);
+        }
+        let link = match entry.attach.as_str() {
+            "none" => None,
+            name => match access.link(name, &path.key("attach"), report) {
+                Some(link) => Some(link),
+                None => continue,
+            },
+        };
+        let handover = handover(entry, index == 0, &path, report);
+        if let (Handover::Soft { .. }, Some(last)) = (handover, entries.last())
+            && last.link == link
+        {
+            let message = format!("already attached to {}", quoted(&entry.attach));
+            report.wrong(&path.key("attach"), message);
+        }
+        let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
+        entries.push(Attachment {
+            at,
+            jitter,
+            link,
+            handover,
+        });
+    }
+    entries
+}
+
+fn check_time(
+    entry: &RawAttachment,
+    last: Option<&Attachment>,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let path = path.key("at");
+    let at = Instant::ZERO + entry.at.0;
+    let Some(last) = last else {
+        if at != Instant::ZERO && path.0.contains(&super::document::Step::Index(0)) {
+            let message = "the first entry says where the mobile starts; expected \"0 s\"";
+            report.wrong(&path, message.to_owned());
+        }
+        return;
+    };
+    if at <= last.at {
+        let message = format!("is not after the entry before it, at {}", seconds(last.at));
+        report.wrong(&path, message);
+    } else if let Handover::Hard { outage, .. } = last.handover
+        && at < last.at + outage
+    {
+        let message = format!(
+            "the handover before it lasts until {}; expected a later time, or a shorter outage",
+            seconds(last.at + outage)
+        );
+        report.wrong(&path, message);
+    }
+}
+
+/// Seconds without needless zeros.
+fn seconds(at: Instant) -> String {
+    format!("\"{} s\"", at.as_secs_f64())
+}
+
+fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'_>) -> Handover {
+    let keys = [
+        ("handover", raw.handover.is_some()),
+        ("overlap", raw.overlap.is_some()),
+        ("outage", raw.outage.is_some()),
+        ("old_queue", raw.old_queue.is_some()),
+    ];
+    if first {
+        report.misplaced(path, &keys, &[], "the first entry, which leaves no link");
+    }
+    let detaches = raw.attach == "none";
+    let default = if detaches {
+        RawHandover::Hard
+    } else {
+        RawHandover::Soft
+    };
+    match raw.handover.unwrap_or(default) {
+        RawHandover::Soft => {
+            let own = ["handover", "overlap", "old_queue"];
+            report.misplaced(path, &keys, &own, "a soft handover");
+            if raw.old_queue == Some(RawOldQueue::Keep) {
+                wrong_queue(path, "a soft handover", "deliver", report);
+            }
+            Handover::Soft {
+                overlap: raw.overlap.map(|overlap| overlap.0),
+                discard_queue: raw.old_queue == Some(RawOldQueue::Discard),
+            }
+        }
+        RawHandover::Hard => {
+            let own = ["handover", "outage", "old_queue"];
+            report.misplaced(path, &keys, &own, "a hard handover");
+            if raw.old_queue == Some(RawOldQueue::Deliver) {
+                wrong_queue(path, "a hard handover", "keep", report);
+            }
+            Handover::Hard {
+                outage: raw.outage.map_or(Duration::ZERO, |outage| outage.0),
+                keep_queue: raw.old_queue == Some(RawOldQueue::Keep),
+            }
+        }
+    }
+}
+
+fn wrong_queue(path: &Path, context: &str, own: &str, report: &mut Report<'_>) {
+    let message = format!("does not go with {context}; expected \"discard\" or \"{own}\"");
+    report.wrong(&path.key("old_queue"), message);
+}

@@ -1,0 +1,129 @@
+//! The settings of TCP: a profile, and what a scenario changes in it.
+
+use super::document::Path;
+use super::profiles;
+use super::raw_flows::{OrOff, RawFlow, RawRecovery, RawTcpEnd};
+use super::resolve::Report;
+use super::units::{PositiveTime, Size};
+use baton_proto::tcp::profile::{Profile, Recovery};
+
+/// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
+const LARGEST_BUFFER: u64 = 1 << 30;
+
+/// Settings of the ends at `from` and `to` of the flow at `path`.
+pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<[Profile; 2]> {
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    set(
+        &mut profile.congestion,
+        raw.congestion.as_deref().and_then(profiles::congestion),
+    );
+    let path = path.key("tcp");
+    let Some(tcp) = &raw.tcp else {
+        return Some([profile.clone(), profile]);
+    };
+    apply(&tcp.both, &path, &mut profile, report);
+    let ends = [("sender", &tcp.sender), ("receiver", &tcp.receiver)];
+    Some(ends.map(|(key, settings)| {
+        let mut profile = profile.clone();
+        let path = path.key(key);
+        if let Some(settings) = settings {
+            apply(settings, &path, &mut profile, report);
+        }
+        if profile.minimum_rto > profile.maximum_rto {
+            let message = format!(
+                "minimum_rto {} is above maximum_rto {}",
+                profile.minimum_rto, profile.maximum_rto
+            );
+            report.wrong(&path.key("minimum_rto"), message);
+        }
+        profile
+    }))
+}
+
+fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Report<'_>) {
+    set(
+        &mut profile.congestion,
+        raw.congestion.as_deref().and_then(profiles::congestion),
+    );
+    set(&mut profile.recovery, raw.recovery.map(recovery));
+    set(&mut profile.initial_window, raw.initial_window);
+    set(&mut profile.window_scaling, raw.window_scaling);
+    set(&mut profile.timestamps, raw.timestamps);
+    set(&mut profile.sack, raw.sack);
+    set(&mut profile.nagle, raw.nagle);
+    set(&mut profile.limited_transmit, raw.limited_transmit);
+    set(&mut profile.idle_restart, raw.idle_restart);
+    set(&mut profile.syn_retries, raw.syn_retries);
+    set(&mut profile.data_retries, raw.data_retries);
+    set(&mut profile.tick, raw.tick.map(|time| time.0));
+    set(&mut profile.time_wait, raw.time_wait.map(|time| time.0));
+    let time = |time: Option<PositiveTime>| time.map(|time| time.0);
+    set(&mut profile.initial_rto, time(raw.initial_rto));
+    set(&mut profile.minimum_rto, time(raw.minimum_rto));
+    set(&mut profile.maximum_rto, time(raw.maximum_rto));
+    set(
+        &mut profile.delayed_ack,
+        raw.delayed_ack.map(|value| off(value).map(|time| time.0)),
+    );
+    let threshold = raw
+        .duplicate_ack_threshold
+        .map(|value| off(value).map(|count| count.0));
+    set(&mut profile.duplicate_ack_threshold, threshold);
+
+    let mut size = |key: &str, given: Option<Size>, least: u64, most: u64| {
+        bounded(given, least, most, &path.key(key), report)
+    };
+    // Room for options must remain in a segment of 64 B, and a segment in an IPv4 packet of 65 535 B.
+    let segment = size("maximum_segment_size", raw.maximum_segment_size, 64, 65_495);
+    let receive = size("receive_buffer", raw.receive_buffer, 1, LARGEST_BUFFER);
+    let send = size("send_buffer", raw.send_buffer, 1, LARGEST_BUFFER);
+    let key = "initial_slow_start_threshold";
+    let threshold = raw
+        .initial_slow_start_threshold
+        .map(|value| off(value).and_then(|given| size(key, Some(given), 1, LARGEST_BUFFER)));
+    set(
+        &mut profile.maximum_segment_size,
+        segment.map(|bytes| bytes as u16),
+    );
+    set(&mut profile.receive_buffer, receive);
+    set(&mut profile.send_buffer, send);
+    set(&mut profile.initial_slow_start_threshold, threshold);
+}
+
+fn set<T>(setting: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *setting = given;
+    }
+}
+
+fn off<T>(value: OrOff<T>) -> Option<T> {
+    match value {
+        OrOff::Off(_) => None,
+        OrOff::Value(value) => Some(value),
+    }
+}
+
+fn recovery(raw: RawRecovery) -> Recovery {
+    match raw {
+        RawRecovery::Reno => Recovery::Reno,
+        RawRecovery::NewReno => Recovery::NewReno,
+        RawRecovery::Sack => Recovery::Sack,
+    }
+}
+
+/// `given` if it lies from `least` to `most`, which fits 32 bits.
+pub(super) fn bounded(
+    given: Option<Size>,
+    least: u64,
+    most: u64,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<u32> {
+    let Size(bytes) = given?;
+    if (least..=most).contains(&bytes) {
+        return u32::try_from(bytes).ok();
+    }
+    let message = format!("{bytes} B is out of range; expected {least} B to {most} B");
+    report.wrong(path, message);
+    None
+}

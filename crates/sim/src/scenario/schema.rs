@@ -1,0 +1,62 @@
+//! The JSON Schema of scenario files, for editors and for `check`.
+
+use super::raw::RawScenario;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+/// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
+/// values with units: `time`, `positive-time`, `data-rate`, `size`, `queue-size`, and `name`.
+pub fn json_schema() -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let schema = settings
+        .into_generator()
+        .into_root_schema_for::<RawScenario>();
+    let mut schema = schema.to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// TOML has no null, and a table holds no keys but its own.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Array(elements) => elements.iter_mut().for_each(tidy),
+        Value::Object(object) => {
+            object.values_mut().for_each(tidy);
+            drop_null(object);
+            if object.get("properties").is_some_and(Value::is_object) {
+                let closed = Value::Bool(false);
+                object.entry("additionalProperties").or_insert(closed);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn drop_null(object: &mut Map<String, Value>) {
+    if object.get("default").is_some_and(Value::is_null) {
+        object.remove("default");
+    }
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    for list in ["enum", "anyOf", "oneOf"] {
+        let Some(Value::Array(branches)) = object.get_mut(list) else {
+            continue;
+        };
+        branches.retain(|branch| !branch.is_null() && branch.get("type") != Some(&"null".into()));
+        if list == "anyOf" && branches.len() == 1 {
+            let only = branches.remove(0);
+            object.remove(list);
+            if let Value::Object(only) = only {
+                for (key, value) in only {
+                    object.entry(key).or_insert(value);
+                }
+            }
+        }
+    }
+}

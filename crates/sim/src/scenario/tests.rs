@@ -1,0 +1,326 @@
+//! From text to scenario, and from mistakes to messages.
+
+mod messages;
+
+use super::model::{AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport};
+use super::*;
+use crate::link::config::{GilbertElliott, Medium, QueueLimit};
+use baton_proto::rate::DataRate;
+use baton_proto::tcp::profile::Algorithm;
+use baton_proto::time::{Duration, Instant};
+use proptest::prelude::*;
+
+/// Every part of the format once.
+const EXAMPLE: &str = r#"
+name = "wavelan-to-gsm"
+description = "A download meets a handover from WaveLAN to GSM"
+duration = "160 s"
+seed = 7
+
+[links.ethernet]
+between = ["server", "home-agent"]
+kind = "wired"
+rate = "10 Mbit/s"
+delay = "0.25 ms"
+queue = "100 packets"
+
+[links.wavelan]
+between = ["home-agent", "laptop"]
+kind = "wifi"
+rate = "2 Mbit/s"
+medium_access = false
+delay = "1 ms"
+up = { rate = "1 Mbit/s", packet_error_rate = 1e-3 }
+down = { burst_loss = { mean_good = "10 s", mean_bad = "4 s" }, queue = { limit = "64 kB", management = "codel" } }
+
+[links.gsm]
+between = ["home-agent", "laptop"]
+kind = "gsm"
+
+[mobiles.laptop]
+timetable = [
+  { at = "0 s",  attach = "wavelan" },
+  { at = "12 s", attach = "gsm", handover = "soft", overlap = "5 s" },
+  { at = "1 min", attach = "wavelan", handover = "hard", outage = "2 s", old_queue = "keep" },
+]
+
+[[changes]]
+at = "40 s"
+link = "wavelan"
+state = "up"
+
+[[changes]]
+at = "30 s"
+link = "wavelan"
+rate = "1 Mbit/s"
+down = { burst_loss = "none" }
+state = "down"
+
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+profile = "linux-2.0.36"
+congestion = "newreno"
+bytes = "110 kB"
+tcp = { receive_buffer = "16 kB", delayed_ack = "off", sender = { maximum_segment_size = "1420 B" } }
+
+[[flows]]
+name = "voice"
+from = "laptop"
+to = "server"
+transport = "udp"
+traffic = "on-off"
+rate = "64 kbit/s"
+packet_size = "160 B"
+on = "1 s"
+off = "1.35 s"
+start = "2 s"
+stop = "100 s"
+
+[record]
+packets = false
+"#;
+
+fn parsed(text: &str) -> Scenario {
+    match parse(text, "test.toml", Path::new(""), &[]) {
+        Ok(loaded) => loaded.scenario,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn set(argument: &str) -> Override {
+    argument.parse().expect("key=value")
+}
+
+#[test]
+fn links_and_changes() {
+    let scenario = parsed(EXAMPLE);
+    assert_eq!(scenario.seed, 7);
+    assert_eq!(scenario.duration, Duration::from_secs(160));
+    assert_eq!(scenario.nodes, ["server", "home-agent", "laptop"]);
+    let names: Vec<&str> = scenario
+        .links
+        .iter()
+        .map(|link| link.config.name.as_str())
+        .collect();
+    assert_eq!(names, ["ethernet", "wavelan", "gsm"]);
+    let wavelan = &scenario.links[1];
+    assert_eq!(wavelan.ends, [NodeIndex(1), NodeIndex(2)]);
+    assert_eq!(wavelan.config.medium, Medium::FullDuplex);
+    let (down, up) = (&wavelan.config.down, &wavelan.config.up);
+    assert_eq!(down.rate, DataRate::from_bits_per_second(2_000_000));
+    assert_eq!(up.rate, DataRate::from_bits_per_second(1_000_000));
+    assert_eq!(up.channel.packet_error_rate, 1e-3);
+    assert_eq!(down.queue.limit, QueueLimit::Bytes(64_000));
+    let bursts = GilbertElliott {
+        mean_good: Duration::from_secs(10),
+        mean_bad: Duration::from_secs(4),
+        loss_good: 0.0,
+        loss_bad: 1.0,
+    };
+    assert_eq!((down.channel.burst, up.channel.burst), (Some(bursts), None));
+
+    // Changes come in order of time, each with all that changed before it.
+    let [first, second] = scenario.changes.as_slice() else {
+        panic!("two changes");
+    };
+    assert_eq!((first.at, first.up), (Instant::from_secs(30), false));
+    assert_eq!((second.at, second.up), (Instant::from_secs(40), true));
+    assert_eq!(
+        second.config.down.rate,
+        DataRate::from_bits_per_second(1_000_000)
+    );
+    assert_eq!(second.config.down.channel.burst, None);
+}
+
+#[test]
+fn timetable() {
+    let scenario = parsed(EXAMPLE);
+    let AttachmentPolicy::Timetable(entries) = &scenario.mobiles[0].attachment else {
+        panic!("a timetable");
+    };
+    let links: Vec<_> = entries.iter().map(|entry| entry.link).collect();
+    assert_eq!(links, [1, 2, 1].map(|link| Some(LinkIndex(link))));
+    let soft = Handover::Soft {
+        overlap: Some(Duration::from_secs(5)),
+        discard_queue: false,
+    };
+    let hard = Handover::Hard {
+        outage: Duration::from_secs(2),
+        keep_queue: true,
+    };
+    assert_eq!(
+        (entries[1].at, entries[1].handover),
+        (Instant::from_secs(12), soft)
+    );
+    assert_eq!(
+        (entries[2].at, entries[2].handover),
+        (Instant::from_secs(60), hard)
+    );
+}
+
+#[test]
+fn flows() {
+    let scenario = parsed(EXAMPLE);
+    let Transport::Tcp { sender, receiver } = &scenario.flows[0].transport else {
+        panic!("TCP");
+    };
+    assert_eq!(
+        scenario.flows[0].traffic,
+        Traffic::Bulk {
+            bytes: Some(110_000)
+        }
+    );
+    assert_eq!(
+        (sender.congestion, receiver.receive_buffer),
+        (Algorithm::NewReno, 16_000)
+    );
+    assert_eq!(
+        (sender.delayed_ack, sender.maximum_segment_size),
+        (None, 1420)
+    );
+    assert_eq!(receiver.maximum_segment_size, 1460);
+    let voice = &scenario.flows[1];
+    assert_eq!(voice.transport, Transport::Udp);
+    let traffic = Traffic::OnOff {
+        rate: DataRate::from_bits_per_second(64_000),
+        packet_size: 160,
+        on: Duration::from_secs(1),
+        off: Duration::from_millis(1350),
+        random: true,
+    };
+    assert_eq!(voice.traffic, traffic);
+    assert_eq!(
+        (voice.start, voice.stop),
+        (Instant::from_secs(2), Some(Instant::from_secs(100)))
+    );
+}
+
+#[test]
+fn the_resolved_text_gives_the_same_scenario() {
+    let overrides = [
+        set("flows.download.congestion=cubic"),
+        set("links.gsm.rate=19.2 kbit/s"),
+        set("flows.download.tcp.nagle=false"),
+        set("links.gsm.down.delay='1 s'"),
+        set("mobiles.laptop.timetable.1.at=13 s"),
+        set("changes.0.at=41 s"),
+        set("record.series=false"),
+        set("seed=9"),
+    ];
+    let first = parse(EXAMPLE, "test.toml", Path::new(""), &overrides).expect("valid");
+    let again = parse(&first.resolved, "resolved", Path::new(""), &[]).expect("valid");
+    assert_eq!(first.scenario, again.scenario);
+    let scenario = first.scenario;
+    let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
+        panic!("TCP");
+    };
+    assert_eq!((sender.congestion, sender.nagle), (Algorithm::Cubic, false));
+    let gsm = &scenario.links[2].config;
+    assert_eq!(gsm.up.rate, DataRate::from_bits_per_second(19_200));
+    assert_eq!(gsm.down.delay, Duration::from_secs(1));
+    assert_eq!(scenario.changes[1].at, Instant::from_secs(41));
+    assert_eq!((scenario.seed, scenario.record.series), (9, false));
+}
+
+#[test]
+fn what_never_happens_is_a_warning() {
+    let overrides = [set("duration=35 s")];
+    let loaded = parse(EXAMPLE, "test.toml", Path::new(""), &overrides).expect("valid");
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    let never = "is not before the end of the run: it never happens";
+    assert_eq!(
+        warnings,
+        [
+            format!("test.toml:35:6: changes[0].at: {never}"),
+            format!("test.toml:31:10: mobiles.laptop.timetable[2].at: {never}"),
+        ]
+    );
+}
+
+#[test]
+fn the_schema_describes_every_key() {
+    fn described(schema: &serde_json::Value, path: &str) {
+        for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{key}");
+            assert!(
+                inner["description"].is_string(),
+                "{path} has no description"
+            );
+            described(inner, &path);
+        }
+        for inner in ["items", "additionalProperties"] {
+            if schema[inner].is_object() {
+                described(&schema[inner], path);
+            }
+        }
+        for list in ["anyOf", "oneOf"] {
+            for inner in schema[list].as_array().into_iter().flatten() {
+                described(inner, path);
+            }
+        }
+    }
+    let schema = json_schema();
+    described(&schema, "");
+    assert!(!schema.to_string().contains("null"), "TOML has no null");
+}
+
+/// Scenarios that the project ships must parse; so must those of the studies.
+#[test]
+fn shipped_scenarios() {
+    fn visit(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                visit(&path, found);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
+                found.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = Vec::new();
+    visit(&root.join("scenarios"), &mut found);
+    visit(&root.join("studies"), &mut found);
+    assert!(!found.is_empty());
+    for path in found {
+        match load(&path, &[]) {
+            Ok(loaded) => assert_eq!(loaded.warnings, [], "{}", path.display()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_does_not_panic(text in ".{0,200}") {
+        let _ = parse(&text, "test.toml", Path::new(""), &[]);
+    }
+
+    /// Mutations of a valid text go deeper than random text does.
+    #[test]
+    fn a_damaged_scenario_does_not_panic(at in 0..EXAMPLE.len(), length in 0..20_usize, with in ".{0,8}") {
+        let end = (at + length).min(EXAMPLE.len());
+        if EXAMPLE.is_char_boundary(at) && EXAMPLE.is_char_boundary(end) {
+            let text = format!("{}{with}{}", &EXAMPLE[..at], &EXAMPLE[end..]);
+            let _ = parse(&text, "test.toml", Path::new(""), &[]);
+        }
+    }
+
+    #[test]
+    fn arbitrary_overrides_do_not_panic(key in "[a-z0-9.]{0,30}", value in ".{0,30}") {
+        let overrides = [Override { key, value }];
+        let _ = parse(EXAMPLE, "test.toml", Path::new(""), &overrides);
+    }
+
+    #[test]
+    fn arbitrary_quantities_do_not_panic(text in "[-+0-9.e_]{0,30} ?[a-zA-Zµ/]{0,8}") {
+        for format in &units::FORMATS {
+            let _ = (format.check)(&text);
+        }
+    }
+}

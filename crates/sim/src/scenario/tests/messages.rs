@@ -1,0 +1,1 @@
+//! Mistakes and their messages.

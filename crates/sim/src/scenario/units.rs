@@ -1,0 +1,263 @@
+//! Values with units, written as text: `"20 ms"`, `"5 Mbit/s"`, `"16 kB"`, `"100 packets"`.
+
+use super::error::{nearest, quoted};
+use crate::link::config::QueueLimit;
+use baton_proto::rate::DataRate;
+use baton_proto::time::Duration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// Longest time that a scenario may hold: ten years.
+pub const LONGEST_TIME: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// Highest rate: 1 Tbit/s.
+pub const HIGHEST_RATE: DataRate = DataRate::from_bits_per_second(1_000_000_000_000);
+/// Largest size: 1 PB.
+pub const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
+/// Most packets that a queue may be allowed to hold.
+pub const MOST_QUEUED_PACKETS: u64 = 1_000_000_000;
+
+/// A time, zero included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Time(pub Duration);
+
+/// A time above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct PositiveTime(pub Duration);
+
+/// A data rate of at least 1 bit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Rate(pub DataRate);
+
+/// A number of bytes, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Size(pub u64);
+
+/// How much may wait in a queue: packets or bytes, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct QueueSize(pub QueueLimit);
+
+/// A kind of text in a scenario: how it is checked and described. The schema names it as `format`.
+pub(super) struct Format {
+    /// Name in the schema.
+    pub name: &'static str,
+    /// What a right value looks like.
+    pub expected: &'static str,
+    /// What is wrong with a text, to follow it in a sentence: `is no data rate`.
+    pub check: fn(&str) -> Result<(), String>,
+}
+
+pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
+const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
+const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
+
+/// Every kind of text that the schema names.
+pub(super) const FORMATS: [Format; 6] = [
+    Format {
+        name: "time",
+        expected: EXPECTED_TIME,
+        check: |text| time(text).map(drop),
+    },
+    Format {
+        name: "positive-time",
+        expected: EXPECTED_TIME,
+        check: |text| positive_time(text).map(drop),
+    },
+    Format {
+        name: "data-rate",
+        expected: EXPECTED_RATE,
+        check: |text| rate(text).map(drop),
+    },
+    Format {
+        name: "size",
+        expected: EXPECTED_SIZE,
+        check: |text| size(text).map(drop),
+    },
+    Format {
+        name: "queue-size",
+        expected: "a number of packets or bytes, like \"100 packets\" or \"64 kB\"",
+        check: |text| queue_size(text).map(drop),
+    },
+    Format {
+        name: "name",
+        expected: "1 to 64 letters, digits, \"-\" and \"_\", the first a letter or digit",
+        check: name,
+    },
+];
+
+macro_rules! text_type {
+    ($type:ident, $format:literal, $parse:path) => {
+        impl TryFrom<String> for $type {
+            type Error = String;
+            fn try_from(text: String) -> Result<Self, String> {
+                $parse(&text)
+                    .map($type)
+                    .map_err(|why| format!("{} {why}", quoted(&text)))
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "format": $format })
+            }
+        }
+    };
+}
+
+text_type!(Time, "time", time);
+text_type!(PositiveTime, "positive-time", positive_time);
+text_type!(Rate, "data-rate", rate);
+text_type!(Size, "size", size);
+text_type!(QueueSize, "queue-size", queue_size);
+
+const TIME_UNITS: [(&str, f64); 8] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+];
+const RATE_UNITS: [(&str, f64); 4] = [
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+];
+const SIZE_UNITS: [(&str, f64); 6] = [
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+];
+const PACKET_UNITS: [(&str, f64); 2] = [("packets", 1.0), ("packet", 1.0)];
+
+/// Splits `text` into number and unit; the result is in the smallest unit, not negative and finite.
+fn quantity(text: &str, what: &str, units: &[&[(&str, f64)]]) -> Result<f64, String> {
+    let text = text.trim();
+    let split = text
+        .char_indices()
+        .find(|(at, c)| !(c.is_ascii_digit() || "+-._".contains(*c) || exponent(text, *at)))
+        .map_or(text.len(), |(at, _)| at);
+    let (number, unit) = (&text[..split], text[split..].trim());
+    let units = || units.iter().copied().flatten();
+    let factor = units().find(|(name, _)| *name == unit);
+    let number: f64 = match number.replace('_', "").parse() {
+        Ok(number) => number,
+        Err(_) => return Err(format!("is no {what}")),
+    };
+    let Some((_, factor)) = factor else {
+        if unit.is_empty() {
+            return Err("has no unit".to_owned());
+        }
+        return Err(match nearest(unit, units().map(|(name, _)| *name)) {
+            Some(name) => format!("is no {what} (did you mean \"{number} {name}\"?)"),
+            None => format!("is no {what}"),
+        });
+    };
+    let scaled = number * factor;
+    if scaled < 0.0 {
+        Err("is negative".to_owned())
+    } else if scaled.is_finite() {
+        Ok(scaled)
+    } else {
+        Err("is far too large".to_owned())
+    }
+}
+
+/// Whether the letter at `at` is the `e` of a number such as `1e-3`.
+fn exponent(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    let after = bytes[at + 1..]
+        .iter()
+        .find(|byte| !matches!(byte, b'+' | b'-'));
+    at > 0
+        && matches!(bytes[at], b'e' | b'E')
+        && bytes[at - 1].is_ascii_digit()
+        && after.is_some_and(u8::is_ascii_digit)
+}
+
+/// A time, zero included, to the nearest nanosecond.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    let nanoseconds = libm::round(quantity(text, "time", &[&TIME_UNITS])?);
+    if nanoseconds > LONGEST_TIME.as_nanos() as f64 {
+        return Err("is longer than ten years (3650 d)".to_owned());
+    }
+    Ok(Duration::from_nanos(nanoseconds as u64))
+}
+
+fn positive_time(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("is zero".to_owned()),
+        time => Ok(time),
+    }
+}
+
+fn rate(text: &str) -> Result<DataRate, String> {
+    let bits = libm::round(quantity(text, "data rate", &[&RATE_UNITS])?);
+    if bits < 1.0 {
+        return Err("is below 1 bit/s".to_owned());
+    }
+    if bits > HIGHEST_RATE.bits_per_second() as f64 {
+        return Err("is above 1000 Gbit/s".to_owned());
+    }
+    Ok(DataRate::from_bits_per_second(bits as u64))
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    bytes(quantity(text, "size", &[&SIZE_UNITS])?)
+}
+
+fn bytes(bytes: f64) -> Result<u64, String> {
+    if bytes < 1.0 {
+        return Err("is less than a byte".to_owned());
+    }
+    if bytes > LARGEST_SIZE as f64 {
+        return Err("is above 1000000 GB".to_owned());
+    }
+    Ok(libm::round(bytes) as u64)
+}
+
+fn queue_size(text: &str) -> Result<QueueLimit, String> {
+    let units: [&[(&str, f64)]; 2] = [&PACKET_UNITS, &SIZE_UNITS];
+    let number = quantity(text, "queue size", &units)?;
+    if !text.contains("packet") {
+        return bytes(number).map(QueueLimit::Bytes);
+    }
+    if number < 1.0 {
+        return Err("holds no packet".to_owned());
+    }
+    if number > MOST_QUEUED_PACKETS as f64 {
+        return Err("is above 1000000000 packets".to_owned());
+    }
+    Ok(QueueLimit::Packets(libm::round(number) as u32))
+}
+
+/// Names become parts of file names and of dotted keys.
+fn name(text: &str) -> Result<(), String> {
+    let valid = text.len() <= 64
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if valid {
+        Ok(())
+    } else {
+        Err("is no name".to_owned())
+    }
+}
