@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import json
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -25,7 +26,7 @@ def page(run: Run, description: Description) -> str:
     store = ColumnStore()
     data = _data(description, store)
     parts = {
-        "title": html.escape(str(run.summary.get("scenario") or run.manifest.get("scenario_name") or run.folder.name)),
+        "title": html.escape(str(run.summary.get("scenario") or run.manifest.get("scenario") or run.folder.name)),
         "description": html.escape(_scenario_description(run.manifest)),
         "banner": _banner(run),
         "facts": _facts(run),
@@ -63,21 +64,24 @@ def flow_table(summary: dict[str, Any]) -> str:
         ("of these spurious", ""),
         ("Timeouts", ""),
         ("Longest stall", "s"),
+        ("Packets lost", ""),
     ]
     rows = []
     for flow in summary.get("flows") or []:
+        unfinished = "unfinished" if flow.get("transport") == "tcp" else ABSENT
         rows.append(
             [
                 str(flow.get("name", "")),
                 str(flow.get("transport") or "").upper(),
                 quantity(flow.get("delivered_bytes"), "B"),
-                number(flow.get("completion_s"), "unfinished" if flow.get("transport") == "tcp" else ABSENT),
+                number(flow.get("completion_s"), str(flow.get("failure") or unfinished)),
                 quantity(flow.get("goodput_bps"), "bit/s"),
                 number(flow.get("segments_sent")),
                 number(flow.get("retransmitted")),
                 number(flow.get("spurious_retransmitted")),
                 number(flow.get("timeouts")),
                 number(flow.get("longest_stall_s")),
+                number(flow.get("lost_packets")),
             ]
         )
     return _table("Flows", heads, rows, texts=2) if rows else ""
@@ -223,17 +227,14 @@ def _facts(run: Run) -> str:
 
 
 def _scenario_text(manifest: dict[str, Any]) -> str:
-    scenario = manifest.get("scenario")
-    if isinstance(scenario, dict):
-        scenario = scenario.get("text") or scenario.get("resolved") or scenario
-    if isinstance(scenario, str):
-        return scenario
-    return json.dumps(scenario if scenario is not None else manifest, indent=2, ensure_ascii=False)
+    """The scenario with its overrides as TOML, and how it differs from the file."""
+    overrides = "".join(f"# --set {override}\n" for override in manifest.get("overrides") or [])
+    return overrides + str(manifest.get("resolved") or "The manifest holds no scenario.")
 
 
 def _scenario_description(manifest: dict[str, Any]) -> str:
-    scenario = manifest.get("scenario")
-    return str(scenario.get("description") or "") if isinstance(scenario, dict) else ""
+    found = re.search(r'^description = "(.*)"$', str(manifest.get("resolved") or ""), re.MULTILINE)
+    return found[1].replace('\\"', '"') if found else ""
 
 
 def _look_variables() -> str:

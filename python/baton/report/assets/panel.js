@@ -112,10 +112,11 @@ class PanelView {
 
   styled(trace, points) {
     const colour = css(trace.role), width = report.widths[trace.role], unit = this.panel.unit && " " + this.panel.unit;
+    const digits = unit === " B" || unit === " packets" ? ",d" : ",.5~r";
     const where = points.customdata ? "<br>%{customdata}" : "";
     const common = { ...points, type: "scatter", name: trace.name, showlegend: false,
       visible: !this.hidden.has(trace),
-      hovertemplate: `<b>${trace.name}</b> %{y:,.6~r}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
+      hovertemplate: `<b>${trace.name}</b> %{y:${digits}}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
     if (trace.shape === "marks") {
       const many = points.x.length > MANY_MARKS;
       const line = { width: many ? 1 : 1.6, color: colour };
@@ -127,16 +128,16 @@ class PanelView {
   }
 
   layout(view, range, width, height, dragmode) {
-    const muted = css("muted"), grid = css("grid");
+    const muted = css("muted"), grid = css("grid"), family = getComputedStyle(document.body).fontFamily;
     const axis = { gridcolor: grid, linecolor: css("rule"), zeroline: false, tickfont: { size: 11, color: muted },
       ticks: "outside", tickcolor: css("rule"), ticklen: 3, exponentformat: "none", separatethousands: true };
     return {
       width: width + MARGIN.left + MARGIN.right, height: height + MARGIN.top + MARGIN.bottom,
       margin: { l: MARGIN.left, r: MARGIN.right, t: MARGIN.top, b: MARGIN.bottom, pad: 0 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, color: css("ink"), size: 12 },
+      font: { family, color: css("ink"), size: 12 },
       separators: ".\u202f", hovermode: "closest", hoverdistance: 12, dragmode,
-      hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12 } },
+      hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12, family } },
       xaxis: { ...axis, range: [view.from, view.to], ticksuffix: " s", nticks: Math.max(4, Math.round(width / 100)), showline: true },
       yaxis: { ...axis, range, type: this.panel.logarithmic ? "log" : "linear", nticks: this.panel.tall ? 8 : 5,
         dtick: this.panel.logarithmic ? 1 : undefined,
