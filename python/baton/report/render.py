@@ -199,16 +199,16 @@ def _trace(trace: Trace, store: ColumnStore) -> dict[str, Any]:
 
 
 def _banner(run: Run) -> str:
-    sentences = []
+    banners = []
     if run.manifest.get("complete") is False:
-        sentences.append(
-            "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
-        )
+        text = "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
+        banners.append(f'<p class="banner" role="status">{text}</p>')
+    missing = []
     if run.packets is None:
-        sentences.append("No packets were recorded, so the diagrams made of packets are missing.")
+        missing.append("No packets were recorded, so the diagrams made of packets are missing.")
     if run.series is None:
-        sentences.append("No series were recorded, so windows, round-trip times and queues are missing.")
-    return "".join(f'<p class="banner" role="status">{sentence}</p>' for sentence in sentences)
+        missing.append("No series were recorded, so windows, round-trip times and queues are missing.")
+    return "".join(banners + [f'<p class="banner calm">{text}</p>' for text in missing])
 
 
 def _facts(run: Run) -> str:
