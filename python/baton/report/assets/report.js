@@ -54,6 +54,7 @@ function showFlow(number) {
     panel.root.remove();
   }
   const flow = report.flows[number];
+  $("flow").value = String(number);
   state.panels = (flow ? flow.panels : []).map((panel) => new PanelView(panel, show, hover));
   $("panels").append(...state.panels.map((panel) => panel.root));
   return redraw();
