@@ -99,7 +99,8 @@ impl Connection {
         self.fin_position().is_some_and(|fin| fin >= self.next)
     }
 
-    /// Length in sequence space of a retransmission: the segment as it was, or what the segment size now lets through.
+    /// Length in sequence space of a retransmission: the segment as it was, or what the segment size now lets
+    /// through.
     fn retransmission_length(&self, index: usize) -> Option<u32> {
         let segment = self.sent.get(index)?;
         let with_fin = self.fin_position().is_some_and(|fin| fin < segment.end());

@@ -173,7 +173,8 @@ pub(super) struct SentQueue {
     waiting: usize,
     /// None of them lies below this.
     resend_from: u64,
-    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked from its start again.
+    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked
+    /// from its start again.
     known_blocks: [(u64, u64); 4],
 }
 
@@ -369,7 +370,8 @@ impl SentQueue {
     }
 
     /// After a timeout: whatever the receiver is not known to have is lost. If it had SACKed the oldest
-    /// segment and does not acknowledge it, it has reneged, and the scoreboard is worth nothing (RFC 2018 section 8).
+    /// segment and does not acknowledge it, it has reneged, and the scoreboard is worth nothing (RFC 2018
+    /// section 8).
     pub(super) fn mark_all_lost(&mut self) {
         let reneged = self.first().is_some_and(|first| first.sacked);
         for index in 0..self.segments.len() {

@@ -60,7 +60,6 @@ impl Direction {
 
     /// Takes other parameters.
     pub fn reconfigure(&mut self, link: &str, config: &DirectionConfig, seed: Seed) {
-        self.cursor = Cursor::default();
         let draws = seed.keyed(&stream_name(self.from, link, "queue"));
         self.queue.reconfigure(config, draws);
         let name = stream_name(self.from, link, "channel");

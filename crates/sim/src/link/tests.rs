@@ -221,6 +221,44 @@ fn a_new_rate_meets_what_has_not_begun() {
 }
 
 #[test]
+fn a_recording_that_comes_in_the_middle_meets_what_has_not_begun() {
+    let (mut link, ids) = loaded(plain());
+    let opportunities = trace::mahimahi::parse("x", "4\n9\n10", trace::AtEnd::Repeat).unwrap();
+    let mut recorded = plain();
+    recorded.down.trace = Some(std::sync::Arc::new(trace::Trace {
+        capacity: Some(trace::Capacity::Opportunities(opportunities)),
+        delay: None,
+        loss: None,
+    }));
+    link.reconfigure(at_ms(3), recorded.clone());
+    // Packet 0 ends at 8 ms. The same recording again takes nothing back: 500 B are left of 9 ms.
+    recorded.down.delay = Duration::from_millis(20);
+    assert_eq!(link.poll(at_ms(9)), None);
+    link.reconfigure(at_ms(9), recorded);
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [(18_000, 0), (19_000, 1), (30_000, 2)]
+    );
+}
+
+#[test]
+fn an_outage_takes_back_the_opportunity_that_a_packet_waited_for() {
+    let opportunities = trace::mahimahi::parse("x", "20", trace::AtEnd::Repeat).unwrap();
+    let mut config = plain();
+    config.down.trace = Some(std::sync::Arc::new(trace::Trace {
+        capacity: Some(trace::Capacity::Opportunities(opportunities)),
+        delay: None,
+        loss: None,
+    }));
+    let ids = packet_ids(1);
+    let mut link = Link::new(config, Seed(1));
+    link.offer(Instant::ZERO, End::A, ids[0], 1000);
+    link.set_down(at_ms(5), true);
+    link.set_up(at_ms(6));
+    assert_eq!(delivered(&drain(&mut link, &ids, END)), [(30_000, 0)]);
+}
+
+#[test]
 fn a_shorter_delay_does_not_let_packets_overtake() {
     let (mut link, ids) = loaded(plain());
     let mut shorter = plain();

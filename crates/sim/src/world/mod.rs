@@ -11,6 +11,8 @@ mod handover;
 pub mod progress;
 mod routing;
 pub mod summary;
+#[cfg(test)]
+mod tests;
 mod traffic;
 
 use crate::captures::Captures;
