@@ -4,9 +4,11 @@
 //! nobody looks at the bytes is kept as its length and can produce its bytes when someone asks
 //! ([`Payload::copy_into`]): a capture, a checksum, a channel that flips bits.
 
+use crate::wire::checksum::Checksum;
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::tcp::TcpHeader;
 use crate::wire::udp::UdpHeader;
+use crate::wire::{DecodeError, protocol};
 use core::net::IpAddr;
 
 /// One IP packet.
@@ -69,6 +71,8 @@ pub enum Body {
     Opaque {
         /// IANA protocol number, the IP header's protocol or next-header field.
         protocol: u8,
+        /// IPv4's "more fragments" bit (0x2000) and fragment offset; zero unless it is a fragment.
+        fragment: u16,
         /// The bytes after the IP header.
         bytes: Box<[u8]>,
     },
@@ -111,6 +115,23 @@ impl Payload {
         self.length() == 0
     }
 
+    /// A copy of real bytes.
+    fn from_slice(bytes: &[u8]) -> Payload {
+        if bytes.is_empty() {
+            Payload::EMPTY
+        } else {
+            Payload::Bytes(bytes.into())
+        }
+    }
+
+    /// Whether both stand for the same bytes.
+    fn has_same_bytes(&self, other: &Payload) -> bool {
+        let [mut ours, mut theirs] = [Vec::new(), Vec::new()];
+        self.copy_into(&mut ours);
+        other.copy_into(&mut theirs);
+        ours == theirs
+    }
+
     /// Appends the bytes to `out`.
     pub fn copy_into(&self, out: &mut Vec<u8>) {
         match self {
@@ -121,8 +142,8 @@ impl Payload {
                 length,
             } => {
                 out.extend(
-                    (*offset..*offset + u64::from(*length))
-                        .map(|position| pattern_byte(*stream, position)),
+                    (0..u64::from(*length))
+                        .map(|index| pattern_byte(*stream, offset.wrapping_add(index))),
                 );
             }
         }
@@ -137,6 +158,20 @@ pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
 }
 
 impl Packet {
+    /// Flips further bits, at ascending positions; a bit that was flipped before is whole again.
+    pub fn add_bit_errors(&mut self, positions: Vec<u32>) {
+        if self.bit_errors.is_empty() {
+            self.bit_errors = positions;
+            return;
+        }
+        for position in positions {
+            match self.bit_errors.binary_search(&position) {
+                Ok(place) => drop(self.bit_errors.remove(place)),
+                Err(place) => self.bit_errors.insert(place, position),
+            }
+        }
+    }
+
     /// Bytes of the packet from the first of the IP header to the last of the payload.
     pub fn wire_length(&self) -> u32 {
         self.ip.wire_length()
@@ -147,4 +182,132 @@ impl Packet {
                 Body::Opaque { bytes, .. } => bytes.len() as u32,
             }
     }
+
+    /// Appends the whole packet as bytes, with valid checksums and the bytes of patterns. `bit_errors` are not
+    /// applied. More than a packet can hold (65,535 bytes) gives length fields that do not tell.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len() + self.ip.wire_length() as usize;
+        let length = self.wire_length() - self.ip.wire_length();
+        out.reserve(self.wire_length() as usize);
+        let (protocol, fragment) = match &self.body {
+            Body::Tcp(..) => (protocol::TCP, 0),
+            Body::Udp(..) => (protocol::UDP, 0),
+            Body::Icmp(_) if self.ip.source.is_ipv4() => (protocol::ICMP, 0),
+            Body::Icmp(_) => (protocol::ICMPV6, 0),
+            Body::Opaque {
+                protocol, fragment, ..
+            } => (*protocol, *fragment),
+        };
+        self.ip.encode(protocol, fragment, length, out);
+        let checksum_at = match &self.body {
+            Body::Tcp(header, payload) => {
+                header.encode(out);
+                payload.copy_into(out);
+                16
+            }
+            Body::Udp(header, payload) => {
+                header.encode(payload.length(), out);
+                payload.copy_into(out);
+                6
+            }
+            Body::Icmp(message) => {
+                message.encode(&self.ip, out);
+                2
+            }
+            Body::Opaque { bytes, .. } => {
+                out.extend_from_slice(bytes);
+                return;
+            }
+        };
+        let body = &mut out[start..];
+        let mut checksum = match protocol {
+            protocol::ICMP => Checksum::new(),
+            _ => Checksum::pseudo_header(&self.ip, protocol, body.len()),
+        };
+        checksum.add(body);
+        let checksum = match checksum.finish() {
+            // In UDP, zero says that there is none; all ones is the same number (RFC 768).
+            0 if protocol == protocol::UDP => 0xFFFF,
+            checksum => checksum,
+        };
+        body[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// Reads a whole packet and verifies its checksums. IPv4 fragments, IPv6 extension headers, unknown
+    /// protocols and unknown kinds of ICMP become [`Body::Opaque`].
+    ///
+    /// # Errors
+    /// See [`DecodeError`]: a receiver drops such a packet.
+    pub fn decode(bytes: &[u8]) -> Result<Packet, DecodeError> {
+        let (ip, carried) = IpHeader::decode(bytes)?;
+        let typed = match (carried.fragment, carried.protocol) {
+            (0, protocol::TCP) => {
+                let (header, payload) = TcpHeader::decode(&ip, carried.bytes)?;
+                Some(Body::Tcp(header, Payload::from_slice(payload)))
+            }
+            (0, protocol::UDP) => {
+                let (header, payload) = UdpHeader::decode(&ip, carried.bytes)?;
+                Some(Body::Udp(header, Payload::from_slice(payload)))
+            }
+            (0, protocol::ICMP) if ip.source.is_ipv4() => {
+                IcmpMessage::decode(&ip, carried.bytes)?.map(Body::Icmp)
+            }
+            (0, protocol::ICMPV6) if ip.source.is_ipv6() => {
+                IcmpMessage::decode(&ip, carried.bytes)?.map(Body::Icmp)
+            }
+            _ => None,
+        };
+        let body = typed.unwrap_or_else(|| Body::Opaque {
+            protocol: carried.protocol,
+            fragment: carried.fragment,
+            bytes: carried.bytes.into(),
+        });
+        Ok(Packet {
+            ip,
+            body,
+            flow: None,
+            retransmission: false,
+            bit_errors: Vec::new(),
+        })
+    }
+
+    /// Appends the whole packet as the channel has left it: as [`encode`](Self::encode) writes it, with its
+    /// `bit_errors` flipped. Positions beyond the end are ignored.
+    pub fn encode_damaged(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.encode(out);
+        for position in &self.bit_errors {
+            if let Some(byte) = out[start..].get_mut(*position as usize / 8) {
+                *byte ^= 0x80 >> (position % 8);
+            }
+        }
+    }
+
+    /// The packet as its receiver reads it, after the channel has flipped its `bit_errors`. A payload that
+    /// came through whole stays the pattern that it was.
+    ///
+    /// # Errors
+    /// What a receiver drops the damaged packet for.
+    pub fn apply_bit_errors(self) -> Result<Packet, DecodeError> {
+        if self.bit_errors.is_empty() {
+            return Ok(self);
+        }
+        let mut bytes = Vec::new();
+        self.encode_damaged(&mut bytes);
+        let mut damaged = Packet::decode(&bytes)?;
+        if let (
+            Body::Tcp(_, before) | Body::Udp(_, before),
+            Body::Tcp(_, after) | Body::Udp(_, after),
+        ) = (self.body, &mut damaged.body)
+            && before.has_same_bytes(after)
+        {
+            *after = before;
+        }
+        damaged.flow = self.flow;
+        damaged.retransmission = self.retransmission;
+        Ok(damaged)
+    }
 }
+
+#[cfg(test)]
+mod tests;

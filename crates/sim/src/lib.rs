@@ -3,9 +3,13 @@
 //! Like the protocols, nothing here reads a clock: a [`world::World`] is told up to which moment to run.
 #![forbid(unsafe_code)]
 
+pub mod captures;
 pub mod kernel;
 pub mod link;
 pub mod packets;
+pub mod pcap;
 pub mod record;
 pub mod rng;
+pub mod run;
 pub mod scenario;
+pub mod world;

@@ -1,28 +1,51 @@
 //! The packets of a world in a slab: links and events hold a four-byte id instead of a packet.
 
+use crate::link::End;
 use baton_proto::packet::Packet;
+use baton_proto::time::Instant;
 
 /// Where a packet lies in the slab, until it is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PacketId(u32);
+pub struct PacketId(pub u32);
+
+/// A packet under way.
+#[derive(Clone, Debug)]
+pub struct Travelling {
+    /// Running number of the packet in its world, from zero.
+    pub number: u64,
+    /// When it was offered to the link that it is on.
+    pub offered: Instant,
+    /// The link that it is on, by its place in the scenario, and the end at which it was offered.
+    pub on: (usize, End),
+    /// The packet.
+    pub packet: Packet,
+}
 
 /// All packets under way.
 #[derive(Debug, Default)]
 pub struct Packets {
-    slots: Vec<Option<Packet>>,
+    slots: Vec<Option<Travelling>>,
     free: Vec<u32>,
+    inserted: u64,
 }
 
 impl Packets {
     /// Puts a packet in.
     pub fn insert(&mut self, packet: Packet) -> PacketId {
+        let travelling = Travelling {
+            number: self.inserted,
+            offered: Instant::ZERO,
+            on: (0, End::A),
+            packet,
+        };
+        self.inserted += 1;
         match self.free.pop() {
             Some(slot) => {
-                self.slots[slot as usize] = Some(packet);
+                self.slots[slot as usize] = Some(travelling);
                 PacketId(slot)
             }
             None => {
-                self.slots.push(Some(packet));
+                self.slots.push(Some(travelling));
                 PacketId(self.slots.len() as u32 - 1)
             }
         }
@@ -37,9 +60,20 @@ impl Packets {
         self.slots[id.0 as usize]
             .take()
             .expect("a packet is taken out once")
+            .packet
     }
 
-    /// Number of packets in the slab.
+    /// The packets still under way, in the order of their places.
+    pub fn iter(&self) -> impl Iterator<Item = &Travelling> {
+        self.slots.iter().flatten()
+    }
+
+    /// Number of packets put in so far.
+    pub fn inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    /// Number of packets under way.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -51,8 +85,8 @@ impl Packets {
 }
 
 impl core::ops::Index<PacketId> for Packets {
-    type Output = Packet;
-    fn index(&self, id: PacketId) -> &Packet {
+    type Output = Travelling;
+    fn index(&self, id: PacketId) -> &Travelling {
         self.slots[id.0 as usize]
             .as_ref()
             .expect("a packet under way is in the slab")
@@ -60,7 +94,7 @@ impl core::ops::Index<PacketId> for Packets {
 }
 
 impl core::ops::IndexMut<PacketId> for Packets {
-    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+    fn index_mut(&mut self, id: PacketId) -> &mut Travelling {
         self.slots[id.0 as usize]
             .as_mut()
             .expect("a packet under way is in the slab")

@@ -1,1 +1,3 @@
+//! How a mobile chooses and changes its point of attachment.
 
+pub mod failback;

@@ -43,6 +43,18 @@ pub struct Profile {
     pub maximum_rto: Duration,
     /// Granularity of the stack's clock: RTT samples and timeouts are multiples of it. Zero is exact.
     pub tick: Duration,
+    /// How the timeout follows from the estimates.
+    pub rto_arithmetic: RtoArithmetic,
+    /// The retransmission timer counts from the last transmission of the oldest segment, as in Linux 2.0,
+    /// instead of from the last acknowledgment that moved the window (RFC 6298 section 5.3).
+    pub timer_from_transmission: bool,
+    /// After a timeout nothing new is sent, and no round-trip time measured, until all is acknowledged that
+    /// was outstanding: Linux 2.0, seen in T2 as 26 s without new data.
+    pub repair_before_new_data: bool,
+    /// A loss halves the congestion window instead of what is outstanding (RFC 5681 equation 4), and so does
+    /// each timeout of the same data; the window also grows while it does not limit the sender. Linux 2.0, seen in
+    /// T3 as a round-trip time that creeps up from a single segment's.
+    pub threshold_from_window: bool,
     /// Restart from the initial window after an idle retransmission timeout (RFC 5681 section 4.1).
     pub idle_restart: bool,
     /// Retransmissions of a SYN before the attempt is given up.
@@ -73,4 +85,114 @@ pub enum Recovery {
     NewReno,
     /// By the scoreboard of selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
     Sack,
+}
+
+/// How the retransmission timeout follows from the smoothed round-trip time A and its mean deviation D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoArithmetic {
+    /// A + max(4 D, tick) (RFC 6298 section 2).
+    Rfc6298,
+    /// (A + 4 D) · (5/4 + 2^(1 − congestion window in segments)): what Linux 2.0 did, by the comment in its
+    /// source to allow for bursts on slow links. T6's rise "above 50 s" needs the factor 5/4: A + 4 D alone
+    /// peaks at about 2.6 times the old round-trip time. Every acknowledged segment is a sample, the SYN is none.
+    Linux20,
+}
+
+impl Profile {
+    /// The names that [`Profile::named`] knows.
+    pub const NAMES: [&'static str; 3] = ["rfc", "ns2", "linux-2.0.36"];
+
+    /// The profile of that name, one of [`Profile::NAMES`].
+    pub fn named(name: &str) -> Option<Profile> {
+        match name {
+            "rfc" => Some(Profile::rfc()),
+            "ns2" => Some(Profile::ns2()),
+            "linux-2.0.36" => Some(Profile::linux_2_0_36()),
+            _ => None,
+        }
+    }
+
+    /// What today's standards ask for or recommend, with NewReno's window and SACK recovery. Timestamps are
+    /// off: they are optional (RFC 7323), cost 12 bytes a segment, and without them a full segment of an
+    /// Ethernet frame is the round 1460 bytes of most textbooks.
+    pub fn rfc() -> Profile {
+        Profile {
+            congestion: Algorithm::NewReno,
+            recovery: Recovery::Sack,
+            maximum_segment_size: 1460,
+            initial_window: 10,
+            initial_slow_start_threshold: None,
+            receive_buffer: 1 << 20,
+            send_buffer: 1 << 20,
+            window_scaling: true,
+            timestamps: false,
+            sack: true,
+            delayed_ack: Some(Duration::from_millis(200)),
+            nagle: true,
+            limited_transmit: true,
+            duplicate_ack_threshold: Some(3),
+            initial_rto: Duration::from_secs(1),
+            minimum_rto: Duration::from_secs(1),
+            maximum_rto: Duration::from_secs(60),
+            tick: Duration::ZERO,
+            rto_arithmetic: RtoArithmetic::Rfc6298,
+            timer_from_transmission: false,
+            repair_before_new_data: false,
+            threshold_from_window: false,
+            idle_restart: true,
+            syn_retries: 6,
+            data_retries: 15,
+            time_wait: Duration::from_secs(60),
+        }
+    }
+
+    /// The defaults of ns-2's agents since 2006 (its ns-default.tcl and the notes on changed defaults in its
+    /// test suites): segments of 1000 bytes in a window of 20, initial window 2, every segment acknowledged
+    /// at once, limited transmit, initial timeout 3 s, floor 0.2 s (1 s before October 2004), a tick of
+    /// 10 ms, NewReno as the usual choice of agent. Nagle is on in FullTcp and cannot matter to a bulk sender.
+    pub fn ns2() -> Profile {
+        Profile {
+            recovery: Recovery::NewReno,
+            maximum_segment_size: 1000,
+            initial_window: 2,
+            receive_buffer: 20_000,
+            send_buffer: 1 << 20,
+            window_scaling: false,
+            sack: false,
+            delayed_ack: None,
+            initial_rto: Duration::from_secs(3),
+            minimum_rto: Duration::from_millis(200),
+            tick: Duration::from_millis(10),
+            ..Profile::rfc()
+        }
+    }
+
+    /// Linux 2.0.36 as study T shows it (sections 3.5, 7.1 and 7.2): no options but the MSS, a 10 ms tick, an
+    /// RTO floor of 200 ms and ceiling of 120 s, Reno, an initial window of one segment, 16 kB of window
+    /// (Netperf's default in the study). Duplicate acknowledgments up to all that was outstanding at a
+    /// timeout count for nothing.
+    pub fn linux_2_0_36() -> Profile {
+        Profile {
+            congestion: Algorithm::Reno,
+            recovery: Recovery::Reno,
+            initial_window: 1,
+            receive_buffer: 16_384,
+            send_buffer: 65_536,
+            window_scaling: false,
+            timestamps: false,
+            sack: false,
+            limited_transmit: false,
+            initial_rto: Duration::from_secs(3),
+            minimum_rto: Duration::from_millis(200),
+            maximum_rto: Duration::from_secs(120),
+            tick: Duration::from_millis(10),
+            rto_arithmetic: RtoArithmetic::Linux20,
+            timer_from_transmission: true,
+            repair_before_new_data: true,
+            threshold_from_window: true,
+            idle_restart: false,
+            syn_retries: 10,
+            ..Profile::rfc()
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that hosts and routers here send and hear.
 
+use super::checksum::Checksum;
+use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
+use crate::packet::IpHeader;
 use core::net::IpAddr;
 
 /// An ICMP message, the same meaning in both versions; the IP header's version decides the encoding.
@@ -25,7 +28,7 @@ pub struct Echo {
     pub identifier: u16,
     /// Which one of the series.
     pub sequence: u16,
-    /// Bytes of data after the eight bytes of header.
+    /// Bytes of data after the eight bytes of header: 0, 1, 2, … modulo 256, as most pings send them.
     pub data_length: u32,
 }
 
@@ -34,7 +37,7 @@ pub struct Echo {
 pub enum IcmpError {
     /// The packet does not fit the next link: "fragmentation needed" (RFC 1191) or "packet too big" (RFC 4443).
     PacketTooBig {
-        /// Largest packet that fits, in bytes.
+        /// Largest packet that fits, in bytes; zero from a router that is older than RFC 1191.
         mtu: u32,
     },
     /// No route, or no such host.
@@ -71,5 +74,155 @@ impl IcmpMessage {
                 8 + 8 + if quoted.source.is_ipv4() { 20 } else { 40 }
             }
         }
+    }
+
+    /// Appends the message with a checksum of zero; the version is that of `ip`.
+    pub fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
+        let v4 = ip.source.is_ipv4();
+        match self {
+            IcmpMessage::EchoRequest(echo) => echo.encode(if v4 { 8 } else { 128 }, out),
+            IcmpMessage::EchoReply(echo) => echo.encode(if v4 { 0 } else { 129 }, out),
+            IcmpMessage::Error { kind, quoted } => {
+                let (kind_and_code, mtu) = kind.numbers(v4);
+                out.extend_from_slice(&kind_and_code);
+                out.extend_from_slice(&[0; 2]);
+                out.extend_from_slice(&mtu.to_be_bytes());
+                quoted.encode(out);
+            }
+        }
+    }
+
+    /// Reads a message from what `ip` carries. `None` is a right message of another kind, or an echo with
+    /// data of its own, which [`Echo`] cannot hold.
+    ///
+    /// # Errors
+    /// Too few bytes, a quoted header that is none, or a wrong checksum.
+    pub fn decode(ip: &IpHeader, bytes: &[u8]) -> Result<Option<IcmpMessage>, DecodeError> {
+        let v4 = ip.source.is_ipv4();
+        let header = if v4 { "ICMP" } else { "ICMPv6" };
+        expect_length(header, bytes, 8)?;
+        let mut checksum = if v4 {
+            Checksum::new()
+        } else {
+            Checksum::pseudo_header(ip, protocol::ICMPV6, bytes.len())
+        };
+        checksum.add(bytes);
+        if checksum.finish() != 0 {
+            return Err(DecodeError::Checksum { header });
+        }
+        let kind = match (v4, bytes[0], bytes[1]) {
+            (true, 8, 0) | (false, 128, 0) => {
+                return Ok(Echo::decode(bytes).map(IcmpMessage::EchoRequest));
+            }
+            (true, 0, 0) | (false, 129, 0) => {
+                return Ok(Echo::decode(bytes).map(IcmpMessage::EchoReply));
+            }
+            (true, 3, 4) => IcmpError::PacketTooBig {
+                mtu: u32::from(u16_at(bytes, 6)),
+            },
+            (false, 2, _) => IcmpError::PacketTooBig {
+                mtu: u32_at(bytes, 4),
+            },
+            (true, 3, 3) | (false, 1, 4) => IcmpError::PortUnreachable,
+            (true, 3, _) | (false, 1, _) => IcmpError::Unreachable,
+            (true, 11, 0) | (false, 3, 0) => IcmpError::TimeExceeded,
+            _ => return Ok(None),
+        };
+        let quoted = QuotedPacket::decode(&bytes[8..])?;
+        Ok(Some(IcmpMessage::Error { kind, quoted }))
+    }
+}
+
+impl Echo {
+    fn encode(&self, kind: u8, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[kind, 0, 0, 0]);
+        out.extend_from_slice(&self.identifier.to_be_bytes());
+        out.extend_from_slice(&self.sequence.to_be_bytes());
+        out.extend((0..self.data_length).map(|position| position as u8));
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Echo> {
+        let data = &bytes[8..];
+        let usual = (0..)
+            .zip(data)
+            .all(|(position, byte): (u32, _)| position as u8 == *byte);
+        usual.then(|| Echo {
+            identifier: u16_at(bytes, 4),
+            sequence: u16_at(bytes, 6),
+            data_length: data.len() as u32,
+        })
+    }
+}
+
+impl IcmpError {
+    /// Type and code, and the second word, which holds the MTU or nothing. "Unreachable" is written as "host
+    /// unreachable" or "no route to destination".
+    fn numbers(self, v4: bool) -> ([u8; 2], u32) {
+        match self {
+            // RFC 1191 section 4: the MTU is in the lower half of the word.
+            IcmpError::PacketTooBig { mtu } if v4 => ([3, 4], mtu.min(0xFFFF)),
+            IcmpError::PacketTooBig { mtu } => ([2, 0], mtu),
+            IcmpError::Unreachable => (if v4 { [3, 1] } else { [1, 0] }, 0),
+            IcmpError::PortUnreachable => (if v4 { [3, 3] } else { [1, 4] }, 0),
+            IcmpError::TimeExceeded => (if v4 { [11, 0] } else { [3, 0] }, 0),
+        }
+    }
+}
+
+impl QuotedPacket {
+    /// Appends an IP header and the first eight bytes of what it carries. The fields that are not kept are
+    /// made up: the packet seems to end with the quotation.
+    fn encode(&self, out: &mut Vec<u8>) {
+        let ip = IpHeader {
+            source: self.source,
+            destination: self.destination,
+            hop_limit: 1,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+        };
+        ip.encode(self.protocol, 0, 8, out);
+        out.extend_from_slice(&self.source_port.to_be_bytes());
+        out.extend_from_slice(&self.destination_port.to_be_bytes());
+        // Four bytes more: a UDP header goes on with its length and checksum.
+        let rest = match self.protocol {
+            protocol::UDP => 8 << 16,
+            _ => self.sequence,
+        };
+        out.extend_from_slice(&rest.to_be_bytes());
+    }
+
+    /// Reads a quotation, of which mostly the end is missing. Its checksums are not looked at: the router may
+    /// have quoted the header as it had changed it.
+    fn decode(bytes: &[u8]) -> Result<QuotedPacket, DecodeError> {
+        const HEADER: &str = "packet quoted by ICMP";
+        expect_length(HEADER, bytes, 20)?;
+        let (protocol, header_length) = match bytes[0] >> 4 {
+            4 => (bytes[9], usize::from(bytes[0] & 0x0F).max(5) * 4),
+            6 => (bytes[6], 40),
+            version => {
+                return Err(DecodeError::Field {
+                    header: HEADER,
+                    field: "version",
+                    value: u32::from(version),
+                });
+            }
+        };
+        expect_length(HEADER, bytes, header_length + 8)?;
+        let (source, destination) = super::ip::addresses(bytes);
+        let transport = &bytes[header_length..];
+        let has_ports = matches!(protocol, protocol::TCP | protocol::UDP);
+        let ports = if has_ports { u32_at(transport, 0) } else { 0 };
+        Ok(QuotedPacket {
+            source,
+            destination,
+            protocol,
+            source_port: (ports >> 16) as u16,
+            destination_port: ports as u16,
+            sequence: match protocol {
+                protocol::TCP => u32_at(transport, 4),
+                _ => 0,
+            },
+        })
     }
 }

@@ -40,3 +40,41 @@ pub enum DecodeError {
         header: &'static str,
     },
 }
+
+/// IANA protocol numbers that are spoken here.
+pub mod protocol {
+    /// ICMP of IPv4 (RFC 792).
+    pub const ICMP: u8 = 1;
+    /// TCP.
+    pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// ICMP of IPv6 (RFC 4443).
+    pub const ICMPV6: u8 = 58;
+}
+
+/// Refuses fewer bytes than `header` needs.
+fn expect_length(header: &'static str, bytes: &[u8], needed: usize) -> Result<(), DecodeError> {
+    let actual = bytes.len();
+    if actual < needed {
+        return Err(DecodeError::Truncated {
+            header,
+            needed,
+            actual,
+        });
+    }
+    Ok(())
+}
+
+/// The 16-bit field that begins at byte `at`, which the caller has checked to be there.
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The 32-bit field that begins at byte `at`, which the caller has checked to be there.
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,9 @@
 //! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018).
 
+use super::checksum::Checksum;
 use super::sequence::SequenceNumber;
+use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
+use crate::packet::IpHeader;
 
 /// One TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,19 +107,134 @@ impl SackBlocks {
     }
 }
 
+/// Option kinds (IANA, "TCP Option Kind Numbers").
+mod kind {
+    pub const END: u8 = 0;
+    pub const NO_OPERATION: u8 = 1;
+    pub const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+    pub const WINDOW_SCALE: u8 = 3;
+    pub const SACK_PERMITTED: u8 = 4;
+    pub const SACK: u8 = 5;
+    pub const TIMESTAMPS: u8 = 8;
+}
+
+/// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error
+/// but MUST use 14 instead of the specified value" (RFC 7323 section 2.3).
+const LARGEST_WINDOW_SCALE: u8 = 14;
+/// A header takes at most 60 bytes, 20 of which are fixed.
+const LONGEST_OPTIONS: u32 = 40;
+
 impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
-        let sack = self.sack.as_slice().len() as u32;
-        (if self.maximum_segment_size.is_some() {
-            4
-        } else {
-            0
-        }) + (if self.window_scale.is_some() { 4 } else { 0 })
-            + (if self.sack_permitted { 4 } else { 0 })
-            + (if self.timestamps.is_some() { 12 } else { 0 })
-            + (if sack > 0 { 4 + 8 * sack } else { 0 })
+        let blocks = self.blocks_that_fit().len() as u32;
+        self.length_without_sack() + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+    }
+
+    fn length_without_sack(&self) -> u32 {
+        let four = u32::from(self.maximum_segment_size.is_some())
+            + u32::from(self.window_scale.is_some())
+            + u32::from(self.sack_permitted);
+        4 * four + if self.timestamps.is_some() { 12 } else { 0 }
+    }
+
+    /// The blocks that are written: three beside timestamps, four without (RFC 2018 section 3).
+    fn blocks_that_fit(&self) -> &[(SequenceNumber, SequenceNumber)] {
+        let room = (LONGEST_OPTIONS - self.length_without_sack()).saturating_sub(4) / 8;
+        let blocks = self.sack.as_slice();
+        &blocks[..blocks.len().min(room as usize)]
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        if let Some(size) = self.maximum_segment_size {
+            out.extend_from_slice(&[kind::MAXIMUM_SEGMENT_SIZE, 4]);
+            out.extend_from_slice(&size.to_be_bytes());
+        }
+        if let Some(shift) = self.window_scale {
+            let shift = shift.min(LARGEST_WINDOW_SCALE);
+            out.extend_from_slice(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift]);
+        }
+        if self.sack_permitted {
+            let [padding, option] = [kind::NO_OPERATION, kind::SACK_PERMITTED];
+            out.extend_from_slice(&[padding, padding, option, 2]);
+        }
+        if let Some(timestamps) = self.timestamps {
+            let [padding, option] = [kind::NO_OPERATION, kind::TIMESTAMPS];
+            out.extend_from_slice(&[padding, padding, option, 10]);
+            out.extend_from_slice(&timestamps.value.to_be_bytes());
+            out.extend_from_slice(&timestamps.echo.to_be_bytes());
+        }
+        let blocks = self.blocks_that_fit();
+        if !blocks.is_empty() {
+            let [padding, option] = [kind::NO_OPERATION, kind::SACK];
+            out.extend_from_slice(&[padding, padding, option, 2 + 8 * blocks.len() as u8]);
+            for (first, after_last) in blocks {
+                out.extend_from_slice(&first.0.to_be_bytes());
+                out.extend_from_slice(&after_last.0.to_be_bytes());
+            }
+        }
+    }
+
+    fn decode(mut bytes: &[u8]) -> Result<TcpOptions, DecodeError> {
+        let mut options = TcpOptions::default();
+        while let Some((&kind, rest)) = bytes.split_first() {
+            match kind {
+                kind::END => break,
+                kind::NO_OPERATION => bytes = rest,
+                _ => {
+                    let length = usize::from(rest.first().copied().unwrap_or(0));
+                    let Some(body) = bytes.get(2..length) else {
+                        return Err(option_length(length));
+                    };
+                    options.take(kind, body)?;
+                    bytes = &bytes[length..];
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// Takes over one option; `body` is what follows its kind and length.
+    fn take(&mut self, kind: u8, body: &[u8]) -> Result<(), DecodeError> {
+        match (kind, body.len()) {
+            (kind::MAXIMUM_SEGMENT_SIZE, 2) => self.maximum_segment_size = Some(u16_at(body, 0)),
+            (kind::WINDOW_SCALE, 1) => {
+                self.window_scale = Some(body[0].min(LARGEST_WINDOW_SCALE));
+            }
+            (kind::SACK_PERMITTED, 0) => self.sack_permitted = true,
+            (kind::SACK, 8 | 16 | 24 | 32) => {
+                for block in body.chunks_exact(8) {
+                    let (first, after_last) = (u32_at(block, 0), u32_at(block, 4));
+                    self.sack
+                        .push(SequenceNumber(first), SequenceNumber(after_last));
+                }
+            }
+            (kind::TIMESTAMPS, 8) => {
+                self.timestamps = Some(Timestamps {
+                    value: u32_at(body, 0),
+                    echo: u32_at(body, 4),
+                });
+            }
+            (
+                kind::MAXIMUM_SEGMENT_SIZE
+                | kind::WINDOW_SCALE
+                | kind::SACK_PERMITTED
+                | kind::SACK
+                | kind::TIMESTAMPS,
+                length,
+            ) => return Err(option_length(length + 2)),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn option_length(length: usize) -> DecodeError {
+    DecodeError::Field {
+        header: "TCP",
+        field: "option length",
+        value: length as u32,
     }
 }
 
@@ -124,5 +242,54 @@ impl TcpHeader {
     /// Bytes on the wire, options included.
     pub fn wire_length(&self) -> u32 {
         20 + self.options.wire_length()
+    }
+
+    /// Appends the header, with a checksum and an urgent pointer of zero.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.source_port.to_be_bytes());
+        out.extend_from_slice(&self.destination_port.to_be_bytes());
+        out.extend_from_slice(&self.sequence.0.to_be_bytes());
+        out.extend_from_slice(&self.acknowledgment.0.to_be_bytes());
+        out.extend_from_slice(&[(self.wire_length() as u8 / 4) << 4, self.flags.0]);
+        out.extend_from_slice(&self.window.to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        self.options.encode(out);
+    }
+
+    /// Reads a segment from what `ip` carries: the header, and the payload. The reserved bits and the urgent
+    /// pointer are not kept, and unknown options are skipped.
+    ///
+    /// # Errors
+    /// Too few bytes, a data offset below five, an option of impossible length, or a wrong checksum.
+    pub fn decode<'a>(
+        ip: &IpHeader,
+        bytes: &'a [u8],
+    ) -> Result<(TcpHeader, &'a [u8]), DecodeError> {
+        expect_length("TCP", bytes, 20)?;
+        let data_offset = bytes[12] >> 4;
+        if data_offset < 5 {
+            return Err(DecodeError::Field {
+                header: "TCP",
+                field: "data offset",
+                value: u32::from(data_offset),
+            });
+        }
+        let header_length = usize::from(data_offset) * 4;
+        expect_length("TCP", bytes, header_length)?;
+        let mut checksum = Checksum::pseudo_header(ip, protocol::TCP, bytes.len());
+        checksum.add(bytes);
+        if checksum.finish() != 0 {
+            return Err(DecodeError::Checksum { header: "TCP" });
+        }
+        let header = TcpHeader {
+            source_port: u16_at(bytes, 0),
+            destination_port: u16_at(bytes, 2),
+            sequence: SequenceNumber(u32_at(bytes, 4)),
+            acknowledgment: SequenceNumber(u32_at(bytes, 8)),
+            flags: TcpFlags(bytes[13]),
+            window: u16_at(bytes, 14),
+            options: TcpOptions::decode(&bytes[20..header_length])?,
+        };
+        Ok((header, &bytes[header_length..]))
     }
 }

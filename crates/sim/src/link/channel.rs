@@ -4,59 +4,54 @@
 //! The state of the burst model is a function of (seed, link, direction, time), and every other draw one of
 //! (seed, link, direction, packet number), so that compared runs meet the same channel.
 
-use super::config::{ChannelConfig, Damaged, GilbertElliott};
+use super::config::{ChannelConfig, Damaged, DirectionConfig, GilbertElliott};
 use super::queue::Item;
 use super::{DropReason, Outcome};
 use crate::rng::{Keyed, Seed, Stream};
 use baton_proto::time::{Duration, Instant};
 
-/// One direction's channel.
+/// One direction's channel, if it does anything to packets.
 #[derive(Debug)]
 pub(super) struct Channel {
     config: ChannelConfig,
     burst: Option<BurstState>,
-    seed: Seed,
-    name: String,
     burst_draws: Keyed,
     packet_draws: Keyed,
     bit_draws: Keyed,
 }
 
 impl Channel {
-    /// A channel whose draws belong to `seed` and to the `name` of link and direction.
-    pub fn new(config: &ChannelConfig, seed: Seed, name: &str) -> Channel {
+    /// The channel of a direction; `None` if every packet passes undamaged. Its draws belong to `seed` and
+    /// to the `name` of link and direction. `before` is the channel until now, if any: a burst model that
+    /// stays goes on, and one that changes is the one that would have run from the start.
+    pub fn new(
+        config: &DirectionConfig,
+        seed: Seed,
+        name: &str,
+        before: Option<Box<Channel>>,
+    ) -> Option<Box<Channel>> {
+        let recorded_loss = (config.trace.as_ref()).is_some_and(|trace| trace.loss.is_some());
+        let config = config.channel;
+        let clean = config.burst.is_none()
+            && config.packet_error_rate <= 0.0
+            && config.bit_error_rate <= 0.0;
+        if clean && !recorded_loss {
+            return None;
+        }
+        let burst = match before {
+            Some(before) if before.config.burst == config.burst => before.burst,
+            _ => config
+                .burst
+                .map(|model| BurstState::new(model, seed.stream(&format!("{name} burst state")))),
+        };
         let draws = |what: &str| seed.keyed(&format!("{name} {what}"));
-        let mut channel = Channel {
-            config: *config,
-            burst: None,
-            seed,
-            name: name.to_string(),
+        Some(Box::new(Channel {
+            config,
+            burst,
             burst_draws: draws("burst loss"),
             packet_draws: draws("packet errors"),
             bit_draws: draws("bit errors"),
-        };
-        channel.burst = channel.burst_state(config);
-        channel
-    }
-
-    /// Takes other parameters. A burst model that changes is the one that would have run from the start.
-    pub fn reconfigure(&mut self, config: &ChannelConfig) {
-        if config.burst != self.config.burst {
-            self.burst = self.burst_state(config);
-        }
-        self.config = *config;
-    }
-
-    fn burst_state(&self, config: &ChannelConfig) -> Option<BurstState> {
-        let stream = self.seed.stream(&format!("{} burst state", self.name));
-        config.burst.map(|model| BurstState::new(model, stream))
-    }
-
-    /// Whether every packet passes undamaged, as far as this channel goes.
-    pub fn is_clean(&self) -> bool {
-        self.burst.is_none()
-            && self.config.packet_error_rate <= 0.0
-            && self.config.bit_error_rate <= 0.0
+        }))
     }
 
     /// What becomes of a packet whose last bit leaves the transmitter at `at`, which never goes back from
@@ -68,9 +63,6 @@ impl Channel {
         attempt: u32,
         recorded_loss: f64,
     ) -> Outcome {
-        if recorded_loss <= 0.0 && self.is_clean() {
-            return Outcome::UNDAMAGED;
-        }
         let key = draw_key(item.number, attempt);
         let passes = 1.0 - self.burst.as_mut().map_or(0.0, |burst| burst.loss_at(at));
         if is_hit(self.burst_draws, key, 1.0 - passes * (1.0 - recorded_loss)) {
@@ -109,7 +101,7 @@ fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
     let mut position = 0;
     loop {
         let gap = libm::log1p(-stream.uniform()) / per_bit;
-        position += gap as u64;
+        position = u64::saturating_add(position, gap as u64);
         if position >= bits {
             return positions;
         }

@@ -91,3 +91,74 @@ impl CoDel {
         from + Duration::from_nanos(step as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packets::PacketId;
+
+    fn codel() -> CoDel {
+        CoDel::new(CoDelConfig {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+        })
+    }
+
+    /// Takes a packet out at `now` that was offered `waited` before, with 100 more behind each; returns the
+    /// number of drops before one that passes.
+    fn dequeue(codel: &mut CoDel, id: PacketId, now: u64, waited: u64) -> u32 {
+        let item = Item {
+            packet: id,
+            length: 1000,
+            number: 0,
+            offered_at: Instant::from_millis(now - waited),
+        };
+        let mut drops = 0;
+        while codel.drops(Instant::from_millis(now), Some(&item), 100_000) {
+            drops += 1;
+        }
+        drops
+    }
+
+    /// Times at which packets are dropped while the wait is 50 ms, a packet a millisecond.
+    fn drop_times(codel: &mut CoDel, times: std::ops::Range<u64>) -> Vec<u64> {
+        let id = super::super::tests::packet_ids(1)[0];
+        times
+            .filter(|&now| dequeue(codel, id, now, 50) > 0)
+            .collect()
+    }
+
+    #[test]
+    fn drops_come_by_the_control_law() {
+        // RFC 8289, 4.2 and 4.3: the first drop after an interval above the target, each later one
+        // interval/sqrt(count) after the one before: 100, 70.7, 57.7, 50, 44.7, 40.8 ms.
+        let times = drop_times(&mut codel(), 1000..1470);
+        assert_eq!(times, [1100, 1200, 1271, 1329, 1379, 1424, 1464]);
+    }
+
+    #[test]
+    fn a_wait_below_the_target_ends_dropping_and_a_soon_relapse_goes_on_fast() {
+        let id = super::super::tests::packet_ids(1)[0];
+        let mut codel = codel();
+        assert_eq!(drop_times(&mut codel, 1000..1400).len(), 5);
+        assert_eq!(dequeue(&mut codel, id, 1400, 4), 0);
+        // Again an interval before the first drop; then the count goes on from the 4 drops more than the
+        // count of 1 with which the state was entered: 100/sqrt(4) ms later.
+        assert_eq!(drop_times(&mut codel, 1401..1560), [1501, 1551]);
+    }
+
+    #[test]
+    fn short_waits_and_short_queues_are_let_be() {
+        let id = super::super::tests::packet_ids(1)[0];
+        let mut codel = codel();
+        assert!((1000..3000).all(|now| dequeue(&mut codel, id, now, 4) == 0));
+        let item = Item {
+            packet: id,
+            length: 1000,
+            number: 0,
+            offered_at: Instant::ZERO,
+        };
+        let lone = |now| codel.drops(Instant::from_millis(now), Some(&item), 1000);
+        assert!(!(3000..5000).any(lone));
+    }
+}

@@ -21,6 +21,11 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// Propagation both ways.
+    pub fn round_trip_delay(&self) -> Duration {
+        self.down.delay + self.up.delay
+    }
+
     /// A direction by its place: 0 is down, any other up.
     pub(super) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }

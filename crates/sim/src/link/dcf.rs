@@ -8,7 +8,7 @@
 //!
 //! Left out: hidden stations, capture, RTS/CTS, fragmentation, rate adaptation, beacons, lost
 //! acknowledgments, and propagation inside the slot (sensing is perfect). After a failed exchange every station
-//! waits EIFS, which is also within 30 µs of a sender's acknowledgment timeout and DIFS. A station takes its
+//! waits EIFS, which is within 40 µs of a sender's acknowledgment timeout and DIFS. A station takes its
 //! next frame from the queue when the one before has been received. The MAC checksum finds all damage, so that
 //! damaged packets are never delivered. A recording's delay and loss act as on other links; its capacity does
 //! not: the rate is the direction's.
@@ -19,25 +19,25 @@ use super::config::{DcfConfig, DirectionConfig, LinkConfig};
 use super::direction::Direction;
 use super::{End, Outcome, earlier};
 use crate::rng::{Keyed, Seed};
-use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
 /// Slot time of the DSSS PHY (IEEE 802.11-1999, 15.3.3).
-const SLOT: Duration = Duration::from_micros(20);
+pub(super) const SLOT: Duration = Duration::from_micros(20);
 /// Short interframe space.
-const SIFS: Duration = Duration::from_micros(10);
+pub(super) const SIFS: Duration = Duration::from_micros(10);
 /// Distributed interframe space: SIFS and two slots.
-const DIFS: Duration = Duration::from_micros(50);
+pub(super) const DIFS: Duration = Duration::from_micros(50);
 /// Smallest contention window, in slots.
-const MINIMUM_WINDOW: u32 = 31;
+pub(super) const MINIMUM_WINDOW: u32 = 31;
 /// Largest contention window, in slots.
 const MAXIMUM_WINDOW: u32 = 1023;
 /// MAC header of 24 B and frame check sequence of 4 B, LLC and SNAP of 8 B.
-const HEADER_BYTES: u32 = 24 + 4 + 8;
+pub(super) const HEADER_BYTES: u32 = 24 + 4 + 8;
 /// Bits of an acknowledgment frame (14 B).
-const ACKNOWLEDGMENT_BITS: u64 = 14 * 8;
-/// The lowest rate, at which EIFS leaves room for an acknowledgment (IEEE 802.11-1999, 9.2.10).
-const LOWEST_RATE: DataRate = DataRate::from_bits_per_second(1_000_000);
+pub(super) const ACKNOWLEDGMENT_BITS: u64 = 14 * 8;
+/// Extended interframe space: SIFS, an acknowledgment at 1 Mbit/s with its long preamble, and DIFS
+/// (IEEE 802.11-1999, 9.2.10).
+const EIFS: Duration = Duration::from_micros(10 + 192 + 112 + 50);
 
 /// The channel and its stations. Station `i` serves the direction `i`.
 #[derive(Debug)]
@@ -167,17 +167,34 @@ impl Dcf {
             Phase::Idle { contention } => self.next_transmission(contention, directions, config),
             Phase::Sending(transmission) => Some(transmission),
         };
-        let fate = transmission.map(|transmission| {
-            let direction = &directions[transmission.sender];
-            let config = config.direction(transmission.sender);
-            match direction.in_service {
-                Some(item) if !transmission.collides && !direction.may_drop(config) => {
-                    direction.arrival(config, transmission.end, item)
-                }
-                _ => transmission.end,
-            }
-        });
+        let fate = transmission.map(|transmission| self.fate(transmission, directions, config));
         earlier(certain, fate)
+    }
+
+    /// When there will be a fate to tell of this transmission or a later one, at the earliest.
+    fn fate(
+        &self,
+        transmission: Transmission,
+        directions: &[Direction],
+        config: &LinkConfig,
+    ) -> Instant {
+        let Transmission { end, sender, .. } = transmission;
+        let direction = &directions[sender];
+        let Some(item) = direction.in_service else {
+            return end;
+        };
+        if transmission.collides || direction.may_drop() {
+            return end;
+        }
+        let arrival = direction.arrival(config.direction(sender), end, item);
+        let others_wait = (directions.iter().enumerate())
+            .any(|(index, direction)| index != sender && direction.in_service.is_some());
+        if others_wait {
+            // A frame of another direction, where the delay may be shorter.
+            arrival.min(end + self.quiet(true) + self.config.preamble)
+        } else {
+            arrival
+        }
     }
 
     /// Who sends next if nothing is offered before.
@@ -271,19 +288,21 @@ impl Dcf {
                 direction.serve_next(end);
             }
         }
-        let quiet = if acknowledged {
-            SIFS + self.acknowledgment(self.config.control_rate) + DIFS
-        } else {
-            SIFS + self.acknowledgment(LOWEST_RATE) + DIFS
-        };
         self.phase = Phase::Idle {
-            contention: end + quiet,
+            contention: end + self.quiet(acknowledged),
         };
     }
 
-    fn acknowledgment(&self, rate: DataRate) -> Duration {
-        let bits = rate.transmission_time(ACKNOWLEDGMENT_BITS);
-        self.config.preamble + bits.unwrap_or(Duration::ZERO)
+    /// From the end of a frame to the beginning of contention.
+    fn quiet(&self, acknowledged: bool) -> Duration {
+        if !acknowledged {
+            return EIFS;
+        }
+        let bits = self
+            .config
+            .control_rate
+            .transmission_time(ACKNOWLEDGMENT_BITS);
+        SIFS + self.config.preamble + bits.unwrap_or(Duration::ZERO) + DIFS
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 pub(super) struct Direction {
     from: End,
     queue: Queue,
-    channel: Channel,
+    channel: Option<Box<Channel>>,
     /// The packet that has left the queue and not yet the transmitter.
     pub in_service: Option<Item>,
     /// When the one in service leaves, on a link without medium access; `None` while it stands still.
@@ -41,14 +41,10 @@ struct InFlight {
 
 impl Direction {
     pub fn new(from: End, link: &str, config: &DirectionConfig, seed: Seed) -> Direction {
-        let name = match from {
-            End::A => format!("link {link} down"),
-            End::B => format!("link {link} up"),
-        };
-        Direction {
+        let mut direction = Direction {
             from,
-            queue: Queue::new(config, seed.keyed(&format!("{name} queue"))),
-            channel: Channel::new(&config.channel, seed, &name),
+            queue: Queue::new(config.queue.limit),
+            channel: None,
             in_service: None,
             service_end: None,
             cursor: Cursor::default(),
@@ -56,14 +52,18 @@ impl Direction {
             last_arrival: Instant::ZERO,
             dropped: VecDeque::new(),
             offered: 0,
-            jitter: seed.keyed(&format!("{name} jitter")),
-        }
+            jitter: seed.keyed(&stream_name(from, link, "jitter")),
+        };
+        direction.reconfigure(link, config, seed);
+        direction
     }
 
-    pub fn reconfigure(&mut self, config: &DirectionConfig) {
-        self.cursor = Cursor::default();
-        self.queue.reconfigure(config);
-        self.channel.reconfigure(&config.channel);
+    /// Takes other parameters.
+    pub fn reconfigure(&mut self, link: &str, config: &DirectionConfig, seed: Seed) {
+        let draws = seed.keyed(&stream_name(self.from, link, "queue"));
+        self.queue.reconfigure(config, draws);
+        let name = stream_name(self.from, link, "channel");
+        self.channel = Channel::new(config, seed, &name, self.channel.take());
     }
 
     /// Takes a packet into the queue if it finds room; drops it otherwise and returns false. `up` is whether
@@ -98,13 +98,15 @@ impl Direction {
     /// What the channel does to the packet in service if it has left the transmitter at `left`, on the
     /// `attempt`-th attempt (0 where there is but one).
     pub fn verdict(&mut self, config: &DirectionConfig, left: Instant, attempt: u32) -> Outcome {
-        let recorded_loss = config
-            .trace
-            .as_ref()
-            .map_or(0.0, |trace| trace.loss_at(left));
-        match self.in_service {
-            Some(item) => self.channel.verdict(left, item, attempt, recorded_loss),
-            None => Outcome::UNDAMAGED,
+        match (&mut self.channel, self.in_service) {
+            (Some(channel), Some(item)) => {
+                let recorded = config
+                    .trace
+                    .as_ref()
+                    .map_or(0.0, |trace| trace.loss_at(left));
+                channel.verdict(left, item, attempt, recorded)
+            }
+            _ => Outcome::UNDAMAGED,
         }
     }
 
@@ -215,16 +217,20 @@ impl Direction {
 
     /// Whether there may be a drop when the one in service has left: by the queue manager, or because it
     /// does not arrive.
-    pub fn may_drop(&self, config: &DirectionConfig) -> bool {
-        let recorded_loss = config
-            .trace
-            .as_ref()
-            .is_some_and(|trace| trace.loss.is_some());
-        recorded_loss || !self.channel.is_clean() || self.drops_at_dequeue()
+    pub fn may_drop(&self) -> bool {
+        self.channel.is_some() || self.drops_at_dequeue()
     }
 
     /// Whether nothing waits, is in service or in flight.
     pub fn is_empty(&self) -> bool {
         self.queue.len() == 0 && self.in_service.is_none() && self.in_flight.is_empty()
+    }
+}
+
+/// Name of the random draws for a purpose in one direction.
+fn stream_name(from: End, link: &str, purpose: &str) -> String {
+    match from {
+        End::A => format!("link {link} down {purpose}"),
+        End::B => format!("link {link} up {purpose}"),
     }
 }

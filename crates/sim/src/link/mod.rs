@@ -6,7 +6,14 @@
 //! managers' verdicts), in the order in which things happened. A first-in-first-out link therefore costs
 //! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
 //! serialising was decided.
+//!
+//! Scope: lengths are those of the IP packet; what a link puts around it is [`config::Framing`]'s. A link
+//! carries any length: the MTU is the business of hosts and routers. Random draws belong to (seed, link,
+//! direction, number of the packet among those offered there), the state of burst loss to time, so that
+//! compared runs meet the same channel. Fates come in order of time, at equal times those offered at end A
+//! first, and are told at their very time if the link is polled at its deadlines.
 
+mod capacity;
 mod channel;
 mod codel;
 pub mod config;
@@ -35,7 +42,8 @@ pub enum End {
 }
 
 impl End {
-    const fn index(self) -> usize {
+    /// A number for arrays of two: 0 for A, 1 for B.
+    pub const fn index(self) -> usize {
         match self {
             End::A => 0,
             End::B => 1,
@@ -187,8 +195,11 @@ impl Link {
     /// off, it begins anew.
     pub fn reconfigure(&mut self, now: Instant, config: LinkConfig) {
         self.catch_up(now);
-        self.directions[0].reconfigure(&config.down);
-        self.directions[1].reconfigure(&config.up);
+        let [down, up] = &mut self.directions;
+        pipe::retrace(down, &self.config.down, &config.down);
+        pipe::retrace(up, &self.config.up, &config.up);
+        down.reconfigure(&config.name, &config.down, self.seed);
+        up.reconfigure(&config.name, &config.up, self.seed);
         self.config = config;
         self.set_medium(now);
         if self.state == State::Up {

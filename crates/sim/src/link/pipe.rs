@@ -5,6 +5,7 @@ use super::direction::Direction;
 use super::earlier;
 use super::trace::{Capacity, Cursor};
 use baton_proto::time::Instant;
+use std::sync::Arc;
 
 /// Does what has happened up to `now`: packets whose serialisation has ended go into flight, and the next
 /// begin at those very moments.
@@ -16,13 +17,30 @@ pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now:
     }
 }
 
+/// Takes another recording from the next packet on, if it is another.
+pub(super) fn retrace(
+    direction: &mut Direction,
+    before: &DirectionConfig,
+    after: &DirectionConfig,
+) {
+    let same = match (&before.trace, &after.trace) {
+        (Some(before), Some(after)) => Arc::ptr_eq(before, after),
+        _ => false,
+    };
+    if let (false, Some(end), Some(Capacity::Opportunities(opportunities))) =
+        (same, direction.service_end, capacity(after))
+    {
+        direction.cursor = opportunities.after(end);
+    }
+}
+
 /// Begins to serialise if something waits and nothing is being serialised, or if that stood still.
 pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     if direction.service_end.is_some() {
         return;
     }
     if let Some(Capacity::Opportunities(opportunities)) = capacity(config) {
-        opportunities.skip_to(&mut direction.cursor, now);
+        direction.cursor = opportunities.after(now);
     }
     match direction.in_service {
         None => serve_next(direction, config, now),

@@ -28,33 +28,30 @@ pub(super) struct Queue {
     bytes: u64,
     limit: QueueLimit,
     manager: Manager,
-    draws: Keyed,
 }
 
 /// Who is dropped besides those who find the queue full.
 #[derive(Debug)]
 enum Manager {
     DropTail,
-    Red(Red),
-    CoDel(CoDel),
+    Red(Box<Red>),
+    CoDel(Box<CoDel>),
 }
 
 impl Queue {
-    /// An empty queue; `draws` decide on random drops by packet number.
-    pub fn new(config: &DirectionConfig, draws: Keyed) -> Queue {
-        let mut queue = Queue {
+    /// An empty queue without a manager.
+    pub fn new(limit: QueueLimit) -> Queue {
+        Queue {
             waiting: VecDeque::new(),
             bytes: 0,
-            limit: config.queue.limit,
+            limit,
             manager: Manager::DropTail,
-            draws,
-        };
-        queue.reconfigure(config);
-        queue
+        }
     }
 
-    /// Takes other parameters; a manager that stays keeps its state.
-    pub fn reconfigure(&mut self, config: &DirectionConfig) {
+    /// Takes other parameters; a manager that stays keeps its state. `draws` decide on random drops by
+    /// packet number.
+    pub fn reconfigure(&mut self, config: &DirectionConfig, draws: Keyed) {
         self.limit = config.queue.limit;
         match (&mut self.manager, &config.queue.management) {
             (manager, QueueManagement::DropTail) => *manager = Manager::DropTail,
@@ -63,12 +60,12 @@ impl Queue {
                 red.packet_time = typical_time(config);
             }
             (manager, QueueManagement::Red(config_of_red)) => {
-                let red = Red::new(*config_of_red, typical_time(config), self.draws);
-                *manager = Manager::Red(red);
+                let red = Red::new(*config_of_red, typical_time(config), draws);
+                *manager = Manager::Red(Box::new(red));
             }
             (Manager::CoDel(codel), QueueManagement::CoDel(config)) => codel.config = *config,
             (manager, QueueManagement::CoDel(config)) => {
-                *manager = Manager::CoDel(CoDel::new(*config));
+                *manager = Manager::CoDel(Box::new(CoDel::new(*config)));
             }
         }
     }

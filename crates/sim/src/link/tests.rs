@@ -3,6 +3,7 @@
 use super::config::*;
 use super::*;
 use crate::packets::Packets;
+use crate::rng::Stream;
 use baton_proto::packet::{Body, IpHeader, Packet};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -21,6 +22,7 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
             dont_fragment: true,
         },
         body: Body::Opaque {
+            fragment: 0,
             protocol: 253,
             bytes: Box::default(),
         },
@@ -94,16 +96,40 @@ pub(super) fn drain(
     }
 }
 
-#[test]
-fn packets_are_serialised_one_after_another_and_the_queue_has_an_end() {
-    let ids = packet_ids(4);
-    let mut link = Link::new(plain(), Seed(1));
-    for &id in &ids {
+fn at_ms(milliseconds: u64) -> Instant {
+    Instant::from_millis(milliseconds)
+}
+
+fn delivered(story: &[(u64, usize, String)]) -> Vec<(u64, usize)> {
+    assert!(
+        story.iter().all(|(_, _, what)| what == "delivered"),
+        "{story:?}"
+    );
+    story
+        .iter()
+        .map(|&(time, packet, _)| (time, packet))
+        .collect()
+}
+
+/// A link that holds packets 0, 1 and 2 of 1000 B, all offered at zero.
+fn loaded(config: LinkConfig) -> (Link, Vec<PacketId>) {
+    let ids = packet_ids(5);
+    let mut link = Link::new(config, Seed(1));
+    for &id in &ids[..3] {
         link.offer(Instant::ZERO, End::A, id, 1000);
     }
+    (link, ids)
+}
+
+const END: Instant = Instant::from_secs(1000);
+
+#[test]
+fn packets_are_serialised_one_after_another_and_the_queue_has_an_end() {
+    let (mut link, ids) = loaded(plain());
+    link.offer(Instant::ZERO, End::A, ids[3], 1000);
     assert_eq!(link.queue(End::A), (2, 2000));
     assert_eq!(
-        drain(&mut link, &ids, Instant::from_secs(1)),
+        drain(&mut link, &ids, END),
         [
             (0, 3, "QueueFull".into()),
             (18_000, 0, "delivered".into()),
@@ -112,4 +138,489 @@ fn packets_are_serialised_one_after_another_and_the_queue_has_an_end() {
         ]
     );
     assert!(link.is_empty(End::A));
+}
+
+#[test]
+fn a_queue_may_be_limited_in_bytes() {
+    let mut config = plain();
+    config.down.queue.limit = QueueLimit::Bytes(1500);
+    let ids = packet_ids(4);
+    let mut link = Link::new(config, Seed(1));
+    for (&id, length) in ids.iter().zip([9000, 1000, 501, 500]) {
+        link.offer(Instant::ZERO, End::A, id, length);
+    }
+    assert_eq!(link.queue(End::A), (2, 1500));
+    assert_eq!(drain(&mut link, &ids, END)[0], (0, 2, "QueueFull".into()));
+}
+
+#[test]
+fn directions_do_not_meet_without_medium_access_and_down_comes_first() {
+    let ids = packet_ids(2);
+    let mut link = Link::new(plain(), Seed(1));
+    link.offer(Instant::ZERO, End::B, ids[1], 1000);
+    link.offer(Instant::ZERO, End::A, ids[0], 1000);
+    let story = drain(&mut link, &ids, END);
+    assert_eq!(delivered(&story), [(18_000, 0), (18_000, 1)]);
+}
+
+#[test]
+fn one_hop_costs_one_event() {
+    let (mut link, _) = loaded(plain());
+    let mut events = 0;
+    while let Some(next) = link.next_deadline() {
+        assert!(link.poll(next).is_some_and(|fate| fate.at == next));
+        events += 1;
+    }
+    assert_eq!(events, 3);
+}
+
+#[test]
+fn a_ping_over_gsm_takes_about_700_ms() {
+    // Study T. 92 B with PPP's framing, 10 bits each, at 9600 bit/s: 95.83 ms, and 250 ms each way.
+    let ids = packet_ids(1);
+    let mut link = Link::new(presets::gsm::link("gsm"), Seed(1));
+    link.offer(Instant::ZERO, End::A, ids[0], 84);
+    let there = drain(&mut link, &ids, END)[0].0;
+    assert_eq!(there, 345_833);
+    assert!((2 * there).abs_diff(700_000) < 20_000);
+}
+
+#[test]
+fn jitter_spreads_but_never_reorders() {
+    let mut config = plain();
+    config.down.jitter = Duration::from_millis(20);
+    config.down.queue.limit = QueueLimit::Packets(2000);
+    let ids = packet_ids(1000);
+    let mut link = Link::new(config, Seed(1));
+    for &id in &ids {
+        link.offer(Instant::ZERO, End::A, id, 1000);
+    }
+    let story = delivered(&drain(&mut link, &ids, END));
+    assert!(story.iter().map(|&(_, packet)| packet).eq(0..1000));
+    assert!(story.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    // Packet n leaves after 8 (n + 1) ms.
+    let extra: Vec<u64> = (story.iter().zip(1..))
+        .map(|(&(time, _), sent)| time - (sent * 8000 + 10_000))
+        .collect();
+    assert!(extra.iter().all(|&extra| extra < 20_000));
+    assert!(extra.iter().any(|&extra| extra > 15_000) && extra.iter().any(|&extra| extra < 5_000));
+}
+
+#[test]
+fn a_new_rate_meets_what_has_not_begun() {
+    let (mut link, ids) = loaded(plain());
+    let mut faster = plain();
+    faster.down.rate = DataRate::from_bits_per_second(2_000_000);
+    faster.down.delay = Duration::from_millis(1);
+    // Packet 0 keeps its end at 8 ms, with the delay of then; the next take 4 ms each.
+    link.reconfigure(at_ms(3), faster);
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [(9_000, 0), (13_000, 1), (17_000, 2)]
+    );
+}
+
+#[test]
+fn a_recording_that_comes_in_the_middle_meets_what_has_not_begun() {
+    let (mut link, ids) = loaded(plain());
+    let opportunities = trace::mahimahi::parse("x", "4\n9\n10", trace::AtEnd::Repeat).unwrap();
+    let mut recorded = plain();
+    recorded.down.trace = Some(std::sync::Arc::new(trace::Trace {
+        capacity: Some(trace::Capacity::Opportunities(opportunities)),
+        delay: None,
+        loss: None,
+    }));
+    link.reconfigure(at_ms(3), recorded.clone());
+    // Packet 0 ends at 8 ms. The same recording again takes nothing back: 500 B are left of 9 ms.
+    recorded.down.delay = Duration::from_millis(20);
+    assert_eq!(link.poll(at_ms(9)), None);
+    link.reconfigure(at_ms(9), recorded);
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [(18_000, 0), (19_000, 1), (30_000, 2)]
+    );
+}
+
+#[test]
+fn an_outage_takes_back_the_opportunity_that_a_packet_waited_for() {
+    let opportunities = trace::mahimahi::parse("x", "20", trace::AtEnd::Repeat).unwrap();
+    let mut config = plain();
+    config.down.trace = Some(std::sync::Arc::new(trace::Trace {
+        capacity: Some(trace::Capacity::Opportunities(opportunities)),
+        delay: None,
+        loss: None,
+    }));
+    let ids = packet_ids(1);
+    let mut link = Link::new(config, Seed(1));
+    link.offer(Instant::ZERO, End::A, ids[0], 1000);
+    link.set_down(at_ms(5), true);
+    link.set_up(at_ms(6));
+    assert_eq!(delivered(&drain(&mut link, &ids, END)), [(30_000, 0)]);
+}
+
+#[test]
+fn a_shorter_delay_does_not_let_packets_overtake() {
+    let (mut link, ids) = loaded(plain());
+    let mut shorter = plain();
+    shorter.down.delay = Duration::ZERO;
+    link.reconfigure(at_ms(9), shorter);
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [(18_000, 0), (18_000, 1), (24_000, 2)]
+    );
+}
+
+#[test]
+fn rate_zero_stalls_until_there_is_a_rate() {
+    let (mut link, ids) = loaded(plain());
+    let mut stopped = plain();
+    stopped.down.rate = DataRate::ZERO;
+    link.reconfigure(at_ms(3), stopped);
+    assert_eq!(link.poll(at_ms(18)).map(|fate| fate.packet), Some(ids[0]));
+    assert_eq!(link.next_deadline(), None);
+    assert_eq!(link.queue(End::A), (1, 1000));
+    link.reconfigure(at_ms(100), plain());
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [(118_000, 1), (126_000, 2)]
+    );
+}
+
+#[test]
+fn an_outage_loses_everything_that_the_link_holds() {
+    let (mut link, ids) = loaded(plain());
+    // 0 is in flight, 1 in service, 2 waits; 3 comes meanwhile.
+    link.set_down(at_ms(9), false);
+    link.offer(at_ms(10), End::A, ids[3], 1000);
+    assert!(!link.is_up() && link.is_empty(End::A));
+    link.set_up(at_ms(20));
+    link.offer(at_ms(20), End::A, ids[4], 1000);
+    let lost = |time, packet| (time, packet, "LinkDown".to_string());
+    assert_eq!(
+        drain(&mut link, &ids, END),
+        [
+            lost(9_000, 0),
+            lost(9_000, 1),
+            lost(9_000, 2),
+            lost(10_000, 3),
+            (38_000, 4, "delivered".into())
+        ]
+    );
+}
+
+#[test]
+fn an_outage_that_keeps_the_queue_serialises_everything_anew() {
+    let (mut link, ids) = loaded(plain());
+    link.set_down(at_ms(9), true);
+    // What went back counts, so that nothing new finds room.
+    assert_eq!(link.queue(End::A), (3, 3000));
+    link.offer(at_ms(10), End::A, ids[3], 1000);
+    assert_eq!(link.next_deadline(), Some(at_ms(10)));
+    link.set_up(at_ms(20));
+    assert_eq!(
+        drain(&mut link, &ids, END),
+        [
+            (10_000, 3, "QueueFull".into()),
+            (38_000, 0, "delivered".into()),
+            (46_000, 1, "delivered".into()),
+            (54_000, 2, "delivered".into())
+        ]
+    );
+}
+
+#[test]
+fn discarding_spares_what_has_left_the_queue() {
+    let (mut link, ids) = loaded(plain());
+    link.discard_queue(at_ms(9));
+    assert_eq!(
+        drain(&mut link, &ids, END),
+        [
+            (9_000, 2, "Discarded".into()),
+            (18_000, 0, "delivered".into()),
+            (26_000, 1, "delivered".into())
+        ]
+    );
+}
+
+#[test]
+fn medium_access_can_be_switched_on_and_off() {
+    let (mut link, ids) = loaded(plain());
+    let mut shared = plain();
+    shared.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
+    link.reconfigure(at_ms(4), shared);
+    // Packet 0 begins anew: 192 µs of preamble and 1036 B at 1 Mbit/s.
+    assert_eq!(link.next_deadline(), Some(Instant::from_nanos(22_480_000)));
+    link.reconfigure(at_ms(5), plain());
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [(23_000, 0), (31_000, 1), (39_000, 2)]
+    );
+}
+
+#[test]
+fn a_recording_s_opportunities_delays_and_losses_act_on_packets() {
+    let opportunities = trace::mahimahi::parse("x", "4\n9\n10", trace::AtEnd::Repeat).unwrap();
+    let rest = "time_s,delay_ms,loss\n0,5,0\n0.01,1,0\n0.019,7,1";
+    let mut config = plain();
+    config.down.trace = Some(std::sync::Arc::new(trace::Trace {
+        capacity: Some(trace::Capacity::Opportunities(opportunities)),
+        ..trace::csv::parse("x", rest, trace::AtEnd::Hold).unwrap()
+    }));
+    let (mut link, ids) = loaded(config);
+    // 1000 B each: at 4 ms, at 9 ms with what is left, and at 9 ms with 500 B of its own.
+    link.offer(at_ms(9), End::A, ids[3], 2000);
+    link.offer(at_ms(9), End::A, ids[4], 1000);
+    // 3 takes 10 ms and a third of 14 ms, 4 the rest of it; after 19 ms all is lost.
+    assert_eq!(
+        delivered(&drain(&mut link, &ids, END)),
+        [
+            (9_000, 0),
+            (14_000, 1),
+            (14_000, 2),
+            (15_000, 3),
+            (15_000, 4)
+        ]
+    );
+    let ids = packet_ids(1);
+    link.offer(at_ms(20), End::A, ids[0], 1000);
+    assert_eq!(
+        drain(&mut link, &ids, END),
+        [(31_000, 0, "BurstLoss".into())]
+    );
+}
+
+#[test]
+fn damaged_packets_are_dropped_or_delivered_with_their_errors() {
+    let mut config = plain();
+    config.down.queue.limit = QueueLimit::Packets(1000);
+    config.down.channel.bit_error_rate = 1e-4;
+    let outcomes = |damaged| {
+        let mut config = config.clone();
+        config.down.channel.damaged = damaged;
+        let mut link = Link::new(config, Seed(1));
+        for id in packet_ids(500) {
+            link.offer(Instant::ZERO, End::A, id, 1000);
+        }
+        std::iter::from_fn(|| link.poll(END))
+            .map(|fate| fate.outcome)
+            .collect::<Vec<_>>()
+    };
+    let (dropped, kept) = (outcomes(Damaged::Dropped), outcomes(Damaged::Delivered));
+    let errors = kept.iter().map(|outcome| match outcome {
+        Outcome::Delivered { bit_errors } => bit_errors.len(),
+        Outcome::Dropped(_) => 0,
+    });
+    let lost = Outcome::Dropped(DropReason::ChannelError);
+    assert!(
+        dropped
+            .iter()
+            .map(|outcome| *outcome == lost)
+            .eq(errors.map(|n| n > 0))
+    );
+    // 1 − (1 − 1e-4)^8000 = 0.5507; standard error of 500 is 0.022.
+    let share = dropped.iter().filter(|&outcome| *outcome == lost).count() as f64 / 500.0;
+    assert!((share - 0.5507).abs() < 0.09, "{share}");
+}
+
+#[test]
+fn compared_variants_meet_the_same_channel() {
+    let lost = |rate, upward: bool, red: bool| -> Vec<usize> {
+        let mut config = plain();
+        config.down.rate = DataRate::from_bits_per_second(rate);
+        config.down.channel.packet_error_rate = 0.1;
+        config.up.channel.packet_error_rate = 0.1;
+        config.down.queue.limit = QueueLimit::Packets(1000);
+        if red {
+            config.up.queue.management = QueueManagement::Red(RedConfig {
+                minimum_threshold: 0.0,
+                maximum_threshold: 2.0,
+                maximum_probability: 0.5,
+                weight: 1.0,
+            });
+        }
+        let ids = packet_ids(500);
+        let mut link = Link::new(config, Seed(4));
+        for &id in &ids {
+            link.offer(Instant::ZERO, End::A, id, 100);
+            if upward {
+                link.offer(Instant::ZERO, End::B, id, 100);
+            }
+        }
+        std::iter::from_fn(|| link.poll(END))
+            .filter(|fate| fate.from == End::A && matches!(fate.outcome, Outcome::Dropped(_)))
+            .map(|fate| ids.iter().position(|&id| id == fate.packet).unwrap())
+            .collect()
+    };
+    let expected = lost(1_000_000, false, false);
+    assert!((20..80).contains(&expected.len()));
+    assert_eq!(lost(3_000_000, false, false), expected);
+    assert_eq!(lost(1_000_000, true, true), expected);
+}
+
+#[test]
+fn waiting_times_are_those_of_the_m_d_1_queue() {
+    // Pollaczek and Khinchine: with load ρ = 0.8 and service of 8 ms the mean wait is 8 ms × ρ / (2 (1 − ρ)).
+    let mut config = plain();
+    config.down.delay = Duration::ZERO;
+    config.down.queue.limit = QueueLimit::Packets(100_000);
+    let mut link = Link::new(config, Seed(1));
+    let mut arrivals: Stream = Seed(1).stream("arrivals");
+    let id = packet_ids(1)[0];
+    let (mut now, mut packets) = (Instant::ZERO, 300_000_u32);
+    let mut offered_sum = 0.0;
+    let mut arrived_sum = 0.0;
+    for _ in 0..packets {
+        now += Duration::from_secs_f64(arrivals.exponential(0.010));
+        link.offer(now, End::A, id, 1000);
+        offered_sum += now.as_secs_f64();
+        while let Some(fate) = link.poll(now) {
+            arrived_sum += fate.at.as_secs_f64();
+        }
+    }
+    while let Some(fate) = link.poll(now + Duration::from_secs(100)) {
+        arrived_sum += fate.at.as_secs_f64();
+    }
+    packets = packets.max(1);
+    let wait = (arrived_sum - offered_sum) / f64::from(packets) - 0.008;
+    assert!((wait / 0.016 - 1.0).abs() < 0.05, "{wait}");
+}
+
+mod conservation {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Offer(End, u32),
+        Wait(u64),
+        Down(bool),
+        Up,
+        Discard,
+        Reconfigure(usize),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let end = prop_oneof![Just(End::A), Just(End::B)];
+        let step = prop_oneof![
+            8 => (end, 1_u32..3000).prop_map(|(from, length)| Step::Offer(from, length)),
+            6 => (0_u64..20_000_000).prop_map(Step::Wait),
+            1 => any::<bool>().prop_map(Step::Down),
+            2 => Just(Step::Up),
+            1 => Just(Step::Discard),
+            1 => (0_usize..6).prop_map(Step::Reconfigure),
+        ];
+        prop::collection::vec(step, 1..120)
+    }
+
+    /// Links of every sort.
+    fn variant(number: usize) -> LinkConfig {
+        let mut config = plain();
+        let down = &mut config.down;
+        match number {
+            0 => {}
+            1 => {
+                down.jitter = Duration::from_millis(7);
+                down.channel.packet_error_rate = 0.2;
+                down.queue.limit = QueueLimit::Packets(20);
+                down.queue.management = QueueManagement::CoDel(CoDelConfig {
+                    target: Duration::from_millis(5),
+                    interval: Duration::from_millis(20),
+                });
+            }
+            2 => {
+                down.queue.limit = QueueLimit::Bytes(9000);
+                down.queue.management = QueueManagement::Red(RedConfig {
+                    minimum_threshold: 1.0,
+                    maximum_threshold: 3.0,
+                    maximum_probability: 0.3,
+                    weight: 0.5,
+                });
+            }
+            3 => {
+                let text = "3\n3\n8\n";
+                let file = trace::mahimahi::parse("x", text, trace::AtEnd::Repeat).unwrap();
+                down.trace = Some(std::sync::Arc::new(trace::Trace {
+                    capacity: Some(trace::Capacity::Opportunities(file)),
+                    delay: None,
+                    loss: None,
+                }));
+            }
+            4 => {
+                down.rate = DataRate::ZERO;
+                let text = "time_s,rate_bps,delay_ms,loss\n0,1e6,9,0\n0.01,0,1,0.3\n0.02,3e5,4,0";
+                let file = trace::csv::parse("x", text, trace::AtEnd::Repeat).unwrap();
+                config.up.trace = Some(std::sync::Arc::new(file));
+            }
+            _ => {
+                config.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
+                config.down.channel.packet_error_rate = 0.4;
+                config.down.delay = Duration::from_micros(3);
+                config.up.queue = variant(1).down.queue;
+            }
+        }
+        config
+    }
+
+    /// Polls up to `until` as the world does, and checks the contract on the way.
+    fn run(link: &mut Link, now: &mut Instant, until: Instant, fates: &mut Vec<Fate>) {
+        loop {
+            while let Some(fate) = link.poll(*now) {
+                assert_eq!(fate.at, *now, "told late or early");
+                fates.push(fate);
+            }
+            match link.next_deadline() {
+                Some(next) if next <= until => {
+                    assert!(next > *now, "no progress at {now}");
+                    *now = next;
+                }
+                _ => break,
+            }
+        }
+        *now = until;
+        assert_eq!(link.poll(until), None, "a deadline was missed");
+    }
+
+    proptest! {
+        #[test]
+        fn every_packet_has_one_fate(first in 0_usize..6, steps in steps(), seed in any::<u64>()) {
+            let ids = packet_ids(120);
+            let mut link = Link::new(variant(first), Seed(seed));
+            let mut now = Instant::ZERO;
+            let mut fates = Vec::new();
+            let mut offered = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Offer(from, length) => {
+                        let id = ids[offered.len()];
+                        offered.push((id, from));
+                        link.offer(now, from, id, length);
+                    }
+                    Step::Wait(time) => {
+                        let until = now + Duration::from_nanos(time);
+                        run(&mut link, &mut now, until, &mut fates);
+                    }
+                    Step::Down(keep) => link.set_down(now, keep),
+                    Step::Up => link.set_up(now),
+                    Step::Discard => link.discard_queue(now),
+                    Step::Reconfigure(number) => link.reconfigure(now, variant(number)),
+                }
+            }
+            link.reconfigure(now, variant(0));
+            link.set_up(now);
+            let end = now + Duration::from_secs(1000);
+            run(&mut link, &mut now, end, &mut fates);
+            prop_assert!(link.is_empty(End::A) && link.is_empty(End::B));
+            let mut decided: Vec<_> = fates.iter().map(|fate| (fate.packet, fate.from)).collect();
+            decided.sort();
+            prop_assert_eq!(decided, offered.clone());
+            for from in [End::A, End::B] {
+                let arrived: Vec<_> = fates
+                    .iter()
+                    .filter(|fate| fate.from == from && matches!(fate.outcome, Outcome::Delivered { .. }))
+                    .map(|fate| fate.packet)
+                    .collect();
+                prop_assert!(arrived.is_sorted(), "reordered");
+            }
+        }
+    }
 }

@@ -1,1 +1,292 @@
 //! The folder of a run's results: prepared out of sight, and in its place only when it is complete.
+
+use super::RecordError;
+use sha2::{Digest, Sha256};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The file that every folder of results has.
+pub const MANIFEST_FILE: &str = "manifest.json";
+/// Held by the process that writes a staging folder, and gone when that process is.
+const LOCK_FILE: &str = ".lock";
+
+/// A folder of results that is being written. It lies beside its target under the name
+/// `.partial-<name>` until [`ResultFolder::commit`]; dropped before, it is removed. A killed process leaves
+/// it behind, and the next run to the same target removes it.
+#[derive(Debug)]
+pub struct ResultFolder {
+    target: PathBuf,
+    staging: PathBuf,
+    force: bool,
+    /// Keeps others out as long as it is open. Systems without locks go without.
+    lock: Option<File>,
+    committed: bool,
+}
+
+impl ResultFolder {
+    /// Begins a folder for `target`. Without `force` nothing may be there; with it, only a folder of results
+    /// or an empty one, which is then replaced by [`ResultFolder::commit`].
+    pub fn create(target: &Path, force: bool) -> Result<ResultFolder, RecordError> {
+        let staging = beside(target, ".partial-")?;
+        let old = beside(target, ".old-")?;
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(at(parent))?;
+        }
+        if old.exists() && !target.exists() {
+            // A run was killed between the two renames of its commit: its predecessor is still whole.
+            fs::rename(&old, target).map_err(at(&old))?;
+        }
+        refuse_target(target, force)?;
+        let lock = claim(target, &staging)?;
+        Ok(ResultFolder {
+            target: target.to_owned(),
+            staging,
+            force,
+            lock,
+            committed: false,
+        })
+    }
+
+    /// Where to write until the commit.
+    pub fn path(&self) -> &Path {
+        &self.staging
+    }
+
+    /// Puts the folder in its place, in one step as far as others can see. With force, what stood there
+    /// goes only now.
+    pub fn commit(mut self) -> Result<PathBuf, RecordError> {
+        refuse_target(&self.target, self.force)?;
+        let lock = self.staging.join(LOCK_FILE);
+        if self.lock.is_some() {
+            fs::remove_file(&lock).map_err(at(&lock))?;
+        }
+        let old = beside(&self.target, ".old-")?;
+        let replaces = self.target.exists();
+        if replaces {
+            remove_if_there(&old)?;
+            fs::rename(&self.target, &old).map_err(at(&self.target))?;
+        }
+        if let Err(error) = fs::rename(&self.staging, &self.target) {
+            if replaces {
+                fs::rename(&old, &self.target).map_err(at(&old))?;
+            }
+            return Err(at(&self.target)(error));
+        }
+        self.committed = true;
+        if replaces {
+            remove_if_there(&old)?;
+        }
+        Ok(self.target.clone())
+    }
+}
+
+impl Drop for ResultFolder {
+    fn drop(&mut self) {
+        if !self.committed {
+            // What cannot be removed bears a name that says what it is.
+            let _ = fs::remove_dir_all(&self.staging);
+        }
+    }
+}
+
+/// SHA-256 of a file's bytes (FIPS 180-4), in hexadecimal.
+pub fn sha256(path: &Path) -> Result<String, RecordError> {
+    let mut file = File::open(path).map_err(at(path))?;
+    let mut hash = Hashing(Sha256::new());
+    io::copy(&mut file, &mut hash).map_err(at(path))?;
+    let digest = hash.0.finalize();
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+struct Hashing(Sha256);
+
+impl io::Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The path beside `target` whose name is `target`'s after `prefix`.
+fn beside(target: &Path, prefix: &str) -> Result<PathBuf, RecordError> {
+    let name = target
+        .file_name()
+        .ok_or_else(|| RecordError::NoName(target.to_owned()))?;
+    let parts: [&OsStr; 2] = [prefix.as_ref(), name];
+    Ok(target.with_file_name(parts.into_iter().collect::<OsString>()))
+}
+
+fn refuse_target(target: &Path, force: bool) -> Result<(), RecordError> {
+    if fs::symlink_metadata(target).is_err() {
+        return Ok(());
+    }
+    if !force {
+        return Err(RecordError::Exists(target.to_owned()));
+    }
+    let empty = fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
+    if empty || target.join(MANIFEST_FILE).is_file() {
+        Ok(())
+    } else {
+        Err(RecordError::NotResults(target.to_owned()))
+    }
+}
+
+/// Makes the staging folder and locks it. One that nobody holds was left by a run that was killed.
+fn claim(target: &Path, staging: &Path) -> Result<Option<File>, RecordError> {
+    let lock_path = staging.join(LOCK_FILE);
+    if staging.exists() {
+        if let Ok(lock) = File::open(&lock_path)
+            && let Err(TryLockError::WouldBlock) = lock.try_lock()
+        {
+            return Err(RecordError::Busy(target.to_owned()));
+        }
+        remove_if_there(staging)?;
+    }
+    fs::create_dir(staging).map_err(at(staging))?;
+    let lock = File::create(&lock_path).map_err(at(&lock_path))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(RecordError::Busy(target.to_owned())),
+        // A file system without locks: two runs to one target are then not noticed.
+        Err(TryLockError::Error(_)) => {}
+    }
+    Ok(Some(lock))
+}
+
+fn remove_if_there(path: &Path) -> Result<(), RecordError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> RecordError {
+    let path = path.to_owned();
+    move |error| RecordError::System {
+        path: path.clone(),
+        reason: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::temporary;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn appears_only_when_complete() {
+        let folder = temporary("appears");
+        let target = folder.join("results/run-1");
+        let results = ResultFolder::create(&target, false).unwrap();
+        fs::write(results.path().join(MANIFEST_FILE), "{}").unwrap();
+        assert!(!target.exists());
+        assert_eq!(results.commit().unwrap(), target);
+        assert_eq!(names(&target), [MANIFEST_FILE]);
+        assert_eq!(names(&folder.join("results")), ["run-1"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn leaves_nothing_without_commit() {
+        let folder = temporary("nothing");
+        let results = ResultFolder::create(&folder.join("run"), false).unwrap();
+        fs::write(results.path().join("series.parquet"), "half").unwrap();
+        drop(results);
+        assert!(names(&folder).is_empty());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn force_replaces_results_at_the_commit_and_nothing_else() {
+        let folder = temporary("force");
+        let target = folder.join("run");
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("thesis.tex"), "years of work").unwrap();
+        assert!(matches!(
+            ResultFolder::create(&target, false),
+            Err(RecordError::Exists(_))
+        ));
+        assert!(matches!(
+            ResultFolder::create(&target, true),
+            Err(RecordError::NotResults(_))
+        ));
+
+        fs::write(target.join(MANIFEST_FILE), "old").unwrap();
+        let results = ResultFolder::create(&target, true).unwrap();
+        fs::write(results.path().join(MANIFEST_FILE), "new").unwrap();
+        assert_eq!(fs::read(target.join(MANIFEST_FILE)).unwrap(), b"old");
+        results.commit().unwrap();
+        assert_eq!(fs::read(target.join(MANIFEST_FILE)).unwrap(), b"new");
+        assert_eq!(names(&folder), ["run"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_killed_runs_leavings_are_removed_but_a_living_ones_are_not() {
+        let folder = temporary("stale");
+        let target = folder.join("run");
+        let staging = folder.join(".partial-run");
+        fs::create_dir(&staging).unwrap();
+        fs::write(staging.join(LOCK_FILE), "").unwrap();
+        fs::write(staging.join("series.parquet"), "half").unwrap();
+
+        let living = ResultFolder::create(&target, false).unwrap();
+        assert_eq!(names(&staging), [LOCK_FILE]);
+        assert!(matches!(
+            ResultFolder::create(&target, false),
+            Err(RecordError::Busy(_))
+        ));
+        living.commit().unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_commit_that_was_cut_short_loses_nothing() {
+        let folder = temporary("cut-short");
+        let target = folder.join("run");
+        fs::create_dir(folder.join(".old-run")).unwrap();
+        fs::write(folder.join(".old-run").join(MANIFEST_FILE), "old").unwrap();
+        assert!(matches!(
+            ResultFolder::create(&target, false),
+            Err(RecordError::Exists(_))
+        ));
+        assert_eq!(fs::read(target.join(MANIFEST_FILE)).unwrap(), b"old");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn names_that_are_none_are_refused() {
+        assert!(matches!(
+            ResultFolder::create(Path::new("/"), true),
+            Err(RecordError::NoName(_))
+        ));
+    }
+
+    /// FIPS 180-4's example, as published by NIST.
+    #[test]
+    fn hashes_as_published() {
+        let folder = temporary("hash");
+        let file = folder.join("abc");
+        fs::write(&file, "abc").unwrap();
+        assert_eq!(
+            sha256(&file).unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -116,8 +116,12 @@ pub(super) const LAYOUT: Layout = Layout {
         "packet",
         "sent_ns",
         "decided_ns",
+        "wire_bytes",
         "sequence",
         "acknowledgment",
+        "payload_bytes",
+        "window",
+        "sack.list.item",
     ],
     ordered: &["packet", "sent_ns", "decided_ns"],
 };
@@ -410,7 +414,9 @@ impl View<'_> {
                 };
                 (protocol, None, data, None)
             }
-            Body::Opaque { protocol, bytes } => (*protocol, None, bytes.len() as u32, None),
+            Body::Opaque {
+                protocol, bytes, ..
+            } => (*protocol, None, bytes.len() as u32, None),
         };
         View {
             protocol,

@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::packets::{self, PacketRecord, PacketRows};
 use super::series::{self, SeriesRows};
-use super::table::{Table, TableFile, TableSink};
+use super::table::{Closed, Table, TableSink};
 use super::{PACKETS_FILE, Quantity, RecordError, SERIES_FILE, Subject};
 use baton_proto::time::Instant;
 use std::path::PathBuf;
@@ -77,15 +77,7 @@ impl Recorder {
             let schema = series::schema(&series::dictionary()?);
             Some(SeriesTable {
                 rows: SeriesRows::new(schema.clone()),
-                sink: match &sink {
-                    Sink::Memory => TableSink::Memory(schema, Vec::new()),
-                    Sink::Folder(folder) => TableSink::File(TableFile::create(
-                        folder,
-                        SERIES_FILE,
-                        schema,
-                        &series::LAYOUT,
-                    )?),
-                },
+                sink: TableSink::new(&sink, SERIES_FILE, schema, &series::LAYOUT)?,
             })
         } else {
             None
@@ -94,15 +86,7 @@ impl Recorder {
             let schema = packets::schema(&packets::dictionary()?);
             Some(PacketTable {
                 rows: PacketRows::new(schema.clone(), &names.links, &names.flows),
-                sink: match &sink {
-                    Sink::Memory => TableSink::Memory(schema, Vec::new()),
-                    Sink::Folder(folder) => TableSink::File(TableFile::create(
-                        folder,
-                        PACKETS_FILE,
-                        schema,
-                        &packets::LAYOUT,
-                    )?),
-                },
+                sink: TableSink::new(&sink, PACKETS_FILE, schema, &packets::LAYOUT)?,
             })
         } else {
             None
@@ -158,9 +142,9 @@ impl Recorder {
         self.packets.is_some()
     }
 
-    /// What has ended the recording, if anything has.
-    pub fn check(&self) -> Option<&RecordError> {
-        self.failure.as_ref()
+    /// Fails if something has ended the recording.
+    pub fn check(&self) -> Result<(), RecordError> {
+        self.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Hands on what is left and closes the files.
@@ -182,8 +166,10 @@ impl Recorder {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        let series = self.series.map(|table| table.sink.finish()).transpose()?;
-        let packets = self.packets.map(|table| table.sink.finish()).transpose()?;
+        let series = self.series.map(|table| table.sink.close()).transpose()?;
+        let packets = self.packets.map(|table| table.sink.close()).transpose()?;
+        let series = series.map(Closed::keep).transpose()?;
+        let packets = packets.map(Closed::keep).transpose()?;
         Ok(Tables { series, packets })
     }
 

@@ -85,6 +85,8 @@ pub enum AttachmentPolicy {
 pub struct Attachment {
     /// When the handover begins.
     pub at: Instant,
+    /// Added to that time: uniform over [−jitter, jitter), drawn from the seed.
+    pub jitter: Duration,
     /// The new access link; `None` detaches.
     pub link: Option<LinkIndex>,
     /// How the old link is left. The first entry of a timetable leaves none.
@@ -136,6 +138,8 @@ pub struct Flow {
     pub to: NodeIndex,
     /// When it starts.
     pub start: Instant,
+    /// Added to the start: uniform over [0, jitter), drawn from the seed.
+    pub start_jitter: Duration,
     /// When its source stops, if before the end of the run.
     pub stop: Option<Instant>,
     /// What carries it.

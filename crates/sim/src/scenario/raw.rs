@@ -63,6 +63,9 @@ pub struct RawMobile {
 pub struct RawAttachment {
     /// When the handover begins.
     pub at: Time,
+    /// Shifts that time: drawn from the seed, uniform from this much earlier to this much later. Not for the
+    /// first entry. Default "0 s".
+    pub jitter: Option<Time>,
     /// Name of the link to use from then on; "none" leaves the mobile without one.
     pub attach: String,
     /// How the old link is left. Default "soft"; "hard" when detaching. Not for the first entry.

@@ -2,6 +2,7 @@
 
 use super::profiles;
 use super::units::{PositiveTime, Rate, Size, Time};
+use baton_proto::tcp::profile::Profile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,7 +19,7 @@ pub struct RawFlow {
     /// Default "tcp"; for ping "icmp".
     pub transport: Option<RawTransport>,
     /// tcp: whose habits the stacks at both ends have. Default "rfc".
-    #[schemars(extend("enum" = profiles::NAMES))]
+    #[schemars(extend("enum" = Profile::NAMES))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
     #[schemars(extend("enum" = profiles::CONGESTION_NAMES))]
@@ -29,6 +30,8 @@ pub struct RawFlow {
     pub traffic: Option<RawTraffic>,
     /// When it starts. Default "0 s".
     pub start: Option<Time>,
+    /// Added to the start: drawn from the seed, uniform from zero up to this. Default "0 s".
+    pub start_jitter: Option<Time>,
     /// When its source stops. Default: at the end of the run.
     pub stop: Option<Time>,
     /// bulk, constant: bytes in all. Default: until the end.

@@ -63,6 +63,7 @@ fn flow(
         from,
         to,
         start,
+        start_jitter: raw.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
         stop,
         transport,
         traffic,

@@ -136,7 +136,13 @@ fn timetable(
             let message = format!("already attached to {}", quoted(&entry.attach));
             report.wrong(&path.key("attach"), message);
         }
-        entries.push(Attachment { at, link, handover });
+        let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
+        entries.push(Attachment {
+            at,
+            jitter,
+            link,
+            handover,
+        });
     }
     entries
 }

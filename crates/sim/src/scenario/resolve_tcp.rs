@@ -13,7 +13,7 @@ const LARGEST_BUFFER: u64 = 1 << 30;
 
 /// Settings of the ends at `from` and `to` of the flow at `path`.
 pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<[Profile; 2]> {
-    let mut profile = profiles::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
     set(
         &mut profile.congestion,
         raw.congestion.as_deref().and_then(profiles::congestion),

@@ -7,6 +7,7 @@ use super::super::tests::{drain, packet_ids};
 use super::super::{Link, Outcome};
 use super::*;
 use crate::packets::PacketId;
+use baton_proto::rate::DataRate;
 
 /// 802.11b at 11 Mbit/s.
 fn cell(control_bits_per_second: u64, preamble: u64) -> LinkConfig {
@@ -31,7 +32,7 @@ fn throughput(config: LinkConfig, answers: bool, seconds: u64) -> f64 {
             let arrived = matches!(fate.outcome, Outcome::Delivered { .. });
             if arrived && fate.from == End::A {
                 delivered += 1;
-                if answers && delivered % 2 == 0 {
+                if answers && delivered.is_multiple_of(2) {
                     link.offer(now, End::B, ids[1], 40);
                 }
             }

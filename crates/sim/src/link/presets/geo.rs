@@ -1,7 +1,7 @@
 //! A channel over a geostationary satellite: 5 Mbit/s, 290 ms one way, 250 packets (study S).
 //!
 //! Scope: a rate, a delay and a queue; capacity assignment among terminals and coding are not modelled. The
-//! delay is study S's (RTT 580 ms); the path up and down alone takes 239 to 280 ms.
+//! delay is study S's (RTT 580 ms); the path up and down alone takes 239 to 278 ms.
 
 use super::super::config::{LinkConfig, Medium, QueueLimit};
 use super::{plain, symmetric};

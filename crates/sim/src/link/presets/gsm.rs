@@ -1,18 +1,18 @@
 //! GSM circuit-switched data, non-transparent and asynchronous, with PPP (study T).
 //!
 //! The channel carries 9.6 kbit/s, and every byte has a start and a stop bit: 960 B/s. PPP in HDLC-like
-//! framing puts 8 B around a packet: flag, address, control, two of protocol, two of frame check sequence,
-//! flag (RFC 1662, RFC 1661; no field compression; one flag between frames would do, the second stands for
-//! the escaped bytes, of which random data with the default control-character map has one in 7.5 and a
-//! negotiated empty map one in 128). Van Jacobson's header compression is off.
+//! framing puts 8 B around a packet: two flags, address, control, two of protocol and two of frame check
+//! sequence (RFC 1662; no field compression, RFC 1661, and no header compression). Escaped bytes are left
+//! out: with the empty control-character map that both ends customarily negotiate they are one in 128 of
+//! random data, with the default map one in 7.5.
 //!
 //! The radio link protocol repeats what the radio loses: the channel has no errors, but a long delay. The
 //! delay of 250 ms is chosen so that a ping of 84 B measures study T's RTT of about 700 ms: twice 250 ms and
 //! twice 96 ms on the line, 692 ms. RLP's pauses under bad radio conditions are not modelled; a trace of
 //! delays can.
 //!
-//! The queue holds 100 packets, customary for a serial PPP line's transmit queue of its time and larger than
-//! any window of the study, so that nothing is lost in it.
+//! The queue holds 100 packets, *chosen*: more than any window of the study and its repetitions, since study
+//! T saw no loss in it.
 
 use super::super::config::{Framing, LinkConfig, Medium, QueueLimit};
 use super::{plain, symmetric};

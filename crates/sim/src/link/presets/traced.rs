@@ -1,7 +1,7 @@
 //! A link that a recording drives: what the recording does not tell is 10 Mbit/s, 20 ms, 250 packets.
 //!
-//! Recordings of cellular links tell of the radio hop alone and were made with deep buffers (Winstein,
-//! Sivaraman and Balakrishnan 2013 used none that overflow); 250 packets is *chosen*.
+//! All three are *chosen*: the order of a cellular link's. A recording of delivery opportunities tells nothing
+//! of the path's delay, nor of the buffer in front of it.
 
 use super::super::config::{LinkConfig, Medium, QueueLimit};
 use super::{plain, symmetric};

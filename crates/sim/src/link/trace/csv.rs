@@ -19,7 +19,9 @@ const MEANINGS: [&str; 4] = [
 /// Reads the text of a file; `file` is its name for messages.
 pub fn parse(file: &str, text: &str, at_end: AtEnd) -> Result<Trace, TraceError> {
     let mut lines = text.lines().enumerate();
+    // Spreadsheets put a byte order mark in front.
     let header = lines.next().map_or("", |(_, line)| line);
+    let header = header.trim_start_matches('\u{feff}');
     let columns = parse_header(file, header)?;
     let mut starts = Vec::new();
     let mut values: [Vec<f64>; 4] = Default::default();

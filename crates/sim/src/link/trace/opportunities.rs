@@ -51,14 +51,13 @@ impl Opportunities {
         DataRate::from_bits_per_second((bits_per_second / u128::from(self.period())) as u64)
     }
 
-    /// Moves the cursor for a link that has stood idle up to `now`: opportunities until then, `now`
-    /// included, have passed unused.
-    pub fn skip_to(&self, cursor: &mut Cursor, now: Instant) {
-        cursor.left_over = 0;
+    /// The cursor of a link that has stood idle up to `now`: opportunities until then, `now` included, have
+    /// passed.
+    pub fn after(&self, now: Instant) -> Cursor {
         let milliseconds = now.as_nanos() / 1_000_000;
         let mut period = milliseconds / self.period();
         let mut within = milliseconds % self.period();
-        // The end of one period is the start of the next. Only what lies in the next can be later.
+        // A file that does not repeat is over when its period is.
         if self.at_end == AtEnd::Hold && period > 0 {
             period = 0;
             within = self.period();
@@ -66,9 +65,12 @@ impl Opportunities {
         let passed = self
             .milliseconds
             .partition_point(|&at| u64::from(at) <= within);
-        cursor.next = cursor
-            .next
-            .max(period.saturating_mul(self.count()) + passed as u64);
+        Cursor {
+            next: period
+                .saturating_mul(self.count())
+                .saturating_add(passed as u64),
+            left_over: 0,
+        }
     }
 
     /// Uses opportunities from the cursor on for `bits`, and says when the last of them have passed; `None`
@@ -80,11 +82,11 @@ impl Opportunities {
         }
         let missing = bits - cursor.left_over;
         let needed = missing.div_ceil(BITS);
-        let last = cursor.next + needed - 1;
+        let last = cursor.next.saturating_add(needed - 1);
         if self.at_end == AtEnd::Hold && last >= self.count() {
             return None;
         }
-        cursor.next = last + 1;
+        cursor.next = last.saturating_add(1);
         cursor.left_over = needed * BITS - missing;
         Some(self.time(last))
     }

@@ -9,8 +9,7 @@ fn at_ms(milliseconds: u64) -> Instant {
 #[test]
 fn packets_share_opportunities_byte_by_byte() {
     let file = mahimahi::parse("x", "5\n5\n9\n20\n", AtEnd::Repeat).unwrap();
-    let mut cursor = Cursor::default();
-    file.skip_to(&mut cursor, at_ms(0));
+    let mut cursor = file.after(at_ms(0));
     let mut send = |now, bytes: u64| file.transmitted(&mut cursor, at_ms(now), bytes * 8);
     // Opportunities at 5, 5, 9, 20, 25, 25, 29, … ms; what is left over serves the next packet at once.
     assert_eq!(send(0, 1000), Some(at_ms(5)));
@@ -25,16 +24,15 @@ fn packets_share_opportunities_byte_by_byte() {
 #[test]
 fn opportunities_that_nobody_waits_for_are_lost() {
     let file = mahimahi::parse("x", "0\n5\n9\n20", AtEnd::Repeat).unwrap();
-    let mut cursor = Cursor::default();
     // Who comes at the very moment of an opportunity has missed it, as in mahimahi.
-    file.skip_to(&mut cursor, at_ms(5));
+    let mut cursor = file.after(at_ms(5));
     assert_eq!(file.transmitted(&mut cursor, at_ms(5), 800), Some(at_ms(9)));
-    file.skip_to(&mut cursor, at_ms(47));
+    cursor = file.after(at_ms(47));
     assert_eq!(file.transmitted(&mut cursor, at_ms(47), 8), Some(at_ms(49)));
-    file.skip_to(&mut cursor, at_ms(60));
+    cursor = file.after(at_ms(60));
     assert_eq!(file.transmitted(&mut cursor, at_ms(60), 8), Some(at_ms(65)));
     // The end of one period is the start of the next: opportunities at 80 ms are the last and the first.
-    file.skip_to(&mut cursor, at_ms(70));
+    cursor = file.after(at_ms(70));
     assert_eq!(
         file.transmitted(&mut cursor, at_ms(70), 24_000),
         Some(at_ms(80))
@@ -45,10 +43,9 @@ fn opportunities_that_nobody_waits_for_are_lost() {
     );
 
     let held = mahimahi::parse("x", "5\n20", AtEnd::Hold).unwrap();
-    let mut cursor = Cursor::default();
-    held.skip_to(&mut cursor, at_ms(10));
+    let mut cursor = held.after(at_ms(10));
     assert_eq!(held.transmitted(&mut cursor, at_ms(10), 8), Some(at_ms(20)));
-    held.skip_to(&mut cursor, at_ms(10_000));
+    cursor = held.after(at_ms(10_000));
     assert_eq!(held.transmitted(&mut cursor, at_ms(10_000), 8), None);
 }
 

@@ -1,0 +1,61 @@
+# `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
+.DEFAULT_GOAL := build
+.PHONY: run test build lint bench clean wheel tools
+
+VENV := .venv
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
+# One interpreter for all builds: another would compile the Python binding anew.
+export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
+PIP_INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
+
+# Directories too, so that a file that went away is noticed.
+RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PYTHON_SOURCES := python tests scripts
+
+run: $(VENV)/built
+	baton run scenarios/wavelan-to-gsm.toml --force
+
+test: $(VENV)/built $(VENV)/installed-dev
+	cargo test --workspace --locked --quiet
+	pytest --quiet
+
+build: $(VENV)/built
+	cargo build --release --locked --package baton-live
+
+lint: $(VENV)/built $(VENV)/installed-dev
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	python scripts/check_architecture.py
+	ruff check $(PYTHON_SOURCES)
+	ruff format --check $(PYTHON_SOURCES)
+	mypy
+
+bench:
+	cargo bench --package baton-sim --locked
+
+wheel: $(VENV)/installed-build
+	rm -rf dist
+	maturin build --release --locked --out dist
+
+clean:
+	rm -rf $(VENV) dist results target python/baton/*.so
+
+tools:
+	@scripts/check-tools.sh >/dev/null
+
+# Stamps. An absent or unsuited tool is named before anything is made.
+$(VENV)/bin/python:
+	@python=$$(scripts/check-tools.sh) && echo "Virtual environment in $(VENV)" && "$$python" -m venv $(VENV)
+
+$(VENV)/installed-build: requirements/build.lock | $(VENV)/bin/python
+	$(PIP_INSTALL) --requirement $<
+	@touch $@
+
+$(VENV)/installed-dev: requirements/dev.lock | $(VENV)/bin/python
+	$(PIP_INSTALL) --requirement $<
+	@touch $@
+
+$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build
+	PIP_QUIET=1 maturin develop --release --locked
+	@touch $@

@@ -1,0 +1,466 @@
+//! One host: interfaces, routes and sockets put together. A router is a host without sockets.
+//!
+//! How to drive it, in this order:
+//! 1. When a packet arrives, ask [`Host::route`]. What it says to forward goes out of the interface it
+//!    names, unopened; what it says is local goes to [`Host::handle_packet`].
+//! 2. When the time of [`Host::poll_timeout`] has come, call [`Host::handle_timeout`].
+//! 3. After either, and after any call on a socket, drain [`Host::poll_event`], [`Host::poll_transmit`] and
+//!    [`Host::poll_changed`], in this order, until all give `None`. Applications that read before the host
+//!    transmits let an acknowledgment offer the window that they opened.
+//!
+//! Deadlines of connections stand in a heap and connections with something to send in a list, so that no
+//! call scans all connections.
+
+mod routes;
+mod sockets;
+
+pub use routes::RouteTable;
+pub use sockets::SocketId;
+
+use crate::packet::{Body, FlowId, IpHeader, Packet, Payload};
+use crate::tcp::profile::Profile;
+use crate::tcp::{self, Connection, Endpoint};
+use crate::time::Instant;
+use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
+use crate::wire::udp::UdpHeader;
+use core::net::IpAddr;
+use sockets::Sockets;
+use std::collections::VecDeque;
+
+/// Initial hop limit of packets (RFC 1700's recommended default of 64).
+const HOP_LIMIT: u8 = 64;
+
+/// An interface by its place in its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceId(pub usize);
+
+/// What a host does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is for this host: [`Host::handle_packet`].
+    Local,
+    /// It goes out of this interface.
+    Forward(InterfaceId),
+    /// It ends here; where the standard asks for it, an ICMP error is on its way to the source.
+    Discard,
+}
+
+/// What happened on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostEvent {
+    /// A listener has a new connection.
+    Accepted {
+        /// The connection.
+        socket: SocketId,
+        /// The listener's port.
+        port: u16,
+    },
+    /// Something happened on a connection.
+    Tcp {
+        /// The connection.
+        socket: SocketId,
+        /// What happened.
+        event: tcp::Event,
+    },
+    /// A datagram arrived.
+    Datagram {
+        /// Port that it was sent to.
+        port: u16,
+        /// Who sent it.
+        from: Endpoint,
+        /// What it carries.
+        payload: Payload,
+    },
+    /// An echo reply arrived.
+    EchoReply {
+        /// The reply's identifier, sequence number and length.
+        echo: Echo,
+    },
+    /// A datagram or an echo request did not get through: an ICMP error came back.
+    Undelivered {
+        /// What the error says.
+        error: IcmpError,
+        /// The packet that it is about.
+        quoted: QuotedPacket,
+    },
+}
+
+/// Packets that a host gave up, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Discarded {
+    /// No route to the destination.
+    pub no_route: u64,
+    /// Larger than the next link takes.
+    pub too_big: u64,
+    /// Hop limit used up.
+    pub hop_limit: u64,
+    /// Damaged beyond its checksums.
+    pub damaged: u64,
+    /// Nobody at the port, or a protocol that this host does not speak.
+    pub no_receiver: u64,
+    /// Refused by a full listen queue.
+    pub backlog: u64,
+}
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    address: IpAddr,
+    interface_mtus: Vec<u32>,
+    routes: RouteTable,
+    sockets: Sockets,
+    outbox: VecDeque<Packet>,
+    events: VecDeque<HostEvent>,
+    identification: u16,
+    discarded: Discarded,
+}
+
+impl Host {
+    /// A host at `address`; `secret` keys its initial sequence numbers (RFC 6528).
+    pub fn new(address: IpAddr, secret: [u8; 16]) -> Host {
+        Host {
+            address,
+            interface_mtus: Vec::new(),
+            routes: RouteTable::default(),
+            sockets: Sockets::new(secret),
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            identification: 0,
+            discarded: Discarded::default(),
+        }
+    }
+
+    /// This host's address.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Adds an interface that takes packets of up to `mtu` bytes.
+    pub fn add_interface(&mut self, mtu: u32) -> InterfaceId {
+        self.interface_mtus.push(mtu);
+        InterfaceId(self.interface_mtus.len() - 1)
+    }
+
+    /// Changes an interface's largest packet.
+    pub fn set_mtu(&mut self, interface: InterfaceId, mtu: u32) {
+        self.interface_mtus[interface.0] = mtu;
+    }
+
+    /// Where packets go.
+    pub fn routes_mut(&mut self) -> &mut RouteTable {
+        &mut self.routes
+    }
+
+    /// Packets given up so far.
+    pub fn discarded(&self) -> Discarded {
+        Discarded {
+            backlog: self.sockets.refused(),
+            ..self.discarded
+        }
+    }
+
+    /// Decides about a packet that has arrived; one that is forwarded loses a hop.
+    pub fn route(&mut self, packet: &mut Packet) -> Verdict {
+        if packet.ip.destination == self.address {
+            return Verdict::Local;
+        }
+        if packet.ip.hop_limit <= 1 {
+            self.discarded.hop_limit += 1;
+            self.send_error(packet, IcmpError::TimeExceeded);
+            return Verdict::Discard;
+        }
+        packet.ip.hop_limit -= 1;
+        match self.route_out(packet) {
+            Ok(interface) => Verdict::Forward(interface),
+            Err(error) => {
+                self.send_error(packet, error);
+                Verdict::Discard
+            }
+        }
+    }
+
+    /// The interface towards a packet's destination, if there is one and the packet fits it.
+    fn route_out(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
+        let Some(interface) = self.routes.lookup(packet.ip.destination) else {
+            self.discarded.no_route += 1;
+            return Err(IcmpError::Unreachable);
+        };
+        let mtu = self.interface_mtus[interface.0];
+        if packet.wire_length() > mtu {
+            self.discarded.too_big += 1;
+            return Err(IcmpError::PacketTooBig { mtu });
+        }
+        Ok(interface)
+    }
+
+    /// Takes in a packet for this host.
+    pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
+        let packet = if packet.bit_errors.is_empty() {
+            packet
+        } else {
+            match packet.apply_bit_errors() {
+                // The error may have hit the address: then this host would not have taken the packet.
+                Ok(decoded) if decoded.ip.destination == self.address => decoded,
+                _ => {
+                    self.discarded.damaged += 1;
+                    return;
+                }
+            }
+        };
+        let ip = packet.ip;
+        match packet.body {
+            Body::Tcp(header, payload) => {
+                let local = Endpoint {
+                    address: ip.destination,
+                    port: header.destination_port,
+                };
+                let remote = Endpoint {
+                    address: ip.source,
+                    port: header.source_port,
+                };
+                let mtu = self.mtu_towards(remote.address);
+                match self
+                    .sockets
+                    .deliver(now, (local, remote), &header, payload, mtu)
+                {
+                    sockets::Delivery::Taken => {}
+                    sockets::Delivery::Accepted(socket) => {
+                        self.events.push_back(HostEvent::Accepted {
+                            socket,
+                            port: local.port,
+                        });
+                    }
+                    sockets::Delivery::Nobody(reset) => {
+                        self.discarded.no_receiver += 1;
+                        if let Some(reset) = reset {
+                            self.send(
+                                remote.address,
+                                Body::Tcp(reset, Payload::EMPTY),
+                                packet.flow,
+                            );
+                        }
+                    }
+                }
+            }
+            Body::Udp(header, payload) => {
+                let port = header.destination_port;
+                if self.sockets.is_bound(port) {
+                    let from = Endpoint {
+                        address: ip.source,
+                        port: header.source_port,
+                    };
+                    self.events.push_back(HostEvent::Datagram {
+                        port,
+                        from,
+                        payload,
+                    });
+                } else {
+                    self.discarded.no_receiver += 1;
+                    let unheard = Packet {
+                        body: Body::Udp(header, payload),
+                        ..packet
+                    };
+                    self.send_error(&unheard, IcmpError::PortUnreachable);
+                }
+            }
+            Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
+            Body::Opaque { .. } => self.discarded.no_receiver += 1,
+        }
+    }
+
+    fn handle_icmp(
+        &mut self,
+        now: Instant,
+        source: IpAddr,
+        message: IcmpMessage,
+        flow: Option<FlowId>,
+    ) {
+        match message {
+            IcmpMessage::EchoRequest(echo) => {
+                self.send(source, Body::Icmp(IcmpMessage::EchoReply(echo)), flow);
+            }
+            IcmpMessage::EchoReply(echo) => self.events.push_back(HostEvent::EchoReply { echo }),
+            IcmpMessage::Error { kind, quoted } => self.handle_error(now, kind, quoted),
+        }
+    }
+
+    fn handle_error(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
+        if !self.sockets.handle_icmp(now, error, &quoted) {
+            self.events
+                .push_back(HostEvent::Undelivered { error, quoted });
+        }
+    }
+
+    /// When [`Host::handle_timeout`] has something to do.
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        self.sockets.poll_timeout()
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.sockets.handle_timeout(now);
+    }
+
+    /// The next packet to send and where.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
+        loop {
+            let packet = match self.outbox.pop_front() {
+                Some(packet) => packet,
+                None => {
+                    let outgoing = self.sockets.poll_transmit(now)?;
+                    let mut packet = self.packet(
+                        outgoing.remote.address,
+                        Body::Tcp(outgoing.segment.header, outgoing.segment.payload),
+                        outgoing.flow,
+                    );
+                    packet.retransmission = outgoing.segment.retransmission;
+                    packet
+                }
+            };
+            match self.route_out(&packet) {
+                Ok(interface) => return Some((interface, packet)),
+                // The first hop is this host's own: it tells its transports what a router would tell them.
+                Err(error) => {
+                    if let Some(quoted) = quote(&packet) {
+                        self.handle_error(now, error, quoted);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What has happened.
+    pub fn poll_event(&mut self) -> Option<HostEvent> {
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
+        }
+        let (socket, event) = self.sockets.poll_event()?;
+        Some(HostEvent::Tcp { socket, event })
+    }
+
+    /// A connection whose state may have changed since it was last given here.
+    pub fn poll_changed(&mut self) -> Option<SocketId> {
+        self.sockets.poll_changed()
+    }
+
+    /// Opens a connection to `remote` from a fresh port.
+    pub fn tcp_connect(
+        &mut self,
+        now: Instant,
+        remote: Endpoint,
+        profile: &Profile,
+        flow: Option<FlowId>,
+    ) -> SocketId {
+        let mtu = self.mtu_towards(remote.address);
+        self.sockets
+            .connect(now, self.address, remote, profile, mtu, flow)
+    }
+
+    /// Takes connections to `port`, at most `backlog` of them half open.
+    pub fn tcp_listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
+        self.sockets.listen(port, profile, backlog, flow);
+    }
+
+    /// A connection, to call on; what it then has to send or to say comes out of the polls.
+    pub fn connection_mut(&mut self, socket: SocketId) -> Option<&mut Connection> {
+        self.sockets.connection_mut(socket)
+    }
+
+    /// A connection, to look at.
+    pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
+        self.sockets.connection(socket)
+    }
+
+    /// Takes datagrams to `port`.
+    pub fn udp_bind(&mut self, port: u16) {
+        self.sockets.bind(port);
+    }
+
+    /// Sends a datagram.
+    pub fn udp_send(
+        &mut self,
+        source_port: u16,
+        to: Endpoint,
+        payload: Payload,
+        flow: Option<FlowId>,
+    ) {
+        let header = UdpHeader {
+            source_port,
+            destination_port: to.port,
+        };
+        self.send(to.address, Body::Udp(header, payload), flow);
+    }
+
+    /// Sends an echo request.
+    pub fn ping(&mut self, to: IpAddr, echo: Echo, flow: Option<FlowId>) {
+        self.send(to, Body::Icmp(IcmpMessage::EchoRequest(echo)), flow);
+    }
+
+    fn mtu_towards(&self, destination: IpAddr) -> u32 {
+        match self.routes.lookup(destination) {
+            Some(interface) => self.interface_mtus[interface.0],
+            None => self.interface_mtus.iter().copied().max().unwrap_or(1500),
+        }
+    }
+
+    fn packet(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) -> Packet {
+        self.identification = self.identification.wrapping_add(1);
+        Packet {
+            ip: IpHeader {
+                source: self.address,
+                destination,
+                hop_limit: HOP_LIMIT,
+                traffic_class: 0,
+                identification: self.identification,
+                dont_fragment: true,
+            },
+            body,
+            flow,
+            retransmission: false,
+            bit_errors: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) {
+        let packet = self.packet(destination, body, flow);
+        self.outbox.push_back(packet);
+    }
+
+    /// Tells a packet's source what became of it; never about an ICMP error (RFC 1122 section 3.2.2).
+    fn send_error(&mut self, packet: &Packet, kind: IcmpError) {
+        if let Some(quoted) = quote(packet) {
+            self.send(
+                packet.ip.source,
+                Body::Icmp(IcmpMessage::Error { kind, quoted }),
+                packet.flow,
+            );
+        }
+    }
+}
+
+/// What an ICMP error returns of a packet; nothing of an ICMP error.
+fn quote(packet: &Packet) -> Option<QuotedPacket> {
+    let (protocol, source_port, destination_port, sequence) = match &packet.body {
+        Body::Tcp(header, _) => (
+            6,
+            header.source_port,
+            header.destination_port,
+            header.sequence.0,
+        ),
+        Body::Udp(header, _) => (17, header.source_port, header.destination_port, 0),
+        Body::Icmp(IcmpMessage::Error { .. }) => return None,
+        Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
+        Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
+    };
+    Some(QuotedPacket {
+        source: packet.ip.source,
+        destination: packet.ip.destination,
+        protocol,
+        source_port,
+        destination_port,
+        sequence,
+    })
+}
+
+#[cfg(test)]
+mod tests;

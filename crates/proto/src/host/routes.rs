@@ -1,0 +1,37 @@
+//! Where packets go: routes to single addresses, and one for all others.
+
+use super::InterfaceId;
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+/// A routing table.
+#[derive(Clone, Debug, Default)]
+pub struct RouteTable {
+    hosts: BTreeMap<IpAddr, InterfaceId>,
+    default: Option<InterfaceId>,
+}
+
+impl RouteTable {
+    /// Sends packets for `destination` out of `interface`.
+    pub fn set(&mut self, destination: IpAddr, interface: InterfaceId) {
+        self.hosts.insert(destination, interface);
+    }
+
+    /// Sends packets without a route of their own out of `interface`, or nowhere.
+    pub fn set_default(&mut self, interface: Option<InterfaceId>) {
+        self.default = interface;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = RouteTable::default();
+    }
+
+    /// Where a packet for `destination` goes.
+    pub fn lookup(&self, destination: IpAddr) -> Option<InterfaceId> {
+        if self.hosts.is_empty() {
+            return self.default;
+        }
+        self.hosts.get(&destination).copied().or(self.default)
+    }
+}

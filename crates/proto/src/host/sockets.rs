@@ -1,0 +1,355 @@
+//! A host's sockets: which connection a segment is for, which has something to send, which is due next.
+
+use crate::packet::{FlowId, Payload};
+use crate::tcp::isn::initial_sequence_number;
+use crate::tcp::listener::{Admission, Listener};
+use crate::tcp::profile::Profile;
+use crate::tcp::{self, Connection, Endpoint, Segment, State};
+use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::TcpHeader;
+use core::cmp::Reverse;
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+
+/// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
+const FIRST_EPHEMERAL_PORT: u16 = 49152;
+
+/// A connection by its place in its host; a place is never given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SocketId(pub u32);
+
+/// A connection's two ends, the local one first.
+type Pair = (Endpoint, Endpoint);
+
+#[derive(Debug)]
+struct Socket {
+    connection: Connection,
+    pair: Pair,
+    flow: Option<FlowId>,
+    /// The deadline that stands in the heap for it, if any.
+    queued_deadline: Option<Instant>,
+    /// Whether it stands in the list of those that may have something to say.
+    touched: bool,
+    /// Whether it stands in the list of those that may have something to send.
+    ready: bool,
+    /// Whether a listener counts it as half open.
+    half_open: bool,
+}
+
+#[derive(Debug)]
+struct Listening {
+    listener: Listener,
+    profile: Profile,
+    flow: Option<FlowId>,
+}
+
+/// What became of a segment.
+pub enum Delivery {
+    /// A connection took it.
+    Taken,
+    /// It opened a connection.
+    Accepted(SocketId),
+    /// Nobody is there; the reset to answer with, if one is called for.
+    Nobody(Option<TcpHeader>),
+}
+
+/// A segment to send.
+pub struct Outgoing {
+    pub remote: Endpoint,
+    pub flow: Option<FlowId>,
+    pub segment: Segment,
+}
+
+/// All sockets of a host.
+#[derive(Debug)]
+pub struct Sockets {
+    secret: [u8; 16],
+    sockets: Vec<Socket>,
+    by_pair: BTreeMap<Pair, SocketId>,
+    listeners: BTreeMap<u16, Listening>,
+    bound: BTreeSet<u16>,
+    next_port: u16,
+    deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
+    touched: VecDeque<SocketId>,
+    ready: VecDeque<SocketId>,
+    changed: Vec<SocketId>,
+}
+
+impl Sockets {
+    pub fn new(secret: [u8; 16]) -> Sockets {
+        Sockets {
+            secret,
+            sockets: Vec::new(),
+            by_pair: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            bound: BTreeSet::new(),
+            next_port: FIRST_EPHEMERAL_PORT,
+            deadlines: BinaryHeap::new(),
+            touched: VecDeque::new(),
+            ready: VecDeque::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        address: IpAddr,
+        remote: Endpoint,
+        profile: &Profile,
+        mtu: u32,
+        flow: Option<FlowId>,
+    ) -> SocketId {
+        let local = Endpoint {
+            address,
+            port: self.free_port(address, remote),
+        };
+        let initial = initial_sequence_number(&self.secret, now, local, remote);
+        let connection = Connection::connect(now, local, remote, profile, initial, mtu);
+        self.add(connection, (local, remote), flow)
+    }
+
+    /// A local port of which no connection to `remote` is in use; with all in use the oldest is taken over,
+    /// which RFC 9293 section 3.4.2 allows once its sequence space has moved on.
+    fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
+        for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
+            if !self
+                .by_pair
+                .contains_key(&(Endpoint { address, port }, remote))
+            {
+                return port;
+            }
+        }
+        self.next_port
+    }
+
+    fn add(&mut self, connection: Connection, pair: Pair, flow: Option<FlowId>) -> SocketId {
+        let id = SocketId(self.sockets.len() as u32);
+        self.sockets.push(Socket {
+            connection,
+            pair,
+            flow,
+            queued_deadline: None,
+            touched: false,
+            ready: false,
+            half_open: false,
+        });
+        self.by_pair.insert(pair, id);
+        self.touch(id);
+        id
+    }
+
+    pub fn listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
+        self.listeners.insert(
+            port,
+            Listening {
+                listener: Listener::new(backlog),
+                profile,
+                flow,
+            },
+        );
+    }
+
+    pub fn bind(&mut self, port: u16) {
+        self.bound.insert(port);
+    }
+
+    pub fn is_bound(&self, port: u16) -> bool {
+        self.bound.contains(&port)
+    }
+
+    pub fn connection(&self, id: SocketId) -> Option<&Connection> {
+        self.sockets
+            .get(id.0 as usize)
+            .map(|socket| &socket.connection)
+    }
+
+    pub fn connection_mut(&mut self, id: SocketId) -> Option<&mut Connection> {
+        self.touch(id);
+        self.sockets
+            .get_mut(id.0 as usize)
+            .map(|socket| &mut socket.connection)
+    }
+
+    pub fn deliver(
+        &mut self,
+        now: Instant,
+        pair: Pair,
+        header: &TcpHeader,
+        payload: Payload,
+        mtu: u32,
+    ) -> Delivery {
+        if let Some(&id) = self.by_pair.get(&pair) {
+            let connection = &mut self.sockets[id.0 as usize].connection;
+            if connection.state() != State::Closed {
+                connection.handle_segment(now, header, payload);
+                self.touch(id);
+                return Delivery::Taken;
+            }
+        }
+        let Some(listening) = self.listeners.get_mut(&pair.0.port) else {
+            return Delivery::Nobody(tcp::reset_reply(header, payload.length()));
+        };
+        match listening.listener.admit(header, payload.length()) {
+            Admission::Accept => {}
+            Admission::Drop => return Delivery::Nobody(None),
+            Admission::Reset(reset) => return Delivery::Nobody(Some(reset)),
+        }
+        let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
+        let connection = Connection::accept(
+            now,
+            pair.0,
+            pair.1,
+            &listening.profile,
+            initial,
+            mtu,
+            header,
+        );
+        let flow = listening.flow;
+        let id = self.add(connection, pair, flow);
+        self.sockets[id.0 as usize].half_open = true;
+        Delivery::Accepted(id)
+    }
+
+    /// SYNs that full listeners have dropped.
+    pub fn refused(&self) -> u64 {
+        self.listeners
+            .values()
+            .map(|listening| listening.listener.refused())
+            .sum()
+    }
+
+    /// Hands an ICMP error to the connection that it is about; says whether there was one.
+    pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+        let local = Endpoint {
+            address: quoted.source,
+            port: quoted.source_port,
+        };
+        let remote = Endpoint {
+            address: quoted.destination,
+            port: quoted.destination_port,
+        };
+        let Some(&id) = self
+            .by_pair
+            .get(&(local, remote))
+            .filter(|_| quoted.protocol == 6)
+        else {
+            return quoted.protocol == 6;
+        };
+        self.sockets[id.0 as usize].connection.handle_icmp(
+            now,
+            error,
+            SequenceNumber(quoted.sequence),
+        );
+        self.touch(id);
+        true
+    }
+
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        while let Some(&Reverse((at, id))) = self.deadlines.peek() {
+            let socket = &mut self.sockets[id.0 as usize];
+            if socket.queued_deadline != Some(at) {
+                self.deadlines.pop();
+                continue;
+            }
+            match socket.connection.poll_timeout() {
+                Some(deadline) if deadline <= at => return Some(at),
+                // It has moved later since: put it back at where it stands now.
+                later => {
+                    self.deadlines.pop();
+                    socket.queued_deadline = None;
+                    if later.is_some() {
+                        self.queue_deadline(id);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(at) = self.poll_timeout().filter(|&at| at <= now) {
+            let Some(Reverse((_, id))) = self.deadlines.pop() else {
+                return;
+            };
+            debug_assert!(at <= now);
+            let socket = &mut self.sockets[id.0 as usize];
+            socket.queued_deadline = None;
+            socket.connection.handle_timeout(now);
+            self.touch(id);
+        }
+    }
+
+    pub fn poll_event(&mut self) -> Option<(SocketId, tcp::Event)> {
+        while let Some(&id) = self.touched.front() {
+            let socket = &mut self.sockets[id.0 as usize];
+            if let Some(event) = socket.connection.poll_event() {
+                return Some((id, event));
+            }
+            self.touched.pop_front();
+            socket.touched = false;
+            if !socket.ready {
+                socket.ready = true;
+                self.ready.push_back(id);
+            }
+        }
+        None
+    }
+
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        while let Some(&id) = self.ready.front() {
+            let socket = &mut self.sockets[id.0 as usize];
+            if let Some(segment) = socket.connection.poll_transmit(now) {
+                return Some(Outgoing {
+                    remote: socket.pair.1,
+                    flow: socket.flow,
+                    segment,
+                });
+            }
+            self.ready.pop_front();
+            socket.ready = false;
+            if socket.half_open && socket.connection.state() != State::SynReceived {
+                socket.half_open = false;
+                if let Some(listening) = self.listeners.get_mut(&socket.pair.0.port) {
+                    listening.listener.half_open_ended();
+                }
+            }
+            self.changed.push(id);
+            self.queue_deadline(id);
+        }
+        None
+    }
+
+    pub fn poll_changed(&mut self) -> Option<SocketId> {
+        self.changed.pop()
+    }
+
+    /// Notes that a connection may have something to say, and then to send.
+    fn touch(&mut self, id: SocketId) {
+        if let Some(socket) = self.sockets.get_mut(id.0 as usize)
+            && !socket.touched
+        {
+            socket.touched = true;
+            self.touched.push_back(id);
+        }
+    }
+
+    /// Sees to it that the heap holds an entry at the socket's deadline or before.
+    fn queue_deadline(&mut self, id: SocketId) {
+        let socket = &mut self.sockets[id.0 as usize];
+        let Some(deadline) = socket.connection.poll_timeout() else {
+            return;
+        };
+        if socket
+            .queued_deadline
+            .is_none_or(|queued| deadline < queued)
+        {
+            socket.queued_deadline = Some(deadline);
+            self.deadlines.push(Reverse((deadline, id)));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+use super::*;
+use crate::tcp::State;
+use crate::time::Duration;
+use core::net::Ipv4Addr;
+
+fn address(last: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, 0, last))
+}
+
+/// A host with one interface, over which everything goes.
+fn host(last: u8, mtu: u32) -> Host {
+    let mut host = Host::new(address(last), [last; 16]);
+    let interface = host.add_interface(mtu);
+    host.routes_mut().set_default(Some(interface));
+    host
+}
+
+fn sent(host: &mut Host, now: Instant) -> Vec<Packet> {
+    std::iter::from_fn(|| {
+        while host.poll_event().is_some() {}
+        host.poll_transmit(now).map(|(_, packet)| packet)
+    })
+    .collect()
+}
+
+/// Hands packets to and fro without delay until nobody has anything to say.
+fn exchange(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
+    let mut events = Vec::new();
+    loop {
+        let mut quiet = true;
+        for side in 0..2 {
+            events.extend(std::iter::from_fn(|| hosts[side].poll_event()));
+            while let Some((_, packet)) = hosts[side].poll_transmit(now) {
+                quiet = false;
+                hosts[1 - side].handle_packet(now, packet);
+            }
+        }
+        if quiet {
+            return events;
+        }
+    }
+}
+
+#[test]
+fn two_hosts_open_a_connection() {
+    let mut hosts = [host(1, 1500), host(2, 1500)];
+    let profile = Profile::named("rfc").unwrap();
+    hosts[1].tcp_listen(80, profile.clone(), 1, None);
+    let remote = Endpoint {
+        address: address(2),
+        port: 80,
+    };
+    let socket = hosts[0].tcp_connect(Instant::ZERO, remote, &profile, None);
+    let events = exchange(Instant::ZERO, &mut hosts);
+    assert_eq!(
+        hosts[0].connection(socket).unwrap().state(),
+        State::Established
+    );
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, HostEvent::Accepted { port: 80, .. }))
+    );
+}
+
+#[test]
+fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
+    let mut server = host(2, 1500);
+    let profile = Profile::named("rfc").unwrap();
+    server.tcp_listen(80, profile.clone(), 1, None);
+    let remote = Endpoint {
+        address: address(2),
+        port: 80,
+    };
+    let mut clients = [host(1, 1500), host(3, 1500), host(4, 1500)];
+    let mut now = Instant::ZERO;
+    for client in &mut clients[..2] {
+        client.tcp_connect(now, remote, &profile, None);
+        for syn in sent(client, now) {
+            server.handle_packet(now, syn);
+        }
+    }
+    assert_eq!(
+        sent(&mut server, now).len(),
+        1,
+        "one SYN ACK: the second SYN found the backlog full"
+    );
+    assert_eq!(server.discarded().backlog, 1);
+    // Nobody answers the SYN ACK: it is repeated, given up, and its place is free again.
+    while let Some(deadline) = server.poll_timeout() {
+        now = deadline;
+        server.handle_timeout(now);
+        sent(&mut server, now);
+    }
+    clients[2].tcp_connect(now, remote, &profile, None);
+    for syn in sent(&mut clients[2], now) {
+        server.handle_packet(now, syn);
+    }
+    assert_eq!(sent(&mut server, now).len(), 1);
+}
+
+#[test]
+fn a_router_forwards_answers_for_what_it_cannot_and_counts_it() {
+    let mut router = Host::new(address(9), [9; 16]);
+    let wide = router.add_interface(1500);
+    let narrow = router.add_interface(600);
+    router.routes_mut().set(address(1), wide);
+    router.routes_mut().set(address(2), narrow);
+    let mut source = host(1, 1500);
+    let mut datagram = |to: u8, length| {
+        let payload = Payload::Pattern {
+            stream: 0,
+            offset: 0,
+            length,
+        };
+        source.udp_send(
+            5,
+            Endpoint {
+                address: address(to),
+                port: 7,
+            },
+            payload,
+            None,
+        );
+        sent(&mut source, Instant::ZERO).pop().unwrap()
+    };
+    let mut fits = datagram(2, 100);
+    assert_eq!(router.route(&mut fits), Verdict::Forward(narrow));
+    assert_eq!(fits.ip.hop_limit, HOP_LIMIT - 1);
+    let mut large = datagram(2, 1000);
+    assert_eq!(router.route(&mut large), Verdict::Discard);
+    let mut lost = datagram(3, 100);
+    assert_eq!(router.route(&mut lost), Verdict::Discard);
+    let mut old = datagram(2, 100);
+    old.ip.hop_limit = 1;
+    assert_eq!(router.route(&mut old), Verdict::Discard);
+    let errors: Vec<IcmpError> = sent(&mut router, Instant::ZERO)
+        .into_iter()
+        .filter_map(|packet| match packet.body {
+            Body::Icmp(IcmpMessage::Error { kind, .. }) => Some(kind),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        IcmpError::PacketTooBig { mtu: 600 },
+        IcmpError::Unreachable,
+        IcmpError::TimeExceeded,
+    ];
+    assert_eq!(errors, expected);
+    let discarded = router.discarded();
+    assert_eq!(
+        (discarded.too_big, discarded.no_route, discarded.hop_limit),
+        (1, 1, 1)
+    );
+}
+
+#[test]
+fn pings_are_answered_and_dead_ports_are_named() {
+    let mut hosts = [host(1, 1500), host(2, 1500)];
+    let echo = Echo {
+        identifier: 7,
+        sequence: 3,
+        data_length: 56,
+    };
+    hosts[0].ping(address(2), echo, None);
+    hosts[0].udp_send(
+        5,
+        Endpoint {
+            address: address(2),
+            port: 9,
+        },
+        Payload::EMPTY,
+        None,
+    );
+    let events = exchange(Instant::ZERO, &mut hosts);
+    assert!(events.contains(&HostEvent::EchoReply { echo }));
+    assert!(events.iter().any(|event| matches!(
+        event,
+        HostEvent::Undelivered { error: IcmpError::PortUnreachable, quoted } if quoted.destination_port == 9
+    )));
+}
+
+#[test]
+fn deadlines_come_out_of_the_heap_in_order() {
+    let mut host = host(1, 1500);
+    let profile = Profile::named("rfc").unwrap();
+    let remote = Endpoint {
+        address: address(2),
+        port: 80,
+    };
+    let times = [0, 300, 700].map(Instant::from_millis);
+    for now in times {
+        host.tcp_connect(now, remote, &profile, None);
+        sent(&mut host, now);
+    }
+    // RFC 6298 section 2.1: the first retransmission timeout is one second.
+    for now in times {
+        let deadline = now + Duration::from_secs(1);
+        assert_eq!(host.poll_timeout(), Some(deadline));
+        host.handle_timeout(deadline);
+        assert_eq!(sent(&mut host, deadline).len(), 1);
+    }
+}

@@ -1,0 +1,216 @@
+//! Choice among links by preference: when a lost link is left, and when a better one is returned to.
+//!
+//! The rules, which users of multi-path routers know as failover and fail-back:
+//! - A link in use that goes down is left at most `longest_switch_time` later. If it comes back before that,
+//!   nothing happens.
+//! - A better link is returned to once it has been up for `hold_time` without a break, and no sooner than
+//!   `hysteresis` after the last return: a link that comes and goes is not followed.
+//! - With no link up the mobile stays where it is until one comes up, and takes the best of those at once.
+
+use crate::time::{Duration, Instant};
+
+/// The times that bound leaving and returning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailbackTimes {
+    /// A better link must have been up for this long.
+    pub hold_time: Duration,
+    /// Returns to better links are at least this far apart.
+    pub hysteresis: Duration,
+    /// A link that has gone down is left this long after.
+    pub longest_switch_time: Duration,
+}
+
+/// A change of link that the mobile decides on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// The link to use, by its rank: 0 is the best.
+    pub to: usize,
+    /// Whether the old link was lost, and when; otherwise this is a return to a better link.
+    pub lost_at: Option<Instant>,
+}
+
+/// The choice as a state machine: [`Failback::handle_link`] when a link's state changes,
+/// [`Failback::poll`] then and at [`Failback::poll_timeout`].
+#[derive(Clone, Debug)]
+pub struct Failback {
+    times: FailbackTimes,
+    /// For each rank: since when the link is up, or down.
+    links: Vec<LinkState>,
+    used: usize,
+    last_return: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LinkState {
+    up: bool,
+    since: Instant,
+}
+
+impl Failback {
+    /// A mobile that uses the best of `links` links, all of them up since `now`.
+    pub fn new(times: FailbackTimes, links: usize, now: Instant) -> Failback {
+        Failback {
+            times,
+            links: vec![
+                LinkState {
+                    up: true,
+                    since: now
+                };
+                links
+            ],
+            used: 0,
+            last_return: None,
+        }
+    }
+
+    /// The rank of the link in use.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// A link has gone up or down.
+    pub fn handle_link(&mut self, now: Instant, rank: usize, up: bool) {
+        if let Some(link) = self.links.get_mut(rank)
+            && link.up != up
+        {
+            *link = LinkState { up, since: now };
+        }
+    }
+
+    /// When the next switch is due, if no link changes before.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.next_switch().map(|(at, _)| at)
+    }
+
+    /// The switch that is due at `now`, if any; it counts as made.
+    pub fn poll(&mut self, now: Instant) -> Option<Switch> {
+        let (_, switch) = self.next_switch().filter(|&(at, _)| at <= now)?;
+        self.used = switch.to;
+        if switch.lost_at.is_none() {
+            self.last_return = Some(now);
+        }
+        Some(switch)
+    }
+
+    fn next_switch(&self) -> Option<(Instant, Switch)> {
+        let used = self.links.get(self.used)?;
+        if !used.up {
+            let to = self.links.iter().position(|link| link.up)?;
+            let leave = used.since + self.times.longest_switch_time;
+            let at = leave.max(self.links[to].since);
+            return Some((
+                at,
+                Switch {
+                    to,
+                    lost_at: Some(used.since),
+                },
+            ));
+        }
+        let returns = |(rank, link): (usize, &LinkState)| {
+            let held = link.since + self.times.hold_time;
+            let spaced = self
+                .last_return
+                .map_or(Instant::ZERO, |last| last + self.times.hysteresis);
+            (held.max(spaced), rank)
+        };
+        let better = self.links[..self.used]
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| link.up);
+        let (at, to) = better.map(returns).min()?;
+        Some((at, Switch { to, lost_at: None }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: FailbackTimes = FailbackTimes {
+        hold_time: Duration::from_secs(5),
+        hysteresis: Duration::from_secs(60),
+        longest_switch_time: Duration::from_millis(100),
+    };
+
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_millis(milliseconds)
+    }
+
+    fn lost(to: usize, since: u64) -> Option<Switch> {
+        Some(Switch {
+            to,
+            lost_at: Some(at(since)),
+        })
+    }
+
+    #[test]
+    fn a_lost_link_is_left_at_the_bound() {
+        let mut mobile = Failback::new(TIMES, 2, at(0));
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(1000), 0, false);
+        assert_eq!(mobile.poll_timeout(), Some(at(1100)));
+        assert_eq!(mobile.poll(at(1099)), None);
+        assert_eq!(mobile.poll(at(1100)), lost(1, 1000));
+        assert_eq!(mobile.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_short_break_is_not_followed() {
+        let mut mobile = Failback::new(TIMES, 2, at(0));
+        mobile.handle_link(at(1000), 0, false);
+        mobile.handle_link(at(1050), 0, true);
+        assert_eq!(mobile.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_better_link_is_returned_to_after_the_hold_time_without_a_break() {
+        let mut mobile = Failback::new(TIMES, 2, at(0));
+        mobile.handle_link(at(1000), 0, false);
+        assert_eq!(mobile.poll(at(1100)), lost(1, 1000));
+        mobile.handle_link(at(2000), 0, true);
+        assert_eq!(mobile.poll_timeout(), Some(at(7000)));
+        mobile.handle_link(at(6999), 0, false);
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(8000), 0, true);
+        assert_eq!(
+            mobile.poll(at(13_000)),
+            Some(Switch {
+                to: 0,
+                lost_at: None
+            })
+        );
+    }
+
+    #[test]
+    fn returns_are_apart_by_the_hysteresis() {
+        let mut mobile = Failback::new(TIMES, 2, at(0));
+        mobile.handle_link(at(1000), 0, false);
+        mobile.poll(at(1100));
+        mobile.handle_link(at(2000), 0, true);
+        assert!(mobile.poll(at(7000)).is_some());
+        mobile.handle_link(at(8000), 0, false);
+        assert_eq!(mobile.poll(at(8100)), lost(1, 8000));
+        mobile.handle_link(at(9000), 0, true);
+        assert_eq!(mobile.poll_timeout(), Some(at(67_000)));
+    }
+
+    #[test]
+    fn with_nothing_up_the_first_to_come_is_taken() {
+        let mut mobile = Failback::new(TIMES, 3, at(0));
+        for rank in 0..3 {
+            mobile.handle_link(at(1000), rank, false);
+        }
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(3000), 2, true);
+        assert_eq!(mobile.poll(at(3000)), lost(2, 1000));
+        // The middle one is better, but must prove itself.
+        mobile.handle_link(at(4000), 1, true);
+        assert_eq!(
+            mobile.poll(at(9000)),
+            Some(Switch {
+                to: 1,
+                lost_at: None
+            })
+        );
+    }
+}

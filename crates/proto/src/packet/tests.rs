@@ -1,0 +1,529 @@
+//! Packets that Linux 6 wrote between two TUN devices (one segment was dropped on the way, hence the SACK
+//! block), round trips, and damage.
+
+use super::*;
+use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::{SackBlocks, TcpFlags, TcpOptions, Timestamps};
+use core::net::{Ipv4Addr, Ipv6Addr};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+const SYN: &str = "4500003c572940004006cef60a4d00010a4d0002d888afc92191f19700000000a002fbe0df6e0000\
+    020404d80402080acc69f107000000000103030a";
+const SYN_ACK: &str = "4500003c00004000400626200a4d00020a4d0001afc9d888743e04462191f198a012fe3c279d0000\
+    020404d80402080a579be544cc69f1070103030a";
+const DATA: &str = "45000037572b40004006cef90a4d00010a4d0002d888afc92191f198743e04478018003f8f200000\
+    0101080acc69f107579be544616263";
+const SACK: &str = "45000040586a40004006cdb10a4d00020a4d0001afc9d888743e04472191f19bb0100043dee60000\
+    0101080a579be577cc69f1070101050a2191f667219204cb";
+const FIN: &str = "45000034573340004006cef40a4d00010a4d0002d888afc921920523743e044e8011003f3f940000\
+    0101080acc69f13b579be577";
+const UDP: &str = "45000023ac624000401179cb0a4d00010a4d0002c53bafd1000f1fce6e6f626f647921";
+const UNREACHABLE: &str = "45c0003f2dad0000400137b50a4d00020a4d0001030311ba00000000\
+    45000023ac624000401179cb0a4d00010a4d0002c53bafd1000f1fce6e6f626f647921";
+const PING: &str = "4500002356c440004001cf790a4d00010a4d000208005091ea3700077061796c6f6164";
+
+const DATA_V6: &str = "600d35ff00230640fd770000000000000000000000000001fd770000000000000000000000000002\
+    8360afc96fc8d086479fe16080180040b05300000101080a0b26a437eb20cfd1616263";
+const SACK_V6: &str = "6004e473002c0640fd770000000000000000000000000002fd770000000000000000000000000001\
+    afc98360479fe1606fc8d089b0100042a58d00000101080aeb20d0040b26a4370101050a6fc8d5416fc8e411";
+const UDP_V6: &str = "600c6836000f1140fd770000000000000000000000000001fd770000000000000000000000000002\
+    cc35afd1000f327e6e6f626f647921";
+const UNREACHABLE_V6: &str = "60087fd2003f3a40fd770000000000000000000000000002fd770000000000000000000000000001\
+    01042a1e00000000\
+    600c6836000f1140fd770000000000000000000000000001fd770000000000000000000000000002\
+    cc35afd1000f327e6e6f626f647921";
+const PING_V6: &str = "60051e9c000f3a40fd770000000000000000000000000001fd770000000000000000000000000002\
+    8000b558123400077061796c6f6164";
+
+fn bytes(hexadecimal: &str) -> Vec<u8> {
+    (0..hexadecimal.len() / 2)
+        .map(|index| u8::from_str_radix(&hexadecimal[2 * index..2 * index + 2], 16))
+        .collect::<Result<_, _>>()
+        .expect("hexadecimal digits")
+}
+
+fn decode(hexadecimal: &str) -> Packet {
+    Packet::decode(&bytes(hexadecimal)).expect("a kernel wrote it")
+}
+
+fn encode(packet: &Packet) -> Vec<u8> {
+    let mut out = Vec::new();
+    packet.encode(&mut out);
+    out
+}
+
+fn tcp(packet: &Packet) -> (&TcpHeader, &Payload) {
+    match &packet.body {
+        Body::Tcp(header, payload) => (header, payload),
+        other => panic!("not TCP: {other:?}"),
+    }
+}
+
+#[test]
+fn a_kernels_syn() {
+    let packet = decode(SYN);
+    assert_eq!(
+        packet.ip,
+        IpHeader {
+            source: IpAddr::from([10, 77, 0, 1]),
+            destination: IpAddr::from([10, 77, 0, 2]),
+            hop_limit: 64,
+            traffic_class: 0,
+            identification: 0x5729,
+            dont_fragment: true,
+        }
+    );
+    assert_eq!(
+        packet.body,
+        Body::Tcp(
+            TcpHeader {
+                source_port: 55432,
+                destination_port: 45001,
+                sequence: SequenceNumber(0x2191_F197),
+                acknowledgment: SequenceNumber(0),
+                flags: TcpFlags::SYN,
+                window: 64480,
+                options: TcpOptions {
+                    maximum_segment_size: Some(1240),
+                    window_scale: Some(10),
+                    sack_permitted: true,
+                    timestamps: Some(Timestamps {
+                        value: 3_429_495_047,
+                        echo: 0
+                    }),
+                    sack: SackBlocks::default(),
+                },
+            },
+            Payload::EMPTY
+        )
+    );
+    let answer = decode(SYN_ACK);
+    let (header, _) = tcp(&answer);
+    assert_eq!(header.flags, TcpFlags::SYN.with(TcpFlags::ACK));
+    assert_eq!(header.acknowledgment, SequenceNumber(0x2191_F198));
+}
+
+#[test]
+fn a_kernels_data_and_selective_acknowledgment() {
+    for (data, sack) in [(DATA, SACK), (DATA_V6, SACK_V6)].map(|(a, b)| (decode(a), decode(b))) {
+        let (header, payload) = tcp(&data);
+        assert_eq!(header.flags, TcpFlags::PSH.with(TcpFlags::ACK));
+        assert_eq!(payload, &Payload::Bytes((*b"abc").into()));
+        // The first segment after these three bytes was dropped: the hole begins at the acknowledgment.
+        let (acknowledgment, payload) = tcp(&sack);
+        assert_eq!(acknowledgment.acknowledgment, header.sequence + 3);
+        assert!(payload.is_empty());
+        let [(first, after_last)] = acknowledgment.options.sack.as_slice() else {
+            panic!("one block");
+        };
+        assert!(first.is_after(acknowledgment.acknowledgment));
+        assert!(after_last.is_after(*first));
+    }
+}
+
+#[test]
+fn what_a_kernel_wrote_is_written_again_byte_for_byte() {
+    for original in [DATA, SACK, FIN, UDP, PING] {
+        assert_eq!(encode(&decode(original)), bytes(original));
+    }
+    for original in [DATA_V6, SACK_V6, UDP_V6, PING_V6] {
+        let mut expected = bytes(original);
+        // The flow label is not kept; nothing else depends on it.
+        expected[1] &= 0xF0;
+        expected[2..4].fill(0);
+        assert_eq!(encode(&decode(original)), expected);
+    }
+    // A kernel packs the options of a SYN in another order, and quotes more in an error: same meaning.
+    for original in [SYN, SYN_ACK, UNREACHABLE, UNREACHABLE_V6] {
+        let packet = decode(original);
+        assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
+    }
+}
+
+#[test]
+fn a_kernels_port_unreachable() {
+    for (error, cause) in [(UNREACHABLE, UDP), (UNREACHABLE_V6, UDP_V6)] {
+        let (error, cause) = (decode(error), decode(cause));
+        let Body::Udp(ports, payload) = &cause.body else {
+            panic!("not UDP: {cause:?}");
+        };
+        assert_eq!(payload, &Payload::Bytes((*b"nobody!").into()));
+        assert_eq!(
+            error.body,
+            Body::Icmp(IcmpMessage::Error {
+                kind: IcmpError::PortUnreachable,
+                quoted: QuotedPacket {
+                    source: cause.ip.source,
+                    destination: cause.ip.destination,
+                    protocol: 17,
+                    source_port: ports.source_port,
+                    destination_port: 45009,
+                    sequence: 0,
+                },
+            })
+        );
+    }
+}
+
+#[test]
+fn fragments_keep_their_place() {
+    // The SYN as the first fragment of a longer packet: bit "more fragments", checksum less 0x2000.
+    let mut fragment = bytes(SYN);
+    fragment[6] = 0x20;
+    let sum = u16::from_be_bytes([fragment[10], fragment[11]]) + 0x2000;
+    fragment[10..12].copy_from_slice(&sum.to_be_bytes());
+    let packet = Packet::decode(&fragment).expect("a right header");
+    let Body::Opaque {
+        protocol, fragment, ..
+    } = packet.body
+    else {
+        panic!("not opaque: {packet:?}");
+    };
+    assert_eq!((protocol, fragment), (6, 0x2000));
+}
+
+#[test]
+fn unknown_protocols_are_opaque() {
+    let mut packet = decode(UDP);
+    packet.body = Body::Opaque {
+        protocol: 132,
+        fragment: 0,
+        bytes: (*b"sctp").into(),
+    };
+    assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
+    // Hop-by-hop options lead to something that nobody reads.
+    let mut packet = decode(UDP_V6);
+    packet.body = Body::Opaque {
+        protocol: 0,
+        fragment: 0,
+        bytes: [17, 0, 1, 4, 0, 0, 0, 0].into(),
+    };
+    assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
+}
+
+#[test]
+fn options_of_ipv4_are_skipped() {
+    // The datagram with a router alert (RFC 2113: 94 04 00 00), so IHL 6 and four bytes more.
+    let mut with_option = bytes(UDP);
+    with_option.splice(20..20, [0x94, 0x04, 0, 0]);
+    with_option[0] = 0x46;
+    with_option[3] += 4;
+    let sum = u16::from_be_bytes([with_option[10], with_option[11]]);
+    // The sum grows by 0100 + 0004 + 9404; the checksum shrinks by as much, end-around.
+    let sum = u32::from(sum) + 0xFFFF - 0x9508;
+    let sum = (sum & 0xFFFF) + (sum >> 16);
+    with_option[10..12].copy_from_slice(&(sum as u16).to_be_bytes());
+    assert_eq!(Packet::decode(&with_option), Ok(decode(UDP)));
+}
+
+#[test]
+fn impossible_ip_headers_are_refused() {
+    for (at, value, field) in [(0, 0x55, "version"), (0, 0x44, "IHL")] {
+        let mut bytes = bytes(UDP);
+        bytes[at] = value;
+        assert!(matches!(
+            Packet::decode(&bytes),
+            Err(DecodeError::Field { field: found, .. }) if found == field
+        ));
+    }
+    let mut shrunk = bytes(UDP);
+    // Total length 19, less than the header; the checksum grows by what the field loses.
+    shrunk[3] = 19;
+    shrunk[11] += 0x23 - 19;
+    assert_eq!(
+        Packet::decode(&shrunk),
+        Err(DecodeError::Field {
+            header: "IPv4",
+            field: "total length",
+            value: 19
+        })
+    );
+    assert!(Packet::decode(&[]).is_err());
+}
+
+#[test]
+fn bytes_after_the_end_are_padding() {
+    for original in [FIN, UDP_V6] {
+        let mut padded = bytes(original);
+        padded.extend_from_slice(&[0xAA; 6]);
+        assert_eq!(Packet::decode(&padded), Ok(decode(original)));
+    }
+}
+
+#[test]
+fn a_packet_that_is_cut_off_is_refused() {
+    for original in [SYN, DATA_V6, UDP, UNREACHABLE, PING_V6] {
+        let bytes = bytes(original);
+        for end in 0..bytes.len() {
+            assert!(Packet::decode(&bytes[..end]).is_err(), "{end} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_udp_checksum_of_zero_is_written_as_all_ones() {
+    let packet = Packet {
+        ip: decode(UDP).ip,
+        // Ports chosen so that pseudo header, header and payload add up to 0xFFFF.
+        body: Body::Udp(
+            UdpHeader {
+                source_port: 0xEB41,
+                destination_port: 0,
+            },
+            Payload::EMPTY,
+        ),
+        flow: None,
+        retransmission: false,
+        bit_errors: Vec::new(),
+    };
+    // 0a4d + 0001 + 0a4d + 0002 + 0011 + 0008 + 0008 + eb41 = ffff, of which the complement is zero.
+    assert_eq!(encode(&packet)[26..28], [0xFF, 0xFF]);
+    assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
+}
+
+#[test]
+fn every_flipped_bit_of_a_segment_over_ipv4_is_refused() {
+    for original in [SYN, DATA, SACK] {
+        let original = decode(original);
+        for position in 0..original.wire_length() * 8 {
+            let mut damaged = original.clone();
+            damaged.bit_errors = vec![position];
+            assert!(damaged.apply_bit_errors().is_err(), "bit {position}");
+        }
+    }
+}
+
+#[test]
+fn over_ipv6_only_what_no_checksum_covers_comes_through() {
+    let original = decode(DATA_V6);
+    for position in 0..original.wire_length() * 8 {
+        let mut damaged = original.clone();
+        damaged.bit_errors = vec![position];
+        match (position, damaged.apply_bit_errors()) {
+            // Traffic class (4 to 11), flow label (12 to 31), hop limit (56 to 63).
+            (4..=31 | 56..=63, Ok(received)) => assert_eq!(received.body, original.body),
+            // Next header (48 to 55): another protocol, or one without a reader.
+            (48..=55, Ok(received)) => assert!(matches!(received.body, Body::Opaque { .. })),
+            (_, Ok(_)) => panic!("bit {position} came through"),
+            (4..=31 | 56..=63, Err(error)) => panic!("bit {position}: {error}"),
+            (_, Err(_)) => {}
+        }
+    }
+}
+
+#[test]
+fn damage_that_spares_the_payload_leaves_it_a_pattern() {
+    let mut packet = decode(DATA_V6);
+    let (header, _) = tcp(&packet);
+    let pattern = Payload::Pattern {
+        stream: 3,
+        offset: 1 << 40,
+        length: 1000,
+    };
+    packet.body = Body::Tcp(*header, pattern.clone());
+    packet.flow = Some(FlowId(7));
+    packet.retransmission = true;
+    packet.bit_errors = vec![63, 1 << 30];
+    let received = packet.clone().apply_bit_errors().expect("hop limit only");
+    assert_eq!(received.ip.hop_limit, packet.ip.hop_limit ^ 1);
+    assert_eq!(tcp(&received).1, &pattern);
+    assert_eq!(received.flow, Some(FlowId(7)));
+    assert!(received.retransmission);
+    assert!(received.bit_errors.is_empty());
+    // Two flips that cancel in the sum: the same bit of two words, once set and once cleared.
+    let bytes = encode(&packet);
+    let word = |index: u32| bytes[(72 + 2 * index) as usize] >> 7;
+    let other = (1..100)
+        .find(|index| word(*index) != word(0))
+        .expect("the pattern varies");
+    packet.bit_errors = vec![72 * 8, (72 + 2 * other) * 8];
+    let received = packet.apply_bit_errors().expect("the checksum is blind");
+    assert!(matches!(tcp(&received).1, Payload::Bytes(_)));
+}
+
+#[test]
+fn a_pattern_at_the_end_of_its_stream_goes_on() {
+    let mut out = Vec::new();
+    Payload::Pattern {
+        stream: 1,
+        offset: u64::MAX,
+        length: 2,
+    }
+    .copy_into(&mut out);
+    assert_eq!(out, [pattern_byte(1, u64::MAX), pattern_byte(1, 0)]);
+}
+
+fn any_ip() -> impl Strategy<Value = IpHeader> {
+    (
+        any::<bool>(),
+        any::<(u128, u128)>(),
+        any::<(u8, u8, u16, bool)>(),
+    )
+        .prop_map(|(v4, (source, destination), rest)| {
+            let address = |bits: u128| match v4 {
+                true => IpAddr::V4(Ipv4Addr::from(bits as u32)),
+                false => IpAddr::V6(Ipv6Addr::from(bits)),
+            };
+            let (hop_limit, traffic_class, identification, dont_fragment) = rest;
+            IpHeader {
+                source: address(source),
+                destination: address(destination),
+                hop_limit,
+                traffic_class,
+                identification: if v4 { identification } else { 0 },
+                dont_fragment: dont_fragment || !v4,
+            }
+        })
+}
+
+fn any_payload() -> impl Strategy<Value = Payload> {
+    proptest::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| Payload::from_slice(&bytes))
+}
+
+fn any_tcp() -> impl Strategy<Value = TcpHeader> {
+    (
+        any::<(u16, u16, u32, u32, u8, u16)>(),
+        (any::<Option<u16>>(), proptest::option::of(0u8..=14)),
+        any::<bool>(),
+        any::<Option<(u32, u32)>>(),
+        proptest::collection::vec(any::<(u32, u32)>(), 0..=4),
+    )
+        .prop_map(|(fixed, (size, scale), permitted, timestamps, blocks)| {
+            let mut options = TcpOptions {
+                maximum_segment_size: size,
+                window_scale: scale,
+                sack_permitted: permitted,
+                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                sack: SackBlocks::default(),
+            };
+            for (first, after_last) in blocks {
+                let mut more = options;
+                more.sack
+                    .push(SequenceNumber(first), SequenceNumber(after_last));
+                if more.wire_length() > options.wire_length() {
+                    options = more;
+                }
+            }
+            let (source_port, destination_port, sequence, acknowledgment, flags, window) = fixed;
+            TcpHeader {
+                source_port,
+                destination_port,
+                sequence: SequenceNumber(sequence),
+                acknowledgment: SequenceNumber(acknowledgment),
+                flags: TcpFlags(flags),
+                window,
+                options,
+            }
+        })
+}
+
+fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
+    let echo =
+        (any::<(u16, u16)>(), 0..2000u32).prop_map(|((identifier, sequence), data_length)| Echo {
+            identifier,
+            sequence,
+            data_length,
+        });
+    let kind = prop_oneof![
+        (0..=0xFFFFu32).prop_map(|mtu| IcmpError::PacketTooBig { mtu }),
+        Just(IcmpError::Unreachable),
+        Just(IcmpError::PortUnreachable),
+        Just(IcmpError::TimeExceeded),
+    ];
+    let quoted = (any_ip(), any::<(u16, u16, u32)>(), any::<u8>()).prop_map(
+        |(ip, (source_port, destination_port, sequence), protocol)| {
+            let ports = protocol == protocol::TCP || protocol == protocol::UDP;
+            QuotedPacket {
+                source: ip.source,
+                destination: ip.destination,
+                protocol,
+                source_port: if ports { source_port } else { 0 },
+                destination_port: if ports { destination_port } else { 0 },
+                sequence: if protocol == protocol::TCP {
+                    sequence
+                } else {
+                    0
+                },
+            }
+        },
+    );
+    prop_oneof![
+        echo.clone().prop_map(IcmpMessage::EchoRequest),
+        echo.prop_map(IcmpMessage::EchoReply),
+        (kind, quoted).prop_map(|(kind, quoted)| IcmpMessage::Error { kind, quoted }),
+    ]
+}
+
+fn any_packet() -> impl Strategy<Value = Packet> {
+    let ports = any::<(u16, u16)>().prop_map(|(source_port, destination_port)| UdpHeader {
+        source_port,
+        destination_port,
+    });
+    let body = prop_oneof![
+        (any_tcp(), any_payload()).prop_map(|(header, payload)| Body::Tcp(header, payload)),
+        (ports, any_payload()).prop_map(|(header, payload)| Body::Udp(header, payload)),
+        any_icmp().prop_map(Body::Icmp),
+    ];
+    (any_ip(), body).prop_map(|(ip, body)| Packet {
+        ip,
+        body,
+        flow: None,
+        retransmission: false,
+        bit_errors: Vec::new(),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn packets_come_back_as_they_were(packet in any_packet()) {
+        let bytes = encode(&packet);
+        prop_assert_eq!(bytes.len() as u32, packet.wire_length());
+        prop_assert_eq!(Packet::decode(&bytes), Ok(packet));
+    }
+
+    // Behind a right header checksum, which random bytes nearly never have.
+    #[test]
+    fn no_bytes_panic(
+        mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        first in prop_oneof![0x40..=0x4Fu8, Just(0x60u8), any::<u8>()],
+        length in 0..220u8,
+        protocol in prop_oneof![Just(1u8), Just(6u8), Just(17u8), Just(58u8), any::<u8>()],
+    ) {
+        let header_length = usize::from(first & 0x0F) * 4;
+        if bytes.len() >= header_length.max(40) {
+            bytes[0] = first;
+            if first >> 4 == 6 {
+                bytes[4..7].copy_from_slice(&[0, length, protocol]);
+            } else {
+                bytes[2..4].copy_from_slice(&[0, length]);
+                bytes[9..12].copy_from_slice(&[protocol, 0, 0]);
+                let mut checksum = Checksum::new();
+                checksum.add(&bytes[..header_length]);
+                bytes[10..12].copy_from_slice(&checksum.finish().to_be_bytes());
+            }
+        }
+        if let Ok(packet) = Packet::decode(&bytes) {
+            prop_assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
+        }
+    }
+
+    // Whatever is read from damaged or overwritten bytes can be written, and reads the same again.
+    #[test]
+    fn damaged_packets_are_refused_or_make_sense(
+        packet in any_packet(),
+        positions in proptest::collection::btree_set(0u32..4000, 0..12),
+    ) {
+        let damaged = Packet { bit_errors: positions.into_iter().collect(), ..packet };
+        if let Ok(received) = damaged.apply_bit_errors() {
+            prop_assert_eq!(Packet::decode(&encode(&received)), Ok(received));
+        }
+    }
+}

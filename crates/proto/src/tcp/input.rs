@@ -1,0 +1,425 @@
+//! A segment arrives: the steps of RFC 9293 section 3.10.7, with the checks of RFC 7323 and RFC 5961.
+
+use super::options;
+use super::profile::RtoArithmetic;
+use super::receive::Arrival;
+use super::recovery::AckContext;
+use super::timer::Timer;
+use super::{Connection, Event, State, reset_reply, sequence_length};
+use crate::packet::Payload;
+use crate::time::{Duration, Instant};
+use crate::wire::tcp::{TcpFlags, TcpHeader};
+
+/// RFC 5961 section 7: at most 10 challenge ACKs in 5 seconds.
+const MOST_CHALLENGES: u32 = 10;
+const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
+/// RFC 7323 section 5.5: a timestamp older than this is out of date and proves nothing.
+const TIMESTAMP_VALIDITY: Duration = Duration::from_secs(24 * 24 * 3600);
+
+impl Connection {
+    /// A segment of this connection has arrived, its checksum verified.
+    pub fn handle_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
+        self.statistics.segments_received += 1;
+        let mut header = *header;
+        match self.state {
+            State::Closed => return,
+            State::SynSent => return self.on_segment_in_syn_sent(now, &header, &payload),
+            State::SynReceived if self.is_syn_again(&header) => {
+                if !header.flags.contains(TcpFlags::ACK) {
+                    self.syn_due = true;
+                    return;
+                }
+                // The SYN-ACK of a simultaneous open: its SYN is in already.
+                header.flags = TcpFlags(header.flags.0 & !TcpFlags::SYN.0);
+                header.sequence += 1;
+            }
+            _ => {}
+        }
+        let start = self.receive_position(header.sequence);
+        if !self.is_timely(now, &header) {
+            self.statistics.old_timestamps += 1;
+            self.ack_due = true;
+            return;
+        }
+        let length = sequence_length(&header, payload.length());
+        if !self.is_acceptable(start, length) {
+            return self.answer_unacceptable(now, &header, length);
+        }
+        if header.flags.contains(TcpFlags::RST) {
+            return self.on_reset(now, start);
+        }
+        if header.flags.contains(TcpFlags::SYN) {
+            return self.challenge(now);
+        }
+        if !header.flags.contains(TcpFlags::ACK) {
+            return;
+        }
+        if self.take_acknowledgment(now, &header, start, length) {
+            self.remember_timestamp(now, &header, start);
+            self.take_data(now, &header, start, payload);
+        }
+    }
+
+    fn is_syn_again(&self, header: &TcpHeader) -> bool {
+        header.flags.contains(TcpFlags::SYN)
+            && !header.flags.contains(TcpFlags::RST)
+            && header.sequence == self.peer_initial_sequence
+    }
+
+    /// RFC 9293 section 3.10.7.3.
+    fn on_segment_in_syn_sent(&mut self, now: Instant, header: &TcpHeader, payload: &Payload) {
+        let flag = |bit| header.flags.contains(bit);
+        let acknowledged = flag(TcpFlags::ACK);
+        let ours = self.next == 1 && self.send_position(header.acknowledgment) == 1;
+        if acknowledged && !ours {
+            self.reset_due = reset_reply(header, payload.length());
+            return;
+        }
+        if flag(TcpFlags::RST) {
+            if acknowledged {
+                self.end(Event::Refused);
+            }
+            return;
+        }
+        if !flag(TcpFlags::SYN) {
+            return;
+        }
+        self.take_syn(now, header);
+        if acknowledged {
+            self.on_established(now, header);
+            self.ack_due = true;
+        } else {
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        }
+    }
+
+    /// Takes the peer's initial sequence number and options.
+    pub(super) fn take_syn(&mut self, now: Instant, syn: &TcpHeader) {
+        self.peer_initial_sequence = syn.sequence;
+        self.negotiated = options::negotiate(&self.profile, self.remote.address, syn);
+        if let Some((ours, _)) = self.negotiated.window_shifts {
+            self.receive.set_window_shift(ours);
+        }
+        if let Some(timestamps) = syn.options.timestamps {
+            self.recent_timestamp = (timestamps.value, now);
+        }
+        self.last_ack_sent = self.receive.next();
+        // The window of a SYN is never scaled (RFC 7323 section 2.2).
+        self.peer_window = u64::from(syn.window);
+        self.largest_peer_window = self.peer_window;
+        self.window_update = (0, 0);
+        self.segment_size = self.sendable_segment_size();
+    }
+
+    /// Our SYN is acknowledged.
+    fn on_established(&mut self, now: Instant, header: &TcpHeader) {
+        self.unacknowledged = 1;
+        self.next = 1;
+        self.syn_due = false;
+        self.state = State::Established;
+        self.timers.stop(Timer::Retransmission);
+        self.report(Event::Connected);
+        if self.syn_transmissions > 1 {
+            self.rtt.handshake_retransmitted();
+        } else if self.profile.rto_arithmetic == RtoArithmetic::Rfc6298 {
+            let sample = self.rtt.measure(self.syn_sent_at, now);
+            self.rtt.sample(sample, self.profile.initial_window);
+            self.statistics.rtt_samples += 1;
+        }
+        self.start_congestion_control();
+        if !header.flags.contains(TcpFlags::SYN) {
+            self.peer_window = self.unscaled(header.window);
+            self.largest_peer_window = self.largest_peer_window.max(self.peer_window);
+        }
+    }
+
+    fn unscaled(&self, window: u16) -> u64 {
+        let shift = self
+            .negotiated
+            .window_shifts
+            .map_or(0, |(_, theirs)| theirs);
+        u64::from(window) << shift
+    }
+
+    /// PAWS (RFC 7323 section 5.3 R1): false for a segment that must be an old duplicate. Where timestamps
+    /// are agreed on, a segment without one is one as well (section 3.2); resets are exempt.
+    fn is_timely(&self, now: Instant, header: &TcpHeader) -> bool {
+        if !self.negotiated.timestamps || header.flags.contains(TcpFlags::RST) {
+            return true;
+        }
+        let (recent, since) = self.recent_timestamp;
+        header.options.timestamps.is_some_and(|timestamps| {
+            timestamps.value.wrapping_sub(recent) as i32 >= 0
+                || now.saturating_since(since) > TIMESTAMP_VALIDITY
+        })
+    }
+
+    /// RFC 7323 section 4.3 (2).
+    fn remember_timestamp(&mut self, now: Instant, header: &TcpHeader, start: i64) {
+        if !self.negotiated.timestamps {
+            return;
+        }
+        if let Some(timestamps) = header.options.timestamps
+            && start <= self.last_ack_sent as i64
+        {
+            self.recent_timestamp = (timestamps.value, now);
+        }
+    }
+
+    /// The test of RFC 9293 section 3.10.7.4, first step. At the edges it lets through what that section makes
+    /// allowance for: an acknowledgment at the end of the window, whose sender has filled it, and one that
+    /// comes with data for a window that is shut. The data is cut off later.
+    fn is_acceptable(&self, start: i64, length: u32) -> bool {
+        let next = self.receive.next() as i64;
+        let end = next + self.receive.window() as i64;
+        let last = start + i64::from(length) - 1;
+        if length == 0 {
+            (next..=end).contains(&start)
+        } else if next == end {
+            start == next
+        } else {
+            start < end && last >= next
+        }
+    }
+
+    fn answer_unacceptable(&mut self, now: Instant, header: &TcpHeader, length: u32) {
+        if header.flags.contains(TcpFlags::RST) {
+            return;
+        }
+        if self.state == State::TimeWait && header.flags.contains(TcpFlags::FIN) {
+            // The peer has not heard our last acknowledgment.
+            let time_wait = self.profile.time_wait;
+            self.set_timer(Timer::TimeWait, now, time_wait);
+        }
+        if length > u32::from(header.flags.contains(TcpFlags::SYN)) {
+            self.statistics.duplicates_received += 1;
+            self.ack_due = true;
+        } else {
+            // Two ends that have lost each other's place would answer each other for ever.
+            self.challenge(now);
+        }
+    }
+
+    /// RFC 5961 section 3.2: only the very next sequence number resets. In TIME-WAIT nothing does (RFC 1337).
+    fn on_reset(&mut self, now: Instant, start: i64) {
+        if start != self.receive.next() as i64 {
+            return self.challenge(now);
+        }
+        match self.state {
+            State::TimeWait => {}
+            State::SynReceived => self.end(Event::Refused),
+            _ => self.end(Event::Reset),
+        }
+    }
+
+    /// An acknowledgment that asks a genuine peer to repeat itself (RFC 5961), if not too many were sent of late.
+    fn challenge(&mut self, now: Instant) {
+        let (since, count) = self.challenges;
+        if now.saturating_since(since) >= CHALLENGE_PERIOD {
+            self.challenges = (now, 1);
+        } else if count < MOST_CHALLENGES {
+            self.challenges = (since, count + 1);
+        } else {
+            self.statistics.challenge_acks_withheld += 1;
+            return;
+        }
+        self.statistics.challenge_acks += 1;
+        self.ack_due = true;
+    }
+
+    /// RFC 9293 section 3.10.7.4, fifth step. False if the segment is to be dropped.
+    fn take_acknowledgment(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        start: i64,
+        length: u32,
+    ) -> bool {
+        let position = self.send_position(header.acknowledgment);
+        if self.state == State::SynReceived {
+            if position != 1 || self.next == 0 {
+                self.reset_due = reset_reply(header, 0);
+                return false;
+            }
+            self.on_established(now, header);
+        }
+        // RFC 5961 section 5.2.
+        let oldest = self.unacknowledged as i64 - self.largest_peer_window as i64;
+        if position > self.next as i64 || position < oldest {
+            self.challenge(now);
+            return false;
+        }
+        if position < self.unacknowledged as i64 {
+            return true;
+        }
+        let position = position as u64;
+        let newly_sacked = self.take_sack(header);
+        let old_window = self.peer_window;
+        self.take_window(now, header, start, position);
+        let context = AckContext {
+            newly_sacked,
+            could_be_duplicate: length == 0 && self.peer_window == old_window,
+            echo: header
+                .options
+                .timestamps
+                .filter(|_| self.negotiated.timestamps)
+                .map(|timestamps| timestamps.echo),
+        };
+        // The peer is there, though its window may stay shut for as long as it likes (RFC 9293 section 3.8.6.1).
+        if self.peer_window == 0 {
+            self.recovery.timeouts_in_row = 0;
+        }
+        self.on_acknowledgment(now, position, context);
+        self.after_our_fin(now);
+        true
+    }
+
+    fn take_sack(&mut self, header: &TcpHeader) -> u64 {
+        if !self.negotiated.sack || header.options.sack.as_slice().is_empty() {
+            return 0;
+        }
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        for &(first, after_last) in header.options.sack.as_slice() {
+            let start = self.send_position(first);
+            let end = self.send_position(after_last);
+            if start >= self.unacknowledged as i64 && start < end && end <= self.next as i64 {
+                blocks[count] = (start as u64, end as u64);
+                count += 1;
+            }
+        }
+        self.sent.mark_sacked(&blocks[..count])
+    }
+
+    fn take_window(&mut self, now: Instant, header: &TcpHeader, start: i64, position: u64) {
+        let (last_start, last_position) = self.window_update;
+        if last_start > start || last_start == start && last_position > position {
+            return;
+        }
+        let before = self.peer_window;
+        let probing = self
+            .sent
+            .first()
+            .is_some_and(|first| self.is_window_probe(first.start));
+        self.window_update = (start, position);
+        self.peer_window = self.unscaled(header.window);
+        self.largest_peer_window = self.largest_peer_window.max(self.peer_window);
+        if self.peer_window <= before {
+            return;
+        }
+        self.timers.stop(Timer::Persist);
+        self.persist_backoff = 0;
+        if probing && position == self.unacknowledged {
+            // The window has opened, and the probe was not taken: send it again with the rest.
+            self.sent.mark_first_lost();
+            self.recovery.forced = true;
+            let rto = self.rtt.rto();
+            self.set_timer(Timer::Retransmission, now, rto);
+        }
+    }
+
+    /// The peer has what comes before `unacknowledged`: makes room for more of the application's.
+    pub(super) fn release_acknowledged(&mut self) {
+        self.send.release(self.unacknowledged - 1);
+        if self.write_blocked && self.send.room() >= self.send.capacity().div_ceil(3) {
+            self.write_blocked = false;
+            self.report(Event::Writable);
+        }
+    }
+
+    fn after_our_fin(&mut self, now: Instant) {
+        let acknowledged = self
+            .fin_position()
+            .is_some_and(|fin| self.unacknowledged > fin);
+        if !acknowledged {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.end(Event::Closed),
+            _ => {}
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant) {
+        self.state = State::TimeWait;
+        self.timers.stop_all();
+        let time_wait = self.profile.time_wait;
+        self.set_timer(Timer::TimeWait, now, time_wait);
+        self.report(Event::Closed);
+    }
+
+    /// RFC 9293 section 3.10.7.4, seventh and eighth step.
+    fn take_data(&mut self, now: Instant, header: &TcpHeader, start: i64, payload: Payload) {
+        if !matches!(
+            self.state,
+            State::Established | State::FinWait1 | State::FinWait2
+        ) {
+            return;
+        }
+        let length = payload.length();
+        if header.flags.contains(TcpFlags::FIN) {
+            let fin = u64::try_from(start + i64::from(length)).unwrap_or(0);
+            if fin >= self.receive.next() {
+                self.peer_fin.get_or_insert(fin);
+            }
+        }
+        if length > 0 {
+            self.largest_received = self.largest_received.max(length);
+            let before = self.receive.next();
+            let arrival = self.receive.accept(start, payload);
+            self.acknowledge_arrival(now, arrival, before);
+            // What did not fit is gone: the sender should know soon.
+            let end = start + i64::from(length);
+            self.ack_due |= self.receive.window() == 0 && self.receive.next() as i64 != end;
+        }
+        if self.peer_fin == Some(self.receive.next()) {
+            self.on_fin(now);
+        } else if header.flags.contains(TcpFlags::FIN) {
+            self.ack_due = true;
+        }
+    }
+
+    /// RFC 5681 section 4.2: at once for what is out of order or closes a gap, otherwise at every second full
+    /// segment or when the timer says so.
+    fn acknowledge_arrival(&mut self, now: Instant, arrival: Arrival, before: u64) {
+        match arrival {
+            Arrival::Nothing => {
+                self.statistics.duplicates_received += 1;
+                self.ack_due = true;
+            }
+            Arrival::Ahead => {
+                self.statistics.out_of_order_received += 1;
+                self.ack_due = true;
+            }
+            Arrival::InOrder { filled } => {
+                self.report(Event::Readable);
+                self.ack_pending_bytes += self.receive.next() - before;
+                let enough = 2 * u64::from(self.largest_received);
+                match self.profile.delayed_ack {
+                    Some(delay) if !filled && self.ack_pending_bytes < enough => {
+                        if !self.timers.is_set(Timer::DelayedAck) {
+                            self.set_timer(Timer::DelayedAck, now, delay);
+                        }
+                    }
+                    _ => self.ack_due = true,
+                }
+            }
+        }
+    }
+
+    fn on_fin(&mut self, now: Instant) {
+        self.receive.take_fin();
+        self.ack_due = true;
+        self.report(Event::PeerClosed);
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            // Had the FIN of ours been acknowledged, the state would be FIN-WAIT-2 by now.
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What the two ends agree on by the options of their SYNs.
+
+use super::profile::Profile;
+use super::receive::Receiver;
+use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use core::net::IpAddr;
+
+/// Bytes of a timestamps option with its padding (RFC 7323 appendix A).
+pub(super) const TIMESTAMPS_LENGTH: u32 = 12;
+/// Segment size towards a peer that names none (RFC 9293 section 3.7.1).
+const DEFAULT_SEGMENT_SIZE_V4: u16 = 536;
+const DEFAULT_SEGMENT_SIZE_V6: u16 = 1220;
+
+/// Options in force on a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Negotiated {
+    pub(super) timestamps: bool,
+    pub(super) sack: bool,
+    /// Shifts for what we send and for what we hear, if both ends scale.
+    pub(super) window_shifts: Option<(u8, u8)>,
+    /// The peer's MSS option, or its default.
+    pub(super) peer_segment_size: u16,
+}
+
+/// Bytes of IP and TCP header without options towards `address`.
+pub(super) fn header_length(address: IpAddr) -> u32 {
+    match address {
+        IpAddr::V4(_) => 20 + 20,
+        IpAddr::V6(_) => 40 + 20,
+    }
+}
+
+/// The options of our SYN, or of our SYN-ACK if `answering` the peer's SYN: then only what it offered too.
+pub(super) fn on_syn(
+    profile: &Profile,
+    segment_size: u16,
+    answering: Option<&Negotiated>,
+    timestamps: Timestamps,
+) -> TcpOptions {
+    let agreed = |wanted: bool, peer: fn(&Negotiated) -> bool| wanted && answering.is_none_or(peer);
+    TcpOptions {
+        maximum_segment_size: Some(segment_size),
+        window_scale: agreed(profile.window_scaling, |n| n.window_shifts.is_some())
+            .then(|| Receiver::wanted_shift(profile.receive_buffer)),
+        sack_permitted: agreed(profile.sack, |n| n.sack),
+        timestamps: agreed(profile.timestamps, |n| n.timestamps).then_some(timestamps),
+        ..TcpOptions::default()
+    }
+}
+
+/// What is agreed after the peer's SYN or SYN-ACK.
+pub(super) fn negotiate(profile: &Profile, remote: IpAddr, syn: &TcpHeader) -> Negotiated {
+    debug_assert!(syn.flags.contains(TcpFlags::SYN));
+    let options = &syn.options;
+    let default = if remote.is_ipv4() {
+        DEFAULT_SEGMENT_SIZE_V4
+    } else {
+        DEFAULT_SEGMENT_SIZE_V6
+    };
+    Negotiated {
+        timestamps: profile.timestamps && options.timestamps.is_some(),
+        sack: profile.sack && options.sack_permitted,
+        // A shift above 14 is taken as 14 (RFC 7323 section 2.3).
+        window_shifts: options
+            .window_scale
+            .filter(|_| profile.window_scaling)
+            .map(|theirs| {
+                (
+                    Receiver::wanted_shift(profile.receive_buffer),
+                    theirs.min(14),
+                )
+            }),
+        peer_segment_size: options.maximum_segment_size.unwrap_or(default),
+    }
+}

@@ -1,0 +1,393 @@
+//! What is sent next: resets, SYNs, lost data, new data, acknowledgments, in this order.
+
+use super::options::{self, TIMESTAMPS_LENGTH};
+use super::profile::Recovery;
+use super::recovery::Phase;
+use super::timer::Timer;
+use super::{Connection, Segment, State};
+use crate::packet::Payload;
+use crate::time::{Duration, Instant};
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+
+impl Connection {
+    /// The next segment to send; call until it returns `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        let segment = self.next_segment(now)?;
+        let statistics = &mut self.statistics;
+        let bytes = u64::from(segment.payload.length());
+        statistics.segments_sent += 1;
+        statistics.bytes_sent += bytes;
+        if segment.retransmission {
+            statistics.retransmitted += 1;
+            statistics.bytes_retransmitted += bytes;
+        }
+        Some(segment)
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(header) = self.reset_due.take() {
+            return Some(bare(header));
+        }
+        match self.state {
+            State::Closed => return None,
+            State::SynSent | State::SynReceived if self.syn_due => {
+                return Some(self.syn_segment(now));
+            }
+            State::Established
+            | State::CloseWait
+            | State::FinWait1
+            | State::Closing
+            | State::LastAck => {
+                if let Some(segment) = self.next_data(now) {
+                    return Some(segment);
+                }
+            }
+            State::SynSent | State::SynReceived | State::FinWait2 | State::TimeWait => {}
+        }
+        if self.ack_due && self.state != State::SynSent {
+            return Some(bare(self.header(now, self.next, TcpFlags::ACK, u32::MAX)));
+        }
+        None
+    }
+
+    fn syn_segment(&mut self, now: Instant) -> Segment {
+        self.syn_due = false;
+        self.syn_transmissions += 1;
+        self.syn_sent_at = now;
+        self.next = 1;
+        let rto = self.rtt.rto();
+        self.set_timer(Timer::Retransmission, now, rto);
+        let answering = self.state == State::SynReceived;
+        let flags = if answering {
+            TcpFlags::SYN.with(TcpFlags::ACK)
+        } else {
+            TcpFlags::SYN
+        };
+        let header = self.header(now, 0, flags, 0);
+        Segment {
+            header,
+            payload: Payload::EMPTY,
+            retransmission: self.syn_transmissions > 1,
+        }
+    }
+
+    /// Lost data first, then new data, then what RFC 6675 sends when there is neither.
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        let window = u64::from(self.congestion_window());
+        if let Some(index) = self.sent.next_lost() {
+            let length = self.retransmission_length(index)?;
+            let fits = self.sent.pipe() + u64::from(length) <= window || self.sent.pipe() == 0;
+            if !fits && !self.recovery.forced {
+                return None;
+            }
+            return self.retransmit(now, index, length);
+        }
+        self.recovery.forced = false;
+        if self.unsent() == 0 && !self.fin_unsent() {
+            return self.sack_extra(now, window);
+        }
+        self.new_data(now, window)
+    }
+
+    /// Bytes written and never sent.
+    fn unsent(&self) -> u64 {
+        (1 + self.send.written()).saturating_sub(self.next)
+    }
+
+    fn fin_unsent(&self) -> bool {
+        self.fin_position().is_some_and(|fin| fin >= self.next)
+    }
+
+    /// Length in sequence space of a retransmission: the segment as it was, or what the segment size now lets
+    /// through.
+    fn retransmission_length(&self, index: usize) -> Option<u32> {
+        let segment = self.sent.get(index)?;
+        let with_fin = self.fin_position().is_some_and(|fin| fin < segment.end());
+        let data = segment.length - u32::from(with_fin);
+        Some(if data > self.segment_size {
+            self.segment_size
+        } else {
+            segment.length
+        })
+    }
+
+    fn retransmit(&mut self, now: Instant, index: usize, length: u32) -> Option<Segment> {
+        let start = self.sent.get(index)?.start;
+        self.recovery.forced = false;
+        self.sent.resend(index, length, now);
+        self.arm_retransmission(now);
+        Some(self.data_segment(now, start, length, true))
+    }
+
+    /// RFC 6675 "NextSeg" rules 3 and 4: nothing is lost for certain and nothing new can be sent.
+    fn sack_extra(&mut self, now: Instant, window: u64) -> Option<Segment> {
+        let sack = self.effective_recovery() == Recovery::Sack;
+        if self.recovery.phase != Phase::Fast || !sack {
+            return None;
+        }
+        if self.sent.pipe() + u64::from(self.segment_size) > window {
+            return None;
+        }
+        let index = match self.sent.next_hole() {
+            Some(index) => index,
+            None if !self.recovery.rescue_sent => {
+                self.recovery.rescue_sent = true;
+                self.sent.last_missing()?
+            }
+            None => return None,
+        };
+        if self.sent.get(index).is_some_and(|segment| segment.resent) {
+            return None;
+        }
+        let length = self.retransmission_length(index)?;
+        self.retransmit(now, index, length)
+    }
+
+    fn new_data(&mut self, now: Instant, window: u64) -> Option<Segment> {
+        let repairing = self.recovery.phase == Phase::AfterTimeout;
+        if self.profile.repair_before_new_data && repairing {
+            return None;
+        }
+        let idle = self.next == self.unacknowledged;
+        let window = if idle {
+            self.restart_after_idle(now)
+        } else {
+            window
+        };
+        let usable = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
+        let unsent = self.unsent();
+        let length = unsent.min(usable).min(u64::from(self.segment_size));
+        let fin = self.fin_unsent() && length == unsent && usable > length;
+        let probing = core::mem::take(&mut self.probe_due) && idle;
+        if !probing && !self.is_worth_sending(length, unsent, fin, idle) {
+            if idle && !self.timers.is_set(Timer::Persist) {
+                let after = self.rtt.timeout(self.persist_backoff);
+                self.set_timer(Timer::Persist, now, after);
+            }
+            return None;
+        }
+        if !idle && self.in_the_network() + length > window {
+            return None;
+        }
+        let length = if probing && length == 0 && !fin {
+            self.statistics.window_probes += 1;
+            1
+        } else {
+            length as u32 + u32::from(fin)
+        };
+        Some(self.send_new(now, length))
+    }
+
+    /// Sender's silly-window avoidance (RFC 9293 section 3.8.6.2.1) and Nagle's rule (section 3.7.4).
+    fn is_worth_sending(&self, length: u64, unsent: u64, fin: bool, idle: bool) -> bool {
+        if fin {
+            return true;
+        }
+        let full = length >= u64::from(self.segment_size);
+        let rest = length == unsent && (idle || !self.profile.nagle || self.close_requested);
+        let large = length >= self.largest_peer_window / 2;
+        length > 0 && (full || rest || large && length < unsent)
+    }
+
+    /// What of ours counts against the congestion window before new data is sent.
+    fn in_the_network(&self) -> u64 {
+        let flight = self.next - self.unacknowledged;
+        if self.recovery.phase != Phase::Open {
+            return self.sent.pipe();
+        }
+        // Limited transmit (RFC 3042): the first two duplicate acknowledgments let out a new segment each.
+        // With SACK, "pipe" tells what has left the network (RFC 6675 section 5 step 3).
+        if !self.profile.limited_transmit {
+            flight
+        } else if self.negotiated.sack {
+            self.sent.pipe()
+        } else {
+            let extra = self.recovery.duplicate_acks.min(2) * self.segment_size;
+            flight.saturating_sub(u64::from(extra))
+        }
+    }
+
+    /// RFC 5681 section 4.1. Returns the window.
+    fn restart_after_idle(&mut self, now: Instant) -> u64 {
+        let idle = self
+            .last_data_sent_at
+            .is_some_and(|sent| now.saturating_since(sent) > self.rtt.rto());
+        if self.profile.idle_restart && idle {
+            let initial = self.profile.initial_window.max(1) * self.segment_size;
+            self.congestion
+                .on_idle_restart(initial.min(self.congestion.window()));
+            self.last_data_sent_at = None;
+        }
+        u64::from(self.congestion_window())
+    }
+
+    fn send_new(&mut self, now: Instant, length: u32) -> Segment {
+        let start = self.next;
+        self.next += u64::from(length);
+        self.last_data_sent_at = Some(now);
+        self.sent.push(start, length, now);
+        self.timers.stop(Timer::Persist);
+        if self.fin_position().is_some_and(|fin| fin < self.next) {
+            self.state = match self.state {
+                State::Established => State::FinWait1,
+                State::CloseWait => State::LastAck,
+                state => state,
+            };
+        }
+        self.arm_retransmission(now);
+        self.data_segment(now, start, length, false)
+    }
+
+    fn arm_retransmission(&mut self, now: Instant) {
+        if self.timers.is_set(Timer::Retransmission) {
+            return;
+        }
+        let probe = self
+            .sent
+            .first()
+            .is_some_and(|first| self.is_window_probe(first.start));
+        let after = if probe {
+            self.rtt.timeout(self.persist_backoff)
+        } else {
+            self.rtt.rto()
+        };
+        self.set_timer(Timer::Retransmission, now, after);
+    }
+
+    fn data_segment(&mut self, now: Instant, start: u64, length: u32, again: bool) -> Segment {
+        let end = start + u64::from(length);
+        let fin = self.fin_position().is_some_and(|fin| fin < end);
+        let data = length - u32::from(fin);
+        let mut flags = TcpFlags::ACK;
+        if fin {
+            flags = flags.with(TcpFlags::FIN);
+        }
+        if data > 0 && start + u64::from(data) > self.send.written() {
+            flags = flags.with(TcpFlags::PSH);
+        }
+        let room = self.segment_size.saturating_sub(data);
+        Segment {
+            header: self.header(now, start, flags, room),
+            payload: self.send.payload(start - 1, data),
+            retransmission: again,
+        }
+    }
+
+    /// A header of ours, with what there is to acknowledge. SACK blocks take at most `sack_room` bytes.
+    fn header(
+        &mut self,
+        now: Instant,
+        position: u64,
+        flags: TcpFlags,
+        sack_room: u32,
+    ) -> TcpHeader {
+        let syn = flags.contains(TcpFlags::SYN);
+        let acknowledges = flags.contains(TcpFlags::ACK);
+        let options = if syn {
+            self.syn_options(now, acknowledges)
+        } else {
+            TcpOptions {
+                timestamps: self.negotiated.timestamps.then(|| self.timestamps(now)),
+                sack: self.sack_blocks(sack_room),
+                ..TcpOptions::default()
+            }
+        };
+        let shift = match self.negotiated.window_shifts {
+            Some((ours, _)) if !syn => ours,
+            _ => 0,
+        };
+        let segment_size = self.receive_segment_size();
+        let window = self.receive.advertise(segment_size, shift);
+        if acknowledges {
+            self.ack_due = false;
+            self.ack_pending_bytes = 0;
+            self.last_ack_sent = self.receive.next();
+            self.timers.stop(Timer::DelayedAck);
+        }
+        TcpHeader {
+            source_port: self.local.port,
+            destination_port: self.remote.port,
+            sequence: self.initial_sequence + position as u32,
+            acknowledgment: if acknowledges {
+                self.peer_initial_sequence + self.receive.next() as u32
+            } else {
+                SequenceNumber(0)
+            },
+            flags,
+            window,
+            options,
+        }
+    }
+
+    fn syn_options(&self, now: Instant, answering: bool) -> TcpOptions {
+        let path = self
+            .path_mtu
+            .saturating_sub(options::header_length(self.remote.address));
+        let segment_size = u32::from(self.profile.maximum_segment_size).min(path) as u16;
+        let answered = answering.then_some(&self.negotiated);
+        options::on_syn(&self.profile, segment_size, answered, self.timestamps(now))
+    }
+
+    /// Our clock for timestamps: milliseconds, from an origin that says nothing about our uptime.
+    fn timestamp_clock(&self, now: Instant) -> u32 {
+        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.initial_sequence.0)
+    }
+
+    fn timestamps(&self, now: Instant) -> Timestamps {
+        Timestamps {
+            value: self.timestamp_clock(now),
+            echo: self.recent_timestamp.0,
+        }
+    }
+
+    /// The time since our clock showed `echo`; `None` if it has not shown that yet.
+    pub(super) fn since_timestamp(&self, now: Instant, echo: u32) -> Option<Duration> {
+        let milliseconds = self.timestamp_clock(now).wrapping_sub(echo) as i32;
+        // The clock counts milliseconds: what took less is not known to be shorter than one.
+        u64::try_from(milliseconds)
+            .ok()
+            .map(|count| Duration::from_millis(count.max(1)))
+    }
+
+    fn sack_blocks(&self, room: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if !self.negotiated.sack {
+            return blocks;
+        }
+        // Options take 40 bytes at most: four blocks, or three beside timestamps (RFC 2018 section 3).
+        let space = if self.negotiated.timestamps {
+            40 - TIMESTAMPS_LENGTH
+        } else {
+            40
+        };
+        let most = room.min(space).saturating_sub(4) / 8;
+        for &(start, end) in self.receive.blocks().iter().take(most as usize) {
+            let wire = |position: u64| self.peer_initial_sequence + position as u32;
+            blocks.push(wire(start), wire(end));
+        }
+        blocks
+    }
+
+    /// A reset that the peer accepts.
+    pub(super) fn bare_reset(&mut self) -> TcpHeader {
+        TcpHeader {
+            source_port: self.local.port,
+            destination_port: self.remote.port,
+            sequence: self.initial_sequence + self.next as u32,
+            acknowledgment: self.peer_initial_sequence + self.receive.next() as u32,
+            flags: TcpFlags::RST.with(TcpFlags::ACK),
+            window: 0,
+            options: TcpOptions::default(),
+        }
+    }
+}
+
+/// A segment without data, sent for the first time.
+fn bare(header: TcpHeader) -> Segment {
+    Segment {
+        header,
+        payload: Payload::EMPTY,
+        retransmission: false,
+    }
+}

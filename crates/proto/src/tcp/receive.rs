@@ -1,0 +1,335 @@
+//! The receiver's side: what is there to be read, what waits for a gap to close, and the window.
+//!
+//! Positions are 64-bit distances from the peer's initial sequence number: 0 is its SYN, 1 its first byte.
+
+use crate::packet::{Payload, pattern_byte};
+use std::collections::VecDeque;
+
+/// Disjoint ranges beyond a gap that are kept at most. What would make one more is dropped without an
+/// acknowledgment, so that a peer cannot make us keep a list of single bytes.
+const MOST_BLOCKS: usize = 256;
+
+/// Received data and the window that is offered for more.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// Next position expected: "RCV.NXT".
+    next: u64,
+    /// End of the window as the peer was told it; never moves back.
+    window_end: u64,
+    buffer: u64,
+    /// Shift of the window field in headers sent.
+    window_shift: u8,
+    readable: VecDeque<Payload>,
+    readable_bytes: u64,
+    /// Data beyond a gap, ascending and disjoint.
+    pieces: VecDeque<(u64, Payload)>,
+    /// The ranges that `pieces` cover, most recently changed first: the SACK blocks.
+    blocks: Vec<(u64, u64)>,
+}
+
+/// What became of a segment's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// All of it was there before, or is outside the window.
+    Nothing,
+    /// It is the next in turn; `filled` tells whether it closed a gap, or part of one.
+    InOrder { filled: bool },
+    /// It came ahead of its turn.
+    Ahead,
+}
+
+impl Receiver {
+    pub(super) fn new(buffer: u32) -> Receiver {
+        Receiver {
+            next: 1,
+            window_end: 1,
+            buffer: u64::from(buffer),
+            window_shift: 0,
+            readable: VecDeque::new(),
+            readable_bytes: 0,
+            pieces: VecDeque::new(),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The shift to ask for: the smallest with which the whole buffer fits the field (RFC 7323 section 2.2).
+    pub(super) fn wanted_shift(buffer: u32) -> u8 {
+        (0..14)
+            .find(|shift| buffer >> shift <= 0xFFFF)
+            .unwrap_or(14)
+    }
+
+    pub(super) fn set_window_shift(&mut self, shift: u8) {
+        self.window_shift = shift;
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes of the offered window that are still free: "RCV.WND".
+    pub(super) fn window(&self) -> u64 {
+        self.window_end - self.next
+    }
+
+    pub(super) fn readable_bytes(&self) -> u64 {
+        self.readable_bytes
+    }
+
+    /// Ranges received beyond the first gap, most recent first.
+    pub(super) fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.readable.capacity() * size_of::<Payload>()
+            + self.pieces.capacity() * size_of::<(u64, Payload)>()
+            + self.blocks.capacity() * size_of::<(u64, u64)>()
+    }
+
+    /// The peer's FIN takes one position.
+    pub(super) fn take_fin(&mut self) {
+        self.next += 1;
+        self.window_end = self.window_end.max(self.next);
+    }
+
+    /// Where the window could end now. By RFC 9293 section 3.8.6.2.2 it moves only by a useful amount: a full
+    /// segment, or half the buffer.
+    fn possible_end(&self, segment_size: u32) -> u64 {
+        let free = self.buffer.saturating_sub(self.readable_bytes);
+        let most = 0xFFFF << self.window_shift;
+        let end = self.next + free.min(most);
+        let useful = u64::from(segment_size).min(self.buffer / 2).max(1);
+        if end >= self.window_end + useful {
+            end
+        } else {
+            self.window_end
+        }
+    }
+
+    /// The window field for a segment sent now, scaled by `shift` (none on a SYN).
+    pub(super) fn advertise(&mut self, segment_size: u32, shift: u8) -> u16 {
+        let kept = self.window_end;
+        let end = self.possible_end(segment_size);
+        let window = end - self.next;
+        // Rounding down would take back what was offered; only growth is rounded down.
+        let mut field = window >> shift;
+        if self.next + (field << shift) < kept {
+            field = (kept - self.next).div_ceil(1 << shift);
+        }
+        let field = field.min(0xFFFF);
+        self.window_end = kept.max(self.next + (field << shift));
+        field as u16
+    }
+
+    /// Whether reading has opened the window so far that the peer should be told without being asked: it has
+    /// less than half a buffer left to send into, and would gain two segments or half a buffer; or less than
+    /// one segment, and would gain one.
+    pub(super) fn wants_update(&self, segment_size: u32) -> bool {
+        let gain = self.possible_end(segment_size) - self.window_end;
+        let (half, one) = (self.buffer / 2, u64::from(segment_size));
+        let left = self.window();
+        gain > 0
+            && ((left < half && gain >= (2 * one).min(half))
+                || (left < one && gain >= one.min(half)))
+    }
+
+    /// Takes in data that starts at `start`, which may lie before the SYN; what lies outside the window is cut off.
+    pub(super) fn accept(&mut self, start: i64, payload: Payload) -> Arrival {
+        let whole_end = start + i64::from(payload.length());
+        let end = u64::try_from(whole_end).unwrap_or(0).min(self.window_end);
+        let from = u64::try_from(start).unwrap_or(0).max(self.next);
+        if from >= end {
+            return Arrival::Nothing;
+        }
+        let before = (from as i64 - start) as u64;
+        let payload = slice(payload, before, before + (end - from));
+        if from > self.next {
+            return self.keep_ahead(from, payload);
+        }
+        let filled = !self.pieces.is_empty();
+        self.append(payload);
+        if filled {
+            self.join();
+        }
+        Arrival::InOrder { filled }
+    }
+
+    fn append(&mut self, payload: Payload) {
+        let length = u64::from(payload.length());
+        self.next += length;
+        self.readable_bytes += length;
+        if let Some(last) = self.readable.back_mut()
+            && extend_pattern(last, &payload)
+        {
+            return;
+        }
+        self.readable.push_back(payload);
+    }
+
+    /// Moves over what follows directly after the gap that has closed.
+    fn join(&mut self) {
+        while let Some((start, payload)) = self.pieces.pop_front() {
+            if start > self.next {
+                self.pieces.push_front((start, payload));
+                break;
+            }
+            let end = start + u64::from(payload.length());
+            if end > self.next {
+                let skip = self.next - start;
+                self.append(slice(payload, skip, end - start));
+            }
+        }
+        let next = self.next;
+        self.blocks.retain(|&(_, end)| end > next);
+    }
+
+    fn keep_ahead(&mut self, from: u64, payload: Payload) -> Arrival {
+        let end = from + u64::from(payload.length());
+        let touches = |&(s, e): &(u64, u64)| s <= end && from <= e;
+        if self.blocks.iter().any(|&(s, e)| s <= from && end <= e) {
+            self.bring_forward(from, end);
+            return Arrival::Nothing;
+        }
+        if self.blocks.len() >= MOST_BLOCKS && !self.blocks.iter().any(touches) {
+            return Arrival::Nothing;
+        }
+        self.bring_forward(from, end);
+        let mut position = from;
+        let mut index = self
+            .pieces
+            .partition_point(|(s, p)| s + u64::from(p.length()) <= from);
+        while position < end {
+            let held = self
+                .pieces
+                .get(index)
+                .map(|(s, p)| (*s, s + u64::from(p.length())));
+            let gap_end = held.map_or(end, |(s, _)| s.min(end));
+            if position < gap_end {
+                let part = slice(payload.clone(), position - from, gap_end - from);
+                index = self.insert_piece(index, position, part);
+            }
+            position = held.map_or(end, |(_, e)| e).max(gap_end);
+            index += 1;
+        }
+        Arrival::Ahead
+    }
+
+    /// Inserts a piece at `index`, or lengthens the piece before it; returns the index of the piece that now
+    /// holds it.
+    fn insert_piece(&mut self, index: usize, start: u64, payload: Payload) -> usize {
+        if let Some((before, held)) = index.checked_sub(1).and_then(|i| self.pieces.get_mut(i))
+            && *before + u64::from(held.length()) == start
+            && extend_pattern(held, &payload)
+        {
+            return index - 1;
+        }
+        self.pieces.insert(index, (start, payload));
+        index
+    }
+
+    /// Joins the range with the blocks that it touches and puts the result first (RFC 2018 section 4).
+    fn bring_forward(&mut self, start: u64, end: u64) {
+        let (mut start, mut end) = (start, end);
+        self.blocks.retain(|&(s, e)| {
+            let apart = e < start || s > end;
+            if !apart {
+                start = start.min(s);
+                end = end.max(e);
+            }
+            apart
+        });
+        self.blocks.insert(0, (start, end));
+    }
+
+    /// Copies what is next into `out` and forgets it.
+    pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
+        let mut filled = 0;
+        while filled < out.len() {
+            let Some(first) = self.readable.pop_front() else {
+                break;
+            };
+            let count = (first.length() as usize).min(out.len() - filled);
+            let target = &mut out[filled..filled + count];
+            match &first {
+                Payload::Bytes(bytes) => target.copy_from_slice(&bytes[..count]),
+                Payload::Pattern { stream, offset, .. } => {
+                    for (position, byte) in (*offset..).zip(target) {
+                        *byte = pattern_byte(*stream, position);
+                    }
+                }
+            }
+            self.put_back(first, count as u64);
+            filled += count;
+        }
+        self.readable_bytes -= filled as u64;
+        filled
+    }
+
+    /// Forgets up to `at_most` bytes unread.
+    pub(super) fn discard(&mut self, at_most: u64) -> u64 {
+        let mut gone = 0;
+        while gone < at_most {
+            let Some(first) = self.readable.pop_front() else {
+                break;
+            };
+            let count = u64::from(first.length()).min(at_most - gone);
+            self.put_back(first, count);
+            gone += count;
+        }
+        self.readable_bytes -= gone;
+        gone
+    }
+
+    fn put_back(&mut self, payload: Payload, consumed: u64) {
+        let length = u64::from(payload.length());
+        if consumed < length {
+            self.readable.push_front(slice(payload, consumed, length));
+        }
+    }
+}
+
+/// Bytes `from` to `to` of a payload.
+fn slice(payload: Payload, from: u64, to: u64) -> Payload {
+    let whole = u64::from(payload.length());
+    let (from, to) = (from.min(whole), to.min(whole));
+    if from == 0 && to == whole {
+        return payload;
+    }
+    match payload {
+        Payload::Pattern { stream, offset, .. } => Payload::Pattern {
+            stream,
+            offset: offset + from,
+            length: (to - from) as u32,
+        },
+        Payload::Bytes(bytes) => Payload::Bytes(bytes[from as usize..to as usize].into()),
+    }
+}
+
+/// Lengthens `payload` by `next` if that is the continuation of the same pattern.
+fn extend_pattern(payload: &mut Payload, next: &Payload) -> bool {
+    let Payload::Pattern {
+        stream,
+        offset,
+        length,
+    } = payload
+    else {
+        return false;
+    };
+    match next {
+        Payload::Pattern {
+            stream: next_stream,
+            offset: next_offset,
+            length: more,
+        } if next_stream == stream && *next_offset == *offset + u64::from(*length) => {
+            match length.checked_add(*more) {
+                Some(sum) => {
+                    *length = sum;
+                    true
+                }
+                None => false,
+            }
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,330 @@
+//! Acknowledgments, duplicate acknowledgments and timeouts: how losses are found and what is done then.
+//! RFC 5681 and 6582 without SACK, RFC 6675 with it.
+
+use super::congestion::{AckSample, LossSample};
+use super::profile::{Recovery, RtoArithmetic};
+use super::timer::Timer;
+use super::{Connection, Event, State};
+use crate::time::Instant;
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RecoveryState {
+    pub(super) phase: Phase,
+    /// "recover" (RFC 6582), "RecoveryPoint" (RFC 6675): the phase ends when this is acknowledged.
+    pub(super) point: u64,
+    /// No fast retransmit before this is acknowledged; see [`Connection::is_past_guard`]. Zero is our SYN.
+    guard: u64,
+    pub(super) duplicate_acks: u32,
+    /// What duplicate acknowledgments add to the congestion window, in bytes, during fast recovery.
+    pub(super) inflation: u32,
+    /// The next retransmission goes out whatever the window says.
+    pub(super) forced: bool,
+    /// A partial acknowledgment has restarted the timer already (RFC 6582 section 4, "impatient").
+    partial_acked: bool,
+    /// RFC 6675's rescue retransmission of this recovery was sent.
+    pub(super) rescue_sent: bool,
+    /// Timeouts without any progress.
+    pub(super) timeouts_in_row: u32,
+}
+
+/// Phases of loss recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No loss is known.
+    #[default]
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// A timeout; what was outstanding then is sent again in slow start.
+    AfterTimeout,
+}
+
+/// What a header's acknowledgment says, besides the number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckContext {
+    /// Bytes that its SACK blocks report for the first time.
+    pub(super) newly_sacked: u64,
+    /// No data, no FIN, and the window as before: what RFC 5681 asks of a duplicate acknowledgment.
+    pub(super) could_be_duplicate: bool,
+    /// The echo of our timestamp, where timestamps are on.
+    pub(super) echo: Option<u32>,
+}
+
+impl Connection {
+    /// An acceptable acknowledgment up to `position`, which is not old.
+    pub(super) fn on_acknowledgment(&mut self, now: Instant, position: u64, context: AckContext) {
+        if position > self.unacknowledged {
+            self.on_new_acknowledgment(now, position, context);
+        } else if !self.sent.is_empty() {
+            let duplicate = if self.negotiated.sack {
+                context.newly_sacked > 0
+            } else {
+                context.could_be_duplicate && self.peer_window > 0
+            };
+            if duplicate {
+                self.on_duplicate_acknowledgment(now);
+            }
+        }
+    }
+
+    fn on_new_acknowledgment(&mut self, now: Instant, position: u64, context: AckContext) {
+        let flight = self.bytes_in_flight();
+        let repairing =
+            self.profile.repair_before_new_data && self.recovery.phase == Phase::AfterTimeout;
+        let every_segment = self.profile.rto_arithmetic == RtoArithmetic::Linux20;
+        let window_segments = (self.congestion.window() / self.segment_size).max(1);
+        let (rtt, statistics) = (&mut self.rtt, &mut self.statistics);
+        let acknowledged = self.sent.acknowledge(position, |segment| {
+            if every_segment && !repairing && !segment.retransmitted {
+                rtt.sample(rtt.measure(segment.sent_at, now), window_segments);
+                statistics.rtt_samples += 1;
+            }
+        });
+        let before = self.unacknowledged;
+        self.unacknowledged = position;
+        self.release_acknowledged();
+        self.recovery.timeouts_in_row = 0;
+
+        let sample = match context.echo {
+            // RFC 7323 section 4.1: an echo tells original from retransmission.
+            Some(echo) if echo != 0 => self.since_timestamp(now, echo),
+            _ if acknowledged.retransmitted || repairing => None,
+            _ => acknowledged
+                .oldest_sent_at
+                .map(|sent| self.rtt.measure(sent, now)),
+        };
+        if let Some(sample) = sample.filter(|_| !every_segment) {
+            self.rtt.sample(sample, window_segments);
+            self.statistics.rtt_samples += 1;
+        }
+
+        let grows = self.after_progress((position - before) as u32);
+        if grows {
+            let window = u64::from(self.congestion.window());
+            self.congestion.on_acknowledged(&AckSample {
+                now,
+                acknowledged_bytes: (position - before) as u32,
+                rtt: sample,
+                smoothed_rtt: self.rtt.smoothed(),
+                minimum_rtt: self.rtt.minimum(),
+                bytes_in_flight: flight,
+                window_limited: self.profile.threshold_from_window
+                    || u64::from(flight) + u64::from(self.segment_size) > window
+                    || self.recovery.phase == Phase::AfterTimeout,
+            });
+        }
+        self.restart_retransmission_timer(now);
+    }
+
+    /// Moves between the phases after `position` has advanced; returns whether the congestion window grows.
+    fn after_progress(&mut self, acknowledged: u32) -> bool {
+        let complete = self.unacknowledged >= self.recovery.point;
+        match self.recovery.phase {
+            Phase::Open => {
+                self.recovery.duplicate_acks = 0;
+                if self.negotiated.sack && self.sent.sacked() > 0 {
+                    self.mark_lost_by_sack();
+                }
+                true
+            }
+            Phase::AfterTimeout => {
+                if complete {
+                    self.recovery.phase = Phase::Open;
+                }
+                true
+            }
+            Phase::Fast if complete || self.effective_recovery() == Recovery::Reno => {
+                self.recovery.phase = Phase::Open;
+                self.recovery.inflation = 0;
+                self.recovery.duplicate_acks = 0;
+                false
+            }
+            Phase::Fast => {
+                self.on_partial_acknowledgment(acknowledged);
+                false
+            }
+        }
+    }
+
+    fn on_partial_acknowledgment(&mut self, acknowledged: u32) {
+        if self.effective_recovery() == Recovery::Sack {
+            self.mark_lost_by_sack();
+            return;
+        }
+        // RFC 6582 section 3.2, step 3: retransmit the first unacknowledged segment; deflate by what was
+        // acknowledged, and add back one segment if it was at least that.
+        self.sent.mark_first_lost();
+        self.recovery.forced = true;
+        let deflated = self.recovery.inflation.saturating_sub(acknowledged);
+        self.recovery.inflation = if acknowledged >= self.segment_size {
+            deflated + self.segment_size
+        } else {
+            deflated
+        };
+    }
+
+    fn mark_lost_by_sack(&mut self) -> bool {
+        match self.profile.duplicate_ack_threshold {
+            Some(threshold) => self.sent.mark_lost(threshold, self.segment_size),
+            None => false,
+        }
+    }
+
+    fn on_duplicate_acknowledgment(&mut self, now: Instant) {
+        self.statistics.duplicate_acks_received += 1;
+        let Some(threshold) = self.profile.duplicate_ack_threshold else {
+            return;
+        };
+        match self.recovery.phase {
+            Phase::Fast if self.effective_recovery() == Recovery::Sack => {
+                self.mark_lost_by_sack();
+            }
+            // RFC 5681 section 3.2, step 4: a segment has left the network.
+            Phase::Fast => {
+                let flight = self.bytes_in_flight();
+                self.recovery.inflation = (self.recovery.inflation + self.segment_size).min(flight);
+            }
+            Phase::Open if self.is_past_guard() => {
+                self.recovery.duplicate_acks += 1;
+                let lost = self.negotiated.sack && self.mark_lost_by_sack();
+                if self.recovery.duplicate_acks >= threshold || lost {
+                    self.enter_fast_recovery(now, threshold);
+                }
+            }
+            Phase::Open | Phase::AfterTimeout => {}
+        }
+    }
+
+    /// After a timeout, duplicate acknowledgments may come from segments sent twice. Without SACK they count
+    /// once more than what was outstanding is acknowledged (RFC 6582 section 3.2 step 1; Linux 2.0 compares with
+    /// its "high_seq" the same way, which is why T2 sees 18 duplicates and no fast retransmit); with SACK,
+    /// once all of that is (RFC 6675 section 5.1).
+    fn is_past_guard(&self) -> bool {
+        if self.negotiated.sack {
+            self.unacknowledged >= self.recovery.guard
+        } else {
+            self.unacknowledged > self.recovery.guard
+        }
+    }
+
+    /// The profile's recovery, or what is left of it without SACK.
+    pub(super) fn effective_recovery(&self) -> Recovery {
+        match self.profile.recovery {
+            Recovery::Sack if !self.negotiated.sack => Recovery::NewReno,
+            recovery => recovery,
+        }
+    }
+
+    fn loss_sample(&self, now: Instant, repeated: bool) -> LossSample {
+        LossSample {
+            now,
+            bytes_in_flight: if self.profile.threshold_from_window {
+                self.congestion.window()
+            } else {
+                self.bytes_in_flight()
+            },
+            smoothed_rtt: self.rtt.smoothed(),
+            repeated: repeated && !self.profile.threshold_from_window,
+        }
+    }
+
+    fn enter_fast_recovery(&mut self, now: Instant, threshold: u32) {
+        let sample = self.loss_sample(now, false);
+        self.congestion.on_loss(&sample);
+        self.statistics.fast_retransmits += 1;
+        self.sent.mark_first_lost();
+        let recovery = self.effective_recovery();
+        let state = &mut self.recovery;
+        state.phase = Phase::Fast;
+        state.point = self.next;
+        state.forced = true;
+        state.partial_acked = false;
+        state.rescue_sent = false;
+        if recovery != Recovery::Reno {
+            state.guard = self.next;
+        }
+        if recovery != Recovery::Sack {
+            state.inflation = threshold.saturating_mul(self.segment_size);
+        }
+        let rto = self.rtt.rto();
+        self.set_timer(Timer::Retransmission, now, rto);
+    }
+
+    /// The retransmission timer went off.
+    pub(super) fn on_retransmission_timeout(&mut self, now: Instant) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            return self.on_syn_timeout();
+        }
+        let Some(first) = self.sent.first().copied() else {
+            return;
+        };
+        let due = first.sent_at + self.rtt.rto();
+        if self.profile.timer_from_transmission && due > now {
+            return self.set_timer(Timer::Retransmission, now, due.saturating_since(now));
+        }
+        if self.recovery.timeouts_in_row >= self.profile.data_retries {
+            return self.end(Event::TimedOut);
+        }
+        self.recovery.timeouts_in_row += 1;
+        self.recovery.forced = true;
+        if self.is_window_probe(first.start) {
+            self.persist_backoff += 1;
+            self.statistics.window_probes += 1;
+            self.sent.mark_first_lost();
+            let after = self.rtt.timeout(self.persist_backoff);
+            self.set_timer(Timer::Retransmission, now, after);
+            return;
+        }
+        self.statistics.timeouts += 1;
+        let sample = self.loss_sample(now, self.recovery.timeouts_in_row > 1);
+        self.congestion.on_timeout(&sample);
+        self.rtt.back_off();
+        self.sent.mark_all_lost();
+        self.recovery.phase = Phase::AfterTimeout;
+        self.recovery.point = self.next;
+        self.recovery.guard = self.next;
+        self.recovery.inflation = 0;
+        self.recovery.duplicate_acks = 0;
+        let rto = self.rtt.rto();
+        self.set_timer(Timer::Retransmission, now, rto);
+    }
+
+    fn on_syn_timeout(&mut self) {
+        self.statistics.timeouts += 1;
+        if self.syn_transmissions > self.profile.syn_retries {
+            return self.end(Event::TimedOut);
+        }
+        self.rtt.back_off();
+        self.syn_due = true;
+    }
+
+    /// Whether the segment at `position` lies beyond the peer's window: a probe of it, without meaning for
+    /// the congestion of the path.
+    pub(super) fn is_window_probe(&self, position: u64) -> bool {
+        position >= self.unacknowledged + self.peer_window
+    }
+
+    /// RFC 6298 section 5.2 and 5.3, after an acknowledgment of new data.
+    fn restart_retransmission_timer(&mut self, now: Instant) {
+        let Some(first) = self.sent.first().copied() else {
+            self.timers.stop(Timer::Retransmission);
+            return;
+        };
+        let partial =
+            self.recovery.phase == Phase::Fast && self.effective_recovery() == Recovery::NewReno;
+        if partial && self.recovery.partial_acked {
+            return;
+        }
+        self.recovery.partial_acked = partial;
+        let rto = self.rtt.rto();
+        if self.profile.timer_from_transmission {
+            // If that is past already: two ticks, for this acknowledgment's retransmissions to go first.
+            let left = (first.sent_at + rto).saturating_since(now);
+            let shortest = self.profile.tick.saturating_mul(2);
+            self.set_timer(Timer::Retransmission, now, left.max(shortest));
+        } else {
+            self.set_timer(Timer::Retransmission, now, rto);
+        }
+    }
+}

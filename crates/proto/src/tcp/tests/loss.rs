@@ -1,0 +1,253 @@
+//! Fast retransmit and recovery: Reno, NewReno, SACK; what follows a timeout.
+
+use super::*;
+use crate::tcp::profile::{Algorithm, Recovery};
+
+fn with(recovery: Recovery) -> Profile {
+    Profile {
+        recovery,
+        sack: recovery == Recovery::Sack,
+        congestion: Algorithm::NewReno,
+        ..profile("rfc")
+    }
+}
+
+/// Ten segments are out at 100 ms: 1..10001, and more is waiting.
+fn ten_out(profile: &Profile) -> Solo {
+    let mut solo = Solo::established(profile);
+    solo.write(100_000);
+    assert_eq!(solo.sends().len(), 10);
+    solo.at(200);
+    solo
+}
+
+#[test]
+fn three_duplicates_bring_the_segment_again_and_inflate_the_window() {
+    let mut solo = ten_out(&with(Recovery::NewReno));
+    // RFC 3042: the first two duplicates each let out a new segment.
+    assert_eq!(solo.receive(ack(1)).sends(), ["10001..11001"]);
+    assert_eq!(solo.receive(ack(1)).sends(), ["11001..12001"]);
+    // The third: 12 segments in flight, ssthresh 6, window 6 + 3.
+    assert_eq!(solo.receive(ack(1)).sends(), ["1..1001"]);
+    assert_eq!(solo.connection.slow_start_threshold(), 6_000);
+    assert_eq!(solo.connection.congestion_window(), 9_000);
+    // Each further one adds a segment; new data from the thirteenth segment of window on.
+    for _ in 0..3 {
+        assert!(solo.receive(ack(1)).sends().is_empty());
+    }
+    assert_eq!(solo.receive(ack(1)).sends(), ["12001..13001"]);
+    assert_eq!(solo.connection.congestion_window(), 13_000);
+    // A full acknowledgment deflates to ssthresh.
+    solo.at(300).receive(ack(13_001));
+    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert_eq!(solo.sends().len(), 6);
+    assert_eq!(solo.connection.statistics().fast_retransmits, 1);
+}
+
+#[test]
+fn newreno_repairs_one_hole_with_each_partial_acknowledgment() {
+    // RFC 6582 section 3.2: segments 1 and 4 are lost.
+    let mut solo = ten_out(&with(Recovery::NewReno));
+    for _ in 0..3 {
+        solo.receive(ack(1));
+        solo.sends();
+    }
+    // 12 out, window 6 + 3. The retransmission fills the first hole: 3 segments acknowledged, the
+    // window deflates by 3 and gains 1: 6 + 1.
+    solo.at(300).receive(ack(3_001));
+    assert_eq!(solo.connection.congestion_window(), 7_000);
+    assert_eq!(solo.sends(), ["3001..4001"]);
+    solo.at(400).receive(ack(12_001));
+    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert_eq!(solo.connection.statistics().fast_retransmits, 1);
+}
+
+#[test]
+fn reno_leaves_recovery_at_the_first_new_acknowledgment() {
+    let mut solo = ten_out(&with(Recovery::Reno));
+    for _ in 0..3 {
+        solo.receive(ack(1));
+        solo.sends();
+    }
+    solo.at(300).receive(ack(3_001));
+    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert!(
+        solo.sends().is_empty(),
+        "the second hole is left to new duplicates or a timeout"
+    );
+}
+
+#[test]
+fn duplicates_that_carry_data_or_a_new_window_do_not_count() {
+    let mut solo = ten_out(&with(Recovery::NewReno));
+    for (index, window) in [50_000, 51_000, 52_000, 53_000].into_iter().enumerate() {
+        let from = 1 + index as i64;
+        solo.receive(data(from, from + 1))
+            .receive(ack(1).window(window));
+    }
+    assert_eq!(solo.connection.statistics().duplicate_acks_received, 0);
+}
+
+#[test]
+fn without_limited_transmit_the_first_duplicates_bring_nothing() {
+    let mut profile = with(Recovery::NewReno);
+    profile.limited_transmit = false;
+    let mut solo = ten_out(&profile);
+    assert!(solo.receive(ack(1)).sends().is_empty());
+    assert!(solo.receive(ack(1)).sends().is_empty());
+    assert_eq!(solo.receive(ack(1)).sends(), ["1..1001"]);
+    assert_eq!(solo.connection.slow_start_threshold(), 5_000);
+}
+
+#[test]
+fn sack_recovery_keeps_the_pipe_full_and_resends_only_holes() {
+    // Segments 1, 3 and 5 of ten are lost.
+    let mut solo = ten_out(&with(Recovery::Sack));
+    assert_eq!(
+        solo.receive(ack(1).sack(&[(1_001, 2_001)])).sends(),
+        ["10001..11001"]
+    );
+    let two = [(3_001, 4_001), (1_001, 2_001)];
+    assert_eq!(solo.receive(ack(1).sack(&two)).sends(), ["11001..12001"]);
+    // The third: 12 in flight, window 6. Segment 1 goes whatever the pipe holds: 12 − 3 SACKed − 1 lost = 8.
+    let three = [(5_001, 6_001), (3_001, 4_001), (1_001, 2_001)];
+    assert_eq!(solo.receive(ack(1).sack(&three)).sends(), ["1..1001"]);
+    assert_eq!(solo.connection.congestion_window(), 6_000);
+    // With the retransmission the pipe holds 9, then 8 (segment 3 is lost: two segments and more above it)...
+    let four = [(5_001, 7_001), (3_001, 4_001), (1_001, 2_001)];
+    assert!(solo.receive(ack(1).sack(&four)).sends().is_empty());
+    let five = [(5_001, 8_001), (3_001, 4_001), (1_001, 2_001)];
+    solo.receive(ack(1).sack(&five));
+    let first_hole = solo.sends();
+    let six = [(5_001, 9_001), (3_001, 4_001), (1_001, 2_001)];
+    solo.receive(ack(1).sack(&six));
+    let second_hole = solo.sends();
+    assert_eq!(
+        [first_hole, second_hole].concat(),
+        ["2001..3001", "4001..5001"]
+    );
+    // Then new data, one segment for each that leaves.
+    let seven = [(5_001, 10_001), (3_001, 4_001), (1_001, 2_001)];
+    assert_eq!(solo.receive(ack(1).sack(&seven)).sends(), ["12001..13001"]);
+    solo.at(300).receive(ack(13_001));
+    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert_eq!(solo.connection.statistics().retransmitted, 3);
+}
+
+#[test]
+fn sack_finds_a_loss_before_the_third_duplicate() {
+    // RFC 6675 section 4, IsLost: more than two full segments SACKed above, in one acknowledgment.
+    let mut solo = ten_out(&with(Recovery::Sack));
+    solo.receive(ack(1).sack(&[(1_001, 4_001)]));
+    assert_eq!(solo.sends()[0], "1..1001");
+    assert_eq!(solo.connection.statistics().fast_retransmits, 1);
+}
+
+#[test]
+fn the_rescue_retransmission_sends_the_last_segment_again() {
+    // RFC 6675 section 5 (4): nothing new to send, the tail of the flight may be lost as well.
+    let mut solo = Solo::established(&with(Recovery::Sack));
+    solo.write(6_000);
+    assert_eq!(solo.sends().len(), 6);
+    // Segments 1 and 6 are lost.
+    solo.at(200).receive(ack(1).sack(&[(1_001, 5_001)]));
+    assert_eq!(solo.sends(), ["1..1001", "5001..6001"]);
+    solo.at(300).receive(ack(6_001));
+    assert_eq!(solo.connection.statistics().timeouts, 0);
+}
+
+#[test]
+fn after_a_timeout_what_is_sacked_is_not_sent_again() {
+    let mut profile = with(Recovery::Sack);
+    profile.duplicate_ack_threshold = None;
+    let mut solo = ten_out(&profile);
+    solo.receive(ack(1).sack(&[(2_001, 9_001)]));
+    solo.sends();
+    assert_eq!(
+        solo.at(1_100).sends(),
+        ["1..1001"],
+        "a window of one segment"
+    );
+    assert_eq!(solo.connection.congestion_window(), 1_000);
+    solo.at(1_200).receive(ack(1_001).sack(&[(2_001, 9_001)]));
+    assert_eq!(
+        solo.sends(),
+        ["1001..2001", "9001..10001"],
+        "slow start over the holes"
+    );
+}
+
+#[test]
+fn a_receiver_that_reneges_gets_everything_again() {
+    let mut solo = ten_out(&with(Recovery::Sack));
+    solo.receive(ack(1).sack(&[(1_001, 2_001)]));
+    solo.sends();
+    solo.at(300).receive(ack(1_001));
+    solo.sends();
+    // It acknowledges segment 1 but not segment 2, which it had SACKed.
+    assert_eq!(solo.at(1_300).sends(), ["1001..2001"], "RFC 2018 section 8");
+}
+
+#[test]
+fn after_a_timeout_slow_start_sends_the_flight_again() {
+    let mut solo = ten_out(&with(Recovery::NewReno));
+    assert_eq!(solo.at(1_100).sends(), ["1..1001"]);
+    assert_eq!(solo.connection.slow_start_threshold(), 5_000);
+    solo.at(1_200).receive(ack(1_001));
+    assert_eq!(solo.sends(), ["1001..2001", "2001..3001"]);
+    // Duplicates of what was outstanding bring no fast retransmit (RFC 6582 section 3.2).
+    for _ in 0..5 {
+        solo.receive(ack(1_001));
+    }
+    assert!(solo.sends().is_empty());
+    assert_eq!(solo.connection.statistics().fast_retransmits, 0);
+    // The originals were only late: a jump of the acknowledgment ends the repetition.
+    solo.at(1_300).receive(ack(10_001));
+    assert_eq!(solo.sends()[0], "10001..11001");
+    assert_eq!(solo.connection.statistics().retransmitted, 3);
+}
+
+#[test]
+fn a_loss_in_a_long_transfer_costs_one_retransmission() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let profile = with(recovery);
+        let mut pair = Pair::new(
+            &profile,
+            &profile,
+            Box::new(|passing| match (passing.from, passing.number) {
+                (Side::A, 60) => Fate::Drop,
+                _ => Fate::Deliver(ms(20)),
+            }),
+        );
+        pair.a.application.pattern = Some((1, 500_000));
+        pair.a.application.close_when_written = true;
+        pair.b.application.close_when_written = true;
+        pair.run_to_end(Instant::from_secs(1_000));
+        let statistics = *pair.a.connection.statistics();
+        assert_eq!(
+            (statistics.retransmitted, statistics.timeouts),
+            (1, 0),
+            "{recovery:?}"
+        );
+        assert!(is_pattern(&pair.b.application.received, 1));
+    }
+}
+
+#[test]
+fn many_losses_in_a_window_cost_sack_one_round_trip() {
+    let profile = with(Recovery::Sack);
+    let mut pair = Pair::new(
+        &profile,
+        &profile,
+        Box::new(|passing| match (passing.from, passing.number) {
+            (Side::A, 100..=120) if passing.number % 2 == 0 => Fate::Drop,
+            _ => Fate::Deliver(ms(50)),
+        }),
+    );
+    pair.a.application.pattern = Some((1, 500_000));
+    pair.run_until(Instant::from_secs(20));
+    let statistics = *pair.a.connection.statistics();
+    assert_eq!(pair.b.application.received.len(), 500_000);
+    assert_eq!((statistics.retransmitted, statistics.timeouts), (11, 0));
+    assert_eq!(statistics.fast_retransmits, 1);
+}

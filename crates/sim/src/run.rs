@@ -1,0 +1,238 @@
+//! A run: from a scenario to tables, captures, a summary and a manifest, in a folder or in memory.
+//!
+//! [`Run::advance`] works through one slice at a time, so that whoever drives it can show progress and stop
+//! early; [`Run::finish`] closes everything, wherever the run stands by then.
+
+use crate::captures::Captures;
+use crate::record::{
+    RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
+};
+use crate::scenario::Loaded;
+use crate::world::World;
+use crate::world::summary::Summary;
+use baton_proto::time::Instant;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Version of the manifest's and the summary's layout.
+const FORMAT: u32 = 1;
+/// Events in a slice: some milliseconds of work.
+const SLICE: u64 = 50_000;
+
+/// Where the results go, and what the manifest says of where they come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// The folder; without one, tables stay in memory and nothing is written.
+    pub out: Option<PathBuf>,
+    /// Replace the folder if it is there.
+    pub force: bool,
+    /// Write a capture of every interface; only with a folder.
+    pub captures: bool,
+    /// The scenario file as it was named, for the manifest.
+    pub origin: String,
+    /// The overrides as they were given, for the manifest.
+    pub overrides: Vec<String>,
+}
+
+/// Why a run could not be made or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Results cannot be written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A small file of the results cannot be written.
+    #[error("{}: cannot be written: {source}", file.display())]
+    Write {
+        /// Which file.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// What is needed to repeat a run and to compare.
+#[derive(Clone, Debug, Serialize)]
+pub struct Manifest {
+    /// Layout of this file.
+    pub format: u32,
+    /// Version of Baton.
+    pub version: &'static str,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Whether the run reached its end; otherwise it was interrupted at `simulated_s`.
+    pub complete: bool,
+    /// Simulated time reached, in seconds.
+    pub simulated_s: f64,
+    /// The scenario file as it was named; its traces are looked for beside it.
+    pub origin: String,
+    /// The scenario with its overrides, as TOML.
+    pub resolved: String,
+    /// The overrides, as given.
+    pub overrides: Vec<String>,
+    /// SHA-256 of the traces that the scenario reads, by path.
+    pub traces: BTreeMap<String, String>,
+    /// SHA-256 of the data files, by name.
+    pub results: BTreeMap<String, String>,
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Results {
+    /// Flows and handovers in numbers.
+    pub summary: Summary,
+    /// Series and packets.
+    pub tables: Tables,
+    /// What is needed to repeat the run.
+    pub manifest: Manifest,
+    /// The folder, if there is one.
+    pub folder: Option<PathBuf>,
+}
+
+/// A scenario under way.
+pub struct Run {
+    world: World,
+    end: Instant,
+    folder: Option<ResultFolder>,
+    manifest: Manifest,
+    captures: Vec<String>,
+}
+
+impl Run {
+    /// Prepares a run. Fails if the results have no place.
+    pub fn new(loaded: Loaded, options: &RunOptions) -> Result<Run, RunError> {
+        let Loaded {
+            scenario,
+            resolved,
+            traces,
+            ..
+        } = loaded;
+        let folder = match &options.out {
+            Some(target) => Some(ResultFolder::create(target, options.force)?),
+            None => None,
+        };
+        let settings = RecordSettings {
+            series: scenario.record.series,
+            packets: scenario.record.packets,
+        };
+        let names = RecordNames {
+            links: scenario
+                .links
+                .iter()
+                .map(|link| link.config.name.clone())
+                .collect(),
+            flows: scenario
+                .flows
+                .iter()
+                .map(|flow| flow.name.clone())
+                .collect(),
+        };
+        let sink = folder.as_ref().map_or(Sink::Memory, |folder| {
+            Sink::Folder(folder.path().to_owned())
+        });
+        let recorder = Recorder::new(settings, names, sink)?;
+        let captures = match &folder {
+            Some(folder) if options.captures => Some(Captures::create(folder.path(), &scenario)?),
+            _ => None,
+        };
+        let capture_files = captures.as_ref().map(Captures::files).unwrap_or_default();
+        let manifest = Manifest {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: scenario.name.clone(),
+            seed: scenario.seed,
+            complete: false,
+            simulated_s: 0.0,
+            resolved,
+            origin: options.origin.clone(),
+            overrides: options.overrides.clone(),
+            traces: traces.into_iter().collect(),
+            results: BTreeMap::new(),
+        };
+        let end = Instant::ZERO + scenario.duration;
+        Ok(Run {
+            world: World::new(scenario, recorder, captures),
+            end,
+            folder,
+            manifest,
+            captures: capture_files,
+        })
+    }
+
+    /// The world, to look at.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The moment at which the run ends.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Works through the next slice; returns whether the end is reached. Fails as soon as the record does.
+    pub fn advance(&mut self) -> Result<bool, RunError> {
+        let done = self.world.run_until(self.end, SLICE);
+        self.world.check_record()?;
+        Ok(done)
+    }
+
+    /// When something happens next, up to the end; `None` when nothing more does.
+    pub fn next_time(&self) -> Option<Instant> {
+        self.world.next_time().filter(|&time| time <= self.end)
+    }
+
+    /// Works through all that happens up to `limit`, for whoever runs the world against a clock.
+    pub fn advance_to(&mut self, limit: Instant) -> Result<(), RunError> {
+        self.world.run_until(limit.min(self.end), u64::MAX);
+        Ok(self.world.check_record()?)
+    }
+
+    /// Closes the files and puts the folder in its place. `wall_seconds` is what the run took, for the
+    /// summary; the manifest says whether the run had reached its end.
+    pub fn finish(self, wall_seconds: Option<f64>) -> Result<Results, RunError> {
+        let Run {
+            world,
+            end,
+            folder,
+            mut manifest,
+            captures,
+        } = self;
+        manifest.complete = world.now() >= end;
+        manifest.simulated_s = world.now().as_secs_f64();
+        let (mut summary, tables) = world.finish()?;
+        summary.wall_s = wall_seconds;
+        let folder = match folder {
+            Some(folder) => {
+                let tables = ["series.parquet", "packets.parquet"].map(str::to_owned);
+                for name in tables.into_iter().chain(captures) {
+                    let file = folder.path().join(&name);
+                    if file.exists() {
+                        manifest.results.insert(name, crate::record::sha256(&file)?);
+                    }
+                }
+                write_json(&folder.path().join("summary.json"), &summary)?;
+                write_json(&folder.path().join("manifest.json"), &manifest)?;
+                Some(folder.commit()?)
+            }
+            None => None,
+        };
+        Ok(Results {
+            summary,
+            tables,
+            manifest,
+            folder,
+        })
+    }
+}
+
+fn write_json(file: &Path, value: &impl Serialize) -> Result<(), RunError> {
+    let failed = |source| RunError::Write {
+        file: file.to_owned(),
+        source,
+    };
+    let mut text = serde_json::to_string_pretty(value).map_err(|error| failed(error.into()))?;
+    text.push('\n');
+    std::fs::write(file, text).map_err(failed)
+}

@@ -1,0 +1,200 @@
+//! From a scenario to a world at time zero.
+
+use super::flow::FlowRun;
+use super::handover::{Chooser, MobileRun};
+use super::traffic::Application;
+use super::{Event, Node, Wire, World, routing};
+use crate::captures::Captures;
+use crate::kernel::{EventQueue, Timer};
+use crate::link::{End, Link};
+use crate::packets::Packets;
+use crate::record::Recorder;
+use crate::rng::Seed;
+use crate::scenario::model::{AttachmentPolicy, Mobile, Scenario};
+use baton_proto::host::Host;
+use baton_proto::mobility::failback::{Failback, FailbackTimes};
+use baton_proto::packet::FlowId;
+use baton_proto::time::{Duration, Instant};
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, VecDeque};
+
+impl World {
+    /// A world at time zero. `captures` takes every packet at every interface, if given.
+    pub fn new(scenario: Scenario, mut recorder: Recorder, captures: Option<Captures>) -> World {
+        let seed = Seed(scenario.seed);
+        let mut nodes: Vec<Node> = (0..scenario.nodes.len())
+            .map(|number| node(number, &scenario.nodes[number], seed))
+            .collect();
+        let wires = wires(&scenario, &mut nodes, seed, &mut recorder);
+        let flows = flows(&scenario, &mut nodes, seed, &mut recorder);
+        let mut world = World {
+            now: Instant::ZERO,
+            queue: EventQueue::default(),
+            packets: Packets::default(),
+            nodes,
+            wires,
+            flows,
+            mobiles: Vec::new(),
+            recorder,
+            captures,
+            touched: VecDeque::new(),
+            events: 0,
+            scenario,
+        };
+        world.add_mobiles();
+        routing::install(&mut world.nodes, &world.wires);
+        for (number, change) in world.scenario.changes.iter().enumerate() {
+            world.queue.push(change.at, Event::Change(number as u32));
+        }
+        (0..world.mobiles.len()).for_each(|mobile| world.arm_mobile(mobile));
+        (0..world.flows.len()).for_each(|flow| world.arm_flow(flow));
+        world
+    }
+
+    fn add_mobiles(&mut self) {
+        for number in 0..self.scenario.mobiles.len() {
+            let Mobile { node, attachment } = self.scenario.mobiles[number].clone();
+            for wire in &mut self.wires {
+                if wire.ends.iter().any(|&(end, _)| end == node.0) {
+                    wire.mobile = Some(number);
+                    wire.in_use = false;
+                }
+            }
+            let (attached, chooser) = chooser(
+                attachment,
+                Seed(self.scenario.seed),
+                &self.scenario.nodes[node.0],
+            );
+            if let Some(link) = attached {
+                self.wires[link].in_use = true;
+            }
+            let flows: Vec<usize> = (0..self.flows.len())
+                .filter(|&flow| {
+                    self.flows[flow].spec.from == node || self.flows[flow].spec.to == node
+                })
+                .collect();
+            for &flow in &flows {
+                let slot = usize::from(self.flows[flow].mobiles[0].is_some());
+                self.flows[flow].mobiles[slot] = Some(number);
+            }
+            let subject = self
+                .recorder
+                .subject(&format!("mobile {}", self.scenario.nodes[node.0]));
+            self.mobiles.push(MobileRun {
+                node,
+                timer: Timer::default(),
+                attached,
+                chooser,
+                steps: VecDeque::new(),
+                handovers: Vec::new(),
+                subject,
+                flows,
+            });
+            self.record_attachment(number);
+        }
+    }
+}
+
+/// The link at time zero and who decides from then on. A handover's time is drawn within its jitter.
+fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, Chooser) {
+    match policy {
+        AttachmentPolicy::Timetable(entries) => {
+            let mut entries = VecDeque::from(entries);
+            let first = entries
+                .pop_front()
+                .and_then(|entry| entry.link.map(|link| link.0));
+            let mut draws = seed.stream(&format!("mobile {name} timetable"));
+            for entry in &mut entries {
+                let span = entry.jitter + entry.jitter;
+                let shift = Duration::from_nanos(draws.below(span.as_nanos().max(1)));
+                entry.at = entry.at + shift;
+                entry.at = Instant::ZERO + entry.at.saturating_since(Instant::ZERO + entry.jitter);
+            }
+            (first, Chooser::Timetable(entries))
+        }
+        AttachmentPolicy::Failback(failback) => {
+            let links: Vec<usize> = failback.prefer.iter().map(|link| link.0).collect();
+            let times = FailbackTimes {
+                hold_time: failback.hold_time,
+                hysteresis: failback.hysteresis,
+                longest_switch_time: failback.longest_switch_time,
+            };
+            let machine = Failback::new(times, links.len(), Instant::ZERO);
+            (links.first().copied(), Chooser::Failback(machine, links))
+        }
+    }
+}
+
+/// A host at the address of its number: 10.0.0.1 and on.
+fn node(number: usize, name: &str, seed: Seed) -> Node {
+    let address = Ipv4Addr::from_bits(0x0a00_0001 + number as u32);
+    let mut secret = seed.stream(&format!("node {name} secret"));
+    let secret = u128::from(secret.bits()) << 64 | u128::from(secret.bits());
+    let secret = secret.to_be_bytes();
+    Node {
+        host: Host::new(IpAddr::V4(address), secret),
+        timer: Timer::default(),
+        interfaces: Vec::new(),
+        sockets: Vec::new(),
+        ports: BTreeMap::new(),
+    }
+}
+
+fn wires(
+    scenario: &Scenario,
+    nodes: &mut [Node],
+    seed: Seed,
+    recorder: &mut Recorder,
+) -> Vec<Wire> {
+    let mut wires = Vec::with_capacity(scenario.links.len());
+    for (number, spec) in scenario.links.iter().enumerate() {
+        let mut join = |node: usize, end: End| {
+            nodes[node].interfaces.push((number, end));
+            (node, nodes[node].host.add_interface(spec.config.mtu))
+        };
+        let ends = [join(spec.ends[0].0, End::A), join(spec.ends[1].0, End::B)];
+        let name = &spec.config.name;
+        wires.push(Wire {
+            link: Link::new(spec.config.clone(), seed),
+            timer: Timer::default(),
+            touched: false,
+            ends,
+            in_use: true,
+            mobile: None,
+            works: true,
+            broken: false,
+            subjects: ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}"))),
+        });
+    }
+    wires
+}
+
+fn flows(
+    scenario: &Scenario,
+    nodes: &mut [Node],
+    seed: Seed,
+    recorder: &mut Recorder,
+) -> Vec<FlowRun> {
+    let mut flows = Vec::with_capacity(scenario.flows.len());
+    for (number, spec) in scenario.flows.iter().enumerate() {
+        let mut spec = spec.clone();
+        let mut draws = seed.stream(&format!("flow {} start", spec.name));
+        spec.start += Duration::from_nanos(draws.below(spec.start_jitter.as_nanos().max(1)));
+        let [source, sink] = [spec.from.0, spec.to.0];
+        let addresses = [source, sink].map(|node| nodes[node].host.address());
+        let application = Application::new(
+            spec.traffic,
+            spec.start,
+            seed.stream(&format!("flow {} application", spec.name)),
+        );
+        let subject = recorder.subject(&format!("flow {}", spec.name));
+        let run = FlowRun::new(FlowId(number as u32), spec, addresses, application, subject);
+        nodes[source].ports.insert(run.port, number);
+        nodes[sink].ports.insert(run.port, number);
+        if let Ok([source, sink]) = nodes.get_disjoint_mut([source, sink]) {
+            run.prepare([&mut source.host, &mut sink.host]);
+        }
+        flows.push(run);
+    }
+    flows
+}

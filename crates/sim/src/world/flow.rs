@@ -1,0 +1,311 @@
+//! A flow under way: an application at each end, what carries their data, and what came of it.
+
+use super::progress::Progress;
+use super::traffic::Application;
+use crate::kernel::Timer;
+use crate::record::{Quantity, Recorder, Subject};
+use crate::scenario::model::{Flow, Traffic, Transport};
+use baton_proto::host::{Host, HostEvent, SocketId};
+use baton_proto::packet::FlowId;
+use baton_proto::tcp::{self, Connection, Endpoint};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::icmp::IcmpError;
+use core::net::IpAddr;
+
+/// Which end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The end at the scenario's `from`.
+    Source,
+    /// The end at the scenario's `to`.
+    Sink,
+}
+
+impl Role {
+    /// The end across.
+    pub const fn other(self) -> Role {
+        match self {
+            Role::Source => Role::Sink,
+            Role::Sink => Role::Source,
+        }
+    }
+}
+
+/// Bytes that have come to an application.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// How many.
+    pub bytes: u64,
+    /// How long nothing had come although something should.
+    pub waited: Duration,
+}
+
+/// A flow under way.
+#[derive(Debug)]
+pub struct FlowRun {
+    /// Its number in the scenario.
+    pub id: FlowId,
+    /// What the scenario says of it.
+    pub spec: Flow,
+    /// When [`FlowRun::run`] has something to do.
+    pub deadline: Option<Instant>,
+    /// That deadline's event.
+    pub timer: Timer,
+    /// Address of source and sink.
+    pub addresses: [IpAddr; 2],
+    /// Port of the listening or answering end; over UDP of both.
+    pub port: u16,
+    /// The mobiles at its ends.
+    pub mobiles: [Option<usize>; 2],
+    /// The connection at source and sink.
+    pub sockets: [Option<SocketId>; 2],
+    /// What has been delivered.
+    pub progress: Progress,
+    /// Packets sent by both ends.
+    pub sent_packets: u64,
+    /// Packets that links dropped.
+    pub dropped_packets: u64,
+    /// From the start to the delivery of the last byte, of a flow that has an end and has come to it.
+    pub completion: Option<Duration>,
+    /// Why its connection ended before its time.
+    pub failure: Option<tcp::Event>,
+    pub(super) application: Application,
+    pub(super) subject: Subject,
+    pub(super) last_row: Option<Instant>,
+    started: bool,
+}
+
+impl FlowRun {
+    /// A flow that waits for its start.
+    pub fn new(
+        id: FlowId,
+        spec: Flow,
+        addresses: [IpAddr; 2],
+        application: Application,
+        subject: Subject,
+    ) -> FlowRun {
+        FlowRun {
+            id,
+            deadline: Some(spec.start),
+            timer: Timer::default(),
+            addresses,
+            // Every flow has a port of its own, so that a host needs nothing else to tell them apart.
+            port: 5001 + (id.0 % 40_000) as u16,
+            mobiles: [None; 2],
+            sockets: [None; 2],
+            progress: Progress::default(),
+            sent_packets: 0,
+            dropped_packets: 0,
+            completion: None,
+            failure: None,
+            application,
+            subject,
+            last_row: None,
+            started: false,
+            spec,
+        }
+    }
+
+    /// The end that opens the connection and keeps the time.
+    pub fn active(&self) -> Role {
+        match self.spec.traffic {
+            Traffic::Pages { .. } => Role::Sink,
+            _ => Role::Source,
+        }
+    }
+
+    /// The node of the active end.
+    pub fn active_node(&self) -> usize {
+        match self.active() {
+            Role::Source => self.spec.from.0,
+            Role::Sink => self.spec.to.0,
+        }
+    }
+
+    /// Which end lives at a node.
+    pub fn role_at(&self, node: usize) -> Role {
+        if self.spec.from.0 == node {
+            Role::Source
+        } else {
+            Role::Sink
+        }
+    }
+
+    /// Where the passive end listens or answers.
+    pub fn remote(&self, of: Role) -> Endpoint {
+        Endpoint {
+            address: self.addresses[of.other() as usize],
+            port: self.port,
+        }
+    }
+
+    /// Payload in a full packet of `length` bytes, without options.
+    pub fn payload_of(&self, length: u32) -> u32 {
+        let headers = match (&self.spec.transport, self.addresses[0]) {
+            (Transport::Tcp { .. }, IpAddr::V4(_)) => 40,
+            (Transport::Tcp { .. }, IpAddr::V6(_)) => 60,
+            (_, IpAddr::V4(_)) => 28,
+            (_, IpAddr::V6(_)) => 48,
+        };
+        length.saturating_sub(headers)
+    }
+
+    /// Prepares the passive end: a listener, or ports.
+    pub fn prepare(&self, hosts: [&mut Host; 2]) {
+        let [source, sink] = hosts;
+        match &self.spec.transport {
+            Transport::Tcp { sender, receiver } => match self.active() {
+                Role::Source => sink.tcp_listen(self.port, receiver.clone(), 16, Some(self.id)),
+                Role::Sink => source.tcp_listen(self.port, sender.clone(), 16, Some(self.id)),
+            },
+            Transport::Udp => {
+                source.udp_bind(self.port);
+                sink.udp_bind(self.port);
+            }
+            Transport::Icmp => {}
+        }
+    }
+
+    /// Does what is due at the active end; returns the connection if one was opened.
+    pub fn run(&mut self, now: Instant, host: &mut Host) -> Option<SocketId> {
+        let mut opened = None;
+        if !self.started {
+            self.started = true;
+            if let Transport::Tcp { sender, receiver } = &self.spec.transport {
+                let role = self.active();
+                let profile = if role == Role::Source {
+                    sender
+                } else {
+                    receiver
+                };
+                let socket = host.tcp_connect(now, self.remote(role), profile, Some(self.id));
+                self.sockets[role as usize] = Some(socket);
+                opened = Some(socket);
+            }
+            self.start_application(now);
+        }
+        self.tick(now, host);
+        opened
+    }
+
+    /// Takes in what happened at one end; says what was delivered by it.
+    pub fn handle_event(
+        &mut self,
+        now: Instant,
+        host: &mut Host,
+        role: Role,
+        event: HostEvent,
+    ) -> Option<Delivered> {
+        match event {
+            HostEvent::Accepted { socket, .. } => {
+                self.sockets[role as usize] = Some(socket);
+                None
+            }
+            HostEvent::Tcp { socket, event } => self.handle_tcp(now, host, role, socket, event),
+            HostEvent::Datagram { payload, from, .. } => {
+                self.handle_datagram(now, host, role, from, payload)
+            }
+            HostEvent::EchoReply { echo } => self.handle_reply(now, u64::from(echo.sequence)),
+            HostEvent::Undelivered {
+                error: IcmpError::PacketTooBig { mtu },
+                ..
+            } => {
+                self.application.shrink_to(mtu);
+                None
+            }
+            HostEvent::Undelivered { .. } => None,
+        }
+    }
+
+    fn handle_tcp(
+        &mut self,
+        now: Instant,
+        host: &mut Host,
+        role: Role,
+        socket: SocketId,
+        event: tcp::Event,
+    ) -> Option<Delivered> {
+        let connection = host.connection_mut(socket)?;
+        match event {
+            tcp::Event::Connected | tcp::Event::Writable => {
+                self.fill(role, connection);
+                None
+            }
+            tcp::Event::Readable => {
+                let bytes = connection.discard(u64::MAX);
+                self.take_bytes(now, role, bytes, connection)
+            }
+            tcp::Event::PeerClosed => {
+                connection.close();
+                None
+            }
+            tcp::Event::Closed => None,
+            failure => {
+                self.failure.get_or_insert(failure);
+                self.application.give_up();
+                self.deadline = None;
+                None
+            }
+        }
+    }
+
+    /// Notes the delivery of bytes to the application; `more` says whether others are to follow.
+    pub(super) fn delivered(&mut self, now: Instant, bytes: u64, more: bool) -> Delivered {
+        Delivered {
+            bytes,
+            waited: self.progress.deliver(now, bytes, more),
+        }
+    }
+
+    /// Notes that the last byte has come.
+    pub(super) fn complete(&mut self, now: Instant) {
+        self.completion
+            .get_or_insert(now.saturating_since(self.spec.start));
+    }
+
+    /// Records the state of the source's connection.
+    pub fn record_connection(
+        &self,
+        now: Instant,
+        connection: &Connection,
+        recorder: &mut Recorder,
+    ) {
+        let subject = self.subject;
+        let mut put = |quantity, value| recorder.series(now, subject, quantity, value);
+        put(
+            Quantity::CongestionWindow,
+            f64::from(connection.congestion_window()),
+        );
+        let threshold = connection.slow_start_threshold();
+        if threshold < u32::MAX {
+            put(Quantity::SlowStartThreshold, f64::from(threshold));
+        }
+        put(
+            Quantity::BytesInFlight,
+            f64::from(connection.bytes_in_flight()),
+        );
+        put(
+            Quantity::RetransmissionTimeout,
+            connection.retransmission_timeout().as_secs_f64(),
+        );
+        if let Some(rtt) = connection.smoothed_rtt() {
+            put(Quantity::SmoothedRoundTripTime, rtt.as_secs_f64());
+        }
+        if let Some(sample) = connection.last_rtt_sample() {
+            put(Quantity::RoundTripTime, sample.as_secs_f64());
+        }
+    }
+
+    /// Records the bytes delivered, at most once in each interval.
+    pub fn record_delivery(&mut self, now: Instant, interval: Duration, recorder: &mut Recorder) {
+        if self.last_row.is_none_or(|last| now >= last + interval) {
+            self.last_row = Some(now);
+            recorder.series(
+                now,
+                self.subject,
+                Quantity::DeliveredBytes,
+                self.progress.delivered_bytes as f64,
+            );
+        }
+    }
+}

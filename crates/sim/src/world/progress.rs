@@ -1,0 +1,135 @@
+//! What a flow has achieved: bytes in order, stalls, and how fast it came up after a handover.
+
+use baton_proto::rate::DataRate;
+use baton_proto::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// Delivery of a flow's bytes to the application at its far end.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Payload bytes delivered, in order.
+    pub delivered_bytes: u64,
+    /// When the last of them came.
+    pub last_delivery: Option<Instant>,
+    /// Longest time without a delivery while something was to be delivered.
+    pub longest_stall: Duration,
+    /// Since when something has been to be delivered, without a delivery since.
+    waiting_since: Option<Instant>,
+}
+
+impl Progress {
+    /// The source has something to deliver.
+    pub fn start_waiting(&mut self, now: Instant) {
+        self.waiting_since.get_or_insert(now);
+    }
+
+    /// `bytes` have been delivered; `more` says whether others are to follow. Returns how long the wait was.
+    pub fn deliver(&mut self, now: Instant, bytes: u64, more: bool) -> Duration {
+        let waited = self.current_stall(now);
+        self.longest_stall = self.longest_stall.max(waited);
+        self.delivered_bytes += bytes;
+        self.last_delivery = Some(now);
+        self.waiting_since = more.then_some(now);
+        waited
+    }
+
+    /// How long nothing has come although something should.
+    pub fn current_stall(&self, now: Instant) -> Duration {
+        self.waiting_since
+            .map_or(Duration::ZERO, |since| now.saturating_since(since))
+    }
+
+    /// Since when nothing has come although something should.
+    pub fn waiting_since(&self) -> Option<Instant> {
+        self.waiting_since
+    }
+}
+
+/// Waits for a flow to reach a share of a rate: over a window, not over one burst.
+#[derive(Clone, Debug)]
+pub struct RateWatch {
+    window: Duration,
+    wanted_bytes: u64,
+    recent: VecDeque<(Instant, u64)>,
+    recent_bytes: u64,
+    /// When the rate was reached.
+    pub reached: Option<Instant>,
+}
+
+impl RateWatch {
+    /// Waits for `rate`, of payload, over `window`.
+    pub fn new(rate: DataRate, window: Duration) -> RateWatch {
+        RateWatch {
+            window,
+            wanted_bytes: rate.bits_in(window) / 8,
+            recent: VecDeque::new(),
+            recent_bytes: 0,
+            reached: None,
+        }
+    }
+
+    /// `bytes` were delivered.
+    pub fn deliver(&mut self, now: Instant, bytes: u64) {
+        if self.reached.is_some() {
+            return;
+        }
+        self.recent.push_back((now, bytes));
+        self.recent_bytes += bytes;
+        while let Some(&(at, old)) = self.recent.front()
+            && at + self.window <= now
+        {
+            self.recent_bytes -= old;
+            self.recent.pop_front();
+        }
+        if self.recent_bytes >= self.wanted_bytes && self.wanted_bytes > 0 {
+            self.reached = Some(now);
+            self.recent = VecDeque::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn a_stall_counts_only_while_something_is_to_be_delivered() {
+        let mut progress = Progress::default();
+        progress.start_waiting(at(1000));
+        assert_eq!(
+            progress.deliver(at(1500), 100, true),
+            Duration::from_millis(500)
+        );
+        assert_eq!(
+            progress.deliver(at(1700), 100, false),
+            Duration::from_millis(200)
+        );
+        // A pause of the source is no stall.
+        progress.start_waiting(at(9000));
+        assert_eq!(
+            progress.deliver(at(9100), 100, true),
+            Duration::from_millis(100)
+        );
+        assert_eq!(progress.longest_stall, Duration::from_millis(500));
+        assert_eq!(progress.current_stall(at(9900)), Duration::from_millis(800));
+        assert_eq!(progress.delivered_bytes, 300);
+    }
+
+    #[test]
+    fn a_burst_is_not_a_rate() {
+        // 8 kbit/s over 10 s are 10 kB.
+        let mut watch = RateWatch::new(
+            DataRate::from_bits_per_second(8000),
+            Duration::from_secs(10),
+        );
+        watch.deliver(at(0), 6000);
+        watch.deliver(at(10_000), 6000);
+        assert_eq!(watch.reached, None);
+        watch.deliver(at(14_000), 4000);
+        assert_eq!(watch.reached, Some(at(14_000)));
+    }
+}

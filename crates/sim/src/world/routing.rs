@@ -1,0 +1,62 @@
+//! Routes over the links that are in use: fewest hops, and among equals the link that stands first in the
+//! scenario.
+
+use super::{Node, Wire};
+use baton_proto::host::InterfaceId;
+
+/// Gives every host its routes. A host with one link in use needs only a default route; the others get a
+/// route to every host.
+pub fn install(nodes: &mut [Node], wires: &[Wire]) {
+    let in_use: Vec<Vec<(usize, InterfaceId)>> =
+        nodes.iter().map(|node| neighbours(node, wires)).collect();
+    for (node, links) in nodes.iter_mut().zip(&in_use) {
+        let routes = node.host.routes_mut();
+        routes.clear();
+        if let [(_, interface)] = links[..] {
+            routes.set_default(Some(interface));
+        }
+    }
+    for destination in 0..nodes.len() {
+        let address = nodes[destination].host.address();
+        for (node, interface) in towards(destination, &in_use) {
+            if in_use[node].len() > 1 {
+                nodes[node].host.routes_mut().set(address, interface);
+            }
+        }
+    }
+}
+
+/// The neighbours of a node over links in use, with the interface towards each.
+fn neighbours(node: &Node, wires: &[Wire]) -> Vec<(usize, InterfaceId)> {
+    let joins = |(number, &(link, end)): (usize, &(usize, crate::link::End))| {
+        let wire = &wires[link];
+        let (far, _) = wire.ends[1 - end.index()];
+        wire.in_use.then_some((far, InterfaceId(number)))
+    };
+    node.interfaces
+        .iter()
+        .enumerate()
+        .filter_map(joins)
+        .collect()
+}
+
+/// For every node that can reach `destination`, its interface towards it: a breadth-first search backwards.
+fn towards(destination: usize, in_use: &[Vec<(usize, InterfaceId)>]) -> Vec<(usize, InterfaceId)> {
+    let mut seen = vec![false; in_use.len()];
+    seen[destination] = true;
+    let mut reached = vec![destination];
+    let mut hops = Vec::new();
+    let mut next = 0;
+    while let Some(&node) = reached.get(next) {
+        next += 1;
+        for &(neighbour, _) in &in_use[node] {
+            if !seen[neighbour] {
+                seen[neighbour] = true;
+                reached.push(neighbour);
+                let back = in_use[neighbour].iter().find(|(far, _)| *far == node);
+                hops.extend(back.map(|&(_, interface)| (neighbour, interface)));
+            }
+        }
+    }
+    hops
+}

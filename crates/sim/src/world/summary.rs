@@ -1,0 +1,253 @@
+//! What came of a run, in the words of `baton run --json`.
+
+use super::World;
+use super::flow::FlowRun;
+use crate::scenario::model::Transport;
+use baton_proto::tcp::Statistics;
+use baton_proto::time::{Duration, Instant};
+use serde::Serialize;
+
+/// A run's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Simulated time, in seconds.
+    pub simulated_s: f64,
+    /// Wall time that the run took, in seconds; null where nobody measured it.
+    pub wall_s: Option<f64>,
+    /// Events handled.
+    pub events: u64,
+    /// Packets sent by all hosts.
+    pub packets: u64,
+    /// Flows, in the order of the scenario.
+    pub flows: Vec<FlowSummary>,
+    /// Handovers, in order of time for each mobile.
+    pub handovers: Vec<HandoverSummary>,
+    /// Packets that hosts and routers gave up.
+    pub discarded: DiscardedSummary,
+}
+
+/// Packets that hosts and routers gave up, by cause.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct DiscardedSummary {
+    /// No route to the destination.
+    pub no_route: u64,
+    /// Larger than the next link takes.
+    pub too_big: u64,
+    /// Hop limit used up.
+    pub hop_limit: u64,
+    /// Damaged beyond their checksums.
+    pub damaged: u64,
+    /// Nobody at the port.
+    pub no_receiver: u64,
+    /// Refused by a full listen queue.
+    pub backlog: u64,
+}
+
+/// A flow's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowSummary {
+    /// Name in the scenario.
+    pub name: String,
+    /// "tcp", "udp" or "icmp".
+    pub transport: &'static str,
+    /// Payload bytes delivered to the application at the far end.
+    pub delivered_bytes: u64,
+    /// From the start to the last byte, in seconds; null if unfinished or endless.
+    pub completion_s: Option<f64>,
+    /// Payload delivered, over the time from the start to the completion, the stop or the end of the run.
+    pub goodput_bps: f64,
+    /// TCP segments with data or SYN or FIN that the source sent, retransmissions included; packets over UDP.
+    pub segments_sent: u64,
+    /// Of these, retransmissions.
+    pub retransmitted: u64,
+    /// Retransmissions of which the far end had everything already.
+    pub spurious_retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Longest time without new data for the application while some was to come.
+    pub longest_stall_s: f64,
+    /// Packets of both directions that links dropped.
+    pub lost_packets: u64,
+    /// Round-trip times of a ping flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ping: Option<PingResult>,
+    /// Why the connection ended before its time; null otherwise.
+    pub failure: Option<String>,
+}
+
+/// A ping flow's results.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PingResult {
+    /// Requests sent.
+    pub sent: u64,
+    /// Replies received.
+    pub answered: u64,
+    /// Mean round-trip time in seconds.
+    pub mean_rtt_s: Option<f64>,
+}
+
+/// A handover's results.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandoverSummary {
+    /// When it began, in seconds.
+    pub at_s: f64,
+    /// Which mobile.
+    pub mobile: String,
+    /// Old access link; null for none.
+    pub from: Option<String>,
+    /// New access link; null for none.
+    pub to: Option<String>,
+    /// "soft" or "hard".
+    pub kind: &'static str,
+    /// When the new link was taken into use, in seconds; null if the run ended before.
+    pub completed_s: Option<f64>,
+    /// Packets lost with the old link or with its queue.
+    pub lost_packets: u64,
+    /// The mobile's flows, from this handover to the next.
+    pub flows: Vec<HandoverFlowSummary>,
+}
+
+/// What a handover did to a flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandoverFlowSummary {
+    /// Name of the flow.
+    pub name: String,
+    /// Longest time without new data.
+    pub stall_s: f64,
+    /// Packets of it lost with the old link or with its queue.
+    pub lost_packets: u64,
+    /// Spurious retransmissions.
+    pub spurious_retransmissions: u64,
+    /// From the handover until the flow got 90 % of the new link's rate; null if it never did.
+    pub time_to_90_percent_s: Option<f64>,
+}
+
+/// Sums up a world at the moment that it has reached.
+pub fn summarise(world: &World) -> Summary {
+    let mut discarded = DiscardedSummary::default();
+    for node in &world.nodes {
+        let host = node.host.discarded();
+        discarded.no_route += host.no_route;
+        discarded.too_big += host.too_big;
+        discarded.hop_limit += host.hop_limit;
+        discarded.damaged += host.damaged;
+        discarded.no_receiver += host.no_receiver;
+        discarded.backlog += host.backlog;
+    }
+    Summary {
+        scenario: world.scenario.name.clone(),
+        seed: world.scenario.seed,
+        simulated_s: world.now.as_secs_f64(),
+        wall_s: None,
+        events: world.events,
+        packets: world.packets.inserted(),
+        flows: world
+            .flows
+            .iter()
+            .map(|flow| flow_summary(world, flow))
+            .collect(),
+        handovers: handovers(world),
+        discarded,
+    }
+}
+
+fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
+    let transport = match flow.spec.transport {
+        Transport::Tcp { .. } => "tcp",
+        Transport::Udp => "udp",
+        Transport::Icmp => "icmp",
+    };
+    let statistics = world.source_statistics(flow);
+    let ping = flow.application.ping_summary().map(|ping| PingResult {
+        sent: ping.sent,
+        answered: ping.answered,
+        mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
+    });
+    let stall = flow
+        .progress
+        .longest_stall
+        .max(flow.progress.current_stall(world.now));
+    FlowSummary {
+        name: flow.spec.name.clone(),
+        transport,
+        delivered_bytes: flow.progress.delivered_bytes,
+        completion_s: flow.completion.map(Duration::as_secs_f64),
+        goodput_bps: goodput(flow, world.now),
+        segments_sent: statistics.map_or(flow.sent_packets, |statistics| statistics.segments_sent),
+        retransmitted: statistics.map_or(0, |statistics| statistics.retransmitted),
+        spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
+        timeouts: statistics.map_or(0, |statistics| statistics.timeouts),
+        longest_stall_s: stall.as_secs_f64(),
+        lost_packets: flow.dropped_packets,
+        ping,
+        failure: flow.failure.as_ref().map(|event| format!("{event:?}")),
+    }
+}
+
+fn goodput(flow: &FlowRun, now: Instant) -> f64 {
+    let end = flow.spec.stop.map_or(now, |stop| stop.min(now));
+    let time = flow
+        .completion
+        .unwrap_or(end.saturating_since(flow.spec.start))
+        .as_secs_f64();
+    if time > 0.0 {
+        flow.progress.delivered_bytes as f64 * 8.0 / time
+    } else {
+        0.0
+    }
+}
+
+fn handovers(world: &World) -> Vec<HandoverSummary> {
+    let name =
+        |link: Option<usize>| link.map(|link| world.scenario.links[link].config.name.clone());
+    let mut all = Vec::new();
+    for mobile in &world.mobiles {
+        for record in &mobile.handovers {
+            let flows = record.flows.iter().map(|entry| HandoverFlowSummary {
+                name: world.flows[entry.flow].spec.name.clone(),
+                stall_s: entry.longest_stall.as_secs_f64(),
+                lost_packets: entry.lost_packets,
+                spurious_retransmissions: entry.spurious,
+                time_to_90_percent_s: entry
+                    .watch
+                    .as_ref()
+                    .and_then(|watch| watch.reached)
+                    .map(|reached| reached.saturating_since(record.at).as_secs_f64()),
+            });
+            all.push(HandoverSummary {
+                at_s: record.at.as_secs_f64(),
+                mobile: world.scenario.nodes[mobile.node.0].clone(),
+                from: name(record.links[0]),
+                to: name(record.links[1]),
+                kind: record.kind,
+                completed_s: record.completed.map(Instant::as_secs_f64),
+                lost_packets: record.lost_packets,
+                flows: flows.collect(),
+            });
+        }
+    }
+    all
+}
+
+impl World {
+    fn connection(&self, flow: &FlowRun, end: usize) -> Option<&baton_proto::tcp::Connection> {
+        let node = [flow.spec.from.0, flow.spec.to.0][end];
+        flow.sockets[end].and_then(|socket| self.nodes[node].host.connection(socket))
+    }
+
+    fn source_statistics(&self, flow: &FlowRun) -> Option<&Statistics> {
+        self.connection(flow, 0)
+            .map(|connection| connection.statistics())
+    }
+
+    /// Segments that came to a flow's sink with nothing new in them.
+    pub(super) fn spurious_retransmissions(&self, flow: usize) -> u64 {
+        let flow = &self.flows[flow];
+        self.connection(flow, 1)
+            .map_or(0, |connection| connection.statistics().duplicates_received)
+    }
+}

@@ -1,0 +1,1 @@
+"""Baton: a laboratory and a toolkit for transport protocols across handovers."""

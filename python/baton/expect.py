@@ -1,0 +1,148 @@
+"""Expectations: conditions on the summary of a run, such as `flows.download.longest_stall_s < 2`.
+
+An expectation is a path, an operator and a number. The path walks the object that `baton run --json` prints: by key,
+by the name of a flow, by place in a list (`handovers[0].lost_packets` or `handovers.0.lost_packets`; the first is 0).
+The operators are `<` `<=` `>` `>=` `==` `!=`. The number is in the unit that the name ends with (`_s` seconds, `_bps`
+bits per second). What has no value, such as the completion of a flow that did not end, holds no expectation.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from baton.errors import InputError, nearest
+from baton.summary import Json
+
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_FORM = re.compile(rf"\s*([\w.\[\]-]+)\s*({'|'.join(OPERATORS)})\s*(\S+)\s*", re.ASCII)
+_PATH = re.compile(r"[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*", re.ASCII)
+
+
+class ExpectationError(InputError):
+    """An expectation that cannot be read, or that asks for something a run does not measure."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A list has fewer entries than an expectation asks for."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A condition on the summary of a run."""
+
+    text: str
+    """As the user wrote it."""
+    path: tuple[str, ...]
+    operator: str
+    value: float
+
+    @staticmethod
+    def parse(text: str) -> Expectation:
+        """Reads an expectation. Raises `ExpectationError`."""
+        form = _FORM.fullmatch(text)
+        if form is None or not _PATH.fullmatch(form[1]):
+            raise ExpectationError(
+                f"`{text}` is no expectation; expected a path, one of {' '.join(OPERATORS)} and a number,"
+                " as in 'flows.download.longest_stall_s < 2'"
+            )
+        path = tuple(form[1].replace("[", ".").replace("]", "").split("."))
+        return Expectation(text.strip(), path, form[2], _number(text, form[3]))
+
+    def check(self, summary: Json) -> Outcome:
+        """Compares with a summary. Raises `ExpectationError` for a path that no summary has."""
+        measured: Any = summary
+        for depth, segment in enumerate(self.path):
+            measured = self._step(measured, segment, self.path[:depth])
+            if isinstance(measured, Missing):
+                break
+        if measured is None or isinstance(measured, Missing):
+            return Outcome(self, measured, holds=False)
+        if not _is_number(measured):
+            inside = f"; below it, {nearest('', _names(measured))}" if _names(measured) else ""
+            raise ExpectationError(f"expectation `{self.text}`: {'.'.join(self.path)} is no number{inside}")
+        return Outcome(self, measured, holds=OPERATORS[self.operator](measured, self.value))
+
+    def _step(self, found: Any, segment: str, above: tuple[str, ...]) -> Any:
+        names = _names(found)
+        if segment in names:
+            return names[segment]
+        if isinstance(found, list) and segment.isdecimal():
+            if int(segment) < len(found):
+                return found[int(segment)]
+            return Missing(f"there is no {'.'.join((*above, segment))}: the run had {len(found)}")
+        where = f" in {'.'.join(above)}" if above else ""
+        raise ExpectationError(f"expectation `{self.text}`: there is no `{segment}`{where}; {nearest(segment, names)}")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An expectation and what a run measured."""
+
+    expectation: Expectation
+    measured: float | Missing | None
+    """Value in the summary; `None` for null, `Missing` if a list was too short."""
+    holds: bool
+
+    @property
+    def expected_text(self) -> str:
+        """The condition on the measured value, as in `< 2`."""
+        return f"{self.expectation.operator} {self.expectation.value:.15g}"
+
+    @property
+    def measured_text(self) -> str:
+        """What was measured, in words where there is no value."""
+        if isinstance(self.measured, Missing):
+            return self.measured.why
+        return "no value: it did not come to an end" if self.measured is None else f"{self.measured:.15g}"
+
+    def to_json(self) -> Json:
+        """As an entry of `expectations` in the output of `--json`."""
+        return {
+            "expression": self.expectation.text,
+            "expected": self.expected_text,
+            "measured": None if isinstance(self.measured, Missing) else self.measured,
+            "holds": self.holds,
+        }
+
+
+def parse_all(texts: Iterable[str]) -> list[Expectation]:
+    """Reads expectations; one that is given twice counts once. Raises `ExpectationError`."""
+    return list(dict.fromkeys(Expectation.parse(text) for text in texts))
+
+
+def _number(text: str, number: str) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ExpectationError(
+            f"expectation `{text}`: `{number}` is no number; expected one without a unit, in the unit that the name"
+            " ends with (_s: seconds, _bps: bits per second)"
+        )
+    return value
+
+
+def _names(found: Any) -> dict[str, Any]:
+    if isinstance(found, list):
+        return {item["name"]: item for item in found if isinstance(item, dict) and "name" in item}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (float, int)) and not isinstance(value, bool)

@@ -1,0 +1,86 @@
+"""What happened at each handover: marks for the panels and the rows of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Mark:
+    """A handover in the panels. With `outage` nothing passed from its beginning to its completion.
+
+    `affects_s` is how long after its beginning there is something to see.
+    """
+
+    at_s: float
+    completed_s: float | None
+    label: str
+    outage: bool
+    affects_s: float
+
+
+def marks(summary: dict[str, Any]) -> list[Mark]:
+    """The handovers of a run, ascending in time. The first attachment of a mobile is none."""
+    found = []
+    for handover in _handovers(summary):
+        at, completed = float(handover["at_s"]), handover.get("completed_s")
+        label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
+        hard = handover.get("kind") == "hard" and completed is not None and completed > at
+        found.append(Mark(at, completed, label, hard, _affects(handover)))
+    return found
+
+
+def _affects(handover: dict[str, Any]) -> float:
+    """The longest of what was measured about a handover, in seconds."""
+    times = [(handover.get("completed_s") or 0.0) - float(handover["at_s"])]
+    for flow in handover.get("flows") or []:
+        times += [flow.get("stall_s") or 0.0, flow.get("time_to_90_percent_s") or 0.0]
+    return max(times)
+
+
+def _handovers(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = [h for h in summary.get("handovers") or [] if h.get("at_s") is not None]
+    return sorted(listed, key=lambda handover: float(handover["at_s"]))
+
+
+@dataclass
+class HandoverRow:
+    """A row of the table: a handover as one flow met it. `None` is not measured or not reached."""
+
+    number: int
+    at_s: float
+    mobile: str
+    way: str
+    kind: str
+    switch_s: float | None
+    flow: str
+    stall_s: float | None
+    lost_packets: int | None
+    spurious_retransmissions: int | None
+    time_to_90_percent_s: float | None
+
+
+def rows(summary: dict[str, Any]) -> list[HandoverRow]:
+    """A row for each handover and flow; one row without a flow where no flow was measured."""
+    table = []
+    for number, handover in enumerate(_handovers(summary), start=1):
+        at, completed = float(handover["at_s"]), handover.get("completed_s")
+        flows = handover.get("flows") or [{"name": "", "lost_packets": handover.get("lost_packets")}]
+        for flow in flows:
+            table.append(
+                HandoverRow(
+                    number,
+                    at,
+                    str(handover.get("mobile") or ""),
+                    f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}",
+                    str(handover.get("kind") or ""),
+                    completed - at if completed is not None else None,
+                    str(flow.get("name") or ""),
+                    flow.get("stall_s"),
+                    flow.get("lost_packets"),
+                    flow.get("spurious_retransmissions"),
+                    flow.get("time_to_90_percent_s"),
+                )
+            )
+    return table

@@ -1,0 +1,116 @@
+"""Panels drawn from the packet table: time-sequence, one-way delay, packets, goodput by link."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .figures import Panel, Trace, scaled
+from .journeys import FlowPackets, distinct
+from .segments import tcp_events
+
+
+def time_sequence(flow: FlowPackets) -> Panel:
+    """Segments as the sender offers them to its first link, ACKs as they arrive there, losses where they happen."""
+    events = tcp_events(flow)
+    new, again = ~events.retransmission, events.retransmission
+    end = events.offset + events.length
+    gone, ack_gone = (events.drop_ns, events.drop_offset, None), (events.ack_drop_ns, events.ack_drop_offset, None)
+    sack = (events.sack_ns, events.sack_left, events.sack_right)
+    traces = [
+        Trace("ACK", "acknowledgement", "steps", events.ack_ns, events.acknowledged),
+        Trace("SACK", "selective acknowledgement", "bars", *sack),
+        Trace("segment", "segment", "bars", events.sent_ns[new], events.offset[new], end[new]),
+        Trace("retransmission", "retransmission", "bars", events.sent_ns[again], events.offset[again], end[again]),
+        Trace("lost segment", "drop", "marks", *gone, *_where(flow, events.drop_row)),
+        Trace("lost ACK", "dropped acknowledgement", "marks", *ack_gone, *_where(flow, events.ack_drop_row)),
+    ]
+    note = "Segments as sent, ACKs as they arrive at the sender, losses when and where they happen."
+    shown = [trace for trace in traces if len(trace.time_ns)]
+    return Panel("Time\u2013sequence", "byte offset in the stream", "B", shown, note, tall=True)
+
+
+def delay(flow: FlowPackets) -> Panel:
+    """How long each packet took, against the time at which it was sent; lost ones when they were lost."""
+    decided = flow.packets.decided_ns
+    sent, arrived, gone = _datagrams(flow)
+    order = np.argsort(_begun(flow, sent, arrived), kind="stable")
+    begun = _begun(flow, sent, arrived)[order]
+    taken = (decided[arrived][order] - begun) / 1e9
+    until_loss = (decided[gone] - _begun(flow, sent, gone)) / 1e9
+    factor, unit = scaled([taken, until_loss], "s")
+    traces = [Trace("delivered", "delivered", "dots", begun, taken * factor)]
+    if len(gone):
+        when = decided[gone].astype(np.int64)
+        traces.append(Trace("lost", "drop", "marks", when, until_loss * factor, None, *_where(flow, gone)))
+    counts = f"{len(sent)} packets sent, {len(arrived)} delivered, {len(gone)} lost."
+    return Panel("One-way delay", "delay", unit, traces, f"{counts} A lost packet stands at its loss.", tall=True)
+
+
+def numbers(flow: FlowPackets) -> Panel:
+    """Packets in the order of sending: the slope is the rate, crosses are losses."""
+    decided, packet = flow.packets.decided_ns, flow.packets.numbers["packet"]
+    sent, arrived, gone = _datagrams(flow)
+    known = np.sort(packet[sent])
+
+    def trace(name: str, role: str, shape: str, rows: np.ndarray) -> Trace:
+        rank = 1 + np.searchsorted(known, packet[rows])
+        return Trace(name, role, shape, decided[rows].astype(np.int64), rank, None, *_where(flow, rows))
+
+    traces = [trace("delivered", "delivered", "dots", arrived)]
+    if len(gone):
+        traces.append(trace("lost", "drop", "marks", gone))
+    return Panel("Packets", "running number", "packets", traces)
+
+
+def new_data_by_link(flow: FlowPackets) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """For each link that delivered new data to the receiver: times in ns and payload bytes."""
+    packets = flow.packets
+    payload, link, protocol = packets.numbers["payload_bytes"], packets.names["link"], packets.names["protocol"]
+    rows = flow.arrived(flow.outward[payload[flow.outward] > 0], flow.inward)
+    if len(rows) and protocol.codes[rows[0]] == protocol.code("tcp"):
+        rows = rows[_first_copies(packets.numbers["sequence"][rows], packets.names["source"].codes[rows])]
+    found = {}
+    for code in distinct(link.codes[rows]).tolist():
+        mine = rows[link.codes[rows] == code]
+        found[link.values[code]] = (packets.decided_ns[mine].astype(np.int64), payload[mine])
+    return found
+
+
+def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
+    """Links and directions on which packets of the flow were offered, in the order of the links."""
+    names, ways = flow.packets.names["link"].values, flow.index.link_direction
+    used = np.union1d(distinct(ways[flow.outward]), distinct(ways[flow.inward]))
+    return [(names[way // 2], "up" if way % 2 else "down") for way in used.tolist()]
+
+
+def _datagrams(flow: FlowPackets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of the outward packets' first offers, arrivals and losses."""
+    return flow.offered(flow.outward), flow.arrived(flow.outward, flow.inward), flow.lost(flow.outward)
+
+
+def _begun(flow: FlowPackets, sent: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """When the packets in `rows` were offered to their first link, in ns."""
+    packet = flow.packets.numbers["packet"]
+    order = np.argsort(packet[sent], kind="stable")
+    first = sent[order[np.searchsorted(packet[sent][order], packet[rows])]]
+    return np.asarray(flow.packets.numbers["sent_ns"][first])
+
+
+def _where(flow: FlowPackets, rows: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """For the hover: what became of a packet, on which link and in which direction."""
+    link, fate = flow.packets.names["link"], flow.packets.names["fate"]
+    key = fate.codes[rows].astype(np.int64) * (2 * len(link.values)) + flow.index.link_direction[rows]
+    kinds = distinct(key)
+    labels = []
+    for what, way in zip(*np.divmod(kinds, 2 * len(link.values)), strict=True):
+        labels.append(f"{fate.values[what]}, {link.values[way // 2]} ({'up' if way % 2 else 'down'})")
+    return np.searchsorted(kinds, key), labels
+
+
+def _first_copies(sequence: np.ndarray, connection: np.ndarray) -> np.ndarray:
+    """Which rows, ascending in time, bring a segment for the first time."""
+    key = connection.astype(np.int64) << 32 | sequence.astype(np.int64)
+    order = np.argsort(key, kind="stable")
+    first = np.ones(len(key), bool)
+    first[order[1:]] = key[order[1:]] != key[order[:-1]]
+    return first

@@ -1,0 +1,51 @@
+"""What a role looks like. One table for the HTML report and for printed figures.
+
+The colours are those of Okabe and Ito ("Color Universal Design", 2008), which remain apart for people with
+any common kind of colour vision, with grey for what is context; the second of each pair is for dark backgrounds.
+Roles that share a panel also differ in shape or dash, so that a greyscale print can be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour on light and on dark ground, width of the line or dot in points, dash pattern."""
+
+    light: str
+    dark: str
+    width: float = 1.5
+    dash: str = "solid"
+
+
+LOOKS: dict[str, Look] = {
+    "segment": Look("#0072b2", "#6cb6e8", 2.6),
+    "retransmission": Look("#d55e00", "#ff9a4d", 4.2),
+    "acknowledgement": Look("#8a8f98", "#8b929c", 1.2),
+    "selective acknowledgement": Look("#009e73", "#3cc79c", 1.8),
+    "drop": Look("#16181c", "#f2f3f5", 8),
+    "dropped acknowledgement": Look("#8a8f98", "#a5abb5", 6),
+    "congestion window": Look("#0072b2", "#6cb6e8", 1.8),
+    "slow-start threshold": Look("#d55e00", "#ff9a4d", 1.5, "dash"),
+    "bytes in flight": Look("#a9adb5", "#727a86", 1.1),
+    "round-trip time": Look("#7fb2d4", "#47789b", 3.0),
+    "smoothed round-trip time": Look("#0072b2", "#6cb6e8", 1.8),
+    "retransmission timeout": Look("#d55e00", "#ff9a4d", 1.5, "dash"),
+    "delivered": Look("#0072b2", "#6cb6e8", 3.0),
+    "total": Look("#a9adb5", "#8b929c", 1.2),
+    "handover": Look("#8c5478", "#d79bc2", 1.2),
+    "link 1": Look("#0072b2", "#6cb6e8", 1.7),
+    "link 2": Look("#d55e00", "#ff9a4d", 1.7),
+    "link 3": Look("#009e73", "#3cc79c", 1.7),
+    "link 4": Look("#b0588f", "#d79bc2", 1.7),
+    "link 5": Look("#8a6d00", "#e3bf3f", 1.7),
+    "link 6": Look("#555b65", "#b9bec7", 1.7),
+}
+LINK_LOOKS = 6
+
+
+def link_role(number: int) -> str:
+    """The role of the link with this place among the run's links; the seventh looks like the first."""
+    return f"link {number % LINK_LOOKS + 1}"

@@ -1,0 +1,172 @@
+"""Reads a results folder: JSON as it is, Parquet as numpy columns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+PACKET_COLUMNS = {
+    "numbers": ["packet", "sent_ns", "sequence", "acknowledgment", "payload_bytes", "retransmission"],
+    "names": ["link", "direction", "flow", "fate", "protocol", "source", "destination", "flags"],
+}
+
+
+@dataclass
+class Names:
+    """A column of few distinct strings: a code for each row and the strings; -1 is null."""
+
+    codes: np.ndarray
+    values: list[str]
+
+    def code(self, value: str) -> int:
+        """The code of a string, or -2 when no row has it."""
+        return self.values.index(value) if value in self.values else -2
+
+
+@dataclass
+class Packets:
+    """The packet table: a row for every packet on every link, ascending in the time it was offered."""
+
+    numbers: dict[str, np.ndarray]
+    names: dict[str, Names]
+    decided_ns: np.ndarray  # float, NaN while under way
+    sack: np.ndarray  # edges of all rows, one after the other
+    sack_start: np.ndarray  # where a row's edges begin; one longer than the table
+
+    def __len__(self) -> int:
+        return len(self.numbers["packet"])
+
+
+@dataclass
+class Series:
+    """One quantity of one subject over time."""
+
+    time_ns: np.ndarray
+    value: np.ndarray
+
+
+@dataclass
+class Run:
+    """Everything in a results folder that a report shows. Tables that were not recorded are `None`."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    summary: dict[str, Any]
+    packets: Packets | None
+    series: dict[tuple[str, str], Series] | None
+
+    def find(self, subject: str, quantity: str) -> Series | None:
+        """A series by subject (`flow download`, `link gsm down`) and quantity; `None` when it is not there or empty."""
+        found = (self.series or {}).get((subject, quantity))
+        return found if found is not None and len(found.time_ns) else None
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time, in seconds; from the data when the summary does not tell."""
+        told = self.summary.get("simulated_s")
+        if told:
+            return float(told)
+        ends = [s.time_ns[-1] for s in (self.series or {}).values() if len(s.time_ns)]
+        if self.packets is not None and len(self.packets):
+            ends.append(self.packets.numbers["sent_ns"][-1])
+        return max((float(end) for end in ends), default=0.0) / 1e9
+
+
+def read_run(folder: Path) -> Run:
+    """Reads `manifest.json` and `summary.json`, and the two tables where they exist.
+
+    Raises `FileNotFoundError` when the folder holds no manifest, `ValueError` when a file cannot be read.
+    """
+    manifest = _read_json(folder / "manifest.json")
+    summary = _read_json(folder / "summary.json") if (folder / "summary.json").exists() else {}
+    packets = series = None
+    if (folder / "packets.parquet").exists():
+        packets = _read_packets(folder / "packets.parquet")
+    if (folder / "series.parquet").exists():
+        series = _read_series(folder / "series.parquet")
+    return Run(folder, manifest, summary, packets, series)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} holds no JSON object")
+    return value
+
+
+def _read_packets(path: Path) -> Packets:
+    names = PACKET_COLUMNS["names"]
+    table = pq.read_table(
+        path,
+        columns=PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"],
+        read_dictionary=names,
+    ).combine_chunks()
+    sent = _numbers(table["sent_ns"])
+    order = None if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
+    if order is not None:
+        table = table.take(pa.array(order)).combine_chunks()
+    edges, start = _lists(table["sack"])
+    decided = table["decided_ns"].cast(pa.float64(), safe=False).to_numpy()
+    return Packets(
+        {name: _numbers(table[name]) for name in PACKET_COLUMNS["numbers"]},
+        {name: _names(table[name]) for name in names},
+        decided,
+        edges,
+        start,
+    )
+
+
+def _read_series(path: Path) -> dict[tuple[str, str], Series]:
+    table = pq.read_table(path, read_dictionary=["subject", "series"]).combine_chunks()
+    time, value = _numbers(table["time_ns"]), _numbers(table["value"])
+    subject, quantity = _names(table["subject"]), _names(table["series"])
+    key = subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes
+    order = np.argsort(key, kind="stable")
+    keys, begins = np.unique(key[order], return_index=True)
+    found = {}
+    for number, rows in zip(keys.tolist(), np.split(order, begins[1:]), strict=False):
+        pair = (subject.values[number // len(quantity.values)], quantity.values[number % len(quantity.values)])
+        found[pair] = Series(time[rows], value[rows])
+    return found
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray:
+    """A column without nulls (a null reads as zero) as a numpy array."""
+    if column.null_count:
+        column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
+    return np.asarray(column.to_numpy())
+
+
+def _names(column: pa.ChunkedArray) -> Names:
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return Names(np.zeros(0, np.int32), [])
+    codes = column.combine_chunks()
+    if isinstance(codes, pa.ChunkedArray):
+        codes = codes.chunk(0)
+    filled = codes.indices.fill_null(-1) if codes.null_count else codes.indices
+    return Names(np.asarray(filled.to_numpy(zero_copy_only=False)), [str(v) for v in codes.dictionary.to_pylist()])
+
+
+def _lists(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """A column of lists as all their elements and where each row's begin."""
+    lists = column.combine_chunks()
+    if isinstance(lists, pa.ChunkedArray):
+        lists = lists.chunk(0) if lists.num_chunks else pa.array([], column.type)
+    lengths = np.zeros(len(lists) + 1, np.int64)
+    if len(lists):
+        counted = pa.compute.list_value_length(lists).fill_null(0)
+        lengths[1:] = counted.to_numpy(zero_copy_only=False)
+    return lists.flatten().to_numpy(zero_copy_only=False), np.cumsum(lengths)

@@ -1,0 +1,27 @@
+"""Scenarios that come with Baton and can be run by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from baton.errors import InputError, nearest
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+
+def scenarios() -> dict[str, Path]:
+    """Files by name, in order of name."""
+    return {path.stem: path for path in sorted(SCENARIOS.glob("*.toml"))}
+
+
+def scenario_path(given: str) -> Path:
+    """The file that a command line means: a path, or the name of a shipped scenario. Raises `InputError`."""
+    path = Path(given)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise InputError(f"{given}: is a folder, expected a scenario file (TOML)")
+    shipped = scenarios()
+    if given in shipped:
+        return shipped[given]
+    raise InputError(f"{given}: no such file, and no scenario of that name comes with Baton; {nearest(given, shipped)}")

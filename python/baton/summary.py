@@ -1,0 +1,106 @@
+"""The summary of a run, as `baton run --json` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+
+# A summary as the engine gives it. Its keys are those of `Summary`.
+Json = dict[str, Any]
+
+
+class Discarded(TypedDict):
+    """Packets that hosts and routers gave up, by cause."""
+
+    no_route: int
+    too_big: int
+    hop_limit: int
+    damaged: int
+    no_receiver: int
+    backlog: int
+
+
+class Ping(TypedDict):
+    """Round-trip times of a ping flow."""
+
+    sent: int
+    answered: int
+    mean_rtt_s: float | None
+
+
+class FlowSummary(TypedDict):
+    """What became of a flow."""
+
+    name: str
+    transport: str
+    delivered_bytes: int
+    completion_s: float | None
+    goodput_bps: float
+    segments_sent: int
+    retransmitted: int
+    spurious_retransmitted: int
+    timeouts: int
+    longest_stall_s: float
+    lost_packets: int
+    ping: Ping
+    """Only for traffic `ping`."""
+    failure: str | None
+
+
+class HandoverFlow(TypedDict):
+    """What a handover did to a flow, until the next handover."""
+
+    name: str
+    stall_s: float
+    lost_packets: int
+    spurious_retransmissions: int
+    time_to_90_percent_s: float | None
+
+
+# The syntax with a call, since `from` is a keyword.
+Handover = TypedDict(
+    "Handover",
+    {
+        "at_s": float,
+        "mobile": str,
+        "from": "str | None",
+        "to": "str | None",
+        "kind": str,
+        "completed_s": "float | None",
+        "lost_packets": int,
+        "flows": list[HandoverFlow],
+    },
+)
+
+
+class Summary(TypedDict):
+    """What became of a run."""
+
+    scenario: str
+    seed: int
+    simulated_s: float
+    wall_s: float | None
+    events: int
+    packets: int
+    flows: list[FlowSummary]
+    handovers: list[Handover]
+    discarded: Discarded
+
+
+def skeleton(flow_names: Iterable[str]) -> Json:
+    """A summary without values of a run with these flows, to find out before the run which names it will have."""
+    names = list(flow_names)
+    summary = _empty(Summary, names)
+    assert isinstance(summary, dict)
+    return summary
+
+
+def _empty(hint: Any, flow_names: list[str]) -> Any:
+    if get_origin(hint) is list:
+        (item,) = get_args(hint)
+        if "name" in get_type_hints(item):
+            return [{**_empty(item, flow_names), "name": name} for name in flow_names]
+        return [_empty(item, flow_names)]
+    if is_typeddict(hint):
+        return {key: _empty(of_key, flow_names) for key, of_key in get_type_hints(hint).items()}
+    return None

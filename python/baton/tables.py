@@ -1,0 +1,106 @@
+"""Results as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from baton.expect import Outcome
+from baton.summary import Json
+
+NOTHING = "-"
+
+
+def print_summary(summary: Json, outcomes: Sequence[Outcome]) -> None:
+    """Prints flows, handovers and expectations on standard output."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    speed = summary["simulated_s"] / max(summary["wall_s"], 1e-9)
+    console.print(
+        f"{summary['scenario']}, seed {summary['seed']}: {seconds(summary['simulated_s'])} simulated in"
+        f" {seconds(summary['wall_s'])} ({speed:,.0f} x real time, {summary['events']:,} events)"
+    )
+    if summary["flows"]:
+        console.print(flow_table(summary["flows"]))
+    if summary["handovers"]:
+        console.print(handover_table(summary["handovers"]))
+    if outcomes:
+        console.print(expectation_table(outcomes))
+
+
+def flow_table(flows: Sequence[Json]) -> Table:
+    """One row a flow."""
+    table = new_table(
+        "Flow", "Transport", "Delivered", "Completed", "Goodput", "Segments", "Again", "Spurious", "Timeouts", "Stall"
+    )
+    for flow in flows:
+        table.add_row(
+            flow["name"],
+            flow["transport"],
+            scaled(flow["delivered_bytes"], "B"),
+            seconds(flow["completion_s"]),
+            scaled(flow["goodput_bps"], "bit/s"),
+            count(flow["segments_sent"]),
+            count(flow["retransmitted"]),
+            count(flow["spurious_retransmitted"]),
+            count(flow["timeouts"]),
+            seconds(flow["longest_stall_s"]),
+        )
+    table.caption = "Again: retransmitted segments. Stall: longest time without new data for the receiver."
+    return table
+
+
+def handover_table(handovers: Sequence[Json]) -> Table:
+    """One row a handover."""
+    table = new_table("Handover at", "From", "To", "Kind", "Completed", "Lost packets", text_columns=4)
+    for handover in handovers:
+        table.add_row(
+            seconds(handover["at_s"]),
+            handover["from"] or NOTHING,
+            handover["to"] or NOTHING,
+            handover["kind"],
+            seconds(handover["completed_s"]),
+            count(handover["lost_packets"]),
+        )
+    return table
+
+
+def expectation_table(outcomes: Sequence[Outcome]) -> Table:
+    """One row an expectation: what was expected, what was measured."""
+    table = new_table("Expectation", "Measured", "Verdict", text_columns=3)
+    for outcome in outcomes:
+        table.add_row(outcome.expectation.text, outcome.measured_text, "holds" if outcome.holds else "FAILED")
+    return table
+
+
+def new_table(*columns: str, text_columns: int = 2) -> Table:
+    """A plain table; columns after the first few hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < text_columns else "right")
+    return table
+
+
+def count(value: int | None) -> str:
+    """A count, or a dash."""
+    return NOTHING if value is None else f"{value:,}"
+
+
+def seconds(value: float | None) -> str:
+    """A time, or a dash."""
+    if value is None:
+        return NOTHING
+    return f"{value:.1f} s" if value >= 100 else f"{value:.3g} s"
+
+
+def scaled(value: float | None, unit: str) -> str:
+    """A quantity with a decimal prefix, three digits, or a dash."""
+    if value is None:
+        return NOTHING
+    for prefix in ("", "k", "M", "G"):
+        if abs(value) < 999.5 or prefix == "G":
+            break
+        value /= 1000
+    return f"{value:.3g} {prefix}{unit}"

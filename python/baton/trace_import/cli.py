@@ -1,0 +1,146 @@
+"""The command `baton trace import`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import capture, drive_log, opportunities, pcap
+from .drive_log import Columns
+from .trace import Imported, TraceError, open_input, write
+
+app = typer.Typer(help="Traces that drive links.", no_args_is_help=True)
+
+
+@app.callback()
+def trace() -> None:
+    """Traces that drive links."""
+
+
+class Format(str, Enum):
+    """What an input is."""
+
+    auto = "auto"
+    drive_log = "drive-log"
+    capture = "capture"
+    mahimahi = "mahimahi"
+    leo = "leo"
+
+
+class Way(str, Enum):
+    """A link's direction."""
+
+    down = "down"
+    up = "up"
+
+
+@app.command("import")
+def import_(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INPUT…",
+            help="A drive log (CSV), a capture (pcap, pcapng, or tshark's CSV), mahimahi DOWN [UP], "
+            "or a LeoReplayer pair BW DELAY. All may be gzip.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PREFIX",
+            help="Writes PREFIX.down.csv, PREFIX.up.csv and PREFIX.json (where it came from, by which rules). "
+            "By default the first input's name, in this folder.",
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What the input is, if its content leaves doubt.")] = Format.auto,
+    bin: Annotated[
+        int,
+        typer.Option(
+            metavar="MS", min=1, max=3_600_000, help="Milliseconds of a rate sample, for captures and mahimahi."
+        ),
+    ] = 100,
+    direction: Annotated[
+        Way, typer.Option(help="The direction that a drive log or a LeoReplayer pair measured.")
+    ] = Way.down,
+    mobile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The mobile's address in a capture: down is towards it. By default the one that got the most bytes.",
+        ),
+    ] = None,
+    time_column: Annotated[str | None, typer.Option(help="Column of the time (s, or ISO 8601) in a drive log.")] = None,
+    rate_column: Annotated[
+        str | None, typer.Option(help="Column of the throughput (Mbit/s unless its name tells a unit).")
+    ] = None,
+    delay_column: Annotated[
+        str | None,
+        typer.Option(help="Column of the delay (ms; a name with rtt or ping is a round trip, of which half counts)."),
+    ] = None,
+    loss_column: Annotated[
+        str | None, typer.Option(help="Column of the loss (a share; per cent if its name has %).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Turn drive logs, captures and other projects' traces into Baton's csv traces, one file a direction."""
+    columns = Columns(time_column, rate_column, delay_column, loss_column)
+    try:
+        imported = convert(inputs, format, bin * 1_000_000, direction.value, mobile, columns)
+        written = write(imported, inputs, out or default_prefix(inputs[0]), force)
+    except TraceError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    for name, found in imported.traces.items():
+        typer.echo(f"{name}: {found.summary()}")
+    for text in imported.notes:
+        typer.echo(f"note: {text}")
+    for text in imported.rules:
+        typer.echo(f"rule: {text}")
+    for path in written:
+        typer.echo(f"wrote {path}")
+
+
+def convert(
+    inputs: list[Path], kind: Format, bin_ns: int, direction: str, mobile: str | None, columns: Columns
+) -> Imported:
+    """Reads the inputs as what they are."""
+    if kind is Format.auto:
+        kind = recognise(inputs)
+    most = 2 if kind in (Format.mahimahi, Format.leo) else 1
+    if len(inputs) > most or (kind is Format.leo and len(inputs) < 2):
+        wanted = {Format.mahimahi: "one or two files, down and up", Format.leo: "two files, bandwidth and delay"}
+        raise TraceError(
+            inputs[-1], None, f"{len(inputs)} inputs as {kind.value}; expected {wanted.get(kind, 'one file')}"
+        )
+    if kind is Format.mahimahi:
+        return opportunities.read_mahimahi(inputs, bin_ns)
+    if kind is Format.leo:
+        return opportunities.read_leo(inputs[0], inputs[1], bin_ns, direction)
+    if kind is Format.drive_log:
+        return drive_log.read(inputs[0], columns, direction)
+    if capture.is_tshark(inputs[0]):
+        return capture.read_tshark(inputs[0], bin_ns, mobile)
+    with open_input(inputs[0]) as file:
+        if not pcap.is_capture(file.read(4)):
+            raise TraceError(inputs[0], None, "neither pcap nor pcapng nor tshark's CSV with a frame.time_epoch column")
+    return capture.read_pcap(inputs[0], bin_ns, mobile)
+
+
+def recognise(inputs: list[Path]) -> Format:
+    """What the inputs are, by the first one's beginning and the second one's name."""
+    with open_input(inputs[0]) as file:
+        start = file.read(4096)
+    first_line = start.split(b"\n", 1)[0].strip()
+    if pcap.is_capture(start) or b"frame.time_epoch" in first_line:
+        return Format.capture
+    if first_line.isdigit():
+        return Format.leo if len(inputs) > 1 and "delay" in inputs[1].name else Format.mahimahi
+    return Format.drive_log
+
+
+def default_prefix(path: Path) -> Path:
+    """The input's name without its endings, in the current folder."""
+    return Path(path.name.removesuffix(".gz")).with_suffix("")

@@ -1,0 +1,168 @@
+"""Keeps the rules of the crates: who imports whom, and that `proto` and `sim` know no clock and no chance.
+
+    python scripts/check_architecture.py [ROOT]
+
+Prints one line a violation (file, line, rule) and exits with status 1 if there is one.
+
+Rules:
+- Imports run one way: py → sim → proto, and live → sim, proto.
+- Inside `proto`, a module imports itself and the foundation (`wire`, `time`, `rate`, `packet`, `crosslayer`);
+  `host` and `lib` import everything.
+- `proto` and `sim` read no wall clock, hold no unordered map (its order differs from run to run), draw from no
+  global random source, and print nothing outside tests. `proto` opens no file and no socket.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# What each crate may depend on, of the workspace's own crates.
+CRATE_IMPORTS = {
+    "proto": set(),
+    "sim": {"proto"},
+    "live": {"proto", "sim"},
+    "py": {"proto", "sim"},
+}
+FOUNDATION = {"wire", "time", "rate", "packet", "crosslayer"}
+IMPORTS_EVERYTHING = {"host", "lib"}
+
+# Words that may not stand in the pure crates, tests included.
+IMPURE = {
+    r"\bInstant::now\b": "reads a wall clock",
+    r"\bSystemTime\b": "reads a wall clock",
+    r"\bthread::sleep\b": "waits for a wall clock",
+    r"\bHashMap\b": "unordered map: take a Vec or a BTreeMap",
+    r"\bHashSet\b": "unordered set: take a Vec or a BTreeSet",
+    r"\bthread_rng\b": "global random source",
+    r"\brand::rng\b": "global random source",
+}
+# Allowed in tests, which may say why they skip.
+PRINTING = {r"\be?print(ln)?!": "prints", r"\bdbg!": "prints"}
+# Files and sockets are for `sim` (files only) and `live`.
+INPUT_OUTPUT = {
+    "proto": {r"\bstd::(fs|net::(Tcp|Udp)|process|env)\b": "input or output in proto"},
+    "sim": {r"\bstd::(net::(Tcp|Udp)|process)\b": "sockets or processes in sim"},
+}
+
+STRINGS_AND_COMMENTS = re.compile(
+    r"""
+      //[^\n]*
+    | /\*.*?\*/
+    | r(?P<hashes>\#*)".*?"(?P=hashes)
+    | "(?:\\.|[^"\\])*"
+    | '(?:\\[^\n]+?|[^'\\\n])'
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def code_only(text: str) -> str:
+    """The text with comments and literals blanked, its lines kept."""
+    return STRINGS_AND_COMMENTS.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+
+
+def without_tests(code: str) -> str:
+    """Code up to its test module, which by the rules of the house ends the file."""
+    return re.split(r"#\[cfg\((?:test|all\(test)[^\]]*\]\s*mod \w+ \{", code, maxsplit=1)[0]
+
+
+def is_test_file(path: Path) -> bool:
+    """Whether a file holds only tests."""
+    return path.stem in {"tests", "test_util"} or "tests" in path.parts
+
+
+def imported_modules(code: str, prefix: str) -> Iterator[tuple[int, str]]:
+    """Offset and first segment of every path that begins with `prefix::`, braces resolved."""
+    for found in re.finditer(rf"\b{prefix}::(?:(\w+)|\{{)", code):
+        if found.group(1):
+            yield found.start(), found.group(1)
+        else:
+            for name in heads_of_group(code[found.end() :]):
+                yield found.start(), name
+
+
+def heads_of_group(rest: str) -> Iterator[str]:
+    """First segments of a use group whose opening brace has been read."""
+    depth, expects_head = 1, True
+    for found in re.finditer(r"[{},]|\w+|::|[^\s\w]", rest):
+        token = found.group()
+        if token == "{":
+            depth += 1
+        elif token == "}":
+            depth -= 1
+            if depth == 0:
+                return
+        elif token == "," and depth == 1:
+            expects_head = True
+        elif expects_head and depth == 1 and token.isidentifier():
+            expects_head = False
+            yield token
+
+
+def line_of(code: str, offset: int) -> int:
+    """Line number, from 1, of an offset."""
+    return code.count("\n", 0, offset) + 1
+
+
+def check_words(code: str, words: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """Line and reason of every forbidden word."""
+    for pattern, reason in words.items():
+        for found in re.finditer(pattern, code):
+            yield line_of(code, found.start()), f"`{found.group()}`: {reason}"
+
+
+def check_file(crate: str, path: Path, inside: Path) -> Iterator[tuple[int, str]]:
+    """Line and reason of every violation in one source file; `inside` is its path below `src`."""
+    code = code_only(path.read_text(encoding="utf-8"))
+    for other in CRATE_IMPORTS.keys() - CRATE_IMPORTS[crate] - {crate}:
+        for found in re.finditer(rf"\bbaton_{other}\b", code):
+            yield line_of(code, found.start()), f"{crate} may not import {other}"
+    if crate not in INPUT_OUTPUT:
+        return
+    shipped = "" if is_test_file(inside) else without_tests(code)
+    yield from check_words(code, IMPURE)
+    yield from check_words(shipped, PRINTING | INPUT_OUTPUT[crate])
+    module = Path(inside.parts[0]).stem
+    if crate == "proto" and module not in IMPORTS_EVERYTHING:
+        root_by_super = "::".join(["super"] * (len(inside.parts) - (inside.name == "mod.rs")))
+        for offset, name in imported_modules(shipped, rf"(?:crate|(?<!super::){root_by_super})"):
+            if name not in FOUNDATION | {module} and name.islower():
+                yield line_of(code, offset), f"{module} may not import its sibling {name}"
+
+
+def check_manifest(crate: str, path: Path) -> Iterator[tuple[int, str]]:
+    """Line and reason of every dependency on a crate that may not be imported."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        found = re.match(r"baton-(\w+)", line)
+        if found and found.group(1) not in CRATE_IMPORTS[crate]:
+            yield number, f"{crate} may not depend on {found.group(1)}"
+
+
+def check(root: Path) -> list[str]:
+    """Every violation below `root`, as `file:line: reason`."""
+    violations = []
+    for crate in CRATE_IMPORTS:
+        folder = root / "crates" / crate
+        for path in [folder / "Cargo.toml", *sorted((folder / "src").rglob("*.rs"))]:
+            if path.suffix == ".toml":
+                found = check_manifest(crate, path)
+            else:
+                found = check_file(crate, path, path.relative_to(folder / "src"))
+            violations += [f"{path.relative_to(root)}:{line}: {reason}" for line, reason in sorted(found)]
+    return violations
+
+
+def main() -> int:
+    """Checks the project around this file, or the folder given."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    violations = check(root)
+    for violation in violations:
+        print(violation, file=sys.stderr)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
