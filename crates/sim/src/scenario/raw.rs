@@ -25,7 +25,6 @@ pub struct RawScenario {
     pub duration: PositiveTime,
     /// Seed of all randomness: the same scenario and seed give the same results, byte for byte. Default 1.
     #[serde(default = "default_seed")]
-    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64))]
     pub seed: u64,
     /// Links by name. Their ends are the nodes of the scenario.
     pub links: Named<RawLink>,

@@ -2,7 +2,7 @@
 //! defaults are filled in, and what contradicts itself is reported.
 
 use super::document::{Document, Path};
-use super::error::{Diagnostic, Place, ScenarioError, unknown};
+use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
@@ -147,7 +147,10 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
         let path = Path::default().key("record").key("interval");
         report.wrong(
             &path,
-            format!("would make {bins} bins in {duration}; choose a longer interval"),
+            format!(
+                "would make {bins} bins in {}; choose a longer interval",
+                seconds(duration)
+            ),
         );
     }
     Record {

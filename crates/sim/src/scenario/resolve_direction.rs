@@ -153,7 +153,7 @@ pub(super) fn check_direction(
         let bursts = end.as_nanos() / cycle;
         if bursts > MOST_EVENTS {
             let message =
-                format!("would change its state {bursts} times until {end}; choose longer stays");
+                format!("would change its state {bursts} times until {} s; choose longer stays", end.as_secs_f64());
             report.wrong(&path.key("burst_loss"), message);
         }
     }

@@ -1,7 +1,7 @@
 //! Flows: who sends what to whom, over what.
 
 use super::document::Path;
-use super::error::quoted;
+use super::error::{quoted, seconds};
 use super::model::{Flow, NodeIndex, Traffic, Transport};
 use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
 use super::resolve::{MOST_EVENTS, Report, node};
@@ -298,7 +298,7 @@ fn check_events(traffic: Traffic, span: Duration, path: &Path, report: &mut Repo
         } => {
             let pauses = span.as_nanos() / (on + off).as_nanos().max(1);
             if pauses > MOST_EVENTS {
-                let message = format!("would pause {pauses} times in {span}; choose longer times");
+                let message = format!("would pause {pauses} times in {}; choose longer times", seconds(span));
                 report.wrong(&path.key("on"), message);
             }
             ("rate", every(rate, packet_size))
@@ -310,7 +310,7 @@ fn check_events(traffic: Traffic, span: Duration, path: &Path, report: &mut Repo
     let packets = span.as_nanos() / interval.max(1);
     if packets > MOST_EVENTS {
         let message =
-            format!("would make {packets} packets in {span}; expected at most {MOST_EVENTS}");
+            format!("would make {packets} packets in {}; expected at most {MOST_EVENTS}", seconds(span));
         report.wrong(&path.key(key), message);
     }
 }

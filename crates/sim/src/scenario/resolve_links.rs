@@ -135,6 +135,7 @@ fn config(
         (&raw.down, path.key("down"), "down"),
         (&raw.up, path.key("up"), "up"),
     ];
+    let mut unreadable = false;
     for (layer, path, which) in layers {
         if raw.kind != RawKind::Trace {
             let keys = trace_keys(layer);
@@ -147,6 +148,7 @@ fn config(
             continue;
         }
         let Some(trace) = traces.of_direction(layer, &path, report) else {
+            unreadable |= trace_keys(layer).iter().any(|(_, given)| *given);
             continue;
         };
         if which != "up" {
@@ -156,7 +158,7 @@ fn config(
             config.up.trace = Some(trace);
         }
     }
-    if raw.kind == RawKind::Trace {
+    if raw.kind == RawKind::Trace && !unreadable {
         for (key, own, direction) in [
             ("down", &raw.down, &config.down),
             ("up", &raw.up, &config.up),

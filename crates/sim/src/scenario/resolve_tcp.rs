@@ -1,6 +1,7 @@
 //! The settings of TCP: a profile, and what a scenario changes in it.
 
 use super::document::Path;
+use super::error::seconds;
 use super::profiles;
 use super::raw_flows::{OrOff, RawFlow, RawRecovery, RawTcpEnd};
 use super::resolve::Report;
@@ -17,24 +18,25 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
         &mut profile.congestion,
         raw.congestion.as_deref().and_then(profiles::congestion),
     );
-    let path = path.key("tcp");
+    let tcp_path = &path.key("tcp");
     let Some(tcp) = &raw.tcp else {
         return Some([profile.clone(), profile]);
     };
-    apply(&tcp.both, &path, &mut profile, report);
+    apply(&tcp.both, tcp_path, &mut profile, report);
     let ends = [("sender", &tcp.sender), ("receiver", &tcp.receiver)];
     Some(ends.map(|(key, settings)| {
         let mut profile = profile.clone();
-        let path = path.key(key);
+        let path = tcp_path.key(key);
         if let Some(settings) = settings {
             apply(settings, &path, &mut profile, report);
         }
         if profile.minimum_rto > profile.maximum_rto {
             let message = format!(
                 "minimum_rto {} is above maximum_rto {}",
-                profile.minimum_rto, profile.maximum_rto
+                seconds(profile.minimum_rto),
+                seconds(profile.maximum_rto)
             );
-            report.wrong(&path.key("minimum_rto"), message);
+            report.wrong(tcp_path, message);
         }
         profile
     }))
