@@ -21,19 +21,14 @@ GSM_RATE = 960.0
 STABLE = (58.0, 116.0)
 #: Distance of T8: 100 ms more of RTT between correspondent and home agent, 50 ms each way.
 FAR = ["links.ethernet.delay=50.1 ms"]
+#: Chosen: thresholds around the four segments that fill the path, an average that follows within some
+#: packets, since a packet takes more than a second.
 RED = [
-    "links.gsm.queue.limit=100 packets",
-    "links.gsm.queue.management=red",
-    "links.gsm.queue.minimum_threshold=2",
-    "links.gsm.queue.maximum_threshold=6",
-    "links.gsm.queue.maximum_probability=0.1",
-    "links.gsm.queue.weight=0.2",
+    'links.gsm.queue={ limit = "100 packets", management = "red", minimum_threshold = 2,'
+    " maximum_threshold = 6, maximum_probability = 0.1, weight = 0.2 }"
 ]
-LOSS = [
-    "mobiles.mobile.timetable[1].handover=hard",
-    "mobiles.mobile.timetable[1].outage=2 s",
-]
-DISCARD = ["mobiles.mobile.timetable[1].old_queue=discard"]
+LOSS = ["mobiles.mobile.timetable.1.handover=hard", "mobiles.mobile.timetable.1.outage=2 s"]
+DISCARD = ["mobiles.mobile.timetable.1.old_queue=discard"]
 
 Samples = dict[str, list[float]]
 
@@ -160,13 +155,13 @@ def _towards_gsm(folder: Path, seed: int, samples: Samples) -> None:
     _put(
         samples,
         [
-            ("T2.a", plain.value("retransmission_timeout", start)),
+            ("T2.a", plain.value("retransmission timeout", start)),
             ("T2.b", plain.retransmissions_of(plain.first_on("gsm"))),
             ("T2.c", plain.retransmitted_segments()),
             ("T2.d", transfer.lost),
             ("T2.e", runs[0] if runs else 0),
             ("T2.f", sum(runs[1:])),
-            ("T2.g", plain.flow["fast_retransmits"]),
+            ("T2.g", plain.flow.get("fast_retransmits", 0)),
             ("T2.h", plain.at_handover["stall_s"]),
             ("T2.i", rtts.max()),
             ("T3.a", stall_end - start),
@@ -175,7 +170,7 @@ def _towards_gsm(folder: Path, seed: int, samples: Samples) -> None:
             ("T3.d", (stable[1] - stable[0]) / (STABLE[1] - STABLE[0])),
             ("T3.e", after_recovery),
             ("T3.f", plain.rtt_near(start + STABLE[1])),
-            ("T3.g", plain.value("retransmission_timeout", start + STABLE[1])),
+            ("T3.g", plain.value("retransmission timeout", start + STABLE[1])),
         ],
     )
     _windows(file, seed, samples, base)
@@ -228,16 +223,16 @@ def _towards_wavelan(folder: Path, seed: int, samples: Samples) -> None:
     start = plain.handover_s
     drain, segments = plain.drain_time("gsm")
     duplicates = sum(plain.transfer.duplicate_acks(start, start + drain))
-    times, rto = plain.series("retransmission_timeout")
+    times, rto = plain.series("retransmission timeout")
     after = times > start
     peak = int(np.argmax(np.where(after, rto, 0.0)))
     settled = np.flatnonzero((times > times[peak]) & (rto < 1.0))
     samples_needed = None
     if len(settled):
-        sample_times, _ = plain.series("round_trip_time")
+        sample_times, _ = plain.series("round-trip time")
         between = (sample_times > times[peak]) & (sample_times <= times[settled[0]])
         samples_needed = int(np.count_nonzero(between))
-    rtt = plain.value("round_trip_time", float(times[peak]))
+    rtt = plain.value("round-trip time", float(times[peak]))
     red = _Run(file, seed, RED)
     discard = _Run(file, seed, DISCARD)
     _put(
@@ -247,7 +242,7 @@ def _towards_wavelan(folder: Path, seed: int, samples: Samples) -> None:
             ("T5.b", segments),
             ("T5.c", duplicates),
             ("T5.d", plain.flow["timeouts"]),
-            ("T6.a", plain.value("retransmission_timeout", start)),
+            ("T6.a", plain.value("retransmission timeout", start)),
             ("T6.b", rto[peak]),
             ("T6.c", rto[-1]),
             ("T6.d", _ratio(float(rto[peak]), rtt)),
