@@ -10,11 +10,12 @@ import sys
 import threading
 from pathlib import Path
 
-import baton
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+
+import baton
 from baton import RunError, Scenario, ScenarioError
 
 SCENARIO = """

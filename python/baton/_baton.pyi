@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
+__all__ = ["BatonError", "Result", "RunError", "Scenario", "ScenarioError", "Table", "json_schema"]
+
 class BatonError(Exception):
     """What Baton raises; its text is written for people."""
 

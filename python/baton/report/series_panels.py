@@ -9,6 +9,7 @@ from .tables import Run, Series
 
 NO_SERIES = "Series were not recorded (series = false in the scenario's [record]), so this diagram is missing."
 RATIO_FOR_LOGARITHM = 200
+RATIO_OF_LINKS_FOR_LOGARITHM = 50
 
 
 def window(run: Run, flow: str) -> Panel:
@@ -68,6 +69,8 @@ def goodput(
         panel.traces.append(Trace("read by the application", "total", "steps", *rate))
     for link, (time_ns, size) in (by_link or {}).items():
         panel.traces.append(Trace(f"over {link}", roles[link], "steps", *_rate(run, time_ns, size, interval)))
+    peaks = [float(trace.value.max()) for trace in panel.traces if trace.role != "total"]
+    panel.logarithmic = len(peaks) > 1 and max(peaks) > RATIO_OF_LINKS_FOR_LOGARITHM * min(peaks) > 0
     if by_link is None:
         panel.note = f"Data read by the application per {interval:g} s. By link it would need recorded packets."
     return _finished(run, panel)

@@ -116,9 +116,7 @@ class _Run:
         later = acks.time_s[(acks.sequence > sequence) & (acks.time_s > self.handover_s)]
         until = later[0] if len(later) else np.inf
         sent = self.transfer.sent
-        return int(
-            np.count_nonzero((sent.sequence == sequence) & sent.retransmission & (sent.time_s < until))
-        )
+        return int(np.count_nonzero((sent.sequence == sequence) & sent.retransmission & (sent.time_s < until)))
 
     def transfer_end(self) -> float | None:
         """When the study's number of bytes has arrived after the handover."""
@@ -287,9 +285,9 @@ def _upload(folder: Path, seed: int, samples: Samples) -> None:
     _put(
         samples,
         [
-            ("T9.a", np.count_nonzero(at_once)),
+            ("T9.a", int(np.count_nonzero(at_once))),
             ("T9.b", run.retransmissions_of(first)),
-            ("T9.c", np.count_nonzero(sent.sequence == following)),
+            ("T9.c", int(np.count_nonzero(sent.sequence == following))),
             ("T9.d", run.transfer.lost),
             ("T9.e", run.rtt_near(run.handover_s + STABLE[1])),
             ("T9.f", run.throughput()),

@@ -23,9 +23,7 @@ class Side:
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Side:
         """The rows that ``mask`` chooses."""
-        return Side(
-            self.time_s[mask], self.sequence[mask], self.length[mask], self.retransmission[mask]
-        )
+        return Side(self.time_s[mask], self.sequence[mask], self.length[mask], self.retransmission[mask])
 
 
 class Transfer:
@@ -106,8 +104,7 @@ class Transfer:
 
 
 _COLUMNS = (
-    "link direction flow sent_ns decided_ns fate protocol sequence acknowledgment payload_bytes flags"
-    " retransmission"
+    "link direction flow sent_ns decided_ns fate protocol sequence acknowledgment payload_bytes flags retransmission"
 ).split()
 
 
@@ -123,4 +120,5 @@ def _column(table: Any, name: str) -> npt.NDArray[Any]:
         column = column.fill_null(False)
     else:
         column = column.fill_null(0)
-    return column.to_numpy(zero_copy_only=False)
+    values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return values

@@ -39,6 +39,7 @@ class PanelView {
     if (panel.traces.length) this.root.append(this.plot);
     if (panel.note) this.root.append(element("p", { class: "note" }, panel.note));
     for (const trace of panel.traces) this.legend.append(this.entry(trace));
+    if (panel.traces.length && !panel.tall) this.legend.append(this.scaleButton());
     this.zoomed = zoomed;
     this.hovered = hovered;
   }
@@ -56,6 +57,19 @@ class PanelView {
     button.addEventListener("click", () => {
       if (!this.hidden.delete(trace)) this.hidden.add(trace);
       button.setAttribute("aria-pressed", String(!this.hidden.has(trace)));
+      this.draw(this.view, this.dragmode);
+    });
+    return button;
+  }
+
+  scaleButton() {
+    const button = element("button", { type: "button", class: "scale", title: "Logarithmic or linear scale" });
+    const name = () => { button.textContent = this.panel.logarithmic ? "linear" : "log"; };
+    name();
+    button.addEventListener("click", () => {
+      this.panel.logarithmic = !this.panel.logarithmic;
+      this.ownRange = null;
+      name();
       this.draw(this.view, this.dragmode);
     });
     return button;
@@ -94,18 +108,20 @@ class PanelView {
     this.plot.addEventListener("pointerleave", () => this.hovered(null));
   }
 
-  // Range of the values in view; every panel but the one of byte offsets and numbers stands on zero.
+  // Range of the values in view; small panels stand on zero. Byte offsets at a handover are fitted to what
+  // comes after it, or a fast link before would leave no height to a slow one.
   fitted(view) {
+    const from = this.panel.unit === "B" && view.focus !== undefined ? view.focus : view.from;
     let low = Infinity, high = -Infinity;
     for (const trace of this.panel.traces) {
       if (this.hidden.has(trace)) continue;
-      const [a, b] = extent(trace, view.from, view.to, this.panel.logarithmic);
+      const [a, b] = extent(trace, from, view.to, this.panel.logarithmic);
       low = Math.min(low, a);
       high = Math.max(high, b);
     }
     if (low > high) [low, high] = [0, 1];
     if (this.panel.logarithmic) return [Math.log10(low) - 0.1, Math.log10(high) + 0.1];
-    if (!this.panel.tall || low < 0.3 * high) low = Math.min(low, 0);
+    if (!this.panel.tall || (from === view.from && low < 0.3 * high)) low = Math.min(low, 0);
     const room = (high - low || Math.abs(high) || 1) * 0.05;
     return [low - (this.panel.tall ? room : 0), high + room];
   }
