@@ -123,10 +123,8 @@ impl Document {
             diagnostics: vec![Diagnostic {
                 place: self.at(error.span().map_or(0, |span| span.start)),
                 key: String::new(),
-                message: format!(
-                    "no value that TOML can hold ({}); whole numbers reach from -2^63 to 2^63 - 1",
-                    error.message()
-                ),
+                message: "no value that can be held; whole numbers reach from -2^63 to 2^63 - 1"
+                    .to_owned(),
             }],
         }
     }

@@ -7,7 +7,7 @@ use super::model::{NodeIndex, Record, Scenario};
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::traces::Traces;
-use super::{expectation, resolve_flows, resolve_links, resolve_mobility};
+use super::{expectation, resolve_changes, resolve_flows, resolve_links, resolve_mobility};
 use baton_proto::time::{Duration, Instant};
 
 /// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
@@ -115,7 +115,7 @@ pub(super) fn resolve(
     let top = Path::default();
     let end = Instant::ZERO + raw.duration.0;
     let links = resolve_links::links(&raw.links, end, traces, report);
-    let changes = resolve_links::changes(&raw.changes, &links, end, report);
+    let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, &links, end, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
