@@ -25,7 +25,8 @@ impl RouteTable {
     /// Sends out of interface `to` all that would go out of `from`.
     pub fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
         let all = self.hosts.values_mut().chain(self.default.as_mut());
-        all.filter(|interface| **interface == from).for_each(|interface| *interface = to);
+        all.filter(|interface| **interface == from)
+            .for_each(|interface| *interface = to);
     }
 
     /// Forgets everything.

@@ -210,7 +210,13 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
     };
     match raw.handover.unwrap_or(default) {
         RawHandover::Soft => {
-            let own = ["jitter", "handover", "overlap", "outgoing_after", "old_queue"];
+            let own = [
+                "jitter",
+                "handover",
+                "overlap",
+                "outgoing_after",
+                "old_queue",
+            ];
             report.misplaced(path, &keys, &own, "a soft handover");
             if raw.old_queue == Some(RawOldQueue::Keep) {
                 wrong_queue(path, "a soft handover", "deliver", report);
