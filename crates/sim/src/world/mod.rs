@@ -10,6 +10,7 @@ pub mod flow;
 mod handover;
 pub mod progress;
 mod routing;
+mod status;
 pub mod summary;
 #[cfg(test)]
 mod tests;
