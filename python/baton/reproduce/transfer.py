@@ -91,6 +91,16 @@ class Transfer:
         known = place < len(highest)
         return once.time_s[known], self.acks.time_s[place[known]] - once.time_s[known]
 
+    def longest_wait(self, after_s: float) -> float:
+        """Longest time from the first transmission of a segment to its acknowledgment, after a time."""
+        _, first = np.unique(self.sent.sequence, return_index=True)
+        once = self.sent.where(np.isin(np.arange(len(self.sent.time_s)), first))
+        highest = np.maximum.accumulate(self.acks.sequence)
+        place = np.searchsorted(highest, once.sequence + once.length)
+        known = (place < len(highest)) & (once.time_s >= after_s)
+        waits = self.acks.time_s[place[known]] - once.time_s[known]
+        return float(waits.max()) if len(waits) else 0.0
+
     def time_of_byte(self, byte: int) -> float | None:
         """When the sender knew that all before ``byte`` had arrived."""
         highest = np.maximum.accumulate(self.acks.sequence)

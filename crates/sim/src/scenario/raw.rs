@@ -72,6 +72,9 @@ pub struct RawAttachment {
     pub handover: Option<RawHandover>,
     /// Soft only: how long the old link still receives. Default: until it is empty.
     pub overlap: Option<Time>,
+    /// Soft only: for how long the mobile's own packets go on taking the old link, as they do until the reply to
+    /// its registration has come (study T, section 6). Default "0 s".
+    pub outgoing_after: Option<Time>,
     /// Hard only: how long nothing passes. Default "0 s".
     pub outage: Option<Time>,
     /// What becomes of packets that wait in the old link's queues.

@@ -195,6 +195,7 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
         ("jitter", raw.jitter.is_some()),
         ("handover", raw.handover.is_some()),
         ("overlap", raw.overlap.is_some()),
+        ("outgoing_after", raw.outgoing_after.is_some()),
         ("outage", raw.outage.is_some()),
         ("old_queue", raw.old_queue.is_some()),
     ];
@@ -209,7 +210,13 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
     };
     match raw.handover.unwrap_or(default) {
         RawHandover::Soft => {
-            let own = ["jitter", "handover", "overlap", "old_queue"];
+            let own = [
+                "jitter",
+                "handover",
+                "overlap",
+                "outgoing_after",
+                "old_queue",
+            ];
             report.misplaced(path, &keys, &own, "a soft handover");
             if raw.old_queue == Some(RawOldQueue::Keep) {
                 wrong_queue(path, "a soft handover", "deliver", report);
@@ -217,6 +224,7 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             Handover::Soft {
                 overlap: raw.overlap.map(|overlap| overlap.0),
                 discard_queue: raw.old_queue == Some(RawOldQueue::Discard),
+                outgoing_after: raw.outgoing_after.map_or(Duration::ZERO, |time| time.0),
             }
         }
         RawHandover::Hard => {

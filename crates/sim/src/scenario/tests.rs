@@ -145,6 +145,7 @@ fn timetable() {
     let soft = Handover::Soft {
         overlap: Some(Duration::from_secs(5)),
         discard_queue: false,
+        outgoing_after: Duration::ZERO,
     };
     let hard = Handover::Hard {
         outage: Duration::from_secs(2),

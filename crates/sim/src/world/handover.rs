@@ -25,6 +25,8 @@ pub struct MobileRun {
     pub timer: Timer,
     /// The access link in use, by its place in the scenario.
     pub attached: Option<usize>,
+    /// The old access link, as long as the mobile's own packets still take it.
+    pub outgoing: Option<usize>,
     pub chooser: Chooser,
     /// What is still to be done for handovers that have begun, in order of time.
     pub steps: VecDeque<(Instant, Step)>,
@@ -48,6 +50,8 @@ pub enum Chooser {
 pub enum Step {
     /// Use this link.
     Attach(Option<usize>),
+    /// The mobile's own packets take the link in use, too.
+    MoveOutgoing,
     /// The old interface no longer receives.
     Silence(usize),
 }
@@ -145,6 +149,7 @@ impl World {
         {
             match step {
                 Step::Attach(link) => self.attach(number, link),
+                Step::MoveOutgoing => self.move_outgoing(number),
                 Step::Silence(link) => self.silence(number, link),
             }
         }
@@ -179,6 +184,7 @@ impl World {
                     None => Handover::Soft {
                         overlap: None,
                         discard_queue: false,
+                        outgoing_after: Duration::ZERO,
                     },
                 };
                 Some(Attachment {
@@ -217,7 +223,12 @@ impl World {
             Handover::Soft {
                 overlap,
                 discard_queue,
+                outgoing_after,
             } => {
+                self.mobiles[number].outgoing = old.filter(|_| !outgoing_after.is_zero());
+                if self.mobiles[number].outgoing.is_some() {
+                    self.mobiles[number].plan(self.now + outgoing_after, Step::MoveOutgoing);
+                }
                 self.attach(number, new);
                 if let Some(old) = old.filter(|_| discard_queue) {
                     self.wires[old].link.discard_queue(self.now);
@@ -228,6 +239,7 @@ impl World {
                 }
             }
             Handover::Hard { outage, keep_queue } => {
+                self.mobiles[number].outgoing = None;
                 if let Some(old) = old {
                     self.wires[old].broken = true;
                     self.wires[old].link.set_down(self.now, keep_queue);
@@ -264,11 +276,31 @@ impl World {
             }
             self.touch(link);
         }
-        routing::install(&mut self.nodes, &self.wires);
+        self.install_routes();
         if let Some(record) = self.mobiles[number].handovers.last_mut() {
             record.completed = Some(self.now);
         }
         self.record_attachment(number);
+    }
+
+    fn move_outgoing(&mut self, number: usize) {
+        self.mobiles[number].outgoing = None;
+        self.install_routes();
+    }
+
+    /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
+    pub(super) fn install_routes(&mut self) {
+        routing::install(&mut self.nodes, &self.wires);
+        for mobile in &self.mobiles {
+            if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
+                let node = mobile.node.0;
+                let at_mobile =
+                    |link: usize| self.wires[link].ends.iter().find(|end| end.0 == node);
+                if let (Some(&(_, old)), Some(&(_, new))) = (at_mobile(old), at_mobile(new)) {
+                    self.nodes[node].host.routes_mut().redirect(new, old);
+                }
+            }
+        }
     }
 
     fn silence(&mut self, number: usize, link: usize) {
