@@ -120,7 +120,7 @@ impl World {
     /// Runs everything that happens up to and including `limit`, or stops after `most_events`. Returns
     /// whether `limit` was reached.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
-        let stop = self.events + most_events;
+        let stop = self.events.saturating_add(most_events);
         while self.events < stop {
             let Some((at, event)) = self.queue.pop_until(limit) else {
                 self.now = self.now.max(limit);
