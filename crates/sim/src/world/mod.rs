@@ -65,7 +65,7 @@ struct Node {
     interfaces: Vec<(usize, End)>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
     sockets: Vec<Option<(usize, Role)>>,
-    /// For each listening or bound port its flow.
+    /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
 }
 
@@ -110,17 +110,17 @@ impl World {
     }
 
     /// Fails if something could not be recorded.
-    pub fn check_record(&mut self) -> Result<(), RecordError> {
-        if let Some(captures) = &mut self.captures {
+    pub fn check_record(&self) -> Result<(), RecordError> {
+        if let Some(captures) = &self.captures {
             captures.check()?;
         }
         self.recorder.check()
     }
 
-    /// Runs everything that happens up to and including `limit`, or stops after `most_events`. Returns
-    /// whether `limit` was reached.
+    /// Runs everything that happens up to and including `limit`, and then stands there; or stops after
+    /// `most_events` at the last one's time. Returns whether `limit` was reached.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
-        let stop = self.events + most_events;
+        let stop = self.events.saturating_add(most_events);
         while self.events < stop {
             let Some((at, event)) = self.queue.pop_until(limit) else {
                 self.now = self.now.max(limit);
@@ -169,6 +169,7 @@ impl World {
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }
+            self.record_queues(link);
             let wire = &mut self.wires[link];
             let deadline = wire.link.next_deadline();
             wire.timer
@@ -188,29 +189,28 @@ impl World {
         }
         let wire = &mut self.wires[link];
         wire.link.offer(self.now, end, id, length);
-        self.record_queue(link, end);
         self.touch(link);
     }
 
-    fn record_queue(&mut self, link: usize, end: End) {
-        if self.recorder.records_series() {
-            let wire = &self.wires[link];
+    /// Records what waits at both ends of a link that was touched, as it stands when all is done at this
+    /// moment.
+    fn record_queues(&mut self, link: usize) {
+        if !self.recorder.records_series() {
+            return;
+        }
+        let wire = &self.wires[link];
+        for end in [End::A, End::B] {
             let (packets, bytes) = wire.link.queue(end);
             let subject = wire.subjects[end.index()];
-            self.recorder.series(
-                self.now,
-                subject,
-                Quantity::QueuePackets,
-                f64::from(packets),
-            );
-            self.recorder
-                .series(self.now, subject, Quantity::QueueBytes, bytes as f64);
+            let mut put =
+                |quantity, value| self.recorder.series(self.now, subject, quantity, value);
+            put(Quantity::QueuePackets, f64::from(packets));
+            put(Quantity::QueueBytes, bytes as f64);
         }
     }
 
     fn handle_fate(&mut self, link: usize, fate: Fate) {
         self.record_packet(link, &fate);
-        self.record_queue(link, fate.from);
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
                 let (node, _) = self.wires[link].ends[1 - fate.from.index()];
@@ -264,27 +264,29 @@ impl World {
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;
         }
-        if let Some(mobile) = self.wires[link].mobile
+        let wire = &self.wires[link];
+        if let Some(mobile) = wire.mobile
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
         {
-            self.mobiles[mobile].lose(packet.flow);
+            self.mobiles[mobile].lose(link, wire.works, packet.flow);
         }
     }
 
     /// Lets a host say and send all that it has to, and its applications answer.
     fn pump(&mut self, node: usize) {
         loop {
-            while let Some(event) = self.nodes[node].host.poll_event() {
+            if let Some(event) = self.nodes[node].host.poll_event() {
+                self.handle_host_event(node, event);
+            } else if let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now)
+            {
+                self.send(node, interface, packet);
+            } else {
+                // What found no route here, or was too long for it, has made an event instead of a packet.
+                let Some(event) = self.nodes[node].host.poll_event() else {
+                    break;
+                };
                 self.handle_host_event(node, event);
             }
-            let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now) else {
-                break;
-            };
-            if let Some(flow) = packet.flow {
-                self.flows[flow.0 as usize].sent_packets += 1;
-            }
-            let id = self.packets.insert(packet);
-            self.offer(node, interface, id);
         }
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);
@@ -295,43 +297,40 @@ impl World {
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
     }
 
+    fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
+        if let Some(flow) = packet.flow {
+            self.flows[flow.0 as usize].sent_packets += 1;
+        }
+        let id = self.packets.insert(packet);
+        self.offer(node, interface, id);
+    }
+
     fn handle_host_event(&mut self, node: usize, event: HostEvent) {
-        let (flow, role) = match &event {
-            HostEvent::Accepted { socket, port } => {
-                let Some(&flow) = self.nodes[node].ports.get(port) else {
-                    return;
-                };
-                let role = self.flows[flow].role_at(node);
-                self.assign_socket(node, socket.0 as usize, flow, role);
-                (flow, role)
-            }
-            HostEvent::Tcp { socket, .. } => {
-                match self.nodes[node].sockets.get(socket.0 as usize) {
-                    Some(&Some(owner)) => owner,
-                    _ => return,
-                }
-            }
-            HostEvent::Datagram { port, .. } => {
-                let Some(&flow) = self.nodes[node].ports.get(port) else {
-                    return;
-                };
-                (flow, self.flows[flow].role_at(node))
-            }
-            HostEvent::EchoReply { echo } => (usize::from(echo.identifier), Role::Source),
-            HostEvent::Undelivered { quoted, .. } => {
-                match self.nodes[node].ports.get(&quoted.source_port) {
-                    Some(&flow) => (flow, self.flows[flow].role_at(node)),
-                    None => return,
-                }
-            }
-        };
-        if flow >= self.flows.len() {
+        let Some((flow, role)) = self.owner(node, &event) else {
             return;
+        };
+        if let HostEvent::Accepted { socket, .. } = event {
+            self.assign_socket(node, socket.0 as usize, flow, role);
         }
         let delivered =
             self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
         self.note_delivery(flow, delivered);
         self.arm_flow(flow);
+    }
+
+    /// The flow that an event is about, and which of its ends.
+    fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
+        let state = &self.nodes[node];
+        let port = match event {
+            HostEvent::Tcp { socket, .. } => {
+                return *state.sockets.get(socket.0 as usize)?;
+            }
+            HostEvent::Accepted { port, .. } | HostEvent::Datagram { port, .. } => *port,
+            HostEvent::EchoReply { echo } => echo.identifier,
+            HostEvent::Undelivered { quoted, .. } => quoted.source_port,
+        };
+        let flow = *state.ports.get(&port)?;
+        Some((flow, self.flows[flow].role_at(node)))
     }
 
     /// Records a sender's state after something has touched it.
@@ -371,7 +370,7 @@ impl World {
     fn arm_flow(&mut self, flow: usize) {
         let run = &mut self.flows[flow];
         run.timer
-            .arm(&mut self.queue, run.deadline, Event::Flow(flow as u32));
+            .arm(&mut self.queue, run.deadline(), Event::Flow(flow as u32));
     }
 
     /// Tells the record and the mobiles of bytes that have come to an application.
@@ -405,6 +404,13 @@ impl World {
             });
         }
         (0..self.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
+        for flow in self
+            .flows
+            .iter()
+            .filter(|flow| flow.progress.delivered_bytes > 0)
+        {
+            flow.record_delivered_bytes(self.now, &mut self.recorder);
+        }
         let summary = summary::summarise(&self);
         if let Some(captures) = self.captures {
             captures.finish()?;
