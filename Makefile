@@ -30,6 +30,7 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	ruff check $(PYTHON_SOURCES)
 	ruff format --check $(PYTHON_SOURCES)
 	mypy
+	stubtest --concise baton._baton
 
 bench:
 	cargo bench --package baton-sim --locked

@@ -1,6 +1,12 @@
 #!/usr/bin/env bash
 # Names what is missing to build Baton, and how to get it. Prints the Python to use on standard output.
 set -u
+cd "${BASH_SOURCE[0]%/*}/.." || exit
+
+while read -r key _ value; do
+    [[ $key == rust-version ]] && needed=${value//\"/}
+done <Cargo.toml
+IFS=. read -r _ needed_minor _ <<<"$needed"
 
 missing=0
 lacks() {
@@ -9,14 +15,14 @@ lacks() {
 }
 
 if ! command -v cargo >/dev/null; then
-    lacks "cargo is not installed. Get Rust 1.88 or newer from https://rustup.rs"
+    lacks "cargo is not installed. Get Rust $needed or newer from https://rustup.rs"
 elif ! version=$(rustc --version 2>&1); then
-    lacks "rustc does not run: $version. Get Rust 1.88 or newer from https://rustup.rs"
+    lacks "rustc does not run: $version. Get Rust $needed or newer from https://rustup.rs"
 else
     read -r _ version _ <<<"$version"
     IFS=. read -r major minor _ <<<"$version"
-    if ((major == 1 && minor < 88)); then
-        lacks "Rust $version is too old: 1.88 or newer is needed. Run \`rustup update stable\`"
+    if ((major == 1 && minor < needed_minor)); then
+        lacks "Rust $version is too old: $needed or newer is needed. Run \`rustup update stable\`"
     fi
 fi
 

@@ -20,5 +20,11 @@ environment/bin/python -m pip install --quiet --disable-pip-version-check --no-i
 
 # No Rust, no repository: only the environment and the system's own programs.
 export PATH=$folder/environment/bin:/usr/bin:/bin
-python -c "import baton, importlib.metadata; print('baton', importlib.metadata.version('baton'))"
+baton --version
+baton list scenarios
+baton run wavelan-to-gsm --out result
+[[ -s result/report.html ]] || {
+    echo "the installed wheel wrote no report" >&2
+    exit 1
+}
 echo "the wheel works: $(basename "$wheel")"

@@ -1,7 +1,71 @@
 """Shared by all tests."""
 
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
+
+# A short run with two links, a handover and two flows.
+SCENARIO = """\
+name = "short"
+description = "A download meets a handover"
+duration = "4 s"
+
+[links.lan]
+between = ["server", "laptop"]
+kind = "wired"
+rate = "2 Mbit/s"
+delay = "5 ms"
+queue = "20 packets"
+
+[links.modem]
+between = ["server", "laptop"]
+kind = "wired"
+rate = "100 kbit/s"
+delay = "100 ms"
+queue = "10 packets"
+
+[mobiles.laptop]
+timetable = [
+  { at = "0 s", attach = "lan" },
+  { at = "2 s", attach = "modem", handover = "soft" },
+]
+
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+
+[[flows]]
+name = "voice"
+from = "laptop"
+to = "server"
+transport = "udp"
+traffic = "constant"
+rate = "16 kbit/s"
+packet_size = "100 B"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    """The path of a scenario that runs in a moment."""
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture
+def baton(tmp_path):
+    """Runs the command line in a folder of its own; returns the finished process."""
+
+    def run(*arguments, **options):
+        command = [sys.executable, "-m", "baton", *map(str, arguments)]
+        options = {"cwd": tmp_path, "timeout": 120, **options}
+        return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+    return run

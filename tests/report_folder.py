@@ -233,10 +233,11 @@ class Transfer:
 
 MANIFEST = {
     "version": "0.1.0",
-    "commit": "0123456789abcdef",
     "complete": True,
     "seed": 1,
-    "scenario": 'name = "wavelan-to-gsm"\nduration = "60 s"\n# <not> & markup\n',
+    "scenario": "wavelan-to-gsm",
+    "resolved": 'name = "wavelan-to-gsm"\ndescription = "Two <handovers>"\nduration = "60 s"\n# <not> & markup\n',
+    "overrides": ["seed=1"],
 }
 
 
@@ -312,6 +313,8 @@ def _summary(transfers: list[Transfer], seconds: float) -> dict:
             "spurious_retransmitted": 2,
             "timeouts": 3,
             "longest_stall_s": 3.184,
+            "lost_packets": 31,
+            "failure": None,
         }
         for transfer in transfers
     ]

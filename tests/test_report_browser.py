@@ -83,7 +83,7 @@ def test_panels_tables_and_handovers_are_there(open_page: Any, handover_report: 
     page = open_page(handover_report)
     assert titles(page) == TCP_PANELS
     assert page.locator("table").count() == 2
-    assert page.locator("table th[scope=col]").count() == 19
+    assert page.locator("table th[scope=col]").count() == 20
     marks = page.evaluate(
         "[...document.querySelectorAll('.plot')].map((plot) => [plot.layout.annotations.map((a) => a.text),"
         " plot.layout.shapes.filter((s) => s.type === 'rect').map((s) => [s.x0, s.x1])])"
@@ -120,10 +120,22 @@ def test_a_handover_is_shown_close_up(open_page: Any, handover_report: Path, tmp
     low, high = ranges(page)[0]
     assert low < 20 < 21.5 < high < 30
     assert page.locator("#view").input_value() == "0"
+    after = page.evaluate("extent(state.panels[0].panel.traces[0], 20, state.view.to)[0]")
+    bottom = page.evaluate("state.panels[0].plot.layout.yaxis.range[0]")
+    assert after * 0.95 < bottom < after, "bytes are fitted to what comes after the handover"
     page.keyboard.press("+")
     drawn(page, 3)
     assert ranges(page)[0][1] - ranges(page)[0][0] == pytest.approx((high - low) / 2)
     page.screenshot(path=str(tmp_path / "dark.png"), full_page=True)
+
+
+def test_a_scale_becomes_logarithmic_and_a_trace_is_hidden(open_page: Any, handover_report: Path) -> None:
+    page = open_page(handover_report)
+    goodput = page.locator(".panel").nth(4)
+    goodput.get_by_role("button", name="log").click()
+    assert page.evaluate("state.panels[4].plot.layout.yaxis.type") == "log"
+    goodput.get_by_role("button", name="over gsm").click()
+    assert page.evaluate("state.panels[4].plot.data.map((trace) => trace.visible)") == [True, True, False]
 
 
 def test_another_flow_is_chosen(open_page: Any, handover_report: Path, tmp_path: Path) -> None:

@@ -85,6 +85,28 @@ def test_segments_acks_and_sacks_of_a_transfer_over_two_links(tmp_path: Path) ->
     assert (found.drop_ns.tolist(), found.drop_offset.tolist()) == ([115], [1500])
 
 
+def test_connections_of_one_flow_each_begin_at_zero(tmp_path: Path) -> None:
+    def connection(number: int, start: int, at: int) -> list[dict]:
+        ends = {"source": f"10.0.0.1:{number}", "destination": LAPTOP}
+        back = {"source": LAPTOP, "destination": f"10.0.0.1:{number}"}
+        return [
+            ends | {"packet": at, "flags": "SYN", "sequence": start, "sent_ns": at, "decided_ns": at + 1},
+            ends
+            | {"packet": at + 1, "sequence": start + 1, "payload_bytes": 10, "sent_ns": at + 1, "decided_ns": at + 2},
+            back | {"packet": at + 2, "acknowledgment": start + 11, "sent_ns": at + 2, "decided_ns": at + 3},
+        ]
+
+    found = events(packets(tmp_path, *connection(80, ISN, 0), *connection(81, 5000, 10)))
+    assert found.offset.tolist() == [0, 0]
+    assert found.acknowledged.tolist() == [10, 10]
+
+
+def test_a_state_holds_until_the_end_of_the_run(tmp_path: Path) -> None:
+    run = read_run(handover_folder(tmp_path / "run", seconds=3))
+    window = next(panel for panel in report.describe(run).flows[0].panels if panel.title == "Congestion window")
+    assert {trace.time_ns[-1] for trace in window.traces} == {3_000_000_000}
+
+
 def test_an_ack_lost_on_the_way_back_never_reached_the_sender(tmp_path: Path) -> None:
     data = {"packet": 1, "sequence": ISN, "payload_bytes": 100}
     ack = {"packet": 2, "acknowledgment": ISN + 100}
@@ -150,7 +172,7 @@ def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
 
 
 def test_text_from_a_scenario_cannot_become_markup(tmp_path: Path) -> None:
-    folder = handover_folder(tmp_path / "run", seconds=2, scenario="</script><b>x")
+    folder = handover_folder(tmp_path / "run", seconds=2, resolved="</script><b>x")
     text = report.write(folder).read_text(encoding="utf-8")
     assert "</script><b>x" not in text
     assert "&lt;/script&gt;&lt;b&gt;x" in text

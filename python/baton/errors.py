@@ -1,20 +1,14 @@
-"""What can go wrong, with the exit status of the command line for each."""
+"""Errors of the package's own, beside those of the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-
-class BatonError(Exception):
-    """An error whose text is written for the user."""
-
-    exit_status = 1
+from baton import BatonError
 
 
 class InputError(BatonError):
     """What the user gave is wrong: the text names it, what was expected, and the nearest valid name."""
-
-    exit_status = 2
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

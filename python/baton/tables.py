@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from rich import box
@@ -16,7 +17,8 @@ NOTHING = "-"
 
 def print_summary(summary: Json, outcomes: Sequence[Outcome]) -> None:
     """Prints flows, handovers and expectations on standard output."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    # A file or a pipe has no width: nothing is cut there.
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
     speed = summary["simulated_s"] / max(summary["wall_s"], 1e-9)
     console.print(
         f"{summary['scenario']}, seed {summary['seed']}: {seconds(summary['simulated_s'])} simulated in"
@@ -33,31 +35,30 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome]) -> None:
 def flow_table(flows: Sequence[Json]) -> Table:
     """One row a flow."""
     table = new_table(
-        "Flow", "Transport", "Delivered", "Completed", "Goodput", "Segments", "Again", "Spurious", "Timeouts", "Stall"
+        "Flow", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts", "Stall", text_columns=1
     )
     for flow in flows:
         table.add_row(
             flow["name"],
-            flow["transport"],
             scaled(flow["delivered_bytes"], "B"),
             seconds(flow["completion_s"]),
             scaled(flow["goodput_bps"], "bit/s"),
             count(flow["segments_sent"]),
-            count(flow["retransmitted"]),
-            count(flow["spurious_retransmitted"]),
+            f"{count(flow['retransmitted'])} ({count(flow['spurious_retransmitted'])})",
             count(flow["timeouts"]),
             seconds(flow["longest_stall_s"]),
         )
-    table.caption = "Again: retransmitted segments. Stall: longest time without new data for the receiver."
+    table.caption = "Resent: retransmissions (spurious). Stall: longest wait for new data."
     return table
 
 
 def handover_table(handovers: Sequence[Json]) -> Table:
     """One row a handover."""
-    table = new_table("Handover at", "From", "To", "Kind", "Completed", "Lost packets", text_columns=4)
+    table = new_table("Handover", "Mobile", "From", "To", "Kind", "Completed", "Lost", text_columns=5)
     for handover in handovers:
         table.add_row(
             seconds(handover["at_s"]),
+            handover["mobile"],
             handover["from"] or NOTHING,
             handover["to"] or NOTHING,
             handover["kind"],
@@ -75,11 +76,12 @@ def expectation_table(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
-def new_table(*columns: str, text_columns: int = 2) -> Table:
-    """A plain table; columns after the first few hold numbers."""
-    table = Table(box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left")
+def new_table(*columns: str, text_columns: int) -> Table:
+    """A plain table; columns after the first ones hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left", caption_justify="left")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < text_columns else "right")
+        is_text = number < text_columns
+        table.add_column(column, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
     return table
 
 

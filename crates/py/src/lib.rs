@@ -1,1 +1,33 @@
+//! Where Python meets the laboratory: the module `baton._baton`.
+//!
+//! Converts, releases the interpreter lock while a run works, and maps errors. The signatures and their
+//! documentation stand in `python/baton/_baton.pyi`.
+#![forbid(unsafe_code)]
 
+mod errors;
+mod result;
+mod scenario;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The extension of the package `baton`.
+#[pymodule]
+mod _baton {
+    #[pymodule_export]
+    use super::errors::{BatonError, RunError, ScenarioError};
+    #[pymodule_export]
+    use super::json_schema;
+    #[pymodule_export]
+    use super::result::Result;
+    #[pymodule_export]
+    use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::table::Table;
+}
+
+/// The JSON Schema of scenario files, as text.
+#[pyfunction]
+fn json_schema() -> String {
+    baton_sim::scenario::json_schema().to_string()
+}

@@ -83,8 +83,8 @@ def _offsets(packets: Packets, outward: np.ndarray, inward: np.ndarray) -> tuple
     sequence, acknowledgment = packets.numbers["sequence"], packets.numbers["acknowledgment"]
     source, destination = packets.names["source"], packets.names["destination"]
     flags = packets.names["flags"]
-    syn = np.array(["SYN" in value.split() for value in flags.values] + [False])[flags.codes]
-    ack = np.array(["ACK" in value.split() for value in flags.values] + [False])[flags.codes]
+    syn = np.array(["SYN" in value.split() for value in flags.values] + [False])
+    ack = np.array(["ACK" in value.split() for value in flags.values] + [False])
     offset = np.zeros(len(outward), np.int64)
     acknowledged = np.full(len(inward), np.nan)
     ends = outward.astype(np.int64)
@@ -92,12 +92,12 @@ def _offsets(packets: Packets, outward: np.ndarray, inward: np.ndarray) -> tuple
     for key in pair[:1] if np.all(pair == pair[:1]) else np.unique(pair):
         mine = np.flatnonzero(pair == key)
         rows = outward[mine]
-        opening = rows[syn[rows]]
+        opening = rows[syn[flags.codes[rows]]]
         origin = int(sequence[opening[0]]) + 1 if len(opening) else int(sequence[rows[0]])
         offset[mine] = unwrap(sequence[rows], origin)
         here, there = source.values[source.codes[rows[0]]], destination.values[destination.codes[rows[0]]]
         back = (source.codes[inward] == source.code(there)) & (destination.codes[inward] == destination.code(here))
-        replies = np.flatnonzero(back & ack[inward])
+        replies = np.flatnonzero(back & ack[flags.codes[inward]])
         acknowledged[replies] = unwrap(acknowledgment[inward[replies]], origin)
     return offset, acknowledged
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .figures import Panel, Trace, nice_interval, scaled, thinned
-from .tables import Run
+from .tables import Run, Series
 
 NO_SERIES = "Series were not recorded (series = false in the scenario's [record]), so this diagram is missing."
 RATIO_FOR_LOGARITHM = 200
+RATIO_OF_LINKS_FOR_LOGARITHM = 50
 
 
 def window(run: Run, flow: str) -> Panel:
@@ -28,9 +29,6 @@ def round_trip(run: Run, flow: str) -> Panel:
     """Samples of the round-trip time, the smoothed one and the retransmission timeout."""
     names = {"RTT sample": "round-trip time", "smoothed RTT": "smoothed round-trip time"}
     traces = _states(run, flow, names | {"RTO": "retransmission timeout"})
-    for trace in traces:
-        if trace.role == "round-trip time":
-            trace.shape = "dots"
     panel = _finished(run, Panel("Round-trip time and timeout", "time", "s", traces))
     positive = [trace.value[trace.value > 0] for trace in traces]
     least = min((float(v.min()) for v in positive if len(v)), default=0.0)
@@ -46,7 +44,7 @@ def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace
         for direction in ("down", "up"):
             series = run.find(f"link {link} {direction}", "queue packets")
             if series is not None and np.any(series.value > 0):
-                kept, dashed = thinned(series), direction == "up"
+                kept, dashed = thinned(_held(series, run)), direction == "up"
                 trace = Trace(f"{link}, {direction}", role, "steps", kept.time_ns, kept.value, dashed=dashed)
                 traces[link, direction] = trace
     return traces
@@ -71,6 +69,8 @@ def goodput(
         panel.traces.append(Trace("read by the application", "total", "steps", *rate))
     for link, (time_ns, size) in (by_link or {}).items():
         panel.traces.append(Trace(f"over {link}", roles[link], "steps", *_rate(run, time_ns, size, interval)))
+    peaks = [float(trace.value.max()) for trace in panel.traces if trace.role != "total"]
+    panel.logarithmic = len(peaks) > 1 and max(peaks) > RATIO_OF_LINKS_FOR_LOGARITHM * min(peaks) > 0
     if by_link is None:
         panel.note = f"Data read by the application per {interval:g} s. By link it would need recorded packets."
     return _finished(run, panel)
@@ -82,9 +82,16 @@ def _states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
     for name, quantity in names.items():
         series = run.find(f"flow {flow}", quantity)
         if series is not None:
-            kept = thinned(series)
-            traces.append(Trace(name, quantity, "steps", kept.time_ns, kept.value))
+            samples = quantity == "round-trip time"
+            kept = thinned(series if samples else _held(series, run))
+            traces.append(Trace(name, quantity, "dots" if samples else "steps", kept.time_ns, kept.value))
     return traces
+
+
+def _held(series: Series, run: Run) -> Series:
+    """A state, which is recorded when it changes, goes on to the end of the run."""
+    end = max(int(run.duration_s * 1e9), int(series.time_ns[-1]))
+    return Series(np.append(series.time_ns, end), np.append(series.value, series.value[-1]))
 
 
 def _finished(run: Run, panel: Panel) -> Panel:

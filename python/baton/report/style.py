@@ -34,7 +34,7 @@ LOOKS: dict[str, Look] = {
     "smoothed round-trip time": Look("#0072b2", "#6cb6e8", 1.8),
     "retransmission timeout": Look("#d55e00", "#ff9a4d", 1.5, "dash"),
     "delivered": Look("#0072b2", "#6cb6e8", 3.0),
-    "total": Look("#a9adb5", "#8b929c", 1.2),
+    "total": Look("#6b727d", "#a5abb5", 1.3),
     "handover": Look("#8c5478", "#d79bc2", 1.2),
     "link 1": Look("#0072b2", "#6cb6e8", 1.7),
     "link 2": Look("#d55e00", "#ff9a4d", 1.7),

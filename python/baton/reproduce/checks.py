@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-import tomllib
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Verdict = Literal["agrees", "differs", "beyond"]
 
@@ -114,9 +119,7 @@ def describe(expected: Expected) -> str:
             return "nothing published to compare with"
 
 
-def _verdict(
-    expected: Expected, mean: float | None, low: float | None, high: float | None
-) -> Verdict:
+def _verdict(expected: Expected, mean: float | None, low: float | None, high: float | None) -> Verdict:
     published = expected.published
     if expected.rule == "beyond" or published is None:
         return "beyond"

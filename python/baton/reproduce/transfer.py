@@ -23,9 +23,7 @@ class Side:
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Side:
         """The rows that ``mask`` chooses."""
-        return Side(
-            self.time_s[mask], self.sequence[mask], self.length[mask], self.retransmission[mask]
-        )
+        return Side(self.time_s[mask], self.sequence[mask], self.length[mask], self.retransmission[mask])
 
 
 class Transfer:
@@ -93,6 +91,16 @@ class Transfer:
         known = place < len(highest)
         return once.time_s[known], self.acks.time_s[place[known]] - once.time_s[known]
 
+    def longest_wait(self, after_s: float) -> float:
+        """Longest time from the first transmission of a segment to its acknowledgment, after a time."""
+        _, first = np.unique(self.sent.sequence, return_index=True)
+        once = self.sent.where(np.isin(np.arange(len(self.sent.time_s)), first))
+        highest = np.maximum.accumulate(self.acks.sequence)
+        place = np.searchsorted(highest, once.sequence + once.length)
+        known = (place < len(highest)) & (once.time_s >= after_s)
+        waits = self.acks.time_s[place[known]] - once.time_s[known]
+        return float(waits.max()) if len(waits) else 0.0
+
     def time_of_byte(self, byte: int) -> float | None:
         """When the sender knew that all before ``byte`` had arrived."""
         highest = np.maximum.accumulate(self.acks.sequence)
@@ -106,8 +114,7 @@ class Transfer:
 
 
 _COLUMNS = (
-    "link direction flow sent_ns decided_ns fate protocol sequence acknowledgment payload_bytes flags"
-    " retransmission"
+    "link direction flow sent_ns decided_ns fate protocol sequence acknowledgment payload_bytes flags retransmission"
 ).split()
 
 
@@ -123,4 +130,5 @@ def _column(table: Any, name: str) -> npt.NDArray[Any]:
         column = column.fill_null(False)
     else:
         column = column.fill_null(0)
-    return column.to_numpy(zero_copy_only=False)
+    values: np.ndarray = column.to_numpy(zero_copy_only=False)
+    return values

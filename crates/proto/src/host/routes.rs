@@ -22,6 +22,13 @@ impl RouteTable {
         self.default = interface;
     }
 
+    /// Sends out of interface `to` all that would go out of `from`.
+    pub fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
+        let all = self.hosts.values_mut().chain(self.default.as_mut());
+        all.filter(|interface| **interface == from)
+            .for_each(|interface| *interface = to);
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = RouteTable::default();

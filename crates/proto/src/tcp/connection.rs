@@ -303,8 +303,9 @@ impl Connection {
         taken
     }
 
-    /// Hands in `length` bytes of pattern `stream` (see [`crate::packet::pattern_byte`]), which cost no memory; returns how many
-    /// were taken. A connection carries either one pattern, from its first byte on, or real bytes.
+    /// Hands in `length` bytes of pattern `stream` (see [`crate::packet::pattern_byte`]), which cost no
+    /// memory; returns how many were taken. A connection carries either one pattern, from its first byte on,
+    /// or real bytes.
     pub fn write_pattern(&mut self, stream: u32, length: u64) -> u64 {
         if !self.may_write() {
             return 0;

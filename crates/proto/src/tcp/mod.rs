@@ -18,9 +18,10 @@
 //!
 //! # Scope
 //! RFC 9293 with options of RFC 7323 and RFC 2018, congestion control behind
-//! [`congestion::CongestionControl`], recovery by RFC 5681, 6582 or 6675, RFC 5961 against blind attacks, and path-MTU
-//! discovery. Not there: ECN (declined), urgent data (read as ordinary data), data on a SYN (the peer
-//! sends it again), keep-alives, duplicate SACKs (RFC 2883). How a particular stack differs is a [`profile::Profile`].
+//! [`congestion::CongestionControl`], recovery by RFC 5681, 6582 or 6675, RFC 5961 against blind attacks, and
+//! path-MTU discovery. Not there: ECN (declined), urgent data (read as ordinary data), data on a SYN (the
+//! peer sends it again), keep-alives, duplicate SACKs (RFC 2883). How a particular stack differs is a
+//! [`profile::Profile`].
 
 pub mod congestion;
 mod connection;

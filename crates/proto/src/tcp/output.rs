@@ -99,7 +99,8 @@ impl Connection {
         self.fin_position().is_some_and(|fin| fin >= self.next)
     }
 
-    /// Length in sequence space of a retransmission: the segment as it was, or what the segment size now lets through.
+    /// Length in sequence space of a retransmission: the segment as it was, or what the segment size now lets
+    /// through.
     fn retransmission_length(&self, index: usize) -> Option<u32> {
         let segment = self.sent.get(index)?;
         let with_fin = self.fin_position().is_some_and(|fin| fin < segment.end());
@@ -213,7 +214,8 @@ impl Connection {
             .last_data_sent_at
             .is_some_and(|sent| now.saturating_since(sent) > self.rtt.rto());
         if self.profile.idle_restart && idle {
-            let initial = self.profile.initial_window.max(1) * self.segment_size;
+            let segments = self.profile.initial_window.max(1);
+            let initial = segments.saturating_mul(self.segment_size);
             self.congestion
                 .on_idle_restart(initial.min(self.congestion.window()));
             self.last_data_sent_at = None;

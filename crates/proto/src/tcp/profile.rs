@@ -167,9 +167,10 @@ impl Profile {
         }
     }
 
-    /// Linux 2.0.36 as study T shows it (sections 3.5, 7.1 and 7.2): no options but the MSS, a 10 ms tick, an RTO
-    /// floor of 200 ms and ceiling of 120 s, Reno, an initial window of one segment, 16 kB of window
-    /// (Netperf's default in the study). Duplicate acknowledgments up to all that was outstanding at a timeout count for nothing.
+    /// Linux 2.0.36 as study T shows it (sections 3.5, 7.1 and 7.2): no options but the MSS, a 10 ms tick, an
+    /// RTO floor of 200 ms and ceiling of 120 s, Reno, an initial window of one segment, 16 kB of window
+    /// (Netperf's default in the study). Duplicate acknowledgments up to all that was outstanding at a
+    /// timeout count for nothing.
     pub fn linux_2_0_36() -> Profile {
         Profile {
             congestion: Algorithm::Reno,

@@ -123,7 +123,8 @@ impl Receiver {
     }
 
     /// Whether reading has opened the window so far that the peer should be told without being asked: it has
-    /// less than half a buffer left to send into, and would gain two segments or half a buffer; or less than one segment, and would gain one.
+    /// less than half a buffer left to send into, and would gain two segments or half a buffer; or less than
+    /// one segment, and would gain one.
     pub(super) fn wants_update(&self, segment_size: u32) -> bool {
         let gain = self.possible_end(segment_size) - self.window_end;
         let (half, one) = (self.buffer / 2, u64::from(segment_size));
@@ -214,7 +215,8 @@ impl Receiver {
         Arrival::Ahead
     }
 
-    /// Inserts a piece at `index`, or lengthens the piece before it; returns the index of the piece that now holds it.
+    /// Inserts a piece at `index`, or lengthens the piece before it; returns the index of the piece that now
+    /// holds it.
     fn insert_piece(&mut self, index: usize, start: u64, payload: Payload) -> usize {
         if let Some((before, held)) = index.checked_sub(1).and_then(|i| self.pieces.get_mut(i))
             && *before + u64::from(held.length()) == start

@@ -152,8 +152,8 @@ impl Connection {
             self.mark_lost_by_sack();
             return;
         }
-        // RFC 6582 section 3.2, step 3: retransmit the first unacknowledged segment; deflate by what was acknowledged, and
-        // add back one segment if it was at least that.
+        // RFC 6582 section 3.2, step 3: retransmit the first unacknowledged segment; deflate by what was
+        // acknowledged, and add back one segment if it was at least that.
         self.sent.mark_first_lost();
         self.recovery.forced = true;
         let deflated = self.recovery.inflation.saturating_sub(acknowledged);

@@ -211,6 +211,7 @@ mod tests {
         while rtt.rto() > milliseconds(200) {
             rtt.sample(milliseconds(10), 11);
             highest = highest.max(rtt.rto());
+            assert_eq!(rtt.rto().as_nanos() % 10_000_000, 0, "in whole ticks");
             samples += 1;
         }
         assert!(highest > milliseconds(50_000) && highest < milliseconds(60_000));

@@ -173,7 +173,8 @@ pub(super) struct SentQueue {
     waiting: usize,
     /// None of them lies below this.
     resend_from: u64,
-    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked from its start again.
+    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked
+    /// from its start again.
     known_blocks: [(u64, u64); 4],
 }
 
@@ -369,7 +370,8 @@ impl SentQueue {
     }
 
     /// After a timeout: whatever the receiver is not known to have is lost. If it had SACKed the oldest
-    /// segment and does not acknowledge it, it has reneged, and the scoreboard is worth nothing (RFC 2018 section 8).
+    /// segment and does not acknowledge it, it has reneged, and the scoreboard is worth nothing (RFC 2018
+    /// section 8).
     pub(super) fn mark_all_lost(&mut self) {
         let reneged = self.first().is_some_and(|first| first.sacked);
         for index in 0..self.segments.len() {
@@ -448,5 +450,93 @@ impl SentQueue {
             segment.retransmitted = true;
             segment.sent_at = now;
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `count` segments of `length` bytes from position 1 on.
+    fn queue(count: u64, length: u32) -> SentQueue {
+        let mut queue = SentQueue::default();
+        for index in 0..count {
+            queue.push(1 + index * u64::from(length), length, Instant::ZERO);
+        }
+        queue
+    }
+
+    fn lost(queue: &SentQueue) -> Vec<u64> {
+        let lost = queue.segments.iter().filter(|segment| segment.lost);
+        lost.map(|segment| segment.start).collect()
+    }
+
+    #[test]
+    fn three_separate_runs_above_make_a_segment_lost() {
+        // RFC 6675 section 4: small segments never hold two full segments' bytes; the runs count.
+        let mut queue = queue(10, 100);
+        queue.mark_sacked(&[(101, 201), (301, 401)]);
+        assert!(!queue.mark_lost(3, 1_000));
+        queue.mark_sacked(&[(501, 601)]);
+        assert!(queue.mark_lost(3, 1_000));
+        assert_eq!(lost(&queue), [1]);
+        queue.mark_sacked(&[(701, 801)]);
+        queue.mark_lost(3, 1_000);
+        assert_eq!(lost(&queue), [1, 201]);
+        // One long run instead: 2 · 1000 bytes are not more than two full segments, 2001 are.
+        let mut queue = self::queue(40, 100);
+        queue.mark_sacked(&[(101, 2_101)]);
+        assert!(!queue.mark_lost(3, 1_000));
+        queue.mark_sacked(&[(101, 2_201)]);
+        assert!(queue.mark_lost(3, 1_000));
+    }
+
+    #[test]
+    fn the_pipe_counts_as_rfc_6675_says() {
+        let mut queue = queue(5, 100);
+        assert_eq!(queue.pipe(), 500);
+        queue.mark_sacked(&[(201, 501)]);
+        assert_eq!(queue.pipe(), 200);
+        queue.mark_first_lost();
+        assert_eq!(queue.pipe(), 100);
+        // Lost and sent again counts once; sent again without being lost counts twice.
+        queue.resend(0, 100, Instant::ZERO);
+        assert_eq!(queue.pipe(), 200);
+        queue.resend(1, 100, Instant::ZERO);
+        assert_eq!(queue.pipe(), 300);
+        let acknowledged = queue.acknowledge(151, |_| {});
+        assert_eq!(
+            (acknowledged.newly, acknowledged.retransmitted),
+            (150, true)
+        );
+        assert_eq!(queue.pipe(), 100);
+        queue.acknowledge(501, |_| {});
+        assert_eq!(
+            (queue.pipe(), queue.sacked(), queue.is_empty()),
+            (0, 0, true)
+        );
+    }
+
+    #[test]
+    fn a_block_covers_whole_segments_only_and_may_grow_over_the_rest() {
+        let mut queue = queue(5, 100);
+        assert_eq!(queue.mark_sacked(&[(101, 250)]), 100);
+        assert_eq!(queue.mark_sacked(&[(101, 250)]), 0);
+        assert_eq!(queue.mark_sacked(&[(101, 401)]), 200);
+        assert_eq!(queue.mark_sacked(&[(150, 501)]), 100);
+        assert_eq!(queue.sacked(), 400);
+    }
+
+    #[test]
+    fn bytes_are_kept_until_they_are_acknowledged() {
+        let mut buffer = SendBuffer::new(10);
+        assert_eq!(buffer.write(b"hello, world"), 10);
+        assert_eq!(buffer.payload(7, 3), Payload::Bytes((*b"wor").into()));
+        buffer.release(5);
+        assert_eq!(buffer.room(), 5);
+        assert_eq!(buffer.write(b"ld"), 2);
+        assert_eq!(buffer.payload(7, 5), Payload::Bytes((*b"world").into()));
+        buffer.release(3);
+        assert_eq!(buffer.room(), 3, "never backwards");
     }
 }

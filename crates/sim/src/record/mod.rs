@@ -20,7 +20,7 @@ pub use folder::{MANIFEST_FILE, ResultFolder, sha256};
 pub use packets::PacketRecord;
 pub use quantity::Quantity;
 pub use recorder::{RecordNames, RecordSettings, Recorder, Sink, Tables};
-pub use table::Table;
+pub use table::{Table, read_table};
 
 use baton_proto::time::Instant;
 

@@ -90,26 +90,20 @@ impl Table {
             Table::File { rows, .. } => *rows,
         }
     }
+}
 
-    /// Reads the table of a Parquet file into memory.
-    pub fn read(path: &Path) -> Result<Table, RecordError> {
-        let failed = |reason: String| RecordError::Read {
-            file: path.to_owned(),
-            reason,
-        };
-        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-            .map_err(|error| failed(error.to_string()))?;
+/// Reads the table of a Parquet file into memory.
+pub fn read_table(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), RecordError> {
+    let read = || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
         let schema = builder.schema().clone();
-        let reader = builder
-            .with_batch_size(BATCH)
-            .build()
-            .map_err(|error| failed(error.to_string()))?;
-        let batches = reader
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| failed(error.to_string()))?;
-        Ok(Table::Batches { schema, batches })
-    }
+        let reader = builder.with_batch_size(BATCH).build()?;
+        Ok((schema, reader.collect::<Result<Vec<_>, _>>()?))
+    };
+    read().map_err(|error: ParquetError| RecordError::Read {
+        file: path.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 /// Where the batches of one table go.
@@ -264,8 +258,6 @@ impl TableFile {
         layout: &Layout,
     ) -> Result<TableFile, RecordError> {
         let options = ArrowWriterOptions::new().with_properties(layout.properties(&schema));
-        // The dictionary stands in the file's metadata; the schema need not repeat it.
-        let schema = Arc::new(Schema::new(schema.fields().clone()));
         let writer = ArrowWriter::try_new_with_options(out, schema, options)
             .map_err(|error| write_error(&partial.complete, &error))?;
         Ok(TableFile {
@@ -331,6 +323,7 @@ pub(super) struct Layout {
 
 impl Layout {
     fn properties(&self, schema: &Schema) -> WriterProperties {
+        // Arrow's readers take the dictionary from the Arrow schema that the writer embeds, others from here.
         let dictionaries = schema
             .metadata()
             .iter()

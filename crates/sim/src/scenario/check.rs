@@ -119,7 +119,7 @@ fn check_array(elements: &[Value], schema: &Schema, path: &Path, report: &mut Re
         } else {
             format!("at least {least}")
         };
-        report.wrong(path, format!("has {count} elements; expected {expected}"));
+        report.wrong(path, format!("holds {count}; expected {expected} elements"));
     }
     for (index, element) in elements.iter().enumerate() {
         check(element, &schema["items"], &path.index(index), report);

@@ -74,7 +74,7 @@ impl Document {
         match second {
             Ok(table) if errors.is_empty() => document.table = table,
             Ok(_) => return Err(document.syntax(&errors)),
-            Err(error) if errors.is_empty() => return Err(document.syntax(&[error])),
+            Err(error) if errors.is_empty() => return Err(document.too_large(&error)),
             Err(_) => return Err(document.syntax(&errors)),
         }
         document.note_table(&Path::default(), root.get_ref());
@@ -117,6 +117,18 @@ impl Document {
         ScenarioError { diagnostics }
     }
 
+    /// The parser has accepted the text; its values do not fit.
+    fn too_large(&self, error: &toml::de::Error) -> ScenarioError {
+        ScenarioError {
+            diagnostics: vec![Diagnostic {
+                place: self.at(error.span().map_or(0, |span| span.start)),
+                key: String::new(),
+                message: "no value that can be held; whole numbers reach from -2^63 to 2^63 - 1"
+                    .to_owned(),
+            }],
+        }
+    }
+
     fn at(&self, offset: usize) -> Place {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -142,11 +154,11 @@ impl Document {
     }
 
     fn place(&self, path: &Path, which: fn(&(usize, usize)) -> usize) -> Place {
-        if let Some(set) = self
-            .sets
-            .iter()
-            .rfind(|set| path.0.starts_with(&set.path.0))
-        {
+        let by_file = self.offsets.contains_key(path);
+        if let Some(set) = self.sets.iter().rfind(|set| {
+            // What only the command line names includes the tables on the way to what it sets.
+            path.0.starts_with(&set.path.0) || (!by_file && set.path.0.starts_with(&path.0))
+        }) {
             return Place {
                 origin: set.argument.clone(),
                 position: None,

@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, where, and what would be right.
 
+use baton_proto::time::Duration;
 use std::fmt;
 
 /// Where in the input something stands.
@@ -61,8 +62,8 @@ pub(super) fn nearest<'a>(
             let distance = strsim::damerau_levenshtein(&lower(given), &lower(name));
             (distance, name)
         })
-        // A third of the letters may be wrong; a single letter is no hint at all.
-        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 3)
+        // A third of the letters may be wrong.
+        .filter(|(distance, name)| *distance <= name.chars().count() / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
@@ -87,6 +88,11 @@ pub(super) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
         more => message += &format!(" (valid: {}, … {more} in all)", names[..40].join(", ")),
     }
     message
+}
+
+/// `time` in seconds, without needless zeros.
+pub(super) fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
 }
 
 /// `text` in quotes, cut to a readable length.

@@ -16,11 +16,13 @@ mod raw;
 mod raw_flows;
 mod raw_links;
 mod resolve;
+mod resolve_changes;
 mod resolve_direction;
 mod resolve_flows;
 mod resolve_links;
 mod resolve_mobility;
 mod resolve_tcp;
+mod resolve_traffic;
 mod schema;
 #[cfg(test)]
 mod tests;

@@ -103,6 +103,8 @@ pub enum Handover {
         overlap: Option<Duration>,
         /// Whether packets that still wait in the old link's queues are discarded instead.
         discard_queue: bool,
+        /// For how long the mobile's own packets go on taking the old link.
+        outgoing_after: Duration,
     },
     /// Break before make: nothing passes for a time.
     Hard {

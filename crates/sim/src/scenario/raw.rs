@@ -25,7 +25,6 @@ pub struct RawScenario {
     pub duration: PositiveTime,
     /// Seed of all randomness: the same scenario and seed give the same results, byte for byte. Default 1.
     #[serde(default = "default_seed")]
-    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64))]
     pub seed: u64,
     /// Links by name. Their ends are the nodes of the scenario.
     pub links: Named<RawLink>,
@@ -73,6 +72,9 @@ pub struct RawAttachment {
     pub handover: Option<RawHandover>,
     /// Soft only: how long the old link still receives. Default: until it is empty.
     pub overlap: Option<Time>,
+    /// Soft only: for how long the mobile's own packets go on taking the old link, as they do until the reply to
+    /// its registration has come (study T, section 6). Default "0 s".
+    pub outgoing_after: Option<Time>,
     /// Hard only: how long nothing passes. Default "0 s".
     pub outage: Option<Time>,
     /// What becomes of packets that wait in the old link's queues.

@@ -142,6 +142,15 @@ pub struct RawTcpEnd {
     pub maximum_rto: Option<PositiveTime>,
     /// Granularity of the stack's clock; "0 s" is exact.
     pub tick: Option<Time>,
+    /// How the timeout follows from the round-trip times.
+    pub rto_arithmetic: Option<RawRtoArithmetic>,
+    /// The retransmission timer counts from the last transmission of the oldest segment (Linux 2.0), not from
+    /// the last acknowledgment that moved the window.
+    pub timer_from_transmission: Option<bool>,
+    /// After a timeout nothing new is sent until all that was outstanding is acknowledged (Linux 2.0).
+    pub repair_before_new_data: Option<bool>,
+    /// A loss halves the congestion window (Linux 2.0) instead of what is outstanding.
+    pub threshold_from_window: Option<bool>,
     /// Restart from the initial window after an idle time.
     pub idle_restart: Option<bool>,
     /// Retransmissions of a SYN before the attempt is given up.
@@ -164,6 +173,17 @@ pub enum RawRecovery {
     NewReno,
     /// By selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
     Sack,
+}
+
+/// How the timeout follows from the round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum RawRtoArithmetic {
+    /// RFC 6298.
+    #[serde(rename = "rfc6298")]
+    Rfc6298,
+    /// As in Linux 2.0.
+    #[serde(rename = "linux-2.0")]
+    Linux20,
 }
 
 /// A number of duplicate acknowledgments.

@@ -60,6 +60,7 @@ pub struct RawDirection {
     /// Rate at which bits leave the queue.
     pub rate: Option<Rate>,
     /// Time from the last bit sent to the last bit received; with `bandwidth`, the name of a file of delays.
+    #[schemars(extend("format" = "delay"))]
     pub delay: Option<String>,
     /// Added to the delay, uniform from zero to this; packets never overtake each other.
     pub jitter: Option<Time>,

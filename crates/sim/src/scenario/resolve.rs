@@ -2,12 +2,12 @@
 //! defaults are filled in, and what contradicts itself is reported.
 
 use super::document::{Document, Path};
-use super::error::{Diagnostic, Place, ScenarioError, unknown};
+use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::traces::Traces;
-use super::{expectation, resolve_flows, resolve_links, resolve_mobility};
+use super::{expectation, resolve_changes, resolve_flows, resolve_links, resolve_mobility};
 use baton_proto::time::{Duration, Instant};
 
 /// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
@@ -115,7 +115,7 @@ pub(super) fn resolve(
     let top = Path::default();
     let end = Instant::ZERO + raw.duration.0;
     let links = resolve_links::links(&raw.links, end, traces, report);
-    let changes = resolve_links::changes(&raw.changes, &links, end, report);
+    let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, &links, end, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
@@ -147,7 +147,10 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
         let path = Path::default().key("record").key("interval");
         report.wrong(
             &path,
-            format!("would make {bins} bins in {duration}; choose a longer interval"),
+            format!(
+                "would make {bins} bins in {}; choose a longer interval",
+                seconds(duration)
+            ),
         );
     }
     Record {

@@ -152,8 +152,10 @@ pub(super) fn check_direction(
         let cycle = (burst.mean_good + burst.mean_bad).as_nanos().max(1);
         let bursts = end.as_nanos() / cycle;
         if bursts > MOST_EVENTS {
-            let message =
-                format!("would change its state {bursts} times until {end}; choose longer stays");
+            let message = format!(
+                "would change its state {bursts} times until {} s; choose longer stays",
+                end.as_secs_f64()
+            );
             report.wrong(&path.key("burst_loss"), message);
         }
     }

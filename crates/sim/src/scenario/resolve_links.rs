@@ -2,9 +2,9 @@
 
 use super::document::Path;
 use super::error::{quoted, unknown};
-use super::model::{LinkChange, LinkIndex, LinkSpec, NodeIndex};
+use super::model::{LinkIndex, LinkSpec, NodeIndex};
 use super::raw::Named;
-use super::raw_links::{RawChange, RawDirection, RawKind, RawLink, RawPreamble, RawState};
+use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble};
 use super::resolve::Report;
 use super::resolve_direction::{apply, check_direction};
 use super::traces::Traces;
@@ -135,6 +135,7 @@ fn config(
         (&raw.down, path.key("down"), "down"),
         (&raw.up, path.key("up"), "up"),
     ];
+    let mut unreadable = false;
     for (layer, path, which) in layers {
         if raw.kind != RawKind::Trace {
             let keys = trace_keys(layer);
@@ -147,6 +148,7 @@ fn config(
             continue;
         }
         let Some(trace) = traces.of_direction(layer, &path, report) else {
+            unreadable |= trace_keys(layer).iter().any(|(_, given)| *given);
             continue;
         };
         if which != "up" {
@@ -156,7 +158,7 @@ fn config(
             config.up.trace = Some(trace);
         }
     }
-    if raw.kind == RawKind::Trace {
+    if raw.kind == RawKind::Trace && !unreadable {
         for (key, own, direction) in [
             ("down", &raw.down, &config.down),
             ("up", &raw.up, &config.up),
@@ -186,7 +188,8 @@ fn check_capacity(
     }
 }
 
-fn trace_keys(raw: &RawDirection) -> [(&'static str, bool); 4] {
+/// Keys of recordings, and whether they are given.
+pub(super) fn trace_keys(raw: &RawDirection) -> [(&'static str, bool); 4] {
     [
         ("mahimahi", raw.mahimahi.is_some()),
         ("bandwidth", raw.bandwidth.is_some()),
@@ -218,7 +221,13 @@ fn medium(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Repo
     }
 }
 
-fn set_mtu(mtu: Option<Size>, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
+/// Sets a link's MTU, if `mtu` is given.
+pub(super) fn set_mtu(
+    mtu: Option<Size>,
+    path: &Path,
+    config: &mut LinkConfig,
+    report: &mut Report<'_>,
+) {
     // 68 B: the least that every IPv4 link must carry (RFC 791); 65 535 B: the largest IPv4 packet.
     match mtu {
         None => {}
@@ -231,7 +240,7 @@ fn set_mtu(mtu: Option<Size>, path: &Path, config: &mut LinkConfig, report: &mut
 }
 
 /// Keys for both directions first, then those of each.
-fn layers(
+pub(super) fn layers(
     both: &RawDirection,
     down: &RawDirection,
     up: &RawDirection,
@@ -243,66 +252,4 @@ fn layers(
     apply(both, path, &mut config.up, report);
     apply(down, &path.key("down"), &mut config.down, report);
     apply(up, &path.key("up"), &mut config.up, report);
-}
-
-/// Resolves the changes and puts them in order of time.
-pub(super) fn changes(
-    raw: &[RawChange],
-    links: &Links,
-    end: Instant,
-    report: &mut Report<'_>,
-) -> Vec<LinkChange> {
-    let top = Path::default().key("changes");
-    let mut order: Vec<usize> = (0..raw.len()).collect();
-    order.sort_by_key(|index| raw[*index].at.0);
-    let mut present: Vec<(LinkConfig, bool)> = links
-        .specs
-        .iter()
-        .map(|link| (link.config.clone(), true))
-        .collect();
-    let mut changes = Vec::new();
-    for index in order {
-        let (change, path) = (&raw[index], top.index(index));
-        let at = Instant::ZERO + change.at.0;
-        if at >= end {
-            report.warn(
-                &path.key("at"),
-                "is not before the end of the run: it never happens".to_owned(),
-            );
-        }
-        let Some(link) = links.find(&change.link, &path.key("link"), report) else {
-            continue;
-        };
-        let (config, up) = &mut present[link.0];
-        change_config(change, &path, config, report);
-        for (key, direction) in [("down", &config.down), ("up", &config.up)] {
-            check_direction(direction, &path.key(key), end, report);
-        }
-        *up = change.state.map_or(*up, |state| state == RawState::Up);
-        changes.push(LinkChange {
-            at,
-            link,
-            config: config.clone(),
-            up: *up,
-        });
-    }
-    changes
-}
-
-fn change_config(raw: &RawChange, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
-    let layers_of = [
-        (&raw.both, path.clone()),
-        (&raw.down, path.key("down")),
-        (&raw.up, path.key("up")),
-    ];
-    for (layer, path) in layers_of {
-        report.misplaced(
-            &path,
-            &trace_keys(layer),
-            &[],
-            "a change: a recording runs to its end",
-        );
-    }
-    set_mtu(raw.mtu, path, config, report);
-    layers(&raw.both, &raw.down, &raw.up, path, config, report);
 }

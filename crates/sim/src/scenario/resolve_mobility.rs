@@ -162,15 +162,24 @@ fn check_time(
         }
         return;
     };
+    let outage = match last.handover {
+        Handover::Hard { outage, .. } => outage,
+        Handover::Soft { .. } => Duration::ZERO,
+    };
+    let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
+    let (earliest, latest) = (
+        at.saturating_since(Instant::ZERO + jitter),
+        last.at + last.jitter,
+    );
     if at <= last.at {
         let message = format!("is not after the entry before it, at {}", seconds(last.at));
         report.wrong(&path, message);
-    } else if let Handover::Hard { outage, .. } = last.handover
-        && at < last.at + outage
-    {
+    } else if Instant::ZERO + earliest < latest + outage || Instant::ZERO + earliest <= last.at {
         let message = format!(
-            "the handover before it lasts until {}; expected a later time, or a shorter outage",
-            seconds(last.at + outage)
+            "may begin at {}, but the handover before it lasts until {}; expected a later time, or a shorter \
+             outage or jitter",
+            seconds(Instant::ZERO + earliest),
+            seconds(latest + outage)
         );
         report.wrong(&path, message);
     }
@@ -183,8 +192,10 @@ fn seconds(at: Instant) -> String {
 
 fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'_>) -> Handover {
     let keys = [
+        ("jitter", raw.jitter.is_some()),
         ("handover", raw.handover.is_some()),
         ("overlap", raw.overlap.is_some()),
+        ("outgoing_after", raw.outgoing_after.is_some()),
         ("outage", raw.outage.is_some()),
         ("old_queue", raw.old_queue.is_some()),
     ];
@@ -199,7 +210,13 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
     };
     match raw.handover.unwrap_or(default) {
         RawHandover::Soft => {
-            let own = ["handover", "overlap", "old_queue"];
+            let own = [
+                "jitter",
+                "handover",
+                "overlap",
+                "outgoing_after",
+                "old_queue",
+            ];
             report.misplaced(path, &keys, &own, "a soft handover");
             if raw.old_queue == Some(RawOldQueue::Keep) {
                 wrong_queue(path, "a soft handover", "deliver", report);
@@ -207,10 +224,11 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             Handover::Soft {
                 overlap: raw.overlap.map(|overlap| overlap.0),
                 discard_queue: raw.old_queue == Some(RawOldQueue::Discard),
+                outgoing_after: raw.outgoing_after.map_or(Duration::ZERO, |time| time.0),
             }
         }
         RawHandover::Hard => {
-            let own = ["handover", "outage", "old_queue"];
+            let own = ["jitter", "handover", "outage", "old_queue"];
             report.misplaced(path, &keys, &own, "a hard handover");
             if raw.old_queue == Some(RawOldQueue::Deliver) {
                 wrong_queue(path, "a hard handover", "keep", report);

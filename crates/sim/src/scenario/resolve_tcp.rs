@@ -1,11 +1,12 @@
 //! The settings of TCP: a profile, and what a scenario changes in it.
 
 use super::document::Path;
+use super::error::seconds;
 use super::profiles;
-use super::raw_flows::{OrOff, RawFlow, RawRecovery, RawTcpEnd};
+use super::raw_flows::{OrOff, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd};
 use super::resolve::Report;
 use super::units::{PositiveTime, Size};
-use baton_proto::tcp::profile::{Profile, Recovery};
+use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic};
 
 /// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -17,24 +18,25 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
         &mut profile.congestion,
         raw.congestion.as_deref().and_then(profiles::congestion),
     );
-    let path = path.key("tcp");
+    let tcp_path = &path.key("tcp");
     let Some(tcp) = &raw.tcp else {
         return Some([profile.clone(), profile]);
     };
-    apply(&tcp.both, &path, &mut profile, report);
+    apply(&tcp.both, tcp_path, &mut profile, report);
     let ends = [("sender", &tcp.sender), ("receiver", &tcp.receiver)];
     Some(ends.map(|(key, settings)| {
         let mut profile = profile.clone();
-        let path = path.key(key);
+        let path = tcp_path.key(key);
         if let Some(settings) = settings {
             apply(settings, &path, &mut profile, report);
         }
         if profile.minimum_rto > profile.maximum_rto {
             let message = format!(
                 "minimum_rto {} is above maximum_rto {}",
-                profile.minimum_rto, profile.maximum_rto
+                seconds(profile.minimum_rto),
+                seconds(profile.maximum_rto)
             );
-            report.wrong(&path.key("minimum_rto"), message);
+            report.wrong(tcp_path, message);
         }
         profile
     }))
@@ -53,6 +55,22 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.nagle, raw.nagle);
     set(&mut profile.limited_transmit, raw.limited_transmit);
     set(&mut profile.idle_restart, raw.idle_restart);
+    set(
+        &mut profile.timer_from_transmission,
+        raw.timer_from_transmission,
+    );
+    set(
+        &mut profile.repair_before_new_data,
+        raw.repair_before_new_data,
+    );
+    set(
+        &mut profile.threshold_from_window,
+        raw.threshold_from_window,
+    );
+    set(
+        &mut profile.rto_arithmetic,
+        raw.rto_arithmetic.map(rto_arithmetic),
+    );
     set(&mut profile.syn_retries, raw.syn_retries);
     set(&mut profile.data_retries, raw.data_retries);
     set(&mut profile.tick, raw.tick.map(|time| time.0));
@@ -108,6 +126,13 @@ fn recovery(raw: RawRecovery) -> Recovery {
         RawRecovery::Reno => Recovery::Reno,
         RawRecovery::NewReno => Recovery::NewReno,
         RawRecovery::Sack => Recovery::Sack,
+    }
+}
+
+fn rto_arithmetic(raw: RawRtoArithmetic) -> RtoArithmetic {
+    match raw {
+        RawRtoArithmetic::Rfc6298 => RtoArithmetic::Rfc6298,
+        RawRtoArithmetic::Linux20 => RtoArithmetic::Linux20,
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
-/// values with units: `time`, `positive-time`, `data-rate`, `size`, `queue-size`, and `name`.
+/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, and `name`.
 pub fn json_schema() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);

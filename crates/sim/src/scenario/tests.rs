@@ -145,6 +145,7 @@ fn timetable() {
     let soft = Handover::Soft {
         overlap: Some(Duration::from_secs(5)),
         discard_queue: false,
+        outgoing_after: Duration::ZERO,
     };
     let hard = Handover::Hard {
         outage: Duration::from_secs(2),
@@ -274,13 +275,16 @@ fn shipped_scenarios() {
             let path = entry.path();
             if path.is_dir() {
                 visit(&path, found);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == "toml")
-            {
+            } else if is_scenario(&path) {
                 found.push(path);
             }
         }
+    }
+    // Beside the scenarios of a study stands what was published.
+    fn is_scenario(path: &Path) -> bool {
+        path.extension()
+            .is_some_and(|extension| extension == "toml")
+            && path.file_stem().is_some_and(|stem| stem != "expected")
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();

@@ -52,12 +52,13 @@ pub(super) struct Format {
     pub check: fn(&str) -> Result<(), String>,
 }
 
+/// What a time looks like.
 pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
 const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
 /// Every kind of text that the schema names.
-pub(super) const FORMATS: [Format; 6] = [
+pub(super) const FORMATS: [Format; 7] = [
     Format {
         name: "time",
         expected: EXPECTED_TIME,
@@ -67,6 +68,12 @@ pub(super) const FORMATS: [Format; 6] = [
         name: "positive-time",
         expected: EXPECTED_TIME,
         check: |text| positive_time(text).map(drop),
+    },
+    // The name of a file beside `bandwidth`; which it is, `resolve_direction` knows.
+    Format {
+        name: "delay",
+        expected: EXPECTED_TIME,
+        check: |_| Ok(()),
     },
     Format {
         name: "data-rate",

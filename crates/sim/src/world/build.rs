@@ -3,7 +3,7 @@
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
 use super::traffic::Application;
-use super::{Event, Node, Wire, World, routing};
+use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::link::{End, Link};
@@ -47,7 +47,7 @@ impl World {
             scenario,
         };
         world.add_mobiles();
-        routing::install(&mut world.nodes, &world.wires);
+        world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
         }
@@ -89,6 +89,7 @@ impl World {
                 node,
                 timer: Timer::default(),
                 attached,
+                outgoing: None,
                 chooser,
                 steps: VecDeque::new(),
                 handovers: Vec::new(),

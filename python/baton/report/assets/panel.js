@@ -39,6 +39,7 @@ class PanelView {
     if (panel.traces.length) this.root.append(this.plot);
     if (panel.note) this.root.append(element("p", { class: "note" }, panel.note));
     for (const trace of panel.traces) this.legend.append(this.entry(trace));
+    if (panel.traces.length && !panel.tall) this.legend.append(this.scaleButton());
     this.zoomed = zoomed;
     this.hovered = hovered;
   }
@@ -56,6 +57,19 @@ class PanelView {
     button.addEventListener("click", () => {
       if (!this.hidden.delete(trace)) this.hidden.add(trace);
       button.setAttribute("aria-pressed", String(!this.hidden.has(trace)));
+      this.draw(this.view, this.dragmode);
+    });
+    return button;
+  }
+
+  scaleButton() {
+    const button = element("button", { type: "button", class: "scale", title: "Logarithmic or linear scale" });
+    const name = () => { button.textContent = this.panel.logarithmic ? "linear" : "log"; };
+    name();
+    button.addEventListener("click", () => {
+      this.panel.logarithmic = !this.panel.logarithmic;
+      this.ownRange = null;
+      name();
       this.draw(this.view, this.dragmode);
     });
     return button;
@@ -94,28 +108,31 @@ class PanelView {
     this.plot.addEventListener("pointerleave", () => this.hovered(null));
   }
 
-  // Range of the values in view; every panel but the one of byte offsets and numbers stands on zero.
+  // Range of the values in view; small panels stand on zero. Byte offsets at a handover are fitted to what
+  // comes after it, or a fast link before would leave no height to a slow one.
   fitted(view) {
+    const from = this.panel.unit === "B" && view.focus !== undefined ? view.focus : view.from;
     let low = Infinity, high = -Infinity;
     for (const trace of this.panel.traces) {
       if (this.hidden.has(trace)) continue;
-      const [a, b] = extent(trace, view.from, view.to, this.panel.logarithmic);
+      const [a, b] = extent(trace, from, view.to, this.panel.logarithmic);
       low = Math.min(low, a);
       high = Math.max(high, b);
     }
     if (low > high) [low, high] = [0, 1];
     if (this.panel.logarithmic) return [Math.log10(low) - 0.1, Math.log10(high) + 0.1];
-    if (!this.panel.tall || low < 0.3 * high) low = Math.min(low, 0);
+    if (!this.panel.tall || (from === view.from && low < 0.3 * high)) low = Math.min(low, 0);
     const room = (high - low || Math.abs(high) || 1) * 0.05;
     return [low - (this.panel.tall ? room : 0), high + room];
   }
 
   styled(trace, points) {
     const colour = css(trace.role), width = report.widths[trace.role], unit = this.panel.unit && " " + this.panel.unit;
+    const digits = unit === " B" || unit === " packets" ? ",d" : ",.5~r";
     const where = points.customdata ? "<br>%{customdata}" : "";
     const common = { ...points, type: "scatter", name: trace.name, showlegend: false,
       visible: !this.hidden.has(trace),
-      hovertemplate: `<b>${trace.name}</b> %{y:,.6~r}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
+      hovertemplate: `<b>${trace.name}</b> %{y:${digits}}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
     if (trace.shape === "marks") {
       const many = points.x.length > MANY_MARKS;
       const line = { width: many ? 1 : 1.6, color: colour };
@@ -127,16 +144,16 @@ class PanelView {
   }
 
   layout(view, range, width, height, dragmode) {
-    const muted = css("muted"), grid = css("grid");
+    const muted = css("muted"), grid = css("grid"), family = getComputedStyle(document.body).fontFamily;
     const axis = { gridcolor: grid, linecolor: css("rule"), zeroline: false, tickfont: { size: 11, color: muted },
       ticks: "outside", tickcolor: css("rule"), ticklen: 3, exponentformat: "none", separatethousands: true };
     return {
       width: width + MARGIN.left + MARGIN.right, height: height + MARGIN.top + MARGIN.bottom,
       margin: { l: MARGIN.left, r: MARGIN.right, t: MARGIN.top, b: MARGIN.bottom, pad: 0 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, color: css("ink"), size: 12 },
+      font: { family, color: css("ink"), size: 12 },
       separators: ".\u202f", hovermode: "closest", hoverdistance: 12, dragmode,
-      hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12 } },
+      hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12, family } },
       xaxis: { ...axis, range: [view.from, view.to], ticksuffix: " s", nticks: Math.max(4, Math.round(width / 100)), showline: true },
       yaxis: { ...axis, range, type: this.panel.logarithmic ? "log" : "linear", nticks: this.panel.tall ? 8 : 5,
         dtick: this.panel.logarithmic ? 1 : undefined,

@@ -54,6 +54,7 @@ function showFlow(number) {
     panel.root.remove();
   }
   const flow = report.flows[number];
+  $("flow").value = String(number);
   state.panels = (flow ? flow.panels : []).map((panel) => new PanelView(panel, show, hover));
   $("panels").append(...state.panels.map((panel) => panel.root));
   return redraw();
@@ -85,7 +86,7 @@ function prepareTools() {
   $("view").append(new Option("the whole run", "whole"));
   report.marks.forEach((mark, number) => {
     const length = Math.max(mark.affects_s, report.duration / 500);
-    mark.view = { from: mark.at_s - 0.35 * length, to: mark.at_s + 1.35 * length };
+    mark.view = { from: mark.at_s - 0.35 * length, to: mark.at_s + 1.35 * length, focus: mark.at_s };
     $("view").append(new Option(`handover at ${+mark.at_s.toFixed(3)} s, ${mark.label}`, number));
   });
   const other = new Option("a part of it", "other");

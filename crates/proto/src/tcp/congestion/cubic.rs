@@ -174,7 +174,8 @@ impl CongestionControl for Cubic {
 
     fn on_timeout(&mut self, loss: &LossSample) {
         if !loss.repeated {
-            self.lower_threshold(loss.bytes_in_flight);
+            // As in Reno: what is outstanding in recovery may be far more than the window.
+            self.lower_threshold(loss.bytes_in_flight.min(self.window()));
         }
         self.maximum_window = None;
         self.window = 1.0;

@@ -59,7 +59,9 @@ impl CongestionControl for Reno {
 
     fn on_timeout(&mut self, loss: &LossSample) {
         if !loss.repeated {
-            self.halve_threshold(loss.bytes_in_flight);
+            // In recovery more is outstanding than the window lets be in the network: what the scoreboard
+            // knows to have arrived counts as in flight (RFC 5681 section 2) but says nothing of the path.
+            self.halve_threshold(loss.bytes_in_flight.min(self.window));
         }
         // "cwnd MUST be set to no more than the loss window, LW, which equals 1 full-sized segment".
         self.window = self.segment_size;

@@ -443,7 +443,8 @@ impl Solo {
         solo
     }
 
-    /// Goes to this time in milliseconds, serving the timers on the way; what is sent there is told by the next [`sends`](Self::sends).
+    /// Goes to this time in milliseconds, serving the timers on the way; what is sent there is told by the
+    /// next [`sends`](Self::sends).
     pub(super) fn at(&mut self, milliseconds: u64) -> &mut Solo {
         self.now = at_ms(milliseconds);
         self.connection.handle_timeout(self.now);

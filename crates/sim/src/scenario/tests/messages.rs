@@ -1,1 +1,730 @@
-//! Mistakes and their messages.
+//! Mistakes and their messages: position, key, what was found, what was expected, the nearest valid name.
+
+use super::*;
+
+/// Replaces the first by the second in [`EXAMPLE`], and what that is answered with.
+type Case = (&'static str, &'static str, &'static [&'static str]);
+
+const CASES: &[Case] = &[
+    (
+        r#"duration = "160 s""#,
+        "duration = 160 s",
+        &["test.toml:4:12: no valid TOML: string values must be quoted, expected literal string"],
+    ),
+    (
+        "seed = 7",
+        "seed = 99999999999999999999",
+        &["test.toml:5:8: no value that can be held; whole numbers reach from -2^63 to 2^63 - 1"],
+    ),
+    (
+        "[links.gsm]",
+        "[links.gsm",
+        &["test.toml:23:11: no valid TOML: unclosed table, expected `]`"],
+    ),
+    (
+        "seed = 7",
+        "seed = 7\nseed = 8",
+        &["test.toml:6:1: no valid TOML: duplicate key"],
+    ),
+    (
+        r#"delay = "1 ms""#,
+        r#"dely = "1 ms""#,
+        &[
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+        ],
+    ),
+    (
+        "[links.gsm]",
+        "[link.gsm]",
+        &[
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: name, description, duration, seed, links, mobiles, changes, flows, record, expect)"#,
+        ],
+    ),
+    (
+        r#"mean_bad = "4 s""#,
+        r#"mean_worse = "4 s""#,
+        &[
+            r#"test.toml:21:10: links.wavelan.down.burst_loss: key "mean_bad" is missing; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+            r#"test.toml:21:45: links.wavelan.down.burst_loss.mean_worse: unknown key "mean_worse" (valid: mean_good, mean_bad, loss_good, loss_bad)"#,
+        ],
+    ),
+    (
+        r#"duration = "160 s""#,
+        "",
+        &[
+            r#"test.toml: key "duration" is missing; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#"at = "30 s""#,
+        "",
+        &[
+            r#"test.toml:39:1: changes[1]: key "at" is missing; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""10 Mb""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "10 Mb" is no data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""10 mbit/s""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "10 mbit/s" is no data rate (did you mean "10 Mbit/s"?); expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        "10",
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: 10 has no unit; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""0 bit/s""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "0 bit/s" is below 1 bit/s; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""-1 Mbit/s""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "-1 Mbit/s" is negative; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""2000 Gbit/s""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "2000 Gbit/s" is above 1000 Gbit/s; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""1e400 bit/s""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "1e400 bit/s" is far too large; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""10 Mbit/s""#,
+        r#""nan bit/s""#,
+        &[
+            r#"test.toml:10:8: links.ethernet.rate: "nan bit/s" is no data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+        ],
+    ),
+    (
+        r#""0.25 ms""#,
+        r#""quick""#,
+        &[
+            r#"test.toml:11:9: links.ethernet.delay: "quick" is no time; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#""0.25 ms""#,
+        r#"["1 ms"]"#,
+        &[
+            r#"test.toml:11:9: links.ethernet.delay: an array does not fit; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#""160 s""#,
+        r#""0 s""#,
+        &[
+            r#"test.toml:4:12: duration: "0 s" is zero; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#""160 s""#,
+        r#""1e30 s""#,
+        &[
+            r#"test.toml:4:12: duration: "1e30 s" is longer than ten years (3650 d); expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#""160 s""#,
+        r#""160""#,
+        &[
+            r#"test.toml:4:12: duration: "160" has no unit; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#""100 packets""#,
+        r#""0 packets""#,
+        &[
+            r#"test.toml:12:9: links.ethernet.queue: "0 packets" holds no packet; expected a number of packets or bytes, like "100 packets" or "64 kB", or a table"#,
+        ],
+    ),
+    (
+        r#""100 packets""#,
+        r#""100""#,
+        &[
+            r#"test.toml:12:9: links.ethernet.queue: "100" has no unit; expected a number of packets or bytes, like "100 packets" or "64 kB", or a table"#,
+        ],
+    ),
+    (
+        r#""100 packets""#,
+        "100",
+        &[
+            r#"test.toml:12:9: links.ethernet.queue: 100 has no unit; expected a number of packets or bytes, like "100 packets" or "64 kB", or a table"#,
+        ],
+    ),
+    (
+        "packet_error_rate = 1e-3",
+        "packet_error_rate = 1.5",
+        &[
+            "test.toml:20:47: links.wavelan.up.packet_error_rate: 1.5 is out of range; expected a number from 0 to 1",
+        ],
+    ),
+    (
+        "packet_error_rate = 1e-3",
+        "packet_error_rate = nan",
+        &[
+            "test.toml:20:47: links.wavelan.up.packet_error_rate: nan is no finite number; expected a number from 0 to 1",
+        ],
+    ),
+    (
+        "packet_error_rate = 1e-3",
+        r#"packet_error_rate = "1e-3""#,
+        &[
+            r#"test.toml:20:47: links.wavelan.up.packet_error_rate: "1e-3" does not fit; expected a number from 0 to 1"#,
+        ],
+    ),
+    (
+        "seed = 7",
+        "seed = -7",
+        &["test.toml:5:8: seed: -7 is out of range; expected a whole number of at least 0"],
+    ),
+    (
+        r#"name = "wavelan-to-gsm""#,
+        r#"name = "../etc""#,
+        &[
+            r#"test.toml:2:8: name: "../etc" is no name; expected 1 to 64 letters, digits, "-" and "_", the first a letter or digit"#,
+        ],
+    ),
+    (
+        "medium_access = false",
+        r#"medium_access = "no""#,
+        &[
+            r#"test.toml:18:17: links.wavelan.medium_access: "no" does not fit; expected true or false"#,
+        ],
+    ),
+    (
+        "packets = false",
+        "packets = false\ninterval = \"0 ms\"",
+        &[
+            r#"test.toml:70:12: record.interval: "0 ms" is zero; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        "packets = false",
+        "packets = false\ninterval = \"1 ns\"",
+        &[
+            "test.toml:70:12: record.interval: would make 160000000000 bins in 160 s; choose a longer interval",
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        r#"kind = "gms""#,
+        &[
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, trace)"#,
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        r#"kind = "ldacs1""#,
+        &[
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "ldacs1" (valid: wired, geo, wifi, gsm, trace)"#,
+        ],
+    ),
+    (
+        r#""linux-2.0.36""#,
+        r#""linux-2.0.35""#,
+        &[
+            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36)"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#""new-reno""#,
+        &[
+            r#"test.toml:51:14: flows.download.congestion: unknown congestion "new-reno"; did you mean "newreno"? (valid: reno, newreno, cubic)"#,
+        ],
+    ),
+    (
+        r#""on-off""#,
+        r#""onoff""#,
+        &[
+            r#"test.toml:60:11: flows.voice.traffic: unknown traffic "onoff"; did you mean "on-off"? (valid: bulk, constant, on-off, pages, ping)"#,
+        ],
+    ),
+    (
+        r#"state = "down""#,
+        r#"state = "off""#,
+        &[r#"test.toml:44:9: changes[1].state: unknown state "off" (valid: up, down)"#],
+    ),
+    (
+        r#"delayed_ack = "off""#,
+        r#"delayed_ack = "of""#,
+        &[
+            r#"test.toml:53:49: flows.download.tcp.delayed_ack: "of" is no time; expected "off", or a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        r#"burst_loss = "none""#,
+        r#"burst_loss = "no""#,
+        &[
+            r#"test.toml:43:23: changes[1].down.burst_loss: "no" does not fit; expected "none", or a table"#,
+        ],
+    ),
+    (
+        r#"from = "server""#,
+        r#"from = "sever""#,
+        &[
+            r#"test.toml:48:8: flows.download.from: unknown node "sever"; did you mean "server"? (valid: server, home-agent, laptop)"#,
+        ],
+    ),
+    (
+        r#"to = "server""#,
+        r#"to = "laptop""#,
+        &[r#"test.toml:58:6: flows.voice.to: the flow goes from "laptop" to itself"#],
+    ),
+    (
+        r#"link = "wavelan""#,
+        r#"link = "waveland""#,
+        &[
+            r#"test.toml:36:8: changes[0].link: unknown link "waveland"; did you mean "wavelan"? (valid: ethernet, wavelan, gsm)"#,
+        ],
+    ),
+    (
+        r#"attach = "gsm""#,
+        r#"attach = "umts""#,
+        &[
+            r#"test.toml:30:27: mobiles.laptop.timetable[1].attach: unknown link "umts" (valid: ethernet, wavelan, gsm)"#,
+        ],
+    ),
+    (
+        r#"attach = "gsm""#,
+        r#"attach = "ethernet""#,
+        &[
+            r#"test.toml:30:27: mobiles.laptop.timetable[1].attach: link "ethernet" does not end at "laptop" (valid: wavelan, gsm)"#,
+        ],
+    ),
+    (
+        "[mobiles.laptop]",
+        "[mobiles.labtop]",
+        &[
+            r#"test.toml:27:10: mobiles.labtop: unknown node "labtop"; did you mean "laptop"? (valid: server, home-agent, laptop)"#,
+        ],
+    ),
+    (
+        r#"name = "voice""#,
+        r#"name = "download""#,
+        &[
+            r#"test.toml:56:8: flows.download.name: there is a flow "download" already; expected another name"#,
+        ],
+    ),
+    (
+        "[\"home-agent\", \"laptop\"]\nkind = \"gsm\"",
+        "[\"laptop\", \"laptop\"]\nkind = \"gsm\"",
+        &[r#"test.toml:24:11: links.gsm.between: joins "laptop" to itself; expected two nodes"#],
+    ),
+    (
+        "[\"home-agent\", \"laptop\"]\nkind = \"gsm\"",
+        "[\"laptop\"]\nkind = \"gsm\"",
+        &["test.toml:24:11: links.gsm.between: holds 1; expected 2 elements"],
+    ),
+    (
+        r#"["server", "home-agent"]"#,
+        r#"["server", "away-agent"]"#,
+        &[
+            r#"test.toml:49:6: flows.download.to: no links lead from "server" to "laptop""#,
+            r#"test.toml:58:6: flows.voice.to: no links lead from "laptop" to "server""#,
+        ],
+    ),
+    (
+        r#"at = "0 s""#,
+        r#"at = "1 s""#,
+        &[
+            r#"test.toml:29:10: mobiles.laptop.timetable[0].at: the first entry says where the mobile starts; expected "0 s""#,
+        ],
+    ),
+    (
+        r#"at = "1 min""#,
+        r#"at = "12 s""#,
+        &[
+            r#"test.toml:31:10: mobiles.laptop.timetable[2].at: is not after the entry before it, at "12 s""#,
+        ],
+    ),
+    (
+        r#"handover = "soft", overlap = "5 s""#,
+        r#"handover = "hard", outage = "50 s""#,
+        &[
+            r#"test.toml:31:10: mobiles.laptop.timetable[2].at: may begin at "60 s", but the handover before it lasts until "62 s"; expected a later time, or a shorter outage or jitter"#,
+        ],
+    ),
+    (
+        r#"handover = "soft", overlap = "5 s""#,
+        r#"handover = "hard", overlap = "5 s""#,
+        &[
+            r#"test.toml:30:53: mobiles.laptop.timetable[1].overlap: "overlap" does not go with a hard handover (its own: jitter, handover, outage, old_queue)"#,
+        ],
+    ),
+    (
+        r#"handover = "soft", overlap = "5 s""#,
+        r#"outage = "5 s""#,
+        &[
+            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, old_queue)"#,
+        ],
+    ),
+    (
+        r#"old_queue = "keep""#,
+        r#"old_queue = "deliver""#,
+        &[
+            r#"test.toml:31:86: mobiles.laptop.timetable[2].old_queue: does not go with a hard handover; expected "discard" or "keep""#,
+        ],
+    ),
+    (
+        r#"attach = "gsm""#,
+        r#"attach = "wavelan""#,
+        &[r#"test.toml:30:27: mobiles.laptop.timetable[1].attach: already attached to "wavelan""#],
+    ),
+    (
+        "timetable = [",
+        "failback = { prefer = [\"gsm\"] }\ntimetable = [",
+        &[
+            "test.toml:28:1: mobiles.laptop.failback: stands beside a timetable; expected one of them",
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        "kind = \"gsm\"\nmedium_access = false",
+        &[
+            r#"test.toml:26:1: links.gsm.medium_access: "medium_access" does not go with this kind of link; only kind = "wifi" has it"#,
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        "kind = \"gsm\"\ndown = { csv = \"x.csv\" }",
+        &[
+            r#"test.toml:26:10: links.gsm.down.csv: "csv" does not go with this kind of link; expected kind = "trace""#,
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        r#"kind = "trace""#,
+        &[
+            "test.toml:23:8: links.gsm.down: has neither a recorded rate nor a rate; expected mahimahi, bandwidth, a csv with rate_bps, or rate",
+            "test.toml:23:8: links.gsm.up: has neither a recorded rate nor a rate; expected mahimahi, bandwidth, a csv with rate_bps, or rate",
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        "kind = \"trace\"\nmahimahi = \"missing.down\"",
+        &[
+            "test.toml:26:12: links.gsm.mahimahi: trace missing.down: cannot be read: No such file or directory (os error 2)",
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        "kind = \"trace\"\nmahimahi = \"x.gz\"",
+        &[
+            "test.toml:26:12: links.gsm.mahimahi: trace x.gz: is compressed; decompress it first (gunzip) and name the result",
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        "kind = \"trace\"\nbandwidth = \"x.bw\"\nrate = \"1 Mbit/s\"",
+        &[
+            "test.toml:26:13: links.gsm.bandwidth: trace x.bw: cannot be read: No such file or directory (os error 2)",
+        ],
+    ),
+    (
+        r#"kind = "gsm""#,
+        "kind = \"gsm\"\nmtu = \"60 B\"",
+        &["test.toml:26:7: links.gsm.mtu: 60 B is no MTU; expected 68 B to 65535 B"],
+    ),
+    (
+        r#"management = "codel""#,
+        r#"management = "codel", weight = 0.1"#,
+        &[
+            r#"test.toml:21:114: links.wavelan.down.queue.weight: "weight" does not go with management = "codel" (its own: target, interval)"#,
+        ],
+    ),
+    (
+        r#"management = "codel""#,
+        r#"management = "red", minimum_threshold = 20"#,
+        &[
+            "test.toml:21:65: links.wavelan.down.queue.maximum_threshold: maximum_threshold 15 is not above minimum_threshold 20",
+        ],
+    ),
+    (
+        r#"bytes = "110 kB""#,
+        r#"page = "110 kB""#,
+        &[
+            r#"test.toml:52:1: flows.download.page: "page" does not go with traffic = "bulk" (its own: bytes)"#,
+        ],
+    ),
+    (
+        r#"traffic = "on-off""#,
+        r#"traffic = "bulk""#,
+        &[
+            r#"test.toml:59:13: flows.voice.transport: bulk and pages need "tcp"; over "udp" go constant, on-off and ping"#,
+            r#"test.toml:61:1: flows.voice.rate: "rate" does not go with traffic = "bulk" (its own: bytes)"#,
+            r#"test.toml:62:1: flows.voice.packet_size: "packet_size" does not go with traffic = "bulk" (its own: bytes)"#,
+            r#"test.toml:63:1: flows.voice.on: "on" does not go with traffic = "bulk" (its own: bytes)"#,
+            r#"test.toml:64:1: flows.voice.off: "off" does not go with traffic = "bulk" (its own: bytes)"#,
+        ],
+    ),
+    (
+        "on = \"1 s\"\n",
+        "",
+        &[r#"test.toml:55:1: flows.voice: key "on" is missing; traffic = "on-off" needs it"#],
+    ),
+    (
+        r#"traffic = "on-off""#,
+        "congestion = \"reno\"\ntraffic = \"on-off\"",
+        &[
+            r#"test.toml:60:1: flows.voice.congestion: "congestion" does not go with transport = "udp""#,
+        ],
+    ),
+    (
+        r#"packet_size = "160 B""#,
+        r#"packet_size = "1500 B""#,
+        &[
+            "test.toml:62:15: flows.voice.packet_size: 1500 B and 28 B of headers fit no MTU (largest 1500 B); expected at most 1472 B",
+        ],
+    ),
+    (
+        r#"stop = "100 s""#,
+        r#"stop = "1 s""#,
+        &[r#"test.toml:66:8: flows.voice.stop: is not after the start at "2 s""#],
+    ),
+    (
+        r#"maximum_segment_size = "1420 B""#,
+        r#"maximum_segment_size = "1 MB""#,
+        &[
+            "test.toml:53:90: flows.download.tcp.sender.maximum_segment_size: 1000000 B is out of range; expected 64 B to 65495 B",
+        ],
+    ),
+    (
+        r#"delayed_ack = "off""#,
+        r#"minimum_rto = "90 s", maximum_rto = "60 s""#,
+        &["test.toml:53:1: flows.download.tcp: minimum_rto 90 s is above maximum_rto 60 s"],
+    ),
+    (
+        "on = \"1 s\"\noff = \"1.35 s\"",
+        "on = \"1 ns\"\noff = \"0 s\"",
+        &[
+            "test.toml:63:6: flows.voice.on: would pause 98000000000 times in 98 s; choose longer times",
+        ],
+    ),
+    (
+        "rate = \"64 kbit/s\"\npacket_size = \"160 B\"",
+        "rate = \"1000 Gbit/s\"\npacket_size = \"1 B\"",
+        &[
+            "test.toml:61:8: flows.voice.rate: would make 98000000000 packets in 98 s; expected at most 10000000000",
+        ],
+    ),
+    (
+        r#"mean_good = "10 s", mean_bad = "4 s""#,
+        r#"mean_good = "1 ns", mean_bad = "1 ns""#,
+        &[
+            "test.toml:21:10: links.wavelan.down.burst_loss: would change its state 80000000000 times until 160 s; choose longer stays",
+        ],
+    ),
+    (
+        "seed = 7",
+        r#"expect = ["flows.download.longest_stall_s"]"#,
+        &[
+            r#"test.toml:5:11: expect[0]: "flows.download.longest_stall_s" is no expectation; expected <path> <operator> <number>, like "flows.download.longest_stall_s < 30""#,
+        ],
+    ),
+    (
+        "seed = 7",
+        r#"expect = ["flows.donwload.longest_stall_s < 2"]"#,
+        &[
+            r#"test.toml:5:11: expect[0]: unknown flow "donwload"; did you mean "download"? (valid: download, voice)"#,
+        ],
+    ),
+    (
+        "seed = 7",
+        r#"expect = ["x < 2 s"]"#,
+        &[
+            r#"test.toml:5:11: expect[0]: "x < 2 s" is no expectation; expected <path> <operator> <number>, like "flows.download.longest_stall_s < 30""#,
+        ],
+    ),
+];
+
+/// Arguments of `--set`, and what they are answered with.
+const SETS: &[(&str, &str)] = &[
+    (
+        "links.satelite.rate=1 Mbit/s",
+        r#"--set links.satelite.rate=1 Mbit/s: links.satelite.rate: unknown link "satelite" (valid: ethernet, wavelan, gsm)"#,
+    ),
+    (
+        "flows.donwload.bytes=1 kB",
+        r#"--set flows.donwload.bytes=1 kB: flows.donwload.bytes: unknown flow "donwload"; did you mean "download"? (valid: download, voice)"#,
+    ),
+    (
+        "flows.download.byts=1 kB",
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+    ),
+    (
+        "links.gsm.rate=fast",
+        r#"--set links.gsm.rate=fast: links.gsm.rate: "fast" is no data rate; expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like "5 Mbit/s""#,
+    ),
+    (
+        "seed.x=1",
+        r#"--set seed.x=1: seed.x: "seed" is no table that could hold "x""#,
+    ),
+    (
+        "changes.7.at=1 s",
+        r#"--set changes.7.at=1 s: changes.7.at: unknown change "7" (valid: 0, 1)"#,
+    ),
+    (
+        "mobiles.lap.x=1",
+        r#"--set mobiles.lap.x=1: mobiles.lap.x: unknown mobile "lap" (valid: laptop)"#,
+    ),
+    (
+        "fows.download.bytes=1 kB",
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: name, description, duration, seed, links, mobiles, changes, flows, record, expect)"#,
+    ),
+    (
+        "",
+        "--set : expected key=value, like flows.download.congestion=cubic",
+    ),
+    (
+        "x",
+        "--set x: expected key=value, like flows.download.congestion=cubic",
+    ),
+    (
+        "a..b=1",
+        r#"--set a..b=1: a: unknown key "a" (valid: name, description, duration, seed, links, mobiles, changes, flows, record, expect)"#,
+    ),
+];
+
+#[test]
+fn every_mistake_is_named_and_placed() {
+    for (from, to, expected) in CASES {
+        assert!(EXAMPLE.contains(from), "{from} is not in the example");
+        let text = EXAMPLE.replacen(from, to, 1);
+        let Err(error) = parse(&text, "test.toml", Path::new(""), &[]) else {
+            panic!("{to} is accepted");
+        };
+        assert_eq!(error.to_string(), expected.join("\n"), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn mistakes_on_the_command_line_name_it() {
+    for (argument, expected) in SETS {
+        let change = argument.parse();
+        let result =
+            change.and_then(|change| parse(EXAMPLE, "test.toml", Path::new(""), &[change]));
+        match result {
+            Ok(_) => panic!("--set {argument} is accepted"),
+            Err(error) => assert_eq!(error.to_string(), *expected),
+        }
+    }
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let text = EXAMPLE
+        .replace("kind = \"gsm\"", "kind = \"gms\"")
+        .replace("duration", "durration")
+        .replace("\"10 Mbit/s\"", "\"10 Mb\"");
+    let error = parse(&text, "test.toml", Path::new(""), &[]).expect_err("three mistakes");
+    let keys: Vec<&str> = error
+        .diagnostics
+        .iter()
+        .map(|one| one.key.as_str())
+        .collect();
+    assert_eq!(
+        keys,
+        ["", "durration", "links.ethernet.rate", "links.gsm.kind"]
+    );
+}
+
+#[test]
+fn jitter_counts_in_a_timetable() {
+    let text = EXAMPLE.replace("at = \"1 min\"", "at = \"1 min\", jitter = \"50 s\"");
+    let error = parse(&text, "test.toml", Path::new(""), &[]).expect_err("10 s is before 12 s");
+    assert_eq!(
+        error.to_string(),
+        "test.toml:31:10: mobiles.laptop.timetable[2].at: may begin at \"10 s\", but the handover before it lasts \
+         until \"12 s\"; expected a later time, or a shorter outage or jitter"
+    );
+}
+
+#[test]
+fn a_run_that_would_never_end() {
+    let overrides = [
+        set("duration=3650 d"),
+        set("links.gsm.rate=1000 Gbit/s"),
+        set("links.ethernet.rate=1000 Gbit/s"),
+    ];
+    let error = parse(EXAMPLE, "test.toml", Path::new(""), &overrides).expect_err("never ends");
+    assert_eq!(error.diagnostics[0].key, "flows.download");
+}
+
+/// Units against their definitions.
+#[test]
+fn units() {
+    let times = [
+        ("7 ns", 7),
+        ("7 us", 7_000),
+        ("7 µs", 7_000),
+        ("0.25 ms", 250_000),
+        ("1.5s", 1_500_000_000),
+        ("1e-3 s", 1_000_000),
+        ("2 min", 120_000_000_000),
+        ("1 h", 3_600_000_000_000),
+        ("3650 d", 315_360_000_000_000_000),
+        ("0 s", 0),
+    ];
+    for (text, nanoseconds) in times {
+        assert_eq!(
+            units::time(text).map(Duration::as_nanos),
+            Ok(nanoseconds),
+            "{text}"
+        );
+    }
+    let rates = [
+        ("1 bit/s", 1),
+        ("9.6 kbit/s", 9_600),
+        ("5.5 Mbit/s", 5_500_000),
+        ("10 Gbit/s", 10_000_000_000),
+    ];
+    for (text, bits) in rates {
+        let rate = units::Rate::try_from(text.to_owned()).map(|rate| rate.0.bits_per_second());
+        assert_eq!(rate, Ok(bits), "{text}");
+    }
+    let sizes = [
+        ("1 B", 1),
+        ("110 kB", 110_000),
+        ("1.5 MB", 1_500_000),
+        ("2 GB", 2_000_000_000),
+        ("64 KiB", 65_536),
+        ("1 MiB", 1_048_576),
+    ];
+    for (text, bytes) in sizes {
+        let size = units::Size::try_from(text.to_owned()).map(|size| size.0);
+        assert_eq!(size, Ok(bytes), "{text}");
+    }
+    let queues = [
+        ("1 packet", QueueLimit::Packets(1)),
+        ("100 packets", QueueLimit::Packets(100)),
+        ("64 kB", QueueLimit::Bytes(64_000)),
+    ];
+    for (text, limit) in queues {
+        let queue = units::QueueSize::try_from(text.to_owned()).map(|queue| queue.0);
+        assert_eq!(queue, Ok(limit), "{text}");
+    }
+}

@@ -23,6 +23,8 @@ pub struct MobileRun {
     pub timer: Timer,
     /// The access link in use, by its place in the scenario.
     pub attached: Option<usize>,
+    /// The old access link, as long as the mobile's own packets still take it.
+    pub outgoing: Option<usize>,
     pub chooser: Chooser,
     /// What is still to be done for handovers that have begun, in order of time.
     pub steps: VecDeque<(Instant, Step)>,
@@ -57,6 +59,8 @@ struct Due {
 pub enum Step {
     /// Use this link.
     Attach(Option<usize>),
+    /// The mobile's own packets take the link in use, too.
+    MoveOutgoing,
     /// The old interface no longer receives.
     Silence(usize),
 }
@@ -114,7 +118,8 @@ impl World {
         while let Some((_, step)) = pop_if(&mut self.mobiles[number].steps, |&(at, _)| at <= now) {
             match step {
                 Step::Attach(link) => self.attach(number, link),
-                Step::Silence(link) => self.silence(link),
+                Step::MoveOutgoing => self.move_outgoing(number),
+                Step::Silence(link) => self.silence(number, link),
             }
         }
         while let Some(due) = self.next_handover(number) {
@@ -148,6 +153,7 @@ impl World {
                 let soft = Handover::Soft {
                     overlap: None,
                     discard_queue: false,
+                    outgoing_after: Duration::ZERO,
                 };
                 Some(Due {
                     at: switch.lost_at.unwrap_or(now),
@@ -164,10 +170,11 @@ impl World {
         let flows = self.mobiles[number].flows.iter();
         let flows = flows.map(|&flow| self.flow_at_handover(flow)).collect();
         let mobile = &mut self.mobiles[number];
-        // A hard handover that is overtaken in its outage never completes.
+        // Of what the last handover had planned, only the end of its overlap stays.
+        mobile.outgoing = None;
         mobile
             .steps
-            .retain(|(_, step)| !matches!(step, Step::Attach(_)));
+            .retain(|(_, step)| matches!(step, Step::Silence(_)));
         let mut record = HandoverRecord {
             at: due.at,
             completed: None,
@@ -186,10 +193,12 @@ impl World {
             Some(Handover::Soft {
                 overlap,
                 discard_queue,
+                outgoing_after,
             }) => {
                 self.attach(number, due.link);
                 if let Some(old) = old {
                     self.leave_softly(number, old, overlap, discard_queue);
+                    self.keep_outgoing(number, old, outgoing_after);
                 }
             }
             Some(Handover::Hard { outage, keep_queue }) => {
@@ -218,6 +227,20 @@ impl World {
         if let Some(overlap) = overlap {
             self.mobiles[number].plan(self.now + overlap, Step::Silence(old));
         }
+    }
+
+    /// Sends the mobile's own packets over the old link for some time yet.
+    fn keep_outgoing(&mut self, number: usize, old: usize, time: Duration) {
+        if !time.is_zero() {
+            self.mobiles[number].outgoing = Some(old);
+            self.mobiles[number].plan(self.now + time, Step::MoveOutgoing);
+            self.install_routes();
+        }
+    }
+
+    fn move_outgoing(&mut self, number: usize) {
+        self.mobiles[number].outgoing = None;
+        self.install_routes();
     }
 
     /// Lets nothing pass on any link of a mobile, an old one that still delivers included.
@@ -254,12 +277,30 @@ impl World {
                 .steps
                 .retain(|(_, step)| !matches!(step, Step::Silence(old) if *old == link));
         }
-        routing::install(&mut self.nodes, &self.wires);
+        self.install_routes();
         self.complete_last_record(number, link);
         self.record_attachment(number);
     }
 
-    fn silence(&mut self, link: usize) {
+    /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
+    pub(super) fn install_routes(&mut self) {
+        routing::install(&mut self.nodes, &self.wires);
+        for mobile in &self.mobiles {
+            if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
+                let node = mobile.node.0;
+                let at_mobile =
+                    |link: usize| self.wires[link].ends.iter().find(|end| end.0 == node);
+                if let (Some(&(_, old)), Some(&(_, new))) = (at_mobile(old), at_mobile(new)) {
+                    self.nodes[node].host.routes_mut().redirect(new, old);
+                }
+            }
+        }
+    }
+
+    fn silence(&mut self, number: usize, link: usize) {
+        if self.mobiles[number].outgoing == Some(link) {
+            self.move_outgoing(number);
+        }
         self.wires[link].broken = true;
         self.wires[link].link.set_down(self.now, false);
         self.touch(link);

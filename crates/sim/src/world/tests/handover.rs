@@ -269,3 +269,36 @@ fn spurious_retransmissions_are_those_that_bring_nothing_new() {
     );
     assert_eq!(flow.delivered_bytes, 800_000);
 }
+
+#[test]
+fn the_mobiles_own_packets_may_follow_later() {
+    let mobile = laptop(
+        "fast",
+        r#"{ at = "2.01 s", attach = "slow", outgoing_after = "0.5 s" }"#,
+    );
+    let upload = STEADY
+        .replace("from = \"server\"", "from = \"laptop\"")
+        .replace("to = \"laptop\"", "to = \"server\"");
+    let results = run(&scenario(5, &[LINKS, &mobile, &upload]));
+    let rows = packets(&results);
+    let sent = |link: &str| {
+        let own = rows.iter().filter(|row| row.link == link && !row.down);
+        own.map(|row| row.sent / 1_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(sent("fast").last(), Some(&2500));
+    assert_eq!(sent("slow").first(), Some(&2600));
+    assert_eq!(handover(&results, 0).lost_packets, 0);
+}
+
+#[test]
+fn an_overlap_that_has_not_ended_does_not_silence_a_link_in_use_again() {
+    let mobile = laptop(
+        "fast",
+        r#"{ at = "2 s", attach = "slow", overlap = "3 s", outgoing_after = "2 s" },
+           { at = "3 s", attach = "fast" }"#,
+    );
+    let results = run(&scenario(8, &[LINKS, &mobile, STEADY]));
+    let rows = packets(&results);
+    assert!(rows.iter().all(|row| row.fate != "link down"));
+    near(*arrivals(&rows, "fast").last().unwrap(), 7.92808, 1e-6);
+}

@@ -1,0 +1,41 @@
+//! The exceptions, and which error becomes which.
+
+use baton_sim::record::RecordError;
+use baton_sim::{run, scenario};
+use pyo3::PyErr;
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+
+create_exception!(
+    baton,
+    BatonError,
+    PyException,
+    "What Baton raises; its text is written for people."
+);
+create_exception!(
+    baton,
+    ScenarioError,
+    BatonError,
+    "A scenario is wrong: one line for each mistake, with file, line and column."
+);
+create_exception!(
+    baton,
+    RunError,
+    BatonError,
+    "A run could not be made, or its results could not be kept."
+);
+
+/// From an error of the scenario's reader. (Both types are foreign, so that `From` cannot be used.)
+pub(crate) fn from_scenario(error: scenario::ScenarioError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+/// From an error of a run.
+pub(crate) fn from_run(error: run::RunError) -> PyErr {
+    RunError::new_err(error.to_string())
+}
+
+/// From an error of a record.
+pub(crate) fn from_record(error: RecordError) -> PyErr {
+    RunError::new_err(error.to_string())
+}

@@ -1,0 +1,83 @@
+//! What a run leaves, for Python.
+
+use crate::errors::RunError;
+use crate::table::Table;
+use baton_sim::record::Tables;
+use baton_sim::run::Results;
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a run leaves.
+#[pyclass(frozen, module = "baton")]
+pub(crate) struct Result {
+    summary: Py<PyAny>,
+    manifest: Py<PyAny>,
+    complete: bool,
+    folder: Option<PathBuf>,
+    tables: Tables,
+}
+
+impl Result {
+    pub(crate) fn new(py: Python<'_>, results: Results) -> PyResult<Result> {
+        Ok(Result {
+            summary: to_python(py, &results.summary)?,
+            manifest: to_python(py, &results.manifest)?,
+            complete: results.manifest.complete,
+            folder: results.folder,
+            tables: results.tables,
+        })
+    }
+
+    fn table(
+        &self,
+        py: Python<'_>,
+        table: &Option<baton_sim::record::Table>,
+    ) -> PyResult<Option<Table>> {
+        let Some(table) = table else {
+            return Ok(None);
+        };
+        py.detach(|| Table::of(table, self.folder.as_deref()))
+            .map(Some)
+    }
+}
+
+#[pymethods]
+impl Result {
+    #[getter]
+    fn summary(&self, py: Python<'_>) -> Py<PyAny> {
+        self.summary.clone_ref(py)
+    }
+
+    #[getter]
+    fn manifest(&self, py: Python<'_>) -> Py<PyAny> {
+        self.manifest.clone_ref(py)
+    }
+
+    #[getter]
+    fn complete(&self) -> bool {
+        self.complete
+    }
+
+    #[getter]
+    fn folder(&self) -> Option<PathBuf> {
+        self.folder.clone()
+    }
+
+    #[getter]
+    fn series(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        self.table(py, &self.tables.series)
+    }
+
+    #[getter]
+    fn packets(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        self.table(py, &self.tables.packets)
+    }
+}
+
+/// A value as Python's own dictionaries, lists and numbers, by way of JSON.
+fn to_python(py: Python<'_>, value: &impl Serialize) -> PyResult<Py<PyAny>> {
+    let text =
+        serde_json::to_string(value).map_err(|error| RunError::new_err(error.to_string()))?;
+    Ok(py.import("json")?.call_method1("loads", (text,))?.unbind())
+}

@@ -1,0 +1,186 @@
+//! Scenarios and their runs, for Python.
+
+use crate::errors::{from_run, from_scenario};
+use crate::result::Result;
+use baton_sim::run::{Run, RunOptions};
+use baton_sim::scenario::{self, Loaded, Override};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// From one look at signals, and one call of `progress`, to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A scenario that can be run.
+#[pyclass(frozen, module = "baton")]
+pub(crate) struct Scenario {
+    loaded: Loaded,
+    origin: String,
+    overrides: Vec<String>,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a scenario file.
+    #[staticmethod]
+    #[pyo3(signature = (path, overrides = Vec::new()))]
+    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
+        let changes = parse_overrides(&overrides)?;
+        let loaded = py
+            .detach(|| scenario::load(&path, &changes))
+            .map_err(from_scenario)?;
+        Ok(Scenario {
+            loaded,
+            origin: path.display().to_string(),
+            overrides,
+        })
+    }
+
+    /// Reads a scenario from text.
+    #[staticmethod]
+    #[pyo3(signature = (text, directory = PathBuf::new(), overrides = Vec::new()))]
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        directory: PathBuf,
+        overrides: Vec<String>,
+    ) -> PyResult<Scenario> {
+        let changes = parse_overrides(&overrides)?;
+        // Named as a file would be: messages read alike, and the manifest says where recordings lie.
+        let origin = directory.join("scenario.toml").display().to_string();
+        let loaded = py
+            .detach(|| scenario::parse(text, &origin, &directory, &changes))
+            .map_err(from_scenario)?;
+        Ok(Scenario {
+            loaded,
+            origin,
+            overrides,
+        })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.loaded.scenario.name
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.loaded.scenario.description
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.loaded.scenario.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.loaded.scenario.seed
+    }
+
+    #[getter]
+    fn flow_names(&self) -> Vec<&str> {
+        let flows = self.loaded.scenario.flows.iter();
+        flows.map(|flow| flow.name.as_str()).collect()
+    }
+
+    #[getter]
+    fn link_names(&self) -> Vec<&str> {
+        let links = self.loaded.scenario.links.iter();
+        links.map(|link| link.config.name.as_str()).collect()
+    }
+
+    #[getter]
+    fn expectations(&self) -> Vec<String> {
+        self.loaded.scenario.expectations.clone()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        let warnings = self.loaded.warnings.iter();
+        warnings.map(ToString::to_string).collect()
+    }
+
+    #[getter]
+    fn resolved(&self) -> &str {
+        &self.loaded.resolved
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<baton.Scenario {:?}, {} s>",
+            self.name(),
+            self.duration_s()
+        )
+    }
+
+    /// Runs the scenario.
+    #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: Option<PathBuf>,
+        seed: Option<u64>,
+        force: bool,
+        pcap: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Result> {
+        let begun = Instant::now();
+        let mut loaded = self.loaded.clone();
+        loaded.scenario.seed = seed.unwrap_or(loaded.scenario.seed);
+        let into_folder = out.is_some();
+        let options = RunOptions {
+            out,
+            force,
+            captures: pcap,
+            origin: self.origin.clone(),
+            overrides: self.overrides.clone(),
+        };
+        let results = py.detach(|| {
+            let mut run = Run::new(loaded, &options).map_err(from_run)?;
+            match work(&mut run, progress.as_ref()) {
+                Err(error) if into_folder && is_interrupt(&error) => {}
+                worked => worked?,
+            }
+            run.finish(Some(begun.elapsed().as_secs_f64()))
+                .map_err(from_run)
+        })?;
+        Result::new(py, results)
+    }
+}
+
+/// Works until the end, or until Python raises something: Ctrl-C, or an exception in `progress`.
+fn work(run: &mut Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    let mut looked = Instant::now();
+    while !run.advance().map_err(from_run)? {
+        if looked.elapsed() >= LOOK_EVERY {
+            Python::attach(|py| {
+                py.check_signals()?;
+                report(py, run, progress)
+            })?;
+            looked = Instant::now();
+        }
+    }
+    Ok(())
+}
+
+fn report(py: Python<'_>, run: &Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    if let Some(progress) = progress {
+        let world = run.world();
+        let news = format!("{} events", world.events());
+        progress.call1(py, (world.now().as_secs_f64(), news))?;
+    }
+    Ok(())
+}
+
+fn is_interrupt(error: &PyErr) -> bool {
+    Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
+}
+
+fn parse_overrides(overrides: &[String]) -> PyResult<Vec<Override>> {
+    overrides
+        .iter()
+        .map(|text| text.parse().map_err(from_scenario))
+        .collect()
+}

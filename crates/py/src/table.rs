@@ -1,0 +1,75 @@
+//! Arrow tables for Python, without copies.
+
+use crate::errors::from_record;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::SchemaRef;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use baton_sim::record;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::path::Path;
+
+/// A table that Arrow libraries take through the PyCapsule interface.
+#[pyclass(frozen, module = "baton")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    /// The table of a run; one in a file is read from `folder`.
+    pub(crate) fn of(table: &record::Table, folder: Option<&Path>) -> PyResult<Table> {
+        match table {
+            record::Table::Batches { schema, batches } => Ok(Table {
+                schema: schema.clone(),
+                batches: batches.clone(),
+            }),
+            record::Table::File { name, .. } => {
+                let path = folder.unwrap_or(Path::new("")).join(name);
+                let (schema, batches) = record::read_table(&path).map_err(from_record)?;
+                Ok(Table { schema, batches })
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The schema as a capsule (Arrow PyCapsule interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref())
+            .map_err(|error| from_record(error.into()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The batches as a capsule (Arrow PyCapsule interface). A requested schema may be ignored, says the
+    /// interface, and is.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<&str> {
+        let fields = self.schema.fields().iter();
+        fields.map(|field| field.name().as_str()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    fn __repr__(&self) -> String {
+        let columns = self.column_names().join(", ");
+        format!("<baton.Table of {} rows: {columns}>", self.__len__())
+    }
+}

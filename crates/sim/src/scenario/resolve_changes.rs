@@ -1,0 +1,72 @@
+//! Changes of links.
+
+use super::document::Path;
+use super::model::LinkChange;
+use super::raw_links::{RawChange, RawState};
+use super::resolve::Report;
+use super::resolve_direction::check_direction;
+use super::resolve_links::{Links, layers, set_mtu, trace_keys};
+use crate::link::config::LinkConfig;
+use baton_proto::time::Instant;
+
+/// Resolves the changes and puts them in order of time.
+pub(super) fn changes(
+    raw: &[RawChange],
+    links: &Links,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Vec<LinkChange> {
+    let top = Path::default().key("changes");
+    let mut order: Vec<usize> = (0..raw.len()).collect();
+    order.sort_by_key(|index| raw[*index].at.0);
+    let mut present: Vec<(LinkConfig, bool)> = links
+        .specs
+        .iter()
+        .map(|link| (link.config.clone(), true))
+        .collect();
+    let mut changes = Vec::new();
+    for index in order {
+        let (change, path) = (&raw[index], top.index(index));
+        let at = Instant::ZERO + change.at.0;
+        if at >= end {
+            report.warn(
+                &path.key("at"),
+                "is not before the end of the run: it never happens".to_owned(),
+            );
+        }
+        let Some(link) = links.find(&change.link, &path.key("link"), report) else {
+            continue;
+        };
+        let (config, up) = &mut present[link.0];
+        change_config(change, &path, config, report);
+        for (key, direction) in [("down", &config.down), ("up", &config.up)] {
+            check_direction(direction, &path.key(key), end, report);
+        }
+        *up = change.state.map_or(*up, |state| state == RawState::Up);
+        changes.push(LinkChange {
+            at,
+            link,
+            config: config.clone(),
+            up: *up,
+        });
+    }
+    changes
+}
+
+fn change_config(raw: &RawChange, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
+    let layers_of = [
+        (&raw.both, path.clone()),
+        (&raw.down, path.key("down")),
+        (&raw.up, path.key("up")),
+    ];
+    for (layer, path) in layers_of {
+        report.misplaced(
+            &path,
+            &trace_keys(layer),
+            &[],
+            "a change: a recording runs to its end",
+        );
+    }
+    set_mtu(raw.mtu, path, config, report);
+    layers(&raw.both, &raw.down, &raw.up, path, config, report);
+}

@@ -1,0 +1,5 @@
+"""`python -m baton`: the command line."""
+
+from baton.cli import main
+
+main()

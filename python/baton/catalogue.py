@@ -1,0 +1,65 @@
+"""What there is to choose from, as `baton list` prints it: names, each with a line of description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from baton.shipped import scenarios
+
+Entries = dict[str, str]
+
+
+def links() -> Entries:
+    """Kinds of link."""
+    return _choices("kind")
+
+
+def congestion() -> Entries:
+    """Congestion controls."""
+    return _choices("congestion")
+
+
+def profiles() -> Entries:
+    """TCP profiles."""
+    return _choices("profile")
+
+
+def shipped_scenarios() -> Entries:
+    """Scenarios that come with Baton."""
+    from baton import Scenario
+
+    return {name: Scenario.load(path).description for name, path in scenarios().items()}
+
+
+CATALOGUES: dict[str, Callable[[], Entries]] = {
+    "links": links,
+    "congestion": congestion,
+    "profiles": profiles,
+    "scenarios": shipped_scenarios,
+}
+
+
+def _choices(key: str) -> Entries:
+    """Names that a key takes, from the schema of scenarios, which the engine's own types make."""
+    import json
+
+    from baton import json_schema
+
+    for found in _schemas_of(key, json.loads(json_schema())):
+        if "oneOf" in found:
+            return {choice["const"]: choice.get("description", "") for choice in found["oneOf"]}
+        if "enum" in found:
+            return dict.fromkeys(found["enum"], "")
+    raise LookupError(f"the schema has no choices for `{key}`")
+
+
+def _schemas_of(key: str, schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, list):
+        schema = dict(enumerate(schema))
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and isinstance(properties.get(key), dict):
+            yield properties[key]
+        for inner in schema.values():
+            yield from _schemas_of(key, inner)

@@ -1,0 +1,184 @@
+"""The command line `baton`.
+
+Exit status: 0 done, 1 a run failed, 2 the input is wrong, 3 an expectation did not hold, 130 interrupted. Errors go to
+standard error. With `--json` standard output is exactly one JSON object; for an error it is
+`{"error": {"message": …, "exit_status": …}}`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from baton import BatonError, ScenarioError
+from baton.errors import InputError, nearest
+
+app = typer.Typer(
+    name="baton",
+    help="A laboratory for transport protocols across handovers.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as flows.download.congestion=cubic. Repeatable."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+
+
+def print_version(wanted: bool) -> None:
+    """Prints the version and ends."""
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"baton {version('baton')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A laboratory for transport protocols across handovers."""
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of all randomness; default: the scenario's, or 1.")
+    ] = None,
+    overrides: SetOption = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Results folder; default: results/<scenario>-<seed>.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing results folder.")] = False,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Write a pcapng capture of each interface.")] = False,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="EXPR", help="As 'flows.download.longest_stall_s < 2'; exit 3 if it fails. Repeatable."),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario and write its results and report."""
+    from baton import cli_run
+
+    options = cli_run.RunOptions(
+        scenario=scenario,
+        seed=seed,
+        overrides=overrides or [],
+        out=out,
+        force=force,
+        pcap=pcap,
+        expectations=expect or [],
+        junit=junit,
+        json=json,
+    )
+    raise typer.Exit(cli_run.run(options))
+
+
+@app.command()
+def check(scenario: ScenarioArgument, overrides: SetOption = None) -> None:
+    """Check a scenario without running it."""
+    from baton import cli_run
+
+    loaded, _ = cli_run.load(scenario, overrides or [])
+    print(f"{loaded.name}: nothing is wrong")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    from baton import json_schema
+
+    print(json_schema())
+
+
+@app.command()
+def rerun(
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="manifest.json, or the results folder.")],
+) -> None:
+    """Repeat a run from its manifest and compare the data files; exit 1 if one differs."""
+    from baton.rerun import rerun as run_again
+
+    same = run_again(manifest)
+    for name, is_same in same.items():
+        print(f"{name}: {'the same' if is_same else 'DIFFERS'}")
+    raise typer.Exit(0 if all(same.values()) else 1)
+
+
+@app.command("list")
+def list_names(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="links, congestion, profiles or scenarios.")],
+) -> None:
+    """List what there is to choose from."""
+    from baton.catalogue import CATALOGUES
+
+    if what not in CATALOGUES:
+        raise InputError(f"`{what}`: nothing of that name can be listed; {nearest(what, CATALOGUES)}")
+    entries = CATALOGUES[what]()
+    width = max(map(len, entries), default=0)
+    for name, description in entries.items():
+        print(f"{name:{width}}  {description}".rstrip())
+
+
+def add_trace_command(arguments: list[str]) -> None:
+    """Adds `baton trace`; other commands need not wait for its parts to load."""
+    if arguments[0] in {"trace", "-h", "--help"}:
+        from baton import trace_import
+
+        app.add_typer(trace_import.app, name="trace")
+
+
+def main() -> None:
+    """Entry point: runs a command, and maps what went wrong to a message and an exit status."""
+    arguments = sys.argv[1:] or ["--help"]
+    try:
+        add_trace_command(arguments)
+        status = app(arguments, prog_name="baton", standalone_mode=False) or 0
+    except (KeyboardInterrupt, typer.Abort):
+        status = fail("interrupted", 130, arguments)
+    except BrokenPipeError:
+        sys.stdout = None  # whoever read has gone; nothing is left to say
+        status = 1
+    except Exception as error:
+        described = describe(error)
+        if described is None:
+            raise
+        status = fail(*described, arguments)
+    sys.exit(status)
+
+
+def describe(error: Exception) -> tuple[str, int] | None:
+    """Message and exit status of an error that a user can cause; nothing for a mistake in Baton."""
+    if isinstance(error, (InputError, ScenarioError)):
+        return str(error), 2
+    if isinstance(error, TyperException):  # a wrong use of the command line
+        return error.format_message(), 2
+    if isinstance(error, BatonError):
+        return str(error), 1
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}", 1
+    return None
+
+
+def fail(message: str, status: int, arguments: list[str]) -> int:
+    """Tells about an error, and returns its exit status."""
+    if "--json" in arguments:
+        import json
+
+        print(json.dumps({"error": {"message": message, "exit_status": status}}))
+    print(f"baton: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,110 @@
+"""`baton run`: what happens between the command line and the report's path."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from baton import expect
+from baton.errors import InputError
+from baton.progress import progress
+from baton.shipped import scenario_path
+from baton.summary import Json, skeleton
+
+if TYPE_CHECKING:
+    from baton import Result, Scenario
+
+EXPECTATION_FAILED = 3
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of `baton run`, as given."""
+
+    scenario: str
+    seed: int | None
+    overrides: list[str]
+    out: Path | None
+    force: bool
+    pcap: bool
+    expectations: list[str]
+    junit: Path | None
+    json: bool
+
+
+def run(options: RunOptions) -> int:
+    """Runs a scenario, reports on it and returns the exit status."""
+    scenario, expectations = load(options.scenario, options.overrides, options.expectations)
+    result = execute(scenario, options)
+    outcomes = [expectation.check(result.summary) for expectation in expectations]
+    if options.junit is not None:
+        write_junit(options.junit, result.summary, outcomes)
+    assert result.folder is not None  # a run with `out` has one
+    report = write_report(Path(result.folder))
+    show(result, outcomes, report, as_json=options.json)
+    if not result.complete:
+        return INTERRUPTED
+    return 0 if all(outcome.holds for outcome in outcomes) else EXPECTATION_FAILED
+
+
+def load(
+    given: str, overrides: Sequence[str], expectations: Sequence[str] = ()
+) -> tuple[Scenario, list[expect.Expectation]]:
+    """Reads a scenario and all expectations on it, and warns of what is probably not meant."""
+    from baton import Scenario
+
+    scenario = Scenario.load(scenario_path(given), overrides)
+    for warning in scenario.warnings:
+        print(f"baton: warning: {warning}", file=sys.stderr)
+    parsed = expect.parse_all([*scenario.expectations, *expectations])
+    names = skeleton(scenario.flow_names)
+    for expectation in parsed:
+        expectation.check(names)
+    return scenario, parsed
+
+
+def execute(scenario: Scenario, options: RunOptions) -> Result:
+    """Runs, with a progress line. Ctrl-C ends the run early; its result says that it is not complete."""
+    seed = scenario.seed if options.seed is None else options.seed
+    out = options.out or Path("results") / f"{scenario.name}-{seed}"
+    if out.exists() and not options.force:
+        raise InputError(f"{out}: is there already; choose another folder with --out, or replace it with --force")
+    with progress(scenario.duration_s) as report:
+        return scenario.run(out, seed=seed, force=options.force, pcap=options.pcap, progress=report)
+
+
+def write_junit(path: Path, summary: Json, outcomes: Sequence[expect.Outcome]) -> None:
+    """Writes the JUnit file. Raises `InputError` where that is not possible."""
+    from baton import junit
+
+    try:
+        junit.write(path, summary["scenario"], summary["wall_s"], outcomes)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
+
+
+def write_report(folder: Path) -> Path:
+    """Writes the report into a results folder and returns its path."""
+    from baton import report
+
+    return report.write(folder)
+
+
+def show(result: Result, outcomes: Sequence[expect.Outcome], report: Path, *, as_json: bool) -> None:
+    """Prints the result: one JSON object, or tables and, last, the path of the report."""
+    if as_json:
+        import json
+
+        expectations = [outcome.to_json() for outcome in outcomes]
+        print(json.dumps({**result.summary, "expectations": expectations, "report": str(report)}))
+        return
+    from baton import tables
+
+    tables.print_summary(result.summary, outcomes)
+    if not result.complete:
+        print("Interrupted: what is shown and kept ends there.")
+    print(report)
