@@ -150,7 +150,6 @@ fn the_kernels_transfer_over_a_long_path() {
         let results = run(&scenario(60, &[link, &bulk(&keys)]));
         let whole = flow(&results.summary, "f").goodput_bps / 1e6;
         let late = goodput_between(&results, 30.0, 60.0) / 1e6;
-        println!("{congestion}: {whole:.3} Mbit/s, from 30 s on {late:.3}");
         near(whole, 4.558, 0.05 * 4.558);
         near(late, 4.827, 0.05 * 4.827);
     }
