@@ -33,7 +33,7 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	stubtest --concise baton._baton
 
 bench:
-	cargo bench --package baton-sim --locked
+	cargo bench --package baton-sim --bench engine --locked
 
 wheel: $(VENV)/installed-build
 	rm -rf dist

@@ -32,11 +32,19 @@ def shipped_scenarios() -> Entries:
     return {name: Scenario.load(path).description for name, path in scenarios().items()}
 
 
+def studies() -> Entries:
+    """Published studies that can be reproduced."""
+    from baton.reproduce import TITLES
+
+    return TITLES
+
+
 CATALOGUES: dict[str, Callable[[], Entries]] = {
     "links": links,
     "congestion": congestion,
     "profiles": profiles,
     "scenarios": shipped_scenarios,
+    "studies": studies,
 }
 
 

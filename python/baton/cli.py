@@ -118,9 +118,22 @@ def rerun(
     raise typer.Exit(0 if all(same.values()) else 1)
 
 
+@app.command()
+def reproduce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Studies or checks, as T, T2 or T2.h; default: all.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Reproduce published studies: published numbers against measured ones."""
+    from baton.reproduce import cli_reproduce
+
+    raise typer.Exit(cli_reproduce.run(ids or [], as_json=json))
+
+
 @app.command("list")
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="links, congestion, profiles or scenarios.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="links, congestion, profiles, scenarios or studies.")],
 ) -> None:
     """List what there is to choose from."""
     from baton.catalogue import CATALOGUES

@@ -16,7 +16,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["world", path] => world(Path::new(path)),
-        ["--version"] => Ok(println!("batond {}", env!("CARGO_PKG_VERSION"))),
+        ["--version"] => {
+            println!("batond {}", env!("CARGO_PKG_VERSION"));
+            Ok(())
+        }
         _ => Err((2, USAGE.to_owned())),
     };
     match result {

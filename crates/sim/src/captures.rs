@@ -87,15 +87,15 @@ impl Captures {
     ///
     /// # Errors
     /// The first failure.
-    pub fn check(&mut self) -> Result<(), RecordError> {
-        self.failure.take().map_or(Ok(()), Err)
+    pub fn check(&self) -> Result<(), RecordError> {
+        self.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Ends all files.
     ///
     /// # Errors
     /// If one cannot be written to its end.
-    pub fn finish(mut self) -> Result<(), RecordError> {
+    pub fn finish(self) -> Result<(), RecordError> {
         self.check()?;
         for interface in self.links.into_iter().flatten() {
             let done: io::Result<_> = interface.capture.finish();

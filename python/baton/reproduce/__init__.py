@@ -1,0 +1,42 @@
+"""The published studies: each number beside what Baton measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from baton.errors import InputError, nearest
+
+from .checks import Check
+
+#: Scenario files, expected numbers and notes, a folder a study.
+STUDIES = Path(__file__).parent.parent / "studies"
+#: Studies by id, with what each is about.
+TITLES = {"T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4 on a testbed"}
+
+Progress = Callable[[str], None]
+
+
+def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, list[Check]]:
+    """The checks of the studies that ``ids`` name: a study (``T``), a group of checks (``T2``) or one (``T2.h``).
+
+    Without ids, all studies. Raises `InputError` for an id that does not exist.
+    """
+    from . import study_t
+
+    wanted = list(ids) or list(TITLES)
+    results: dict[str, list[Check]] = {}
+    for study in dict.fromkeys(name[:1] for name in wanted):
+        if study not in TITLES:
+            raise InputError(f"`{study}`: no such study; {nearest(study, TITLES)}")
+        checks = study_t.reproduce(STUDIES / study, progress)
+        results[study] = [check for check in checks if any(_names(name, check.id) for name in wanted)]
+        for name in wanted:
+            if name[:1] == study and not any(_names(name, check.id) for check in checks):
+                raise InputError(f"`{name}`: no such check; {nearest(name, [check.id for check in checks])}")
+    return results
+
+
+def _names(name: str, check: str) -> bool:
+    """Whether an id that a user gave means a check: itself, its group or its study."""
+    return name in (check, check.partition(".")[0], check[:1])

@@ -74,6 +74,12 @@ def load_expected(file: Path) -> list[Expected]:
     ]
 
 
+def load_notes(file: Path) -> dict[str, str]:
+    """Why numbers differ, as far as it was found out, by check."""
+    notes: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))
+    return notes
+
+
 def judge(expected: Expected, samples: Sequence[float], note: str = "") -> Check:
     """Compares the mean of ``samples`` with what was published."""
     mean, low, high = mean_interval(samples)

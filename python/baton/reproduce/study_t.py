@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .checks import Check, Expected, judge, load_expected
+from .checks import Check, judge, load_expected, load_notes
 from .transfer import Transfer
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover time (± one RTT).
@@ -44,11 +44,9 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) ->
         _towards_wavelan(folder, seed, samples)
         _farther_and_lossy(folder, seed, samples)
         _upload(folder, seed, samples)
-    return [_check(expected, samples) for expected in load_expected(folder / "expected.toml")]
-
-
-def _check(expected: Expected, samples: Samples) -> Check:
-    return judge(expected, samples.get(expected.id, []), NOTES.get(expected.id, ""))
+    notes = load_notes(folder / "notes.toml")
+    expected = load_expected(folder / "expected.toml")
+    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
 
 
 def _put(samples: Samples, rows: Iterable[tuple[str, float | int | None]]) -> None:
@@ -323,7 +321,3 @@ def _time_to(run: _Run, amount: int) -> float | None:
     """From the handover until so many bytes have arrived."""
     end = run.transfer.time_of_byte(run.transfer.acknowledged(run.handover_s) + amount)
     return None if end is None else end - run.handover_s
-
-
-#: Why a number differs, as far as it was found out; filled in from the runs.
-NOTES: dict[str, str] = {}

@@ -5,8 +5,9 @@
 //!    names, unopened; what it says is local goes to [`Host::handle_packet`].
 //! 2. When the time of [`Host::poll_timeout`] has come, call [`Host::handle_timeout`].
 //! 3. After either, and after any call on a socket, drain [`Host::poll_event`], [`Host::poll_transmit`] and
-//!    [`Host::poll_changed`], in this order, until all give `None`. Applications that read before the host
-//!    transmits let an acknowledgment offer the window that they opened.
+//!    [`Host::poll_changed`], in this order and again, until all give `None`: a packet that has no route
+//!    becomes an event. Applications that read before the host transmits let an acknowledgment offer the
+//!    window that they opened.
 //!
 //! Deadlines of connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
@@ -149,6 +150,11 @@ impl Host {
     /// Where packets go.
     pub fn routes_mut(&mut self) -> &mut RouteTable {
         &mut self.routes
+    }
+
+    /// Where packets go, to look at.
+    pub fn routes(&self) -> &RouteTable {
+        &self.routes
     }
 
     /// Packets given up so far.

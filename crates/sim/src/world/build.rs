@@ -1,7 +1,7 @@
 //! From a scenario to a world at time zero.
 
 use super::flow::FlowRun;
-use super::handover::{Chooser, MobileRun};
+use super::handover::{Chooser, Losses, MobileRun};
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
@@ -17,6 +17,11 @@ use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, VecDeque};
+
+/// Port of the first flow of a host. Each further one has the next port that is free at both its ends, which
+/// is all that a host needs to tell its flows apart. That is enough for 60,535 flows of one host; with more,
+/// flows share ports and are taken for each other.
+const FIRST_PORT: u16 = 5001;
 
 impl World {
     /// A world at time zero. `captures` takes every packet at every interface, if given.
@@ -88,6 +93,7 @@ impl World {
                 chooser,
                 steps: VecDeque::new(),
                 handovers: Vec::new(),
+                losses_before: Losses::default(),
                 subject,
                 flows,
             });
@@ -108,7 +114,7 @@ fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, 
             for entry in &mut entries {
                 let span = entry.jitter + entry.jitter;
                 let shift = Duration::from_nanos(draws.below(span.as_nanos().max(1)));
-                entry.at = entry.at + shift;
+                entry.at += shift;
                 entry.at = Instant::ZERO + entry.at.saturating_since(Instant::ZERO + entry.jitter);
             }
             (first, Chooser::Timetable(entries))
@@ -177,6 +183,7 @@ fn flows(
     recorder: &mut Recorder,
 ) -> Vec<FlowRun> {
     let mut flows = Vec::with_capacity(scenario.flows.len());
+    let mut next_ports = vec![FIRST_PORT; nodes.len()];
     for (number, spec) in scenario.flows.iter().enumerate() {
         let mut spec = spec.clone();
         let mut draws = seed.stream(&format!("flow {} start", spec.name));
@@ -189,7 +196,11 @@ fn flows(
             seed.stream(&format!("flow {} application", spec.name)),
         );
         let subject = recorder.subject(&format!("flow {}", spec.name));
-        let run = FlowRun::new(FlowId(number as u32), spec, addresses, application, subject);
+        let port = next_ports[source].max(next_ports[sink]);
+        next_ports[source] = port.checked_add(1).unwrap_or(FIRST_PORT);
+        next_ports[sink] = next_ports[source];
+        let id = FlowId(number as u32);
+        let run = FlowRun::new(id, spec, addresses, port, application, subject);
         nodes[source].ports.insert(run.port, number);
         nodes[sink].ports.insert(run.port, number);
         if let Ok([source, sink]) = nodes.get_disjoint_mut([source, sink]) {

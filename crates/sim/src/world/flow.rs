@@ -47,13 +47,12 @@ pub struct FlowRun {
     pub id: FlowId,
     /// What the scenario says of it.
     pub spec: Flow,
-    /// When [`FlowRun::run`] has something to do.
-    pub deadline: Option<Instant>,
-    /// That deadline's event.
+    /// The event of [`FlowRun::deadline`].
     pub timer: Timer,
     /// Address of source and sink.
     pub addresses: [IpAddr; 2],
-    /// Port of the listening or answering end; over UDP of both.
+    /// Port of the listening or answering end; over UDP of both, over ICMP the identifier. No other flow of
+    /// either host has it.
     pub port: u16,
     /// The mobiles at its ends.
     pub mobiles: [Option<usize>; 2],
@@ -70,27 +69,29 @@ pub struct FlowRun {
     /// Why its connection ended before its time.
     pub failure: Option<tcp::Event>,
     pub(super) application: Application,
-    pub(super) subject: Subject,
-    pub(super) last_row: Option<Instant>,
+    subject: Subject,
+    /// When delivered bytes were last recorded.
+    last_row: Option<Instant>,
+    /// Round-trip samples of the source's connection that were recorded.
+    recorded_samples: u64,
     started: bool,
 }
 
 impl FlowRun {
-    /// A flow that waits for its start.
+    /// A flow between `addresses`, source first, that waits for its start.
     pub fn new(
         id: FlowId,
         spec: Flow,
         addresses: [IpAddr; 2],
+        port: u16,
         application: Application,
         subject: Subject,
     ) -> FlowRun {
         FlowRun {
             id,
-            deadline: Some(spec.start),
             timer: Timer::default(),
             addresses,
-            // Every flow has a port of its own, so that a host needs nothing else to tell them apart.
-            port: 5001 + (id.0 % 40_000) as u16,
+            port,
             mobiles: [None; 2],
             sockets: [None; 2],
             progress: Progress::default(),
@@ -101,9 +102,25 @@ impl FlowRun {
             application,
             subject,
             last_row: None,
+            recorded_samples: 0,
             started: false,
             spec,
         }
+    }
+
+    /// When [`FlowRun::run`] has something to do.
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.failure.is_some() {
+            return None;
+        }
+        if !self.started {
+            return Some(self.spec.start);
+        }
+        let stop = self.spec.stop.filter(|_| !self.application.is_stopped());
+        [self.application.deadline(), stop]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The end that opens the connection and keeps the time.
@@ -139,15 +156,29 @@ impl FlowRun {
         }
     }
 
-    /// Payload in a full packet of `length` bytes, without options.
-    pub fn payload_of(&self, length: u32) -> u32 {
-        let headers = match (&self.spec.transport, self.addresses[0]) {
+    /// Bytes of headers before the payload of a packet, without options.
+    fn header_length(&self) -> u32 {
+        match (&self.spec.transport, self.addresses[0]) {
             (Transport::Tcp { .. }, IpAddr::V4(_)) => 40,
             (Transport::Tcp { .. }, IpAddr::V6(_)) => 60,
             (_, IpAddr::V4(_)) => 28,
             (_, IpAddr::V6(_)) => 48,
+        }
+    }
+
+    /// Length of a full packet on a link that takes `mtu` bytes, and of the payload in it.
+    pub fn full_packet(&self, mtu: u32) -> (u32, u32) {
+        let headers = self.header_length();
+        let wanted = match (&self.spec.transport, self.spec.traffic) {
+            (Transport::Tcp { sender, .. }, _) => u32::from(sender.maximum_segment_size),
+            (_, Traffic::Constant { packet_size, .. } | Traffic::OnOff { packet_size, .. }) => {
+                packet_size
+            }
+            (_, Traffic::Ping { size, .. }) => size,
+            _ => u32::MAX,
         };
-        length.saturating_sub(headers)
+        let payload = wanted.min(mtu.saturating_sub(headers));
+        (payload + headers, payload)
     }
 
     /// Prepares the passive end: a listener, or ports.
@@ -182,7 +213,6 @@ impl FlowRun {
                 self.sockets[role as usize] = Some(socket);
                 opened = Some(socket);
             }
-            self.start_application(now);
         }
         self.tick(now, host);
         opened
@@ -205,12 +235,13 @@ impl FlowRun {
             HostEvent::Datagram { payload, from, .. } => {
                 self.handle_datagram(now, host, role, from, payload)
             }
-            HostEvent::EchoReply { echo } => self.handle_reply(now, u64::from(echo.sequence)),
+            HostEvent::EchoReply { echo } => self.handle_reply(now, echo.sequence),
             HostEvent::Undelivered {
                 error: IcmpError::PacketTooBig { mtu },
                 ..
             } => {
-                self.application.shrink_to(mtu);
+                let payload = mtu.saturating_sub(self.header_length());
+                self.application.shrink_to(payload);
                 None
             }
             HostEvent::Undelivered { .. } => None,
@@ -236,14 +267,12 @@ impl FlowRun {
                 self.take_bytes(now, role, bytes, connection)
             }
             tcp::Event::PeerClosed => {
-                connection.close();
+                self.handle_peer_closed(role, connection);
                 None
             }
             tcp::Event::Closed => None,
-            failure => {
-                self.failure.get_or_insert(failure);
-                self.application.give_up();
-                self.deadline = None;
+            tcp::Event::Refused | tcp::Event::Reset | tcp::Event::TimedOut => {
+                self.failure.get_or_insert(event);
                 None
             }
         }
@@ -263,9 +292,19 @@ impl FlowRun {
             .get_or_insert(now.saturating_since(self.spec.start));
     }
 
+    /// How long nothing has come although something should. Over UDP and ICMP, where the last packet may be
+    /// lost for good, this ends with the source.
+    pub fn open_stall(&self, now: Instant) -> Duration {
+        let until = match (&self.spec.transport, self.spec.stop) {
+            (Transport::Udp | Transport::Icmp, Some(stop)) => now.min(stop),
+            _ => now,
+        };
+        self.progress.current_stall(until)
+    }
+
     /// Records the state of the source's connection.
     pub fn record_connection(
-        &self,
+        &mut self,
         now: Instant,
         connection: &Connection,
         recorder: &mut Recorder,
@@ -291,21 +330,33 @@ impl FlowRun {
         if let Some(rtt) = connection.smoothed_rtt() {
             put(Quantity::SmoothedRoundTripTime, rtt.as_secs_f64());
         }
-        if let Some(sample) = connection.last_rtt_sample() {
+        let samples = connection.statistics().rtt_samples;
+        if let Some(sample) = connection.last_rtt_sample()
+            && samples != self.recorded_samples
+        {
             put(Quantity::RoundTripTime, sample.as_secs_f64());
+            self.recorded_samples = samples;
         }
     }
 
-    /// Records the bytes delivered, at most once in each interval.
+    /// Records a delivery that has just been: the bytes so far, at most once in each interval, and the
+    /// round-trip time of a ping. (Over TCP the connection's own samples are recorded instead.)
     pub fn record_delivery(&mut self, now: Instant, interval: Duration, recorder: &mut Recorder) {
         if self.last_row.is_none_or(|last| now >= last + interval) {
             self.last_row = Some(now);
-            recorder.series(
-                now,
-                self.subject,
-                Quantity::DeliveredBytes,
-                self.progress.delivered_bytes as f64,
-            );
+            self.record_delivered_bytes(now, recorder);
         }
+        if let Some(rtt) = self.application.latest_ping()
+            && !matches!(self.spec.transport, Transport::Tcp { .. })
+        {
+            let rtt = rtt.as_secs_f64();
+            recorder.series(now, self.subject, Quantity::RoundTripTime, rtt);
+        }
+    }
+
+    /// Records the bytes delivered.
+    pub fn record_delivered_bytes(&self, now: Instant, recorder: &mut Recorder) {
+        let bytes = self.progress.delivered_bytes as f64;
+        recorder.series(now, self.subject, Quantity::DeliveredBytes, bytes);
     }
 }

@@ -8,6 +8,7 @@
 mod build;
 pub mod flow;
 mod handover;
+mod hosts;
 pub mod progress;
 mod routing;
 mod status;
@@ -15,15 +16,15 @@ pub mod summary;
 #[cfg(test)]
 mod tests;
 mod traffic;
+mod transit;
 
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
-use crate::link::{DropReason, End, Fate, Link, Outcome};
-use crate::packets::{PacketId, Packets};
-use crate::record::{PacketRecord, Quantity, RecordError, Recorder, Subject, Tables};
+use crate::link::{End, Link};
+use crate::packets::Packets;
+use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::Scenario;
-use baton_proto::host::{Host, HostEvent, InterfaceId, SocketId, Verdict};
-use baton_proto::packet::Packet;
+use baton_proto::host::{Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
@@ -66,7 +67,7 @@ struct Node {
     interfaces: Vec<(usize, End)>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
     sockets: Vec<Option<(usize, Role)>>,
-    /// For each listening or bound port its flow.
+    /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
 }
 
@@ -111,17 +112,17 @@ impl World {
     }
 
     /// Fails if something could not be recorded.
-    pub fn check_record(&mut self) -> Result<(), RecordError> {
-        if let Some(captures) = &mut self.captures {
+    pub fn check_record(&self) -> Result<(), RecordError> {
+        if let Some(captures) = &self.captures {
             captures.check()?;
         }
         self.recorder.check()
     }
 
-    /// Runs everything that happens up to and including `limit`, or stops after `most_events`. Returns
-    /// whether `limit` was reached.
+    /// Runs everything that happens up to and including `limit`, and then stands there; or stops after
+    /// `most_events` at the last one's time. Returns whether `limit` was reached.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
-        let stop = self.events + most_events;
+        let stop = self.events.saturating_add(most_events);
         while self.events < stop {
             let Some((at, event)) = self.queue.pop_until(limit) else {
                 self.now = self.now.max(limit);
@@ -170,223 +171,11 @@ impl World {
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }
+            self.record_queues(link);
             let wire = &mut self.wires[link];
             let deadline = wire.link.next_deadline();
             wire.timer
                 .arm(&mut self.queue, deadline, Event::Link(link as u32));
-        }
-    }
-
-    /// Hands a packet to the link behind an interface.
-    fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
-        let (link, end) = self.nodes[node].interfaces[interface.0];
-        let travelling = &mut self.packets[id];
-        travelling.offered = self.now;
-        travelling.on = (link, end);
-        let length = travelling.packet.wire_length();
-        if let Some(captures) = &mut self.captures {
-            captures.sent(self.now, link, end, &travelling.packet);
-        }
-        let wire = &mut self.wires[link];
-        wire.link.offer(self.now, end, id, length);
-        self.record_queue(link, end);
-        self.touch(link);
-    }
-
-    fn record_queue(&mut self, link: usize, end: End) {
-        if self.recorder.records_series() {
-            let wire = &self.wires[link];
-            let (packets, bytes) = wire.link.queue(end);
-            let subject = wire.subjects[end.index()];
-            self.recorder.series(
-                self.now,
-                subject,
-                Quantity::QueuePackets,
-                f64::from(packets),
-            );
-            self.recorder
-                .series(self.now, subject, Quantity::QueueBytes, bytes as f64);
-        }
-    }
-
-    fn handle_fate(&mut self, link: usize, fate: Fate) {
-        self.record_packet(link, &fate);
-        self.record_queue(link, fate.from);
-        match fate.outcome {
-            Outcome::Delivered { bit_errors } => {
-                let (node, _) = self.wires[link].ends[1 - fate.from.index()];
-                if let Some(captures) = &mut self.captures {
-                    captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
-                }
-                self.arrive(node, fate.packet, bit_errors);
-            }
-            Outcome::Dropped(reason) => {
-                let packet = self.packets.remove(fate.packet);
-                self.count_drop(link, reason, &packet);
-            }
-        }
-    }
-
-    fn record_packet(&mut self, link: usize, fate: &Fate) {
-        let travelling = &self.packets[fate.packet];
-        let dropped = match fate.outcome {
-            Outcome::Delivered { .. } => None,
-            Outcome::Dropped(reason) => Some(reason),
-        };
-        self.recorder.packet(&PacketRecord {
-            number: travelling.number,
-            link,
-            from: fate.from,
-            sent: travelling.offered,
-            decided: Some(fate.at),
-            dropped,
-            packet: &travelling.packet,
-        });
-    }
-
-    fn arrive(&mut self, node: usize, id: PacketId, bit_errors: Vec<u32>) {
-        let packet = &mut self.packets[id].packet;
-        packet.add_bit_errors(bit_errors);
-        match self.nodes[node].host.route(packet) {
-            Verdict::Forward(interface) => self.offer(node, interface, id),
-            Verdict::Local => {
-                let packet = self.packets.remove(id);
-                self.nodes[node].host.handle_packet(self.now, packet);
-                self.pump(node);
-            }
-            Verdict::Discard => {
-                self.packets.remove(id);
-                self.pump(node);
-            }
-        }
-    }
-
-    fn count_drop(&mut self, link: usize, reason: DropReason, packet: &Packet) {
-        if let Some(flow) = packet.flow {
-            self.flows[flow.0 as usize].dropped_packets += 1;
-        }
-        if let Some(mobile) = self.wires[link].mobile
-            && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
-        {
-            self.mobiles[mobile].lose(packet.flow);
-        }
-    }
-
-    /// Lets a host say and send all that it has to, and its applications answer.
-    fn pump(&mut self, node: usize) {
-        loop {
-            while let Some(event) = self.nodes[node].host.poll_event() {
-                self.handle_host_event(node, event);
-            }
-            let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now) else {
-                break;
-            };
-            if let Some(flow) = packet.flow {
-                self.flows[flow.0 as usize].sent_packets += 1;
-            }
-            let id = self.packets.insert(packet);
-            self.offer(node, interface, id);
-        }
-        while let Some(socket) = self.nodes[node].host.poll_changed() {
-            self.record_connection(node, socket);
-        }
-        let deadline = self.nodes[node].host.poll_timeout();
-        self.nodes[node]
-            .timer
-            .arm(&mut self.queue, deadline, Event::Host(node as u32));
-    }
-
-    fn handle_host_event(&mut self, node: usize, event: HostEvent) {
-        let (flow, role) = match &event {
-            HostEvent::Accepted { socket, port } => {
-                let Some(&flow) = self.nodes[node].ports.get(port) else {
-                    return;
-                };
-                let role = self.flows[flow].role_at(node);
-                self.assign_socket(node, socket.0 as usize, flow, role);
-                (flow, role)
-            }
-            HostEvent::Tcp { socket, .. } => {
-                match self.nodes[node].sockets.get(socket.0 as usize) {
-                    Some(&Some(owner)) => owner,
-                    _ => return,
-                }
-            }
-            HostEvent::Datagram { port, .. } => {
-                let Some(&flow) = self.nodes[node].ports.get(port) else {
-                    return;
-                };
-                (flow, self.flows[flow].role_at(node))
-            }
-            HostEvent::EchoReply { echo } => (usize::from(echo.identifier), Role::Source),
-            HostEvent::Undelivered { quoted, .. } => {
-                match self.nodes[node].ports.get(&quoted.source_port) {
-                    Some(&flow) => (flow, self.flows[flow].role_at(node)),
-                    None => return,
-                }
-            }
-        };
-        if flow >= self.flows.len() {
-            return;
-        }
-        let delivered =
-            self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
-        self.note_delivery(flow, delivered);
-        self.arm_flow(flow);
-    }
-
-    /// Records a sender's state after something has touched it.
-    fn record_connection(&mut self, node: usize, socket: SocketId) {
-        if !self.recorder.records_series() {
-            return;
-        }
-        if let Some(&Some((flow, Role::Source))) = self.nodes[node].sockets.get(socket.0 as usize)
-            && let Some(connection) = self.nodes[node].host.connection(socket)
-        {
-            self.flows[flow].record_connection(self.now, connection, &mut self.recorder);
-        }
-    }
-
-    fn assign_socket(&mut self, node: usize, socket: usize, flow: usize, role: Role) {
-        let sockets = &mut self.nodes[node].sockets;
-        if sockets.len() <= socket {
-            sockets.resize(socket + 1, None);
-        }
-        sockets[socket] = Some((flow, role));
-    }
-
-    fn run_source(&mut self, flow: usize) {
-        if !self.flows[flow].timer.fired(self.now) {
-            return;
-        }
-        let node = self.flows[flow].active_node();
-        let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host);
-        if let Some(socket) = opened {
-            let role = self.flows[flow].role_at(node);
-            self.assign_socket(node, socket.0 as usize, flow, role);
-        }
-        self.pump(node);
-        self.arm_flow(flow);
-    }
-
-    fn arm_flow(&mut self, flow: usize) {
-        let run = &mut self.flows[flow];
-        run.timer
-            .arm(&mut self.queue, run.deadline, Event::Flow(flow as u32));
-    }
-
-    /// Tells the record and the mobiles of bytes that have come to an application.
-    fn note_delivery(&mut self, flow: usize, delivered: Option<flow::Delivered>) {
-        let Some(delivered) = delivered else { return };
-        for mobile in self.flows[flow].mobiles.iter().flatten() {
-            self.mobiles[*mobile].deliver(self.now, flow, &delivered);
-        }
-        if self.recorder.records_series() {
-            self.flows[flow].record_delivery(
-                self.now,
-                self.scenario.record.interval,
-                &mut self.recorder,
-            );
         }
     }
 
@@ -406,6 +195,13 @@ impl World {
             });
         }
         (0..self.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
+        for flow in self
+            .flows
+            .iter()
+            .filter(|flow| flow.progress.delivered_bytes > 0)
+        {
+            flow.record_delivered_bytes(self.now, &mut self.recorder);
+        }
         let summary = summary::summarise(&self);
         if let Some(captures) = self.captures {
             captures.finish()?;

@@ -1,4 +1,10 @@
 //! What a flow has achieved: bytes in order, stalls, and how fast it came up after a handover.
+//!
+//! A *stall* is a time in which the application at the far end gets nothing although something is to come:
+//! it begins with the last delivery before it, or, if all that the source had handed over was delivered by
+//! then, with the moment at which the source hands over more; it ends with the next delivery, or the end of
+//! the run. A flow that never delivers anything stalls from its start. So the stall of a steady datagram flow
+//! is its delay or its interval, whichever is shorter; one lost datagram adds an interval.
 
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -33,15 +39,15 @@ impl Progress {
         waited
     }
 
+    /// Nothing is to be delivered any more.
+    pub fn stop_waiting(&mut self) {
+        self.waiting_since = None;
+    }
+
     /// How long nothing has come although something should.
     pub fn current_stall(&self, now: Instant) -> Duration {
         self.waiting_since
             .map_or(Duration::ZERO, |since| now.saturating_since(since))
-    }
-
-    /// Since when nothing has come although something should.
-    pub fn waiting_since(&self) -> Option<Instant> {
-        self.waiting_since
     }
 }
 

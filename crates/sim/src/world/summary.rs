@@ -3,7 +3,7 @@
 use super::World;
 use super::flow::FlowRun;
 use crate::scenario::model::Transport;
-use baton_proto::tcp::Statistics;
+use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
 
@@ -58,17 +58,24 @@ pub struct FlowSummary {
     pub delivered_bytes: u64,
     /// From the start to the last byte, in seconds; null if unfinished or endless.
     pub completion_s: Option<f64>,
-    /// Payload delivered, over the time from the start to the completion, the stop or the end of the run.
+    /// Payload delivered, over the time from the start to the completion; without one to the stop, or to the
+    /// last delivery if that is later, or to the end of the run.
     pub goodput_bps: f64,
-    /// TCP segments with data or SYN or FIN that the source sent, retransmissions included; packets over UDP.
+    /// TCP segments that the source sent, retransmissions and bare acknowledgments included; without TCP the
+    /// packets of both ends.
     pub segments_sent: u64,
     /// Of these, retransmissions.
     pub retransmitted: u64,
-    /// Retransmissions of which the far end had everything already.
+    /// Segments with data or FIN that came to the far end with nothing new in them.
     pub spurious_retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Longest time without new data for the application while some was to come.
+    /// Losses that duplicate acknowledgments told.
+    pub fast_retransmits: u64,
+    /// Duplicate acknowledgments that the source received.
+    pub duplicate_acks: u64,
+    /// Longest time without new data for the application while some was to come: from the last delivery, or
+    /// from when the source had something to deliver, to the next delivery or to the end of the run.
     pub longest_stall_s: f64,
     /// Packets of both directions that links dropped.
     pub lost_packets: u64,
@@ -76,7 +83,7 @@ pub struct FlowSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
     /// Why the connection ended before its time; null otherwise.
-    pub failure: Option<String>,
+    pub failure: Option<&'static str>,
 }
 
 /// A ping flow's results.
@@ -167,10 +174,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         answered: ping.answered,
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
     });
-    let stall = flow
-        .progress
-        .longest_stall
-        .max(flow.progress.current_stall(world.now));
+    let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
     FlowSummary {
         name: flow.spec.name.clone(),
         transport,
@@ -181,15 +185,29 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         retransmitted: statistics.map_or(0, |statistics| statistics.retransmitted),
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
         timeouts: statistics.map_or(0, |statistics| statistics.timeouts),
+        fast_retransmits: statistics.map_or(0, |statistics| statistics.fast_retransmits),
+        duplicate_acks: statistics.map_or(0, |statistics| statistics.duplicate_acks_received),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         ping,
-        failure: flow.failure.as_ref().map(|event| format!("{event:?}")),
+        failure: flow.failure.map(failure),
+    }
+}
+
+fn failure(event: tcp::Event) -> &'static str {
+    match event {
+        tcp::Event::Refused => "the connection was refused",
+        tcp::Event::Reset => "the connection was reset",
+        tcp::Event::TimedOut => {
+            "the connection timed out: its last permitted retransmission was not answered"
+        }
+        _ => "the connection ended",
     }
 }
 
 fn goodput(flow: &FlowRun, now: Instant) -> f64 {
-    let end = flow.spec.stop.map_or(now, |stop| stop.min(now));
+    let last = flow.progress.last_delivery.unwrap_or_default();
+    let end = flow.spec.stop.map_or(now, |stop| stop.max(last).min(now));
     let time = flow
         .completion
         .unwrap_or(end.saturating_since(flow.spec.start))

@@ -380,7 +380,7 @@ const CASES: &[Case] = &[
         r#"handover = "soft", overlap = "5 s""#,
         r#"outage = "5 s""#,
         &[
-            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, old_queue)"#,
+            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, outgoing_after, old_queue)"#,
         ],
     ),
     (

@@ -1,0 +1,347 @@
+//! Mobiles changing their access links.
+//!
+//! At each change all routes of the world are computed anew, in time proportional to nodes times links.
+
+mod record;
+
+pub use record::{HandoverRecord, Losses};
+
+use super::flow::Delivered;
+use super::{Event, Wire, World, routing};
+use crate::kernel::Timer;
+use crate::record::{Quantity, Subject};
+use crate::scenario::model::{Attachment, Handover, NodeIndex};
+use baton_proto::mobility::failback::Failback;
+use baton_proto::packet::FlowId;
+use baton_proto::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// A mobile under way.
+#[derive(Debug)]
+pub struct MobileRun {
+    pub node: NodeIndex,
+    pub timer: Timer,
+    /// The access link in use, by its place in the scenario.
+    pub attached: Option<usize>,
+    /// The old access link, as long as the mobile's own packets still take it.
+    pub outgoing: Option<usize>,
+    pub chooser: Chooser,
+    /// What is still to be done for handovers that have begun, in order of time.
+    pub steps: VecDeque<(Instant, Step)>,
+    pub handovers: Vec<HandoverRecord>,
+    /// Packets lost since the link in use went down, for the handover that this may lead to.
+    pub losses_before: Losses,
+    pub subject: Subject,
+    /// Flows that begin or end here.
+    pub flows: Vec<usize>,
+}
+
+/// Who decides.
+#[derive(Debug)]
+pub enum Chooser {
+    /// What is left of the timetable.
+    Timetable(VecDeque<Attachment>),
+    /// The policy, and the links by rank.
+    Failback(Failback, Vec<usize>),
+}
+
+/// A handover that is due.
+struct Due {
+    /// When it began: of a link that was lost, when that was.
+    at: Instant,
+    link: Option<usize>,
+    /// How the old link is left; `None` if it is lost, and what it held with it.
+    handover: Option<Handover>,
+}
+
+/// The rest of a handover that has begun.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Use this link.
+    Attach(Option<usize>),
+    /// The mobile's own packets take the link in use, too.
+    MoveOutgoing,
+    /// The old interface no longer receives.
+    Silence(usize),
+}
+
+impl MobileRun {
+    /// A packet was lost with `link` or its queue; `works` says whether the scenario lets that link work. If
+    /// it does not, the handover away from it has yet to begin.
+    pub fn lose(&mut self, link: usize, works: bool, flow: Option<FlowId>) {
+        if !works && self.attached == Some(link) {
+            self.losses_before.add(flow);
+        } else if let Some(record) = self.handovers.last_mut() {
+            record.lose(flow);
+        }
+    }
+
+    /// A flow's bytes have come to the application.
+    pub fn deliver(&mut self, now: Instant, flow: usize, delivered: &Delivered) {
+        if let Some(record) = self.handovers.last_mut() {
+            record.deliver(now, flow, delivered);
+        }
+    }
+
+    /// When this mobile has something to do.
+    pub fn deadline(&self) -> Option<Instant> {
+        let choice = match &self.chooser {
+            Chooser::Timetable(entries) => entries.front().map(|entry| entry.at),
+            Chooser::Failback(failback, _) => failback.poll_timeout(),
+        };
+        let step = self.steps.front().map(|&(at, _)| at);
+        [choice, step].into_iter().flatten().min()
+    }
+
+    fn plan(&mut self, at: Instant, step: Step) {
+        let place = self.steps.partition_point(|&(other, _)| other <= at);
+        self.steps.insert(place, (at, step));
+    }
+}
+
+/// Takes out the first of a queue if it is as wanted.
+fn pop_if<T>(queue: &mut VecDeque<T>, wanted: impl Fn(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(wanted) {
+        queue.pop_front()
+    } else {
+        None
+    }
+}
+
+impl World {
+    /// Does what is due for a mobile: first what earlier handovers left to do, then the next one.
+    pub(super) fn run_mobile(&mut self, number: usize) {
+        if !self.mobiles[number].timer.fired(self.now) {
+            return;
+        }
+        let now = self.now;
+        while let Some((_, step)) = pop_if(&mut self.mobiles[number].steps, |&(at, _)| at <= now) {
+            match step {
+                Step::Attach(link) => self.attach(number, link),
+                Step::MoveOutgoing => self.move_outgoing(number),
+                Step::Silence(link) => self.silence(number, link),
+            }
+        }
+        while let Some(due) = self.next_handover(number) {
+            self.begin_handover(number, &due);
+        }
+        self.arm_mobile(number);
+    }
+
+    pub(super) fn arm_mobile(&mut self, number: usize) {
+        let mobile = &mut self.mobiles[number];
+        let deadline = mobile.deadline();
+        mobile
+            .timer
+            .arm(&mut self.queue, deadline, Event::Mobile(number as u32));
+    }
+
+    /// The handover that is due now, if any.
+    fn next_handover(&mut self, number: usize) -> Option<Due> {
+        let now = self.now;
+        match &mut self.mobiles[number].chooser {
+            Chooser::Timetable(entries) => {
+                let entry = pop_if(entries, |entry| entry.at <= now)?;
+                Some(Due {
+                    at: now,
+                    link: entry.link.map(|link| link.0),
+                    handover: Some(entry.handover),
+                })
+            }
+            Chooser::Failback(failback, links) => {
+                let switch = failback.poll(now)?;
+                let soft = Handover::Soft {
+                    overlap: None,
+                    discard_queue: false,
+                    outgoing_after: Duration::ZERO,
+                };
+                Some(Due {
+                    at: switch.lost_at.unwrap_or(now),
+                    link: Some(links[switch.to]),
+                    handover: switch.lost_at.is_none().then_some(soft),
+                })
+            }
+        }
+    }
+
+    fn begin_handover(&mut self, number: usize, due: &Due) {
+        self.close_last_record(number);
+        let old = self.mobiles[number].attached;
+        let flows = self.mobiles[number].flows.iter();
+        let flows = flows.map(|&flow| self.flow_at_handover(flow)).collect();
+        let mobile = &mut self.mobiles[number];
+        // Of what the last handover had planned, only the end of its overlap stays.
+        mobile.outgoing = None;
+        mobile
+            .steps
+            .retain(|(_, step)| matches!(step, Step::Silence(_)));
+        let mut record = HandoverRecord {
+            at: due.at,
+            completed: None,
+            links: [old, due.link],
+            kind: match due.handover {
+                Some(Handover::Soft { .. }) => "soft",
+                Some(Handover::Hard { .. }) | None => "hard",
+            },
+            lost_packets: 0,
+            flows,
+        };
+        record.add_losses(&core::mem::take(&mut mobile.losses_before));
+        mobile.handovers.push(record);
+        match due.handover {
+            None => self.attach(number, due.link),
+            Some(Handover::Soft {
+                overlap,
+                discard_queue,
+                outgoing_after,
+            }) => {
+                self.attach(number, due.link);
+                if let Some(old) = old {
+                    self.leave_softly(number, old, overlap, discard_queue);
+                    self.keep_outgoing(number, old, outgoing_after);
+                }
+            }
+            Some(Handover::Hard { outage, keep_queue }) => {
+                self.break_links(number, keep_queue);
+                if outage.is_zero() {
+                    self.attach(number, due.link);
+                } else {
+                    let attach = Step::Attach(due.link);
+                    self.mobiles[number].plan(self.now + outage, attach);
+                }
+            }
+        }
+    }
+
+    fn leave_softly(
+        &mut self,
+        number: usize,
+        old: usize,
+        overlap: Option<Duration>,
+        discard_queue: bool,
+    ) {
+        if discard_queue {
+            self.wires[old].link.discard_queue(self.now);
+            self.touch(old);
+        }
+        if let Some(overlap) = overlap {
+            self.mobiles[number].plan(self.now + overlap, Step::Silence(old));
+        }
+    }
+
+    /// Sends the mobile's own packets over the old link for some time yet.
+    fn keep_outgoing(&mut self, number: usize, old: usize, time: Duration) {
+        if !time.is_zero() {
+            self.mobiles[number].outgoing = Some(old);
+            self.mobiles[number].plan(self.now + time, Step::MoveOutgoing);
+            self.install_routes();
+        }
+    }
+
+    fn move_outgoing(&mut self, number: usize) {
+        self.mobiles[number].outgoing = None;
+        self.install_routes();
+    }
+
+    /// Lets nothing pass on any link of a mobile, an old one that still delivers included.
+    fn break_links(&mut self, number: usize, keep_queue: bool) {
+        for link in 0..self.wires.len() {
+            let wire = &mut self.wires[link];
+            if wire.mobile == Some(number) && wire.link.is_up() {
+                wire.broken = true;
+                wire.link.set_down(self.now, keep_queue);
+                self.touch(link);
+            }
+        }
+    }
+
+    /// Takes a link into use: routes of all hosts lead over it from now on. A mobile that has broken with its
+    /// old link and takes no other leaves the routes as they are: nobody knows, and what is sent there is
+    /// lost or, by a link that buffers, kept.
+    fn attach(&mut self, number: usize, link: Option<usize>) {
+        self.mobiles[number].attached = link;
+        let own = |wire: &&mut Wire| wire.mobile == Some(number);
+        for wire in self.wires.iter_mut().filter(own) {
+            wire.in_use &= link.is_none() && wire.broken;
+        }
+        if let Some(link) = link {
+            let wire = &mut self.wires[link];
+            wire.in_use = true;
+            wire.broken = false;
+            if wire.works && !wire.link.is_up() {
+                wire.link.set_up(self.now);
+            }
+            self.touch(link);
+            // An earlier overlap of this link must not end it now.
+            self.mobiles[number]
+                .steps
+                .retain(|(_, step)| !matches!(step, Step::Silence(old) if *old == link));
+        }
+        self.install_routes();
+        self.complete_last_record(number, link);
+        self.record_attachment(number);
+    }
+
+    /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
+    pub(super) fn install_routes(&mut self) {
+        routing::install(&mut self.nodes, &self.wires);
+        for mobile in &self.mobiles {
+            if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
+                let node = mobile.node.0;
+                let at_mobile =
+                    |link: usize| self.wires[link].ends.iter().find(|end| end.0 == node);
+                if let (Some(&(_, old)), Some(&(_, new))) = (at_mobile(old), at_mobile(new)) {
+                    self.nodes[node].host.routes_mut().redirect(new, old);
+                }
+            }
+        }
+    }
+
+    fn silence(&mut self, number: usize, link: usize) {
+        if self.mobiles[number].outgoing == Some(link) {
+            self.move_outgoing(number);
+        }
+        self.wires[link].broken = true;
+        self.wires[link].link.set_down(self.now, false);
+        self.touch(link);
+    }
+
+    pub(super) fn record_attachment(&mut self, number: usize) {
+        let mobile = &self.mobiles[number];
+        let link = mobile.attached.map_or(-1.0, |link| link as f64);
+        self.recorder
+            .series(self.now, mobile.subject, Quantity::AttachedLink, link);
+    }
+
+    /// Changes a link's parameters or state as the scenario says.
+    pub(super) fn apply_change(&mut self, number: usize) {
+        let change = self.scenario.changes[number].clone();
+        let wire = &mut self.wires[change.link.0];
+        wire.link.reconfigure(self.now, change.config);
+        for (node, interface) in wire.ends {
+            self.nodes[node]
+                .host
+                .set_mtu(interface, wire.link.config().mtu);
+        }
+        let turned = wire.works != change.up;
+        wire.works = change.up;
+        if turned && !change.up && wire.link.is_up() {
+            wire.link.set_down(self.now, false);
+        } else if turned && change.up && !wire.broken {
+            wire.link.set_up(self.now);
+        }
+        let mobile = wire.mobile;
+        self.touch(change.link.0);
+        if let (Some(number), true) = (mobile, turned) {
+            if self.mobiles[number].attached == Some(change.link.0) {
+                self.mobiles[number].losses_before = Losses::default();
+            }
+            if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
+                && let Some(rank) = links.iter().position(|&link| link == change.link.0)
+            {
+                failback.handle_link(self.now, rank, change.up);
+            }
+            self.arm_mobile(number);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What a handover did to the flows.
+
+use super::super::World;
+use super::super::flow::{Delivered, FlowRun};
+use super::super::progress::RateWatch;
+use crate::link::End;
+use crate::link::config::Medium;
+use crate::scenario::model::Transport;
+use baton_proto::packet::FlowId;
+use baton_proto::rate::DataRate;
+use baton_proto::time::{Duration, Instant};
+
+/// Share of the new link's rate that counts as having arrived there.
+const FULL_RATE: f64 = 0.9;
+/// Segments over which, at least, a rate is measured.
+const RATE_SEGMENTS: u64 = 10;
+/// Length of an acknowledgment of TCP without options, over IPv4.
+const ACKNOWLEDGMENT_LENGTH: u32 = 40;
+
+/// A handover and what it did.
+#[derive(Clone, Debug)]
+pub struct HandoverRecord {
+    /// When it began: of a link that was lost, when that was.
+    pub at: Instant,
+    /// When the new link was taken into use.
+    pub completed: Option<Instant>,
+    /// Old and new link.
+    pub links: [Option<usize>; 2],
+    /// "soft" or "hard".
+    pub kind: &'static str,
+    /// Packets that were lost with the old link or with its queue.
+    pub lost_packets: u64,
+    /// The mobile's flows.
+    pub flows: Vec<FlowAtHandover>,
+}
+
+/// What a handover did to a flow, until the next one.
+#[derive(Clone, Debug)]
+pub struct FlowAtHandover {
+    /// The flow's number.
+    pub flow: usize,
+    /// Longest time without new data that ended after the handover began.
+    pub longest_stall: Duration,
+    /// Packets of it that were lost with the old link or with its queue.
+    pub lost_packets: u64,
+    /// Its spurious retransmissions before the handover.
+    pub spurious_before: u64,
+    /// Its spurious retransmissions since; filled in when the next handover begins.
+    pub spurious: u64,
+    /// Waits for 90 % of the new link's rate.
+    pub watch: Option<RateWatch>,
+}
+
+/// Packets that went with a link, by flow.
+#[derive(Clone, Debug, Default)]
+pub struct Losses {
+    /// All of them.
+    pub total: u64,
+    flows: Vec<(FlowId, u64)>,
+}
+
+impl Losses {
+    /// Counts a packet.
+    pub fn add(&mut self, flow: Option<FlowId>) {
+        self.total += 1;
+        let Some(flow) = flow else { return };
+        match self.flows.iter_mut().find(|(known, _)| *known == flow) {
+            Some((_, count)) => *count += 1,
+            None => self.flows.push((flow, 1)),
+        }
+    }
+
+    fn of(&self, flow: usize) -> u64 {
+        let flow = FlowId(flow as u32);
+        self.flows
+            .iter()
+            .find(|(known, _)| *known == flow)
+            .map_or(0, |&(_, count)| count)
+    }
+}
+
+impl HandoverRecord {
+    /// A packet went with the old link or its queue.
+    pub fn lose(&mut self, flow: Option<FlowId>) {
+        let mut losses = Losses::default();
+        losses.add(flow);
+        self.add_losses(&losses);
+    }
+
+    /// Packets went with the old link before the handover was decided.
+    pub fn add_losses(&mut self, losses: &Losses) {
+        self.lost_packets += losses.total;
+        for entry in &mut self.flows {
+            entry.lost_packets += losses.of(entry.flow);
+        }
+    }
+
+    /// A flow's bytes have come to the application.
+    pub fn deliver(&mut self, now: Instant, flow: usize, delivered: &Delivered) {
+        if let Some(entry) = self.flows.iter_mut().find(|entry| entry.flow == flow) {
+            entry.longest_stall = entry.longest_stall.max(delivered.waited);
+            if let Some(watch) = &mut entry.watch {
+                watch.deliver(now, delivered.bytes);
+            }
+        }
+    }
+}
+
+impl World {
+    pub(super) fn flow_at_handover(&self, flow: usize) -> FlowAtHandover {
+        FlowAtHandover {
+            flow,
+            longest_stall: Duration::ZERO,
+            lost_packets: 0,
+            spurious_before: self.spurious_retransmissions(flow),
+            spurious: 0,
+            watch: None,
+        }
+    }
+
+    /// Notes that the mobile's new link is in use: from now on rates are watched there.
+    pub(super) fn complete_last_record(&mut self, number: usize, link: Option<usize>) {
+        let Some(mut record) = self.mobiles[number].handovers.pop() else {
+            return;
+        };
+        record.completed = Some(self.now);
+        for entry in &mut record.flows {
+            entry.watch = link.and_then(|link| self.rate_watch(entry.flow, link));
+        }
+        self.mobiles[number].handovers.push(record);
+    }
+
+    /// Fills in what the last handover's record could not know before the next began.
+    pub(in super::super) fn close_last_record(&mut self, number: usize) {
+        let Some(mut record) = self.mobiles[number].handovers.pop() else {
+            return;
+        };
+        for entry in &mut record.flows {
+            entry.spurious = self.spurious_retransmissions(entry.flow) - entry.spurious_before;
+            let open = self.flows[entry.flow].open_stall(self.now);
+            entry.longest_stall = entry.longest_stall.max(open);
+        }
+        self.mobiles[number].handovers.push(record);
+    }
+
+    /// Waits for 90 % of what a link carries of a flow's data, over two round trips of the path or the time of
+    /// ten full segments, whichever is longer, so that one burst of slow start does not count as a rate.
+    fn rate_watch(&self, flow: usize, link: usize) -> Option<RateWatch> {
+        let run = &self.flows[flow];
+        let route = self.route(run.spec.from.0, run.spec.to.0);
+        let &(_, from) = route.iter().find(|&&(crossed, _)| crossed == link)?;
+        let (segment_time, payload) = self.segment_time(run, link, from)?;
+        let rate = u64::from(payload) * 8 * 1_000_000_000 / segment_time.as_nanos().max(1);
+        let round_trip = route.iter().fold(Duration::ZERO, |sum, &(link, _)| {
+            sum + self.wires[link].link.config().round_trip_delay()
+        });
+        let window = (round_trip + round_trip).max(segment_time.saturating_mul(RATE_SEGMENTS));
+        let full = (rate as f64 * FULL_RATE) as u64;
+        Some(RateWatch::new(DataRate::from_bits_per_second(full), window))
+    }
+
+    /// The time that a link spends on a full packet of a flow, and the payload in it. On a shared medium the
+    /// acknowledgments take their part of it.
+    fn segment_time(&self, run: &FlowRun, link: usize, from: End) -> Option<(Duration, u32)> {
+        let config = self.wires[link].link.config();
+        let (length, payload) = run.full_packet(config.mtu);
+        let mut time = config.service_time(from, length)?;
+        if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
+            (&run.spec.transport, config.medium)
+        {
+            let back = if from == End::A { End::B } else { End::A };
+            let acknowledgment = config.service_time(back, ACKNOWLEDGMENT_LENGTH)?.as_nanos();
+            let segments = 1 + u64::from(receiver.delayed_ack.is_some());
+            time += Duration::from_nanos(acknowledgment / segments);
+        }
+        Some((time, payload))
+    }
+
+    /// The links from one node to another as the hosts' routes lead now, each with the end at which packets
+    /// enter; as far as they lead.
+    fn route(&self, from: usize, to: usize) -> Vec<(usize, End)> {
+        let destination = self.nodes[to].host.address();
+        let mut route = Vec::new();
+        let mut node = from;
+        while node != to && route.len() < self.nodes.len() {
+            let Some(interface) = self.nodes[node].host.routes().lookup(destination) else {
+                break;
+            };
+            let (link, end) = self.nodes[node].interfaces[interface.0];
+            route.push((link, end));
+            node = self.wires[link].ends[1 - end.index()].0;
+        }
+        route
+    }
+}

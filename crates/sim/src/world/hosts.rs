@@ -1,0 +1,124 @@
+//! Hosts and the flows' applications on them.
+
+use super::flow::{Delivered, Role};
+use super::{Event, World};
+use baton_proto::host::{HostEvent, InterfaceId, SocketId};
+use baton_proto::packet::Packet;
+
+impl World {
+    /// Lets a host say and send all that it has to, and its applications answer.
+    pub(super) fn pump(&mut self, node: usize) {
+        loop {
+            if let Some(event) = self.nodes[node].host.poll_event() {
+                self.handle_host_event(node, event);
+            } else if let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now)
+            {
+                self.send(node, interface, packet);
+            } else {
+                // What found no route here, or was too long for it, has made an event instead of a packet.
+                let Some(event) = self.nodes[node].host.poll_event() else {
+                    break;
+                };
+                self.handle_host_event(node, event);
+            }
+        }
+        while let Some(socket) = self.nodes[node].host.poll_changed() {
+            self.record_connection(node, socket);
+        }
+        let deadline = self.nodes[node].host.poll_timeout();
+        self.nodes[node]
+            .timer
+            .arm(&mut self.queue, deadline, Event::Host(node as u32));
+    }
+
+    fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
+        if let Some(flow) = packet.flow {
+            self.flows[flow.0 as usize].sent_packets += 1;
+        }
+        let id = self.packets.insert(packet);
+        self.offer(node, interface, id);
+    }
+
+    fn handle_host_event(&mut self, node: usize, event: HostEvent) {
+        let Some((flow, role)) = self.owner(node, &event) else {
+            return;
+        };
+        if let HostEvent::Accepted { socket, .. } = event {
+            self.assign_socket(node, socket.0 as usize, flow, role);
+        }
+        let delivered =
+            self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
+        self.note_delivery(flow, delivered);
+        self.arm_flow(flow);
+    }
+
+    /// The flow that an event is about, and which of its ends.
+    fn owner(&self, node: usize, event: &HostEvent) -> Option<(usize, Role)> {
+        let state = &self.nodes[node];
+        let port = match event {
+            HostEvent::Tcp { socket, .. } => {
+                return *state.sockets.get(socket.0 as usize)?;
+            }
+            HostEvent::Accepted { port, .. } | HostEvent::Datagram { port, .. } => *port,
+            HostEvent::EchoReply { echo } => echo.identifier,
+            HostEvent::Undelivered { quoted, .. } => quoted.source_port,
+        };
+        let flow = *state.ports.get(&port)?;
+        Some((flow, self.flows[flow].role_at(node)))
+    }
+
+    /// Records a sender's state after something has touched it.
+    fn record_connection(&mut self, node: usize, socket: SocketId) {
+        if !self.recorder.records_series() {
+            return;
+        }
+        if let Some(&Some((flow, Role::Source))) = self.nodes[node].sockets.get(socket.0 as usize)
+            && let Some(connection) = self.nodes[node].host.connection(socket)
+        {
+            self.flows[flow].record_connection(self.now, connection, &mut self.recorder);
+        }
+    }
+
+    fn assign_socket(&mut self, node: usize, socket: usize, flow: usize, role: Role) {
+        let sockets = &mut self.nodes[node].sockets;
+        if sockets.len() <= socket {
+            sockets.resize(socket + 1, None);
+        }
+        sockets[socket] = Some((flow, role));
+    }
+
+    pub(super) fn run_source(&mut self, flow: usize) {
+        if !self.flows[flow].timer.fired(self.now) {
+            return;
+        }
+        let node = self.flows[flow].active_node();
+        let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host);
+        if let Some(socket) = opened {
+            let role = self.flows[flow].role_at(node);
+            self.assign_socket(node, socket.0 as usize, flow, role);
+        }
+        self.pump(node);
+        self.arm_flow(flow);
+    }
+
+    pub(super) fn arm_flow(&mut self, flow: usize) {
+        let run = &mut self.flows[flow];
+        run.timer
+            .arm(&mut self.queue, run.deadline(), Event::Flow(flow as u32));
+    }
+
+    /// Tells the record and the mobiles of bytes that have come to an application.
+    fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
+        let Some(delivered) = delivered else { return };
+        for mobile in self.flows[flow].mobiles.iter().flatten() {
+            self.mobiles[*mobile].deliver(self.now, flow, &delivered);
+        }
+        if self.recorder.records_series() {
+            self.flows[flow].record_delivery(
+                self.now,
+                self.scenario.record.interval,
+                &mut self.recorder,
+            );
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Failback in a whole world: when links are left and returned to, and what that costs.
+
+use super::*;
+
+/// Steady datagrams of 500 B every 10 ms; `good` takes 4 + 5 ms, `spare` 8 + 30 ms.
+fn world(times: &str, changes: &[(&str, &str)]) -> Results {
+    let links = r#"
+        [links.wire]
+        between = ["server", "router"]
+        kind = "wired"
+        rate = "100 Mbit/s"
+        delay = "0 ms"
+        [links.good]
+        between = ["router", "laptop"]
+        kind = "wired"
+        rate = "1 Mbit/s"
+        delay = "5 ms"
+        [links.spare]
+        between = ["router", "laptop"]
+        kind = "wired"
+        rate = "500 kbit/s"
+        delay = "30 ms"
+        [[flows]]
+        name = "f"
+        from = "server"
+        to = "laptop"
+        transport = "udp"
+        traffic = "constant"
+        rate = "377600 bit/s"
+        packet_size = "472 B"
+    "#;
+    let mobile =
+        format!("[mobiles.laptop]\nfailback = {{ prefer = [\"good\", \"spare\"], {times} }}\n");
+    let changes: String = changes
+        .iter()
+        .map(|(at, state)| {
+            format!("[[changes]]\nat = \"{at}\"\nlink = \"good\"\nstate = \"{state}\"\n")
+        })
+        .collect();
+    run(&scenario(30, &[links, &mobile, &changes]))
+}
+
+const TIMES: &str = "hold_time = \"3 s\", hysteresis = \"8 s\", longest_switch_time = \"50 ms\"";
+
+/// When the mobile came to which link.
+fn attachments(results: &Results) -> Vec<(f64, f64)> {
+    series(results, "mobile laptop", "attached link")
+}
+
+#[test]
+fn a_lost_link_is_left_in_time_and_returned_to_without_loss_or_burst() {
+    let results = world(TIMES, &[("5.005 s", "down"), ("10 s", "up")]);
+    assert_eq!(
+        attachments(&results),
+        [(0.0, 1.0), (5.055, 2.0), (13.0, 1.0)]
+    );
+    let [lost, returned] = &results.summary.handovers[..] else {
+        panic!("{:?}", results.summary.handovers);
+    };
+    // In flight when the link broke: the one of 5.0 s. Sent into it until the switch: 5.01 to 5.05, five.
+    assert_eq!(
+        (lost.at_s, lost.completed_s, lost.kind),
+        (5.005, Some(5.055), "hard")
+    );
+    assert_eq!((lost.lost_packets, lost.flows[0].lost_packets), (6, 6));
+    // The one of 4.99 s arrives at 4.99904 s; the one of 5.06 s on the spare link 38.04 ms after it was sent.
+    near(lost.flows[0].stall_s, 5.06 + 0.03804 - 5.0, 1e-6);
+    // The return is soft: nothing is lost, and what the faster link brings early overlaps with the slower's
+    // rest, two streams of one datagram every 10 ms: never more than two in 10 ms, which is no burst.
+    assert_eq!(
+        (returned.at_s, returned.kind, returned.lost_packets),
+        (13.0, "soft", 0)
+    );
+    let mut arrivals: Vec<i64> = packets(&results)
+        .iter()
+        .filter(|row| row.down && row.link != "wire" && row.is_delivered())
+        .filter_map(|row| row.decided)
+        .filter(|at| (12_900_000_000..13_200_000_000).contains(at))
+        .collect();
+    arrivals.sort_unstable();
+    let in_10_ms = |from: &i64| {
+        arrivals
+            .iter()
+            .filter(|at| (*from..from + 10_000_000).contains(*at))
+            .count()
+    };
+    assert_eq!(arrivals.iter().map(in_10_ms).max(), Some(2));
+    // All have come but for those six and the one that leaves at the very end, at 30 s.
+    assert_eq!(
+        flow(&results.summary, "f").delivered_bytes / 472,
+        3001 - 6 - 1
+    );
+}
+
+#[test]
+fn a_break_shorter_than_the_switch_time_is_sat_out() {
+    let results = world(TIMES, &[("5.005 s", "down"), ("5.045 s", "up")]);
+    assert_eq!(attachments(&results), [(0.0, 1.0)]);
+    assert!(results.summary.handovers.is_empty());
+    // In flight: one; sent into it at 5.01 to 5.04: four.
+    assert_eq!(flow(&results.summary, "f").lost_packets, 5);
+}
+
+#[test]
+fn a_link_that_comes_and_goes_is_not_followed() {
+    let changes = [
+        ("5 s", "down"),
+        ("6 s", "up"),
+        ("8 s", "down"),  // before the hold time is over
+        ("8.5 s", "up"),  // held at 11.5 s: the first return
+        ("12 s", "down"), // lost again
+        ("13 s", "up"),   // held at 16 s, but the last return was at 11.5 s: 19.5 s
+    ];
+    let results = world(TIMES, &changes);
+    let expected = [
+        (0.0, 1.0),
+        (5.05, 2.0),
+        (11.5, 1.0),
+        (12.05, 2.0),
+        (19.5, 1.0),
+    ];
+    assert_eq!(attachments(&results), expected);
+}

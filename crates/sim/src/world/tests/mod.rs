@@ -1,0 +1,151 @@
+//! Whole worlds from scenario texts, checked against what can be computed by hand.
+
+mod conservation;
+mod determinism;
+mod failback;
+mod handover;
+mod path_mtu;
+mod steady;
+mod traffic;
+
+use super::summary::{FlowSummary, Summary};
+use crate::record::Table;
+use crate::run::{Results, Run, RunOptions};
+use crate::scenario;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use std::path::Path;
+
+/// A wired path of one link between `a` and `b`: 1 Mbit/s, 10 ms.
+const PAIR: &str = r#"
+    [links.path]
+    between = ["a", "b"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "10 ms"
+    queue = "1000 packets"
+"#;
+
+/// Runs a scenario to its end, in memory.
+fn run(text: &str) -> Results {
+    run_with(text, &RunOptions::default())
+}
+
+fn run_with(text: &str, options: &RunOptions) -> Results {
+    let loaded = scenario::parse(text, "test", Path::new("."), &[])
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut run = Run::new(loaded, options).unwrap();
+    while !run.advance().unwrap() {}
+    run.finish(None).unwrap()
+}
+
+/// A scenario of `seconds` with these parts.
+fn scenario(seconds: u32, parts: &[&str]) -> String {
+    format!(
+        "name = \"test\"\nduration = \"{seconds} s\"\n{}",
+        parts.join("\n")
+    )
+}
+
+fn flow<'a>(summary: &'a Summary, name: &str) -> &'a FlowSummary {
+    summary.flows.iter().find(|flow| flow.name == name).unwrap()
+}
+
+fn near(measured: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (measured - expected).abs() <= tolerance,
+        "{measured} is not within {tolerance} of {expected}"
+    );
+}
+
+/// A row of the table of packets, as far as the tests look at it.
+#[derive(Clone, Debug)]
+struct PacketRow {
+    number: u64,
+    link: String,
+    down: bool,
+    flow: String,
+    sent: i64,
+    decided: Option<i64>,
+    fate: String,
+    wire_bytes: u32,
+    payload: u32,
+    sequence: u32,
+}
+
+impl PacketRow {
+    fn is_delivered(&self) -> bool {
+        self.fate == "delivered"
+    }
+
+    fn decided_s(&self) -> f64 {
+        self.decided.unwrap() as f64 / 1e9
+    }
+}
+
+fn batches(table: Option<&Table>) -> &[RecordBatch] {
+    match table {
+        Some(Table::Batches { batches, .. }) => batches,
+        other => panic!("not in memory: {other:?}"),
+    }
+}
+
+fn names(column: &ArrayRef) -> Vec<String> {
+    let column = column.as_dictionary::<Int32Type>();
+    let values = column.values().as_string::<i32>();
+    column
+        .keys()
+        .iter()
+        .map(|key| key.map_or(String::new(), |key| values.value(key as usize).to_owned()))
+        .collect()
+}
+
+fn packets(results: &Results) -> Vec<PacketRow> {
+    let mut rows = Vec::new();
+    for batch in batches(results.tables.packets.as_ref()) {
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        let number = column("packet").as_primitive::<UInt64Type>();
+        let sent = column("sent_ns").as_primitive::<Int64Type>();
+        let decided = column("decided_ns").as_primitive::<Int64Type>();
+        let wire_bytes = column("wire_bytes").as_primitive::<UInt32Type>();
+        let payload = column("payload_bytes").as_primitive::<UInt32Type>();
+        let sequence = column("sequence").as_primitive::<UInt32Type>();
+        let [links, directions, flows, fates] =
+            ["link", "direction", "flow", "fate"].map(|name| names(column(name)));
+        for index in 0..batch.num_rows() {
+            rows.push(PacketRow {
+                number: number.value(index),
+                link: links[index].clone(),
+                down: directions[index] == "down",
+                flow: flows[index].clone(),
+                sent: sent.value(index),
+                decided: decided.is_valid(index).then(|| decided.value(index)),
+                fate: fates[index].clone(),
+                wire_bytes: wire_bytes.value(index),
+                payload: payload.value(index),
+                sequence: if sequence.is_valid(index) {
+                    sequence.value(index)
+                } else {
+                    0
+                },
+            });
+        }
+    }
+    rows
+}
+
+/// Times in seconds and values of a series.
+fn series(results: &Results, subject: &str, name: &str) -> Vec<(f64, f64)> {
+    let mut rows = Vec::new();
+    for batch in batches(results.tables.series.as_ref()) {
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        let times = column("time_ns").as_primitive::<Int64Type>();
+        let values = column("value").as_primitive::<Float64Type>();
+        let (subjects, series) = (names(column("subject")), names(column("series")));
+        let found = (0..batch.num_rows())
+            .filter(|&index| subjects[index] == subject && series[index] == name);
+        rows.extend(found.map(|index| (times.value(index) as f64 / 1e9, values.value(index))));
+    }
+    rows
+}

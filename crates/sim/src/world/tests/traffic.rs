@@ -1,0 +1,180 @@
+//! Applications: counts and times by hand.
+
+use super::*;
+
+/// On the path of [`PAIR`] a UDP packet with 972 B of payload has 1000 B, and takes 8 ms and the delay of 10 ms.
+const DATAGRAM: &str = r#"
+    [[flows]]
+    name = "f"
+    from = "a"
+    to = "b"
+    transport = "udp"
+"#;
+
+#[test]
+fn constant_datagrams_come_at_their_times() {
+    // 9720 bit/s in blocks of 972 B: one every 0.8 s, from 1 s on while before 9 s: ten.
+    let traffic = "traffic = \"constant\"\nrate = \"9720 bit/s\"\npacket_size = \"972 B\"\nstart = \"1 s\"\nstop = \"9 s\"";
+    let results = run(&scenario(20, &[PAIR, DATAGRAM, traffic]));
+    let flow = flow(&results.summary, "f");
+    assert_eq!((flow.delivered_bytes, flow.segments_sent), (9720, 10));
+    // Nothing was to be delivered longer than the 18 ms that a datagram takes.
+    near(flow.longest_stall_s, 0.018, 1e-9);
+    near(flow.goodput_bps, 9720.0, 1e-6);
+    let arrivals: Vec<f64> = packets(&results).iter().map(PacketRow::decided_s).collect();
+    for (number, arrival) in arrivals.iter().enumerate() {
+        near(*arrival, 1.018 + 0.8 * number as f64, 1e-9);
+    }
+}
+
+#[test]
+fn a_number_of_bytes_ends_with_a_short_datagram() {
+    let traffic =
+        "traffic = \"constant\"\nrate = \"8 kbit/s\"\npacket_size = \"100 B\"\nbytes = \"250 B\"";
+    let results = run(&scenario(5, &[PAIR, DATAGRAM, traffic]));
+    let flow = flow(&results.summary, "f");
+    assert_eq!((flow.delivered_bytes, flow.segments_sent), (250, 3));
+    // The last leaves at 0.2 s with 50 + 28 B: 0.624 ms and 10 ms.
+    near(flow.completion_s.unwrap(), 0.210624, 1e-9);
+}
+
+#[test]
+fn exact_on_and_off_times() {
+    // On for 1 s at ten datagrams a second, off for 2 s: 30 datagrams in 9 s.
+    let traffic = "traffic = \"on-off\"\nrate = \"8 kbit/s\"\npacket_size = \"100 B\"\non = \"1 s\"\noff = \"2 s\"\nrandom = false";
+    let results = run(&scenario(9, &[PAIR, DATAGRAM, traffic]));
+    assert_eq!(flow(&results.summary, "f").delivered_bytes, 3000);
+    let sent: Vec<i64> = packets(&results)
+        .iter()
+        .map(|row| row.sent / 1_000_000)
+        .collect();
+    assert_eq!(sent[..3], [0, 100, 200]);
+    assert_eq!(sent[9..12], [900, 3000, 3100]);
+}
+
+#[test]
+fn random_on_and_off_times_have_their_mean() {
+    let traffic = "traffic = \"on-off\"\nrate = \"80 kbit/s\"\npacket_size = \"100 B\"\non = \"1 s\"\noff = \"3 s\"\n[record]\nseries = false\npackets = false";
+    let results = run(&scenario(20_000, &[PAIR, DATAGRAM, traffic]));
+    // On a quarter of the time. Over n = 5000 cycles the share's standard error is 0.25 × 0.75 × √2 / √n,
+    // 0.0038 of 0.25 s; three of them. A block more for each time on: it begins with one.
+    let share = flow(&results.summary, "f").goodput_bps / 80_000.0;
+    near(share, 0.25 + 0.5 * 0.01 / 4.0, 0.0115);
+}
+
+#[test]
+fn pings_measure_the_path_there_and_back() {
+    let ping = |transport: &str| {
+        let flow = format!(
+            "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ping\"\ntransport = \"{transport}\"\ninterval = \"0.5 s\"\nsize = \"72 B\"\ncount = 4\nstart = \"0.1 s\""
+        );
+        run(&scenario(5, &[PAIR, &flow])).summary.flows.remove(0)
+    };
+    // 72 B and 28 B of headers, or 40 of TCP's: 0.8 or 0.896 ms each way, and 10 ms.
+    for (transport, rtt) in [("icmp", 0.0216), ("udp", 0.0216)] {
+        let flow = ping(transport);
+        let result = flow.ping.unwrap();
+        assert_eq!((result.sent, result.answered), (4, 4));
+        near(result.mean_rtt_s.unwrap(), rtt, 1e-9);
+        near(flow.completion_s.unwrap(), 1.5 + rtt, 1e-9);
+        near(flow.longest_stall_s, rtt, 1e-9);
+    }
+    // Over TCP the first waits for the handshake: SYN and SYN ACK of 40 to 60 B add 20.64 to 20.96 ms.
+    let result = ping("tcp").ping.unwrap();
+    assert_eq!((result.sent, result.answered), (4, 4));
+    near(result.mean_rtt_s.unwrap(), 0.021792 + 0.0208 / 4.0, 0.0001);
+}
+
+#[test]
+fn lost_pings_are_counted() {
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ping\"\ninterval = \"1 s\"\ncount = 10\n[[changes]]\nat = \"2.5 s\"\nlink = \"path\"\nstate = \"down\"\n[[changes]]\nat = \"4.5 s\"\nlink = \"path\"\nstate = \"up\"";
+    let results = run(&scenario(20, &[PAIR, flow]));
+    let flow = super::flow(&results.summary, "f");
+    let result = flow.ping.unwrap();
+    // Those of 3 s and 4 s are lost.
+    assert_eq!(
+        (result.sent, result.answered, flow.lost_packets),
+        (10, 8, 2)
+    );
+    assert_eq!(flow.completion_s, None);
+    // From the request at 3 s to the reply to the one at 5 s: 84 B take 0.672 ms each way.
+    near(flow.longest_stall_s, 2.021344, 1e-9);
+    let samples = series(&results, "flow f", "round-trip time");
+    assert_eq!(samples.len(), 8);
+    assert!(
+        samples
+            .iter()
+            .all(|&(_, rtt)| (rtt - 0.021344).abs() < 1e-9)
+    );
+}
+
+#[test]
+fn pages_take_a_request_and_a_transfer_each() {
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"b\"\nto = \"a\"\ntraffic = \"pages\"\nrequest = \"160 B\"\npage = \"1060 B\"\nthink_time = \"2 s\"\ncount = 3\ntcp = { sack = false, window_scaling = false, delayed_ack = \"off\" }";
+    let results = run(&scenario(20, &[PAIR, flow]));
+    let flow = super::flow(&results.summary, "f");
+    assert_eq!(flow.delivered_bytes, 3180);
+    // A page: request of 200 B (1.6 ms), answer of 1100 B (8.8 ms), and 10 ms each way; of the answer's
+    // server the acknowledgment of the request goes ahead in 40 B (0.32 ms). The handshake before the first:
+    // SYN and SYN ACK of 44 B (0.352 ms each), 20 ms, and the ACK (0.32 ms) ahead of the request.
+    let page = 0.0016 + 0.0088 + 0.020;
+    let first = 2.0 * 0.000352 + 0.020 + 0.00032 + page;
+    near(
+        flow.completion_s.unwrap(),
+        first + 2.0 * (2.0 + page),
+        0.0011,
+    );
+    near(flow.longest_stall_s, first, 0.0011);
+}
+
+#[test]
+fn a_constant_rate_over_tcp() {
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"1000 B\"\nbytes = \"20 kB\"\ntcp = { nagle = false }";
+    let results = run(&scenario(10, &[PAIR, flow]));
+    let flow = super::flow(&results.summary, "f");
+    assert_eq!(flow.delivered_bytes, 20_000);
+    // The last block leaves at 1.9 s with 1040 B: 8.32 ms and 10 ms.
+    near(flow.completion_s.unwrap(), 1.91832, 1e-6);
+}
+
+#[test]
+fn a_stopped_transfer_delivers_what_it_has_handed_over_and_closes() {
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nstop = \"3 s\"\ntcp = { send_buffer = \"20 kB\" }";
+    let results = run(&scenario(60, &[PAIR, flow]));
+    let flow = super::flow(&results.summary, "f");
+    // 1 Mbit/s for 3 s, the window's slow start included, and at most a buffer of 20 kB more.
+    near(
+        flow.delivered_bytes as f64,
+        375_000.0 * 1460.0 / 1500.0,
+        21_000.0,
+    );
+    assert!(flow.longest_stall_s < 0.5, "{}", flow.longest_stall_s);
+    assert_eq!(flow.failure, None);
+    let last = packets(&results).iter().map(|row| row.sent).max().unwrap();
+    assert!(last < 4_000_000_000, "{last}");
+}
+
+#[test]
+fn starts_are_spread_over_their_jitter() {
+    let flows: String = (0..200)
+        .map(|n| format!("[[flows]]\nname = \"f{n}\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"8 kbit/s\"\nbytes = \"10 B\"\nstart = \"1 s\"\nstart_jitter = \"2 s\"\n"))
+        .collect();
+    let sent: Vec<f64> = packets(&run(&scenario(10, &[PAIR, &flows])))
+        .iter()
+        .map(|row| row.sent as f64 / 1e9)
+        .collect();
+    assert!(sent.iter().all(|at| (1.0..3.0).contains(at)));
+    // The mean of 200 uniform draws over 2 s: standard error 2 / √12 / √200 = 0.041 s; four of them.
+    near(sent.iter().sum::<f64>() / 200.0, 2.0, 0.164);
+}
+
+#[test]
+fn a_port_that_nobody_reaches_is_a_failure_in_words() {
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"10 kB\"\ntcp = { syn_retries = 2 }\n[[changes]]\nat = \"0 s\"\nlink = \"path\"\nstate = \"down\"";
+    let results = run(&scenario(60, &[PAIR, flow]));
+    let flow = super::flow(&results.summary, "f");
+    // SYNs at 0, 1 and 3 s (RFC 6298: 1 s, doubled each time), given up at 7 s.
+    assert_eq!((flow.segments_sent, flow.timeouts), (3, 3));
+    assert!(flow.failure.unwrap().contains("timed out"));
+    near(flow.longest_stall_s, 60.0, 1e-9);
+}

@@ -1,0 +1,252 @@
+//! What applications do: write, pause, ask, answer.
+//!
+//! Each kind keeps its own counters and says what is due; here that becomes writes, datagrams and
+//! deliveries.
+
+mod application;
+mod blocks;
+mod pages;
+mod ping;
+
+pub use application::Application;
+
+use super::flow::{Delivered, FlowRun, Role};
+use crate::scenario::model::{Traffic, Transport};
+use application::Kind;
+use baton_proto::host::Host;
+use baton_proto::packet::Payload;
+use baton_proto::tcp::{Connection, Endpoint};
+use baton_proto::time::Instant;
+use baton_proto::wire::icmp::Echo;
+use blocks::Block;
+use pages::PageState;
+
+impl FlowRun {
+    /// Does what is due at the active end.
+    pub(super) fn tick(&mut self, now: Instant, host: &mut Host) {
+        let active = self.active();
+        if self.spec.stop.is_some_and(|stop| now >= stop) && !self.application.is_stopped() {
+            self.application.stop(active);
+            self.stop_waiting_for_stream();
+        }
+        if !self.application.is_stopped() {
+            match self.application.kind {
+                Kind::Bulk => self.progress.start_waiting(now),
+                Kind::Blocks(_) => self.send_blocks(now, host),
+                Kind::Pages(_) => self.ask_for_page(now),
+                Kind::Ping(_) => self.send_pings(now, host),
+            }
+        }
+        if let Some(connection) =
+            self.sockets[active as usize].and_then(|socket| host.connection_mut(socket))
+        {
+            self.fill(active, connection);
+        }
+    }
+
+    /// A source that has stopped may have had more to write than it will.
+    fn stop_waiting_for_stream(&mut self) {
+        let is_stream = matches!(self.application.kind, Kind::Bulk | Kind::Blocks(_))
+            && matches!(self.spec.transport, Transport::Tcp { .. });
+        if is_stream && self.progress.delivered_bytes >= self.application.stream_length() {
+            self.progress.stop_waiting();
+        }
+    }
+
+    fn send_blocks(&mut self, now: Instant, host: &mut Host) {
+        let remote = self.remote(Role::Source);
+        let Kind::Blocks(blocks) = &mut self.application.kind else {
+            return;
+        };
+        let outbox = &mut self.application.outboxes[Role::Source as usize];
+        while let Some(block) = blocks.take_due(now) {
+            self.progress.start_waiting(now);
+            if matches!(self.spec.transport, Transport::Udp) {
+                let payload = block.payload(self.id.0);
+                host.udp_send(self.port, remote, payload, Some(self.id));
+            } else {
+                outbox.unwritten += u64::from(block.length);
+            }
+        }
+        outbox.closing |= blocks.is_done();
+    }
+
+    fn ask_for_page(&mut self, now: Instant) {
+        if let Kind::Pages(pages) = &mut self.application.kind
+            && let Some(request) = pages.ask(now)
+        {
+            self.application.outboxes[Role::Sink as usize].unwritten += request;
+            self.progress.start_waiting(now);
+        }
+    }
+
+    fn send_pings(&mut self, now: Instant, host: &mut Host) {
+        let remote = self.remote(Role::Source);
+        let Kind::Ping(ping) = &mut self.application.kind else {
+            return;
+        };
+        while let Some(number) = ping.take_due(now) {
+            self.progress.start_waiting(now);
+            match self.spec.transport {
+                Transport::Tcp { .. } => {
+                    let outbox = &mut self.application.outboxes[Role::Source as usize];
+                    outbox.unwritten += u64::from(ping.size);
+                }
+                Transport::Udp => {
+                    let request = Block {
+                        offset: number * u64::from(ping.size),
+                        length: ping.size,
+                    };
+                    let payload = request.payload(self.id.0);
+                    host.udp_send(self.port, remote, payload, Some(self.id));
+                }
+                Transport::Icmp => {
+                    let echo = Echo {
+                        identifier: self.port,
+                        sequence: number as u16,
+                        data_length: ping.size,
+                    };
+                    host.ping(remote.address, echo, Some(self.id));
+                }
+            }
+        }
+    }
+
+    /// Writes as much as the connection takes, and closes when that was all.
+    pub(super) fn fill(&mut self, role: Role, connection: &mut Connection) {
+        let outbox = &mut self.application.outboxes[role as usize];
+        if outbox.unwritten > 0 {
+            let taken = connection.write_pattern(self.id.0, outbox.unwritten);
+            outbox.written += taken;
+            outbox.unwritten -= taken;
+        }
+        if outbox.unwritten == 0 && outbox.closing {
+            connection.close();
+        }
+    }
+
+    /// The other end has closed: this one follows when it has written what it owes.
+    pub(super) fn handle_peer_closed(&mut self, role: Role, connection: &mut Connection) {
+        self.application.outboxes[role as usize].closing = true;
+        self.fill(role, connection);
+    }
+
+    /// Bytes have come out of a connection.
+    pub(super) fn take_bytes(
+        &mut self,
+        now: Instant,
+        role: Role,
+        bytes: u64,
+        connection: &mut Connection,
+    ) -> Option<Delivered> {
+        if bytes == 0 {
+            return None;
+        }
+        let owed = &mut self.application.outboxes[role as usize].unwritten;
+        let delivered = match (&mut self.application.kind, role) {
+            (Kind::Pages(pages), Role::Source) => {
+                *owed += pages.serve(bytes);
+                None
+            }
+            (Kind::Ping(_), Role::Sink) => {
+                *owed += bytes;
+                None
+            }
+            (Kind::Pages(_), Role::Sink) => self.take_page(now, bytes),
+            (Kind::Ping(_), Role::Source) => self.take_replies(now, bytes),
+            (Kind::Bulk | Kind::Blocks(_), _) => Some(self.take_stream(now, bytes)),
+        };
+        self.fill(role, connection);
+        delivered
+    }
+
+    fn take_stream(&mut self, now: Instant, bytes: u64) -> Delivered {
+        let total = self.progress.delivered_bytes + bytes;
+        let more = total < self.application.stream_length();
+        self.deliver_of(now, bytes, more)
+    }
+
+    /// Notes the delivery of some of a number of bytes that the scenario may have fixed.
+    fn deliver_of(&mut self, now: Instant, bytes: u64, more: bool) -> Delivered {
+        let delivered = self.delivered(now, bytes, more);
+        let wanted = match self.spec.traffic {
+            Traffic::Bulk { bytes } | Traffic::Constant { bytes, .. } => bytes,
+            _ => None,
+        };
+        if wanted == Some(self.progress.delivered_bytes) {
+            self.complete(now);
+        }
+        delivered
+    }
+
+    fn take_page(&mut self, now: Instant, bytes: u64) -> Option<Delivered> {
+        let Kind::Pages(pages) = &mut self.application.kind else {
+            return None;
+        };
+        let state = pages.take(now, bytes);
+        if state == PageState::Last {
+            self.application.outboxes[Role::Sink as usize].closing = true;
+            self.complete(now);
+        }
+        Some(self.delivered(now, bytes, state == PageState::Partial))
+    }
+
+    fn take_replies(&mut self, now: Instant, bytes: u64) -> Option<Delivered> {
+        let Kind::Ping(ping) = &mut self.application.kind else {
+            return None;
+        };
+        let replies = ping.take_bytes(now, bytes);
+        self.note_replies(now, replies)
+    }
+
+    /// A datagram has come.
+    pub(super) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        host: &mut Host,
+        role: Role,
+        from: Endpoint,
+        payload: Payload,
+    ) -> Option<Delivered> {
+        let bytes = payload.length();
+        let Payload::Pattern { offset, .. } = payload else {
+            return None;
+        };
+        match (&self.application.kind, role) {
+            (Kind::Ping(_), Role::Sink) => {
+                host.udp_send(self.port, from, payload, Some(self.id));
+                None
+            }
+            (Kind::Ping(ping), Role::Source) => {
+                let number = offset / u64::from(ping.size.max(1));
+                self.handle_reply(now, number as u16)
+            }
+            (Kind::Blocks(blocks), Role::Sink) => {
+                let more = offset + u64::from(bytes) < blocks.emitted;
+                Some(self.deliver_of(now, u64::from(bytes), more))
+            }
+            _ => None,
+        }
+    }
+
+    /// The reply to a datagram or an echo request has come; `low_bits` are its number's.
+    pub(super) fn handle_reply(&mut self, now: Instant, low_bits: u16) -> Option<Delivered> {
+        let Kind::Ping(ping) = &mut self.application.kind else {
+            return None;
+        };
+        let replies = u64::from(ping.answer(now, low_bits));
+        self.note_replies(now, replies)
+    }
+
+    fn note_replies(&mut self, now: Instant, replies: u64) -> Option<Delivered> {
+        let Kind::Ping(ping) = &self.application.kind else {
+            return None;
+        };
+        let (bytes, waits) = (replies * u64::from(ping.size), ping.waits());
+        if ping.is_done() {
+            self.application.outboxes[Role::Source as usize].closing = true;
+            self.complete(now);
+        }
+        (replies > 0).then(|| self.delivered(now, bytes, waits))
+    }
+}

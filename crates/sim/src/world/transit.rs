@@ -1,0 +1,105 @@
+//! Packets on their way: offered to links, delivered or dropped, handed on.
+
+use super::World;
+use crate::link::{DropReason, End, Fate, Outcome};
+use crate::packets::PacketId;
+use crate::record::{PacketRecord, Quantity};
+use baton_proto::host::{InterfaceId, Verdict};
+use baton_proto::packet::Packet;
+
+impl World {
+    /// Hands a packet to the link behind an interface.
+    pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
+        let (link, end) = self.nodes[node].interfaces[interface.0];
+        let travelling = &mut self.packets[id];
+        travelling.offered = self.now;
+        travelling.on = (link, end);
+        let length = travelling.packet.wire_length();
+        if let Some(captures) = &mut self.captures {
+            captures.sent(self.now, link, end, &travelling.packet);
+        }
+        let wire = &mut self.wires[link];
+        wire.link.offer(self.now, end, id, length);
+        self.touch(link);
+    }
+
+    /// Records what waits at both ends of a link that was touched, as it stands when all is done at this
+    /// moment.
+    pub(super) fn record_queues(&mut self, link: usize) {
+        if !self.recorder.records_series() {
+            return;
+        }
+        let wire = &self.wires[link];
+        for end in [End::A, End::B] {
+            let (packets, bytes) = wire.link.queue(end);
+            let subject = wire.subjects[end.index()];
+            let mut put =
+                |quantity, value| self.recorder.series(self.now, subject, quantity, value);
+            put(Quantity::QueuePackets, f64::from(packets));
+            put(Quantity::QueueBytes, bytes as f64);
+        }
+    }
+
+    pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
+        self.record_packet(link, &fate);
+        match fate.outcome {
+            Outcome::Delivered { bit_errors } => {
+                let (node, _) = self.wires[link].ends[1 - fate.from.index()];
+                if let Some(captures) = &mut self.captures {
+                    captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
+                }
+                self.arrive(node, fate.packet, bit_errors);
+            }
+            Outcome::Dropped(reason) => {
+                let packet = self.packets.remove(fate.packet);
+                self.count_drop(link, reason, &packet);
+            }
+        }
+    }
+
+    fn record_packet(&mut self, link: usize, fate: &Fate) {
+        let travelling = &self.packets[fate.packet];
+        let dropped = match fate.outcome {
+            Outcome::Delivered { .. } => None,
+            Outcome::Dropped(reason) => Some(reason),
+        };
+        self.recorder.packet(&PacketRecord {
+            number: travelling.number,
+            link,
+            from: fate.from,
+            sent: travelling.offered,
+            decided: Some(fate.at),
+            dropped,
+            packet: &travelling.packet,
+        });
+    }
+
+    fn arrive(&mut self, node: usize, id: PacketId, bit_errors: Vec<u32>) {
+        let packet = &mut self.packets[id].packet;
+        packet.add_bit_errors(bit_errors);
+        match self.nodes[node].host.route(packet) {
+            Verdict::Forward(interface) => self.offer(node, interface, id),
+            Verdict::Local => {
+                let packet = self.packets.remove(id);
+                self.nodes[node].host.handle_packet(self.now, packet);
+                self.pump(node);
+            }
+            Verdict::Discard => {
+                self.packets.remove(id);
+                self.pump(node);
+            }
+        }
+    }
+
+    fn count_drop(&mut self, link: usize, reason: DropReason, packet: &Packet) {
+        if let Some(flow) = packet.flow {
+            self.flows[flow.0 as usize].dropped_packets += 1;
+        }
+        let wire = &self.wires[link];
+        if let Some(mobile) = wire.mobile
+            && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
+        {
+            self.mobiles[mobile].lose(link, wire.works, packet.flow);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+"""`baton reproduce`: a table on the terminal, JSON, and a page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from baton import Scenario
+
+from . import STUDIES, TITLES, reproduce
+from .checks import Check
+from .page import write_page
+
+#: Scenarios of which the page shows a whole run, the first of the runs that were counted.
+SHOWN = {"T": ("download", "download-back", "upload")}
+
+
+def run(ids: Sequence[str], *, as_json: bool) -> int:
+    """Reproduces, prints and writes; returns the exit status."""
+    with Console(stderr=True).status("starting") as status:
+        results = reproduce(ids, lambda text: status.update(text))
+        pages = [write_study(study, checks) for study, checks in results.items()]
+    if as_json:
+        checks = [check.as_json() for checks in results.values() for check in checks]
+        print(json.dumps({"checks": checks, "reports": [str(page) for page in pages]}))
+        return 0
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    for study, checks in results.items():
+        console.print(check_table(study, checks))
+        for check in checks:
+            if check.note:
+                console.print(f"{check.id}: {check.note}")
+    for page in pages:
+        print(page)
+    return 0
+
+
+def write_study(study: str, checks: Sequence[Check]) -> Path:
+    """Writes a study's page and the runs that it shows, and returns the page."""
+    from baton import report
+
+    folder = Path("results") / f"reproduce-{study}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in SHOWN[study]:
+        scenario = Scenario.load(STUDIES / study / f"{name}.toml")
+        scenario.run(folder / name, seed=1, force=True)
+        report.write(folder / name)
+    return write_page(folder / "report.html", TITLES[study], checks, SHOWN[study])
+
+
+def check_table(study: str, checks: Sequence[Check]) -> Table:
+    """Published against measured."""
+    table = Table(title=f"Study {study}: {TITLES[study]}", title_justify="left", box=None, pad_edge=False)
+    for heading in ("Check", "Quantity", "Unit"):
+        table.add_column(heading)
+    for heading in ("Published", "Measured", "95 % interval"):
+        table.add_column(heading, justify="right")
+    table.add_column("Verdict")
+    for check in checks:
+        table.add_row(
+            check.id,
+            check.quantity,
+            check.unit,
+            value(check.published),
+            value(check.measured),
+            interval(check),
+            check.verdict,
+        )
+    agree = sum(check.verdict == "agrees" for check in checks)
+    differ = sum(check.verdict == "differs" for check in checks)
+    table.caption = f"{agree} agree, {differ} differ, {len(checks) - agree - differ} beyond what was published"
+    return table
+
+
+def value(number: float | None) -> str:
+    """A number with as many digits as it deserves."""
+    return "-" if number is None else f"{number:.4g}"
+
+
+def interval(check: Check) -> str:
+    """The 95 % interval of the mean, where there is one that is not a point."""
+    if check.low is None or check.high is None or check.low == check.high:
+        return ""
+    return f"{check.low:.4g} to {check.high:.4g}"
