@@ -683,7 +683,12 @@ fn a_run_that_would_never_end() {
 
 #[test]
 fn thousands_of_mistakes_are_told_in_a_few_lines_and_at_once() {
-    let syntax = parse("]\n".repeat(1_000_000).as_str(), "test.toml", Path::new(""), &[]);
+    let syntax = parse(
+        "]\n".repeat(1_000_000).as_str(),
+        "test.toml",
+        Path::new(""),
+        &[],
+    );
     assert_eq!(syntax.expect_err("no TOML").diagnostics.len(), 20);
     let text = format!("{EXAMPLE}{}", "[[flows]]\nnme = 1\n".repeat(1000));
     let keys = parse(&text, "test.toml", Path::new(""), &[]).expect_err("no flows");
