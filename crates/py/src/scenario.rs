@@ -6,7 +6,7 @@ use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// From one look at signals, and one call of `progress`, to the next.
@@ -32,7 +32,7 @@ impl Scenario {
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
-            origin: path.display().to_string(),
+            origin: absolute(&path),
             overrides,
         })
     }
@@ -48,13 +48,14 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
         // Named as a file would be: messages read alike, and the manifest says where recordings lie.
-        let origin = directory.join("scenario.toml").display().to_string();
+        let origin = directory.join("scenario.toml");
+        let name = origin.display().to_string();
         let loaded = py
-            .detach(|| scenario::parse(text, &origin, &directory, &changes))
+            .detach(|| scenario::parse(text, &name, &directory, &changes))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
-            origin,
+            origin: absolute(&origin),
             overrides,
         })
     }
@@ -168,14 +169,19 @@ fn work(run: &mut Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
 fn report(py: Python<'_>, run: &Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     if let Some(progress) = progress {
         let world = run.world();
-        let news = format!("{} events", world.events());
-        progress.call1(py, (world.now().as_secs_f64(), news))?;
+        progress.call1(py, (world.now().as_secs_f64(), world.status()))?;
     }
     Ok(())
 }
 
 fn is_interrupt(error: &PyErr) -> bool {
     Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
+}
+
+/// Where a file is, whatever folder a later run is started from. As it was named, if that cannot be told.
+fn absolute(path: &Path) -> String {
+    let absolute = std::path::absolute(path);
+    absolute.as_deref().unwrap_or(path).display().to_string()
 }
 
 fn parse_overrides(overrides: &[String]) -> PyResult<Vec<Override>> {

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 const FORMAT: u32 = 1;
 /// Events in a slice: some milliseconds of work.
 const SLICE: u64 = 50_000;
+/// Packets that may be under way at once: some 5 GB of memory, and far more than any network holds.
+const MOST_UNDER_WAY: usize = 20_000_000;
 
 /// Where the results go, and what the manifest says of where they come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub struct RunOptions {
     pub force: bool,
     /// Write a capture of every interface; only with a folder.
     pub captures: bool,
-    /// The scenario file as it was named, for the manifest.
+    /// The scenario file, from the root, for the manifest.
     pub origin: String,
     /// The overrides as they were given, for the manifest.
     pub overrides: Vec<String>,
@@ -41,6 +43,18 @@ pub enum RunError {
     /// Results cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// More packets wait and fly than memory can hold: what is offered exceeds the links for long, and queues
+    /// are almost without a limit.
+    #[error(
+        "{packets} packets are under way at {at_s} s, more than a run may hold ({MOST_UNDER_WAY}); choose shorter \
+         queues, shorter delays, or a lower rate of the flows"
+    )]
+    TooManyPackets {
+        /// How many.
+        packets: usize,
+        /// Simulated time, in seconds.
+        at_s: f64,
+    },
     /// A small file of the results cannot be written.
     #[error("{}: cannot be written: {source}", file.display())]
     Write {
@@ -66,7 +80,7 @@ pub struct Manifest {
     pub complete: bool,
     /// Simulated time reached, in seconds.
     pub simulated_s: f64,
-    /// The scenario file as it was named; its traces are looked for beside it.
+    /// The scenario file, from the root, so that a rerun from any folder finds its traces, which lie beside it.
     pub origin: String,
     /// The scenario with its overrides, as TOML.
     pub resolved: String,
@@ -171,10 +185,16 @@ impl Run {
         self.end
     }
 
-    /// Works through the next slice; returns whether the end is reached. Fails as soon as the record does.
+    /// Works through the next slice; returns whether the end is reached. Fails as soon as the record does, or
+    /// when the packets under way threaten to fill the memory.
     pub fn advance(&mut self) -> Result<bool, RunError> {
         let done = self.world.run_until(self.end, SLICE);
         self.world.check_record()?;
+        let packets = self.world.packets_under_way();
+        if packets > MOST_UNDER_WAY {
+            let at_s = self.world.now().as_secs_f64();
+            return Err(RunError::TooManyPackets { packets, at_s });
+        }
         Ok(done)
     }
 

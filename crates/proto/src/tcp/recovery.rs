@@ -222,7 +222,10 @@ impl Connection {
             bytes_in_flight: if self.profile.threshold_from_window {
                 self.congestion.window()
             } else {
-                self.bytes_in_flight()
+                // What limited transmit or an inflated window has sent beyond the window does not count
+                // (RFC 5681 section 3.2, step 2): else the threshold of Reno, which leaves recovery at the
+                // first partial acknowledgment, would grow from loss to loss.
+                self.bytes_in_flight().min(self.congestion.window())
             },
             smoothed_rtt: self.rtt.smoothed(),
             repeated: repeated && !self.profile.threshold_from_window,

@@ -6,6 +6,9 @@ use std::fmt;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
+/// Mistakes in the syntax that are told of.
+const MOST_SYNTAX_ERRORS: usize = 20;
+
 /// A step from a value into one that it holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
@@ -106,8 +109,10 @@ impl Document {
     }
 
     fn syntax(&self, errors: &[toml::de::Error]) -> ScenarioError {
+        // Each costs a walk through the text, and what follows the first few mistakes is mostly their echo.
         let diagnostics = errors
             .iter()
+            .take(MOST_SYNTAX_ERRORS)
             .map(|error| Diagnostic {
                 place: self.at(error.span().map_or(0, |span| span.start)),
                 key: String::new(),
@@ -143,7 +148,7 @@ impl Document {
         }
     }
 
-    /// Where the value at `path` stands, or else the nearest table around it.
+    /// Where the value at `path` stands, or else the nearest table around it, or else the top of the file.
     pub fn place_of_value(&self, path: &Path) -> Place {
         self.place(path, |offsets| offsets.1)
     }
@@ -171,10 +176,7 @@ impl Document {
             }
             path.0.pop();
         }
-        Place {
-            origin: self.origin.clone(),
-            position: None,
-        }
+        self.at(0)
     }
 
     /// `path` as a user writes it: elements of arrays by their name if they have one.

@@ -3,6 +3,9 @@
 use baton_proto::time::Duration;
 use std::fmt;
 
+/// Mistakes that a message shows.
+const MOST_LINES: usize = 50;
+
 /// Where in the input something stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -47,7 +50,11 @@ impl fmt::Display for Diagnostic {
 }
 
 fn lines(diagnostics: &[Diagnostic]) -> String {
-    let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+    let first = diagnostics.iter().take(MOST_LINES);
+    let mut lines: Vec<String> = first.map(ToString::to_string).collect();
+    if diagnostics.len() > MOST_LINES {
+        lines.push(format!("and {} more", diagnostics.len() - MOST_LINES));
+    }
     lines.join("\n")
 }
 

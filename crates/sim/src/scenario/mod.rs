@@ -40,7 +40,7 @@ use serde::Deserialize;
 use std::path::Path;
 
 /// Largest scenario file, in bytes; recordings stand in files of their own.
-const LARGEST_FILE: u64 = 64_000_000;
+const LARGEST_FILE: u64 = 10_000_000;
 
 /// A scenario and what a manifest wants to know of it.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ fn read(path: &Path) -> Result<String, String> {
         return Err("is a directory; expected a scenario file (TOML)".to_owned());
     }
     if metadata.len() > LARGEST_FILE {
-        return Err("is above 64 MB; expected a scenario file (TOML)".to_owned());
+        return Err("is above 10 MB; expected a scenario file (TOML)".to_owned());
     }
     let bytes = std::fs::read(path).map_err(cannot)?;
     String::from_utf8(bytes).map_err(|_| "is no UTF-8 text; expected TOML".to_owned())

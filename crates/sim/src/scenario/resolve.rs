@@ -144,12 +144,17 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
         .map_or(Duration::from_millis(100), |interval| interval.0);
     let bins = duration.as_nanos() / interval.as_nanos().max(1);
     if bins > MOST_EVENTS / 100 {
-        let path = Path::default().key("record").key("interval");
+        let top = Path::default();
+        let path = match raw.interval {
+            Some(_) => top.key("record").key("interval"),
+            None => top.key("duration"),
+        };
         report.wrong(
             &path,
             format!(
-                "would make {bins} bins in {}; choose a longer interval",
-                seconds(duration)
+                "would make {bins} bins in {}; choose a longer record.interval (now {}), or a shorter duration",
+                seconds(duration),
+                seconds(interval)
             ),
         );
     }

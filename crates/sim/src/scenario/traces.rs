@@ -11,6 +11,10 @@ use std::sync::Arc;
 /// Largest recording, in bytes.
 const LARGEST_FILE: u64 = 2_000_000_000;
 
+/// How a file that gzip has made begins (RFC 1952 section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const COMPRESSED: &str = "is compressed; decompress it first (gunzip) and name the result";
+
 /// Reads recordings and keeps their hashes.
 pub(super) struct Traces<'a> {
     directory: &'a std::path::Path,
@@ -108,7 +112,7 @@ fn message(error: &TraceError) -> String {
 
 fn hash(file: &std::path::Path) -> Result<String, String> {
     if file.extension().is_some_and(|extension| extension == "gz") {
-        return Err("is compressed; decompress it first (gunzip) and name the result".to_owned());
+        return Err(COMPRESSED.to_owned());
     }
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
     let metadata = std::fs::metadata(file).map_err(cannot)?;
@@ -120,6 +124,9 @@ fn hash(file: &std::path::Path) -> Result<String, String> {
         return Err("is above 2 GB".to_owned());
     }
     let bytes = std::fs::read(file).map_err(cannot)?;
+    if bytes.starts_with(&GZIP) {
+        return Err(COMPRESSED.to_owned());
+    }
     let digest = Sha256::digest(&bytes);
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -11,6 +11,7 @@ mod handover;
 mod hosts;
 pub mod progress;
 mod routing;
+mod status;
 pub mod summary;
 #[cfg(test)]
 mod tests;

@@ -27,20 +27,21 @@ fn three_duplicates_bring_the_segment_again_and_inflate_the_window() {
     // RFC 3042: the first two duplicates each let out a new segment.
     assert_eq!(solo.receive(ack(1)).sends(), ["10001..11001"]);
     assert_eq!(solo.receive(ack(1)).sends(), ["11001..12001"]);
-    // The third: 12 segments in flight, ssthresh 6, window 6 + 3.
+    // The third: 12 segments in flight, of which the two of limited transmit do not count (RFC 5681 section 3.2,
+    // step 2): ssthresh 5, window 5 + 3.
     assert_eq!(solo.receive(ack(1)).sends(), ["1..1001"]);
-    assert_eq!(solo.connection.slow_start_threshold(), 6_000);
-    assert_eq!(solo.connection.congestion_window(), 9_000);
+    assert_eq!(solo.connection.slow_start_threshold(), 5_000);
+    assert_eq!(solo.connection.congestion_window(), 8_000);
     // Each further one adds a segment; new data from the thirteenth segment of window on.
-    for _ in 0..3 {
+    for _ in 0..4 {
         assert!(solo.receive(ack(1)).sends().is_empty());
     }
     assert_eq!(solo.receive(ack(1)).sends(), ["12001..13001"]);
     assert_eq!(solo.connection.congestion_window(), 13_000);
     // A full acknowledgment deflates to ssthresh.
     solo.at(300).receive(ack(13_001));
-    assert_eq!(solo.connection.congestion_window(), 6_000);
-    assert_eq!(solo.sends().len(), 6);
+    assert_eq!(solo.connection.congestion_window(), 5_000);
+    assert_eq!(solo.sends().len(), 5);
     assert_eq!(solo.connection.statistics().fast_retransmits, 1);
 }
 
@@ -52,13 +53,13 @@ fn newreno_repairs_one_hole_with_each_partial_acknowledgment() {
         solo.receive(ack(1));
         solo.sends();
     }
-    // 12 out, window 6 + 3. The retransmission fills the first hole: 3 segments acknowledged, the
-    // window deflates by 3 and gains 1: 6 + 1.
+    // 12 out, window 5 + 3. The retransmission fills the first hole: 3 segments acknowledged, the
+    // window deflates by 3 and gains 1: 5 + 1.
     solo.at(300).receive(ack(3_001));
-    assert_eq!(solo.connection.congestion_window(), 7_000);
+    assert_eq!(solo.connection.congestion_window(), 6_000);
     assert_eq!(solo.sends(), ["3001..4001"]);
     solo.at(400).receive(ack(12_001));
-    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert_eq!(solo.connection.congestion_window(), 5_000);
     assert_eq!(solo.connection.statistics().fast_retransmits, 1);
 }
 
@@ -70,11 +71,31 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgment() {
         solo.sends();
     }
     solo.at(300).receive(ack(3_001));
-    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert_eq!(solo.connection.congestion_window(), 5_000);
     assert!(
         solo.sends().is_empty(),
         "the second hole is left to new duplicates or a timeout"
     );
+}
+
+/// The windows of Reno never grow from loss to loss: what duplicates let out beyond the window does not count.
+#[test]
+fn a_second_loss_right_after_recovery_lowers_the_threshold_again() {
+    let mut solo = ten_out(&with(Recovery::Reno));
+    for _ in 0..13 {
+        solo.receive(ack(1));
+        solo.sends();
+    }
+    assert_eq!(solo.connection.slow_start_threshold(), 5_000);
+    solo.at(300).receive(ack(3_001));
+    solo.sends();
+    assert!(solo.connection.bytes_in_flight() > 10_000);
+    for _ in 0..3 {
+        solo.receive(ack(3_001));
+        solo.sends();
+    }
+    assert_eq!(solo.connection.statistics().fast_retransmits, 2);
+    assert_eq!(solo.connection.slow_start_threshold(), 2_500);
 }
 
 #[test]
@@ -109,28 +130,22 @@ fn sack_recovery_keeps_the_pipe_full_and_resends_only_holes() {
     );
     let two = [(3_001, 4_001), (1_001, 2_001)];
     assert_eq!(solo.receive(ack(1).sack(&two)).sends(), ["11001..12001"]);
-    // The third: 12 in flight, window 6. Segment 1 goes whatever the pipe holds: 12 − 3 SACKed − 1 lost = 8.
-    let three = [(5_001, 6_001), (3_001, 4_001), (1_001, 2_001)];
-    assert_eq!(solo.receive(ack(1).sack(&three)).sends(), ["1..1001"]);
-    assert_eq!(solo.connection.congestion_window(), 6_000);
-    // With the retransmission the pipe holds 9, then 8 (segment 3 is lost: two segments and more above it)...
-    let four = [(5_001, 7_001), (3_001, 4_001), (1_001, 2_001)];
-    assert!(solo.receive(ack(1).sack(&four)).sends().is_empty());
-    let five = [(5_001, 8_001), (3_001, 4_001), (1_001, 2_001)];
-    solo.receive(ack(1).sack(&five));
-    let first_hole = solo.sends();
-    let six = [(5_001, 9_001), (3_001, 4_001), (1_001, 2_001)];
-    solo.receive(ack(1).sack(&six));
-    let second_hole = solo.sends();
-    assert_eq!(
-        [first_hole, second_hole].concat(),
-        ["2001..3001", "4001..5001"]
-    );
-    // Then new data, one segment for each that leaves.
-    let seven = [(5_001, 10_001), (3_001, 4_001), (1_001, 2_001)];
-    assert_eq!(solo.receive(ack(1).sack(&seven)).sends(), ["12001..13001"]);
+    // The third: window 5, for limited transmit does not count. Segment 1 goes whatever the pipe holds:
+    // 12 − 3 SACKed − 1 lost = 8.
+    let holes = [(3_001, 4_001), (1_001, 2_001)];
+    let sacked_to = |end| ack(1).sack(&[(5_001, end), holes[0], holes[1]]);
+    assert_eq!(solo.receive(sacked_to(6_001)).sends(), ["1..1001"]);
+    assert_eq!(solo.connection.congestion_window(), 5_000);
+    // With the retransmission the pipe holds 9, then 7 (segment 3 is lost: two segments and more above it), then
+    // 5 (segment 5 is lost): nothing may go.
+    assert!(solo.receive(sacked_to(7_001)).sends().is_empty());
+    assert!(solo.receive(sacked_to(8_001)).sends().is_empty());
+    // Then a segment for each that leaves: the holes first, then new data.
+    assert_eq!(solo.receive(sacked_to(9_001)).sends(), ["2001..3001"]);
+    assert_eq!(solo.receive(sacked_to(10_001)).sends(), ["4001..5001"]);
+    assert_eq!(solo.receive(sacked_to(11_001)).sends(), ["12001..13001"]);
     solo.at(300).receive(ack(13_001));
-    assert_eq!(solo.connection.congestion_window(), 6_000);
+    assert_eq!(solo.connection.congestion_window(), 5_000);
     assert_eq!(solo.connection.statistics().retransmitted, 3);
 }
 

@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
         r#"duration = "160 s""#,
         "",
         &[
-            r#"test.toml: key "duration" is missing; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+            r#"test.toml:1:1: key "duration" is missing; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
         ],
     ),
     (
@@ -225,7 +225,8 @@ const CASES: &[Case] = &[
         "packets = false",
         "packets = false\ninterval = \"1 ns\"",
         &[
-            "test.toml:70:12: record.interval: would make 160000000000 bins in 160 s; choose a longer interval",
+            "test.toml:70:12: record.interval: would make 160000000000 bins in 160 s; \
+             choose a longer record.interval (now 0.000000001 s), or a shorter duration",
         ],
     ),
     (
@@ -671,7 +672,29 @@ fn a_run_that_would_never_end() {
         set("links.ethernet.rate=1000 Gbit/s"),
     ];
     let error = parse(EXAMPLE, "test.toml", Path::new(""), &overrides).expect_err("never ends");
-    assert_eq!(error.diagnostics[0].key, "flows.download");
+    let keys: Vec<&str> = error
+        .diagnostics
+        .iter()
+        .map(|one| one.key.as_str())
+        .collect();
+    // The interval of the series is the default: the duration is what makes too many of them.
+    assert_eq!(keys, ["duration", "flows.download"]);
+}
+
+#[test]
+fn thousands_of_mistakes_are_told_in_a_few_lines_and_at_once() {
+    let syntax = parse(
+        "]\n".repeat(1_000_000).as_str(),
+        "test.toml",
+        Path::new(""),
+        &[],
+    );
+    assert_eq!(syntax.expect_err("no TOML").diagnostics.len(), 20);
+    let text = format!("{EXAMPLE}{}", "[[flows]]\nnme = 1\n".repeat(1000));
+    let keys = parse(&text, "test.toml", Path::new(""), &[]).expect_err("no flows");
+    let lines: Vec<String> = keys.to_string().lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 51);
+    assert_eq!(lines[50], "and 3950 more");
 }
 
 /// Units against their definitions.
