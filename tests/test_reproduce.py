@@ -55,7 +55,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dic
 
 def test_the_mechanism_of_study_t(study: tuple[Path, dict[str, dict[str, object]]]) -> None:
     _, checks = study
-    mechanism = "T1.a T1.b T2.a T2.b T2.c T2.d T2.g T2.h T2.i T3.a T3.c T3.d T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c"
+    mechanism = (
+        "T1.a T1.b T2.a T2.b T2.c T2.d T2.g T2.h T2.i T3.a T3.c T3.d T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c"
+    )
     differing = [name for name in mechanism.split() if checks[name]["verdict"] != "agrees"]
     assert differing == []
 

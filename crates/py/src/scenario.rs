@@ -137,6 +137,9 @@ impl Scenario {
             captures: pcap,
             origin: self.origin.clone(),
             overrides: self.overrides.clone(),
+            commit: Some(env!("BATON_COMMIT"))
+                .filter(|commit| !commit.is_empty())
+                .map(str::to_owned),
         };
         let results = py.detach(|| {
             let mut run = Run::new(loaded, &options).map_err(from_run)?;

@@ -17,6 +17,8 @@ pub struct Travelling {
     pub offered: Instant,
     /// The link that it is on, by its place in the scenario, and the end at which it was offered.
     pub on: (usize, End),
+    /// The mobile's access link that it has crossed, if any.
+    pub access: Option<usize>,
     /// The packet.
     pub packet: Packet,
 }
@@ -36,6 +38,7 @@ impl Packets {
             number: self.inserted,
             offered: Instant::ZERO,
             on: (0, End::A),
+            access: None,
             packet,
         };
         self.inserted += 1;

@@ -35,6 +35,8 @@ pub struct RunOptions {
     pub origin: String,
     /// The overrides as they were given, for the manifest.
     pub overrides: Vec<String>,
+    /// The commit that this program was built from, if it is known, for the manifest.
+    pub commit: Option<String>,
 }
 
 /// Why a run could not be made or kept.
@@ -72,6 +74,8 @@ pub struct Manifest {
     pub format: u32,
     /// Version of Baton.
     pub version: &'static str,
+    /// Commit that it was built from, with "-dirty" if the tree had changes; null outside a checkout.
+    pub commit: Option<String>,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
@@ -155,6 +159,7 @@ impl Run {
         let manifest = Manifest {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION"),
+            commit: options.commit.clone(),
             scenario: scenario.name.clone(),
             seed: scenario.seed,
             complete: false,

@@ -26,8 +26,8 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
         results = reproduce(ids, lambda text: status.update(text))
         pages = [write_study(study, checks) for study, checks in results.items()]
     if as_json:
-        checks = [check.as_json() for checks in results.values() for check in checks]
-        print(json.dumps({"checks": checks, "reports": [str(page) for page in pages]}))
+        rows = [check.as_json() for checks in results.values() for check in checks]
+        print(json.dumps({"checks": rows, "reports": [str(page) for page in pages]}))
         return 0
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
     for study, checks in results.items():

@@ -16,7 +16,7 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
-<title>{title} – Baton</title>
+<title>{title} - Baton</title>
 <style>{style}
 .agrees {{ color: #00785a; }} .differs {{ color: #b3470e; font-weight: 600; }} .beyond {{ color: var(--muted); }}
 @media screen and (prefers-color-scheme: dark) {{ .agrees {{ color: #5fc9a5; }} .differs {{ color: #ff9d5c; }} }}
@@ -70,4 +70,4 @@ def _row(check: Check) -> str:
 
 
 def _with_unit(value: float | None, unit: str) -> str:
-    return "–" if value is None else f"{value:.4g}&nbsp;{escape(unit)}".removesuffix("&nbsp;")
+    return "-" if value is None else f"{value:.4g}&nbsp;{escape(unit)}".removesuffix("&nbsp;")

@@ -370,6 +370,7 @@ impl Connection {
     /// The connection is over, without our doing or after both FINs.
     pub(super) fn end(&mut self, event: Event) {
         self.state = State::Closed;
+        self.sent.shrink();
         self.timers.stop_all();
         self.report(event);
     }

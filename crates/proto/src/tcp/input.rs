@@ -345,6 +345,7 @@ impl Connection {
 
     fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
+        self.sent.shrink();
         self.timers.stop_all();
         let time_wait = self.profile.time_wait;
         self.set_timer(Timer::TimeWait, now, time_wait);

@@ -204,6 +204,11 @@ impl SentQueue {
         self.segments.capacity() * size_of::<SentSegment>()
     }
 
+    /// Gives back the room of segments that are no longer out.
+    pub(super) fn shrink(&mut self) {
+        self.segments.shrink_to_fit();
+    }
+
     pub(super) fn push(&mut self, start: u64, length: u32, now: Instant) {
         self.segments.push_back(SentSegment {
             start,

@@ -42,6 +42,7 @@ impl World {
             mobiles: Vec::new(),
             recorder,
             captures,
+            arrived_over: None,
             touched: VecDeque::new(),
             events: 0,
             scenario,

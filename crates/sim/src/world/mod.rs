@@ -43,6 +43,8 @@ pub struct World {
     mobiles: Vec<MobileRun>,
     recorder: Recorder,
     captures: Option<Captures>,
+    /// The access link over which the packet came that a host is taking in.
+    arrived_over: Option<usize>,
     /// Links to poll before the next event.
     touched: VecDeque<usize>,
     events: u64,

@@ -44,7 +44,11 @@ impl World {
         self.record_packet(link, &fate);
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
-                let (node, _) = self.wires[link].ends[1 - fate.from.index()];
+                let wire = &self.wires[link];
+                let (node, _) = wire.ends[1 - fate.from.index()];
+                if wire.mobile.is_some() {
+                    self.packets[fate.packet].access = Some(link);
+                }
                 if let Some(captures) = &mut self.captures {
                     captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
                 }
@@ -80,9 +84,11 @@ impl World {
         match self.nodes[node].host.route(packet) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
             Verdict::Local => {
+                self.arrived_over = self.packets[id].access;
                 let packet = self.packets.remove(id);
                 self.nodes[node].host.handle_packet(self.now, packet);
                 self.pump(node);
+                self.arrived_over = None;
             }
             Verdict::Discard => {
                 self.packets.remove(id);

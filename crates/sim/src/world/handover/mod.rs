@@ -77,9 +77,15 @@ impl MobileRun {
     }
 
     /// A flow's bytes have come to the application.
-    pub fn deliver(&mut self, now: Instant, flow: usize, delivered: &Delivered) {
+    pub fn deliver(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        delivered: &Delivered,
+        over: Option<usize>,
+    ) {
         if let Some(record) = self.handovers.last_mut() {
-            record.deliver(now, flow, delivered);
+            record.deliver(now, flow, delivered, over);
         }
     }
 

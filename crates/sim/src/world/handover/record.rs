@@ -95,11 +95,18 @@ impl HandoverRecord {
         }
     }
 
-    /// A flow's bytes have come to the application.
-    pub fn deliver(&mut self, now: Instant, flow: usize, delivered: &Delivered) {
+    /// A flow's bytes have come to the application, set free by a packet that came over the access link `over`.
+    /// What the old link still delivers says nothing of the new one's rate.
+    pub fn deliver(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        delivered: &Delivered,
+        over: Option<usize>,
+    ) {
         if let Some(entry) = self.flows.iter_mut().find(|entry| entry.flow == flow) {
             entry.longest_stall = entry.longest_stall.max(delivered.waited);
-            if let Some(watch) = &mut entry.watch {
+            if let Some(watch) = entry.watch.as_mut().filter(|_| over == self.links[1]) {
                 watch.deliver(now, delivered.bytes);
             }
         }

@@ -302,3 +302,13 @@ fn an_overlap_that_has_not_ended_does_not_silence_a_link_in_use_again() {
     assert!(rows.iter().all(|row| row.fate != "link down"));
     near(*arrivals(&rows, "fast").last().unwrap(), 7.92808, 1e-6);
 }
+
+/// What a fast old link still delivers is no sign that a slow new one carries its rate.
+#[test]
+fn the_new_links_rate_is_not_reached_over_the_old_link() {
+    let results = run(include_str!("../../../../../studies/T/download.toml"));
+    let handover = &results.summary.handovers[0].flows[0];
+    let reached = handover.time_to_90_percent_s.unwrap();
+    // The rate is watched over ten full segments, 15.5 s on the GSM link: 90 % of that.
+    assert!(reached > 13.9, "{reached}");
+}
