@@ -47,7 +47,10 @@ def runs(tmp_path_factory):
         "wavelan-to-gsm": [],
         "gsm-to-wavelan": [],
         "drone": ["duration=60 s", "flows.map.bytes=4 MB"],
-        "train": ["duration=20 s", "mobiles.train.timetable=[{at='0 s',attach='satellite'},{at='8 s',attach='tunnel'}]"],
+        "train": [
+            "duration=20 s",
+            "mobiles.train.timetable=[{at='0 s',attach='satellite'},{at='8 s',attach='tunnel'}]",
+        ],
         "lte-drive": ["duration=10 s"],
     }
     folders = {}
@@ -105,7 +108,9 @@ def test_a_sender_has_captured_all_that_it_sent_and_all_that_was_acknowledged(ru
 def test_tshark_counts_the_retransmissions_that_we_count(runs):
     # Wireshark tells a retransmission from reordering by its time; at the source nothing is reordered, and any
     # data that was sent before is one.
-    again = "tcp.len > 0 && (tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.fast_retransmission)"
+    again = (
+        "tcp.len > 0 && (tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.fast_retransmission)"
+    )
     for name, interface, link in [
         ("wavelan-to-gsm", "server-ethernet", "ethernet"),
         ("drone", "station-ground", "ground"),
