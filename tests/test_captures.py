@@ -108,9 +108,8 @@ def test_a_sender_has_captured_all_that_it_sent_and_all_that_was_acknowledged(ru
 def test_tshark_counts_the_retransmissions_that_we_count(runs):
     # Wireshark tells a retransmission from reordering by its time; at the source nothing is reordered, and any
     # data that was sent before is one.
-    again = (
-        "tcp.len > 0 && (tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.fast_retransmission)"
-    )
+    kinds = ("retransmission", "out_of_order", "fast_retransmission")
+    again = "tcp.len > 0 && (" + " || ".join(f"tcp.analysis.{kind}" for kind in kinds) + ")"
     for name, interface, link in [
         ("wavelan-to-gsm", "server-ethernet", "ethernet"),
         ("drone", "station-ground", "ground"),

@@ -88,7 +88,8 @@ class Scenario:
 
         Without `out`, tables stay in memory and nothing is written. With it, the results appear as the folder
         `out` when the run has ended; one that exists already is refused unless `force` is true, and even then
-        replaced only if it is empty or holds results; `FolderError` says so. `pcap` adds captures of every interface, in a folder.
+        replaced only if it is empty or holds results; `FolderError` says so. `pcap` adds captures of every
+        interface, in a folder.
 
         `progress` is called with the simulated seconds and a word on what is going on, about twenty times a
         second; an exception in it ends the run, nothing is kept, and it is raised here.

@@ -104,7 +104,7 @@ def _can_be_shown(path: Path, most_rows: int) -> bool:
     if not path.exists():
         return False
     try:
-        return pq.ParquetFile(path).metadata.num_rows <= most_rows
+        return int(pq.ParquetFile(path).metadata.num_rows) <= most_rows
     except pa.ArrowException as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
 

@@ -118,8 +118,10 @@ fn a_short_transfer_takes_its_round_trips() {
 fn random_loss_gives_the_square_root_law() {
     // Mathis, Semke, Mahdavi and Ott 1997, table 1: MSS / RTT × C / √p with C = 1.31 for random loss and an
     // acknowledgment for each segment (1.22 for periodic loss). The mean of five runs of 500 s has a standard
-    // error of 2 %: three of them. Timeouts, which the law leaves out, are rare down to windows of ten segments.
-    for loss in [1e-3, 1e-2] {
+    // error of 2 %: three of them. The law leaves out the round of each recovery, in which the window does not
+    // grow. With it a cycle of 1/p packets is 3/8 W² + W/2 packets in W/2 + 1 rounds: at p = 0.01 (W = 15.7)
+    // that is 0.924 of the law; timeouts and the rounding of so small windows leave 10 % of room there.
+    for (loss, constant, room) in [(1e-3, 1.31, 0.06), (1e-2, 1.31 * 0.924, 0.1)] {
         let link = format!(
             "[links.path]\nbetween = [\"a\", \"b\"]\nkind = \"wired\"\nrate = \"1 Gbit/s\"\ndelay = \"50 ms\"\nqueue = \"10000 packets\"\ndown = {{ packet_error_rate = {loss} }}"
         );
@@ -133,7 +135,7 @@ fn random_loss_gives_the_square_root_law() {
             goodput * 0.1 / (1460.0 * 8.0) * f64::sqrt(loss)
         });
         let mean = constants.iter().sum::<f64>() / constants.len() as f64;
-        near(mean, 1.31, 0.06 * 1.31);
+        near(mean, constant, room * constant);
     }
 }
 
