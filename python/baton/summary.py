@@ -40,6 +40,8 @@ class FlowSummary(TypedDict):
     retransmitted: int
     spurious_retransmitted: int
     timeouts: int
+    fast_retransmits: int
+    duplicate_acks: int
     longest_stall_s: float
     lost_packets: int
     ping: Ping
