@@ -69,7 +69,7 @@ def test_an_existing_folder_is_kept_without_force_and_what_is_no_result_always(b
     kept.write_text("mine")
     for force in ([], ["--force"]):
         process = baton("run", scenario, "--out", "out", *force)
-        assert process.returncode == (1 if force else 2)
+        assert process.returncode == 2
         assert "out: " in process.stderr
         assert kept.read_text() == "mine"
     assert baton("run", scenario, "--out", "again").returncode == 0
@@ -106,6 +106,9 @@ def test_a_scenario_holds_expectations_too_and_junit_has_them_all(baton, scenari
         (["--set", "flows.download.congestion=newrino"], ["newrino", "newreno"]),
         (["--set", "links.lan.rate=-1 Mbit/s"], ["links.lan.rate"]),
         (["--seed", "one"], ["--seed"]),
+        (["--seed", str(2**64)], ["--seed"]),
+        (["--junit", "."], [".: cannot write the JUnit file"]),
+        (["--junit", "short.toml/junit.xml"], ["short.toml"]),
         (["--sed", "1"], ["--sed"]),
     ],
 )

@@ -56,6 +56,26 @@ def test_a_full_disk_is_reported_and_leaves_nothing(baton, scenario, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_disk_that_is_full_when_the_report_comes_keeps_the_data(baton, scenario, tmp_path):
+    def room_for_the_data():
+        # The tables of so short a run, without packets, are small; the page holds the code that draws it.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    process = baton("run", scenario, "--out", "out", "--set", "record.packets=false", preexec_fn=room_for_the_data)
+    assert process.returncode == 1
+    assert "report.html: cannot be written: " in process.stderr
+    assert "Traceback" not in process.stderr
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"manifest.json", "summary.json", "series.parquet"}
+
+
+def test_two_runs_into_one_folder_do_not_mix(baton, scenario, long_run):
+    process = baton("run", scenario, "--out", "out")
+    assert process.returncode == 2
+    assert "out: another run is writing there" in process.stderr
+    assert long_run.poll() is None
+
+
 def test_a_place_that_cannot_be_a_folder_is_reported(baton, scenario):
     process = baton("run", scenario, "--out", "short.toml/out")
     assert process.returncode == 1

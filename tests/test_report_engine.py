@@ -9,6 +9,7 @@ import pytest
 baton = pytest.importorskip("baton._baton", reason="the extension is not built")
 
 from baton import report  # noqa: E402
+from baton.report import tables  # noqa: E402
 from baton.report.tables import read_run  # noqa: E402
 
 SCENARIO = Path(__file__).parents[1] / "scenarios" / "wavelan-to-gsm.toml"
@@ -28,8 +29,19 @@ def test_the_diagram_of_a_handover_agrees_with_the_summary(tmp_path: Path) -> No
         told["segments_sent"] - 1,
     )
     assert traces["segment"].value[0] == 0
-    assert traces["ACK"].value.max() <= told["delivered_bytes"] + 1  # the FIN counts as one
+    assert traces["ACK"].value.max() <= told["delivered_bytes"] + 1  # the FIN counts as a byte
     assert {trace.name for trace in panels["Goodput"].traces} >= {"over wavelan", "over gsm"}
     assert {trace.name for trace in panels["Queues"].traces} >= {"wavelan, down", "gsm, down"}
     page = report.write(tmp_path / "run").read_text(encoding="utf-8")
     assert "A download meets a handover from WaveLAN to GSM" in page
+
+
+def test_a_table_that_is_too_large_for_a_page_is_left_out_and_the_page_says_so(tmp_path: Path, monkeypatch) -> None:
+    baton.Scenario.load(SCENARIO).run(tmp_path / "run")
+    rows = len(read_run(tmp_path / "run").packets)
+    monkeypatch.setattr(tables, "MOST_PACKETS", rows - 1)
+    assert read_run(tmp_path / "run").packets is None
+    page = report.write(tmp_path / "run").read_text(encoding="utf-8")
+    assert "more than a page can show" in page
+    monkeypatch.setattr(tables, "MOST_PACKETS", rows)
+    assert len(read_run(tmp_path / "run").packets) == rows

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
-__all__ = ["BatonError", "Result", "RunError", "Scenario", "ScenarioError", "Table", "json_schema"]
+__all__ = ["BatonError", "FolderError", "Result", "RunError", "Scenario", "ScenarioError", "Table", "json_schema"]
 
 class BatonError(Exception):
     """What Baton raises; its text is written for people."""
@@ -15,6 +15,9 @@ class ScenarioError(BatonError):
 
 class RunError(BatonError):
     """A run could not be made, or its results could not be kept: a folder that exists already, a full disk."""
+
+class FolderError(RunError):
+    """The given folder cannot take the results: it is there already, holds something else, or is in use."""
 
 @final
 class Scenario:
@@ -85,7 +88,7 @@ class Scenario:
 
         Without `out`, tables stay in memory and nothing is written. With it, the results appear as the folder
         `out` when the run has ended; one that exists already is refused unless `force` is true, and even then
-        replaced only if it is empty or holds results. `pcap` adds captures of every interface, in a folder.
+        replaced only if it is empty or holds results; `FolderError` says so. `pcap` adds captures of every interface, in a folder.
 
         `progress` is called with the simulated seconds and a word on what is going on, about twenty times a
         second; an exception in it ends the run, nothing is kept, and it is raised here.

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from baton import BatonError, ScenarioError
+from baton import BatonError, FolderError, ScenarioError
 from baton.errors import InputError, nearest
 
 app = typer.Typer(
@@ -56,7 +56,7 @@ def root(
 def run(
     scenario: ScenarioArgument,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of all randomness; default: the scenario's, or 1.")
+        int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of all randomness; default: the scenario's, or 1.")
     ] = None,
     overrides: SetOption = None,
     out: Annotated[
@@ -175,7 +175,7 @@ def main() -> None:
 
 def describe(error: Exception) -> tuple[str, int] | None:
     """Message and exit status of an error that a user can cause; nothing for a mistake in Baton."""
-    if isinstance(error, (InputError, ScenarioError)):
+    if isinstance(error, (FolderError, InputError, ScenarioError)):
         return str(error), 2
     if isinstance(error, TyperException):  # a wrong use of the command line
         return error.format_message(), 2

@@ -39,6 +39,8 @@ class RunOptions:
 def run(options: RunOptions) -> int:
     """Runs a scenario, reports on it and returns the exit status."""
     scenario, expectations = load(options.scenario, options.overrides, options.expectations)
+    if options.junit is not None:
+        try_junit(options.junit)
     result = execute(scenario, options)
     outcomes = [expectation.check(result.summary) for expectation in expectations]
     if options.junit is not None:
@@ -75,6 +77,18 @@ def execute(scenario: Scenario, options: RunOptions) -> Result:
         raise InputError(f"{out}: is there already; choose another folder with --out, or replace it with --force")
     with progress(scenario.duration_s) as report:
         return scenario.run(out, seed=seed, force=options.force, pcap=options.pcap, progress=report)
+
+
+def try_junit(path: Path) -> None:
+    """Raises `InputError` if no JUnit file can be written at `path`: better before a long run than after it."""
+    is_new = not path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 
 
 def write_junit(path: Path, summary: Json, outcomes: Sequence[expect.Outcome]) -> None:

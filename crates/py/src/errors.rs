@@ -25,6 +25,13 @@ create_exception!(
     "A run could not be made, or its results could not be kept."
 );
 
+create_exception!(
+    baton,
+    FolderError,
+    RunError,
+    "The given folder cannot take the results: it is there already, holds something else, or is in use."
+);
+
 /// From an error of the scenario's reader. (Both types are foreign, so that `From` cannot be used.)
 pub(crate) fn from_scenario(error: scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
@@ -32,7 +39,13 @@ pub(crate) fn from_scenario(error: scenario::ScenarioError) -> PyErr {
 
 /// From an error of a run.
 pub(crate) fn from_run(error: run::RunError) -> PyErr {
-    RunError::new_err(error.to_string())
+    use RecordError::{Busy, Exists, NoName, NotResults};
+    match &error {
+        run::RunError::Record(Exists(_) | NotResults(_) | Busy(_) | NoName(_)) => {
+            FolderError::new_err(error.to_string())
+        }
+        _ => RunError::new_err(error.to_string()),
+    }
 }
 
 /// From an error of a record.

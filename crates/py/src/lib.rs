@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _baton {
     #[pymodule_export]
-    use super::errors::{BatonError, RunError, ScenarioError};
+    use super::errors::{BatonError, FolderError, RunError, ScenarioError};
     #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 const FORMAT: u32 = 1;
 /// Events in a slice: some milliseconds of work.
 const SLICE: u64 = 50_000;
-/// Packets that may be under way at once: some 5 GB of memory, and far more than any network holds.
-const MOST_UNDER_WAY: usize = 20_000_000;
+/// Packets that may be under way at once: more than a GB of memory, and far more than any network holds.
+const MOST_UNDER_WAY: usize = 5_000_000;
 
 /// Where the results go, and what the manifest says of where they come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

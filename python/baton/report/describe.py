@@ -6,10 +6,13 @@ from . import packet_panels, series_panels
 from .figures import Description, FlowFigure, Panel, Trace, link_roles
 from .handovers import marks
 from .journeys import FlowPackets, PacketIndex
-from .tables import Run
+from .tables import MOST_PACKETS, Run
 
 Queues = dict[tuple[str, str], Trace]
-NO_PACKETS = "Packets were not recorded (packets = false in the scenario's [record]), so this diagram is missing."
+NO_PACKETS = (
+    "Packets were not recorded (packets = false in the scenario's [record]), or are more than a page can show"
+    f" ({MOST_PACKETS:,} rows; packets.parquet has them), so this diagram is missing."
+)
 
 
 def describe(run: Run) -> Description:

@@ -17,6 +17,10 @@ PACKET_COLUMNS = {
     "names": ["link", "direction", "flow", "fate", "protocol", "source", "destination", "flags"],
 }
 
+# Rows that a page can show: some 2 GB of memory while it is made.
+MOST_PACKETS = 5_000_000
+MOST_VALUES = 30_000_000
+
 
 @dataclass
 class Names:
@@ -54,7 +58,8 @@ class Series:
 
 @dataclass
 class Run:
-    """Everything in a results folder that a report shows. Tables that were not recorded are `None`."""
+    """Everything in a results folder that a report shows. Tables that were not recorded, or are too large for a page,
+    are `None`."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -80,18 +85,28 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Reads `manifest.json` and `summary.json`, and the two tables where they exist.
+    """Reads `manifest.json` and `summary.json`, and the two tables where they exist and fit the memory.
 
     Raises `FileNotFoundError` when the folder holds no manifest, `ValueError` when a file cannot be read.
     """
     manifest = _read_json(folder / "manifest.json")
     summary = _read_json(folder / "summary.json") if (folder / "summary.json").exists() else {}
     packets = series = None
-    if (folder / "packets.parquet").exists():
+    if _can_be_shown(folder / "packets.parquet", MOST_PACKETS):
         packets = _read_packets(folder / "packets.parquet")
-    if (folder / "series.parquet").exists():
+    if _can_be_shown(folder / "series.parquet", MOST_VALUES):
         series = _read_series(folder / "series.parquet")
     return Run(folder, manifest, summary, packets, series)
+
+
+def _can_be_shown(path: Path, most_rows: int) -> bool:
+    """Whether the table is there and not too large. A run of hours writes more rows than memory holds."""
+    if not path.exists():
+        return False
+    try:
+        return pq.ParquetFile(path).metadata.num_rows <= most_rows
+    except pa.ArrowException as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
