@@ -164,7 +164,7 @@ def _towards_gsm(folder: Path, seed: int, samples: Samples) -> None:
             ("T2.d", transfer.lost),
             ("T2.e", runs[0] if runs else 0),
             ("T2.f", sum(runs[1:])),
-            ("T2.g", plain.flow.get("fast_retransmits", 0)),
+            ("T2.g", plain.flow["fast_retransmits"]),
             ("T2.h", plain.at_handover["stall_s"]),
             ("T2.i", transfer.longest_wait(start)),
             ("T3.a", stall_end - start),
