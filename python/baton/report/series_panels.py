@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .figures import Panel, Trace, nice_interval, scaled, thinned
-from .tables import Run, Series
+from .tables import MOST_VALUES, Run, Series
 
-NO_SERIES = "Series were not recorded (series = false in the scenario's [record]), so this diagram is missing."
+NO_SERIES = (
+    "Series were not recorded (series = false in the scenario's [record]), or are more than a page can show"
+    f" ({MOST_VALUES:,} values; series.parquet has them), so this diagram is missing."
+)
 RATIO_FOR_LOGARITHM = 200
 RATIO_OF_LINKS_FOR_LOGARITHM = 50
 
