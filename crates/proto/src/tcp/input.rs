@@ -395,6 +395,10 @@ impl Connection {
                 self.statistics.out_of_order_received += 1;
                 self.ack_due = true;
             }
+            Arrival::Scattered => {
+                self.statistics.scattered_dropped += 1;
+                self.ack_due = true;
+            }
             Arrival::InOrder { filled } => {
                 self.report(Event::Readable);
                 self.ack_pending_bytes += self.receive.next() - before;

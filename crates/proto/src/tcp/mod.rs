@@ -139,6 +139,8 @@ pub struct Statistics {
     pub duplicates_received: u64,
     /// Data segments received ahead of their turn.
     pub out_of_order_received: u64,
+    /// Of data segments received ahead of their turn, those dropped because they left too many gaps.
+    pub scattered_dropped: u64,
     /// Challenge acknowledgments sent (RFC 5961).
     pub challenge_acks: u64,
     /// Challenge acknowledgments withheld by their rate limit (RFC 5961 section 7).

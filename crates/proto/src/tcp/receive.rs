@@ -5,9 +5,12 @@
 use crate::packet::{Payload, pattern_byte};
 use std::collections::VecDeque;
 
-/// Disjoint ranges beyond a gap that are kept at most. What would make one more is dropped without an
-/// acknowledgment, so that a peer cannot make us keep a list of single bytes.
-const MOST_BLOCKS: usize = 256;
+/// One disjoint range beyond a gap may be kept for so many bytes of the receive buffer, and [`LEAST_BLOCKS`]
+/// in any case. What would make one more is dropped without an acknowledgment, so that a peer cannot make us
+/// keep a list of single bytes. Every second segment lost, the worst that a full queue does, makes fewer.
+const BUFFER_PER_BLOCK: u64 = 1024;
+/// See [`BUFFER_PER_BLOCK`].
+const LEAST_BLOCKS: usize = 256;
 
 /// Received data and the window that is offered for more.
 #[derive(Debug)]
@@ -36,6 +39,8 @@ pub(super) enum Arrival {
     InOrder { filled: bool },
     /// It came ahead of its turn.
     Ahead,
+    /// It came ahead of its turn and was dropped: there are too many ranges already.
+    Scattered,
 }
 
 impl Receiver {
@@ -191,8 +196,9 @@ impl Receiver {
             self.bring_forward(from, end);
             return Arrival::Nothing;
         }
-        if self.blocks.len() >= MOST_BLOCKS && !self.blocks.iter().any(touches) {
-            return Arrival::Nothing;
+        let most = LEAST_BLOCKS.max((self.buffer / BUFFER_PER_BLOCK) as usize);
+        if self.blocks.len() >= most && !self.blocks.iter().any(touches) {
+            return Arrival::Scattered;
         }
         self.bring_forward(from, end);
         let mut position = from;

@@ -169,7 +169,9 @@ fn sack_blocks_come_most_recent_first() {
 
 #[test]
 fn the_list_of_pieces_is_bounded() {
-    let mut solo = Solo::established(&profile("rfc"));
+    let mut rfc = profile("rfc");
+    rfc.receive_buffer = 256 << 10;
+    let mut solo = Solo::established(&rfc);
     solo.at(200);
     for index in 0..10_000 {
         solo.receive(data(3 + 2 * index, 4 + 2 * index));
@@ -180,7 +182,36 @@ fn the_list_of_pieces_is_bounded() {
         "{}",
         solo.connection.memory()
     );
-    assert!(solo.connection.receive.blocks().len() <= 256);
+    assert_eq!(solo.connection.receive.blocks().len(), 256);
+    let statistics = solo.connection.statistics();
+    assert_eq!(statistics.scattered_dropped, 10_000 - 256);
+    assert_eq!(statistics.duplicates_received, 0);
+}
+
+/// A large window that loses every second segment makes many gaps, and none of what came is sent again.
+#[test]
+fn many_gaps_in_a_large_window_cost_no_second_transmission() {
+    let mut rfc = profile("rfc");
+    (rfc.receive_buffer, rfc.send_buffer) = (4 << 20, 4 << 20);
+    rfc.initial_window = 1_500;
+    let lose = |passing: &Passing| {
+        let first = !passing.segment.retransmission && !passing.segment.payload.is_empty();
+        if first && passing.number % 2 == 1 {
+            Fate::Drop
+        } else {
+            Fate::Deliver(ms(10))
+        }
+    };
+    let mut pair = Pair::new(&rfc, &rfc, Box::new(lose));
+    pair.a.application.pattern = Some((1, 2_000_000));
+    pair.a.application.close_when_written = true;
+    pair.b.application.close_when_written = true;
+    pair.run_to_end(Instant::from_secs(200));
+    let received = pair.b.connection.statistics();
+    assert!(received.out_of_order_received > 300, "{received:?}");
+    assert_eq!(received.scattered_dropped, 0);
+    // RFC 6675's rescue retransmission may be in vain.
+    assert!(received.duplicates_received <= 1, "{received:?}");
 }
 
 #[test]
