@@ -85,11 +85,6 @@ impl Duration {
         self.0
     }
 
-    /// Whole milliseconds, rounded down.
-    pub const fn as_millis(self) -> u64 {
-        self.0 / 1_000_000
-    }
-
     /// Seconds, for output and for arithmetic that is not fed back into time.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9

@@ -12,11 +12,6 @@ impl SequenceNumber {
         self.0.wrapping_sub(other.0) as i32
     }
 
-    /// Whether this comes before `other`.
-    pub const fn is_before(self, other: SequenceNumber) -> bool {
-        self.distance_from(other) < 0
-    }
-
     /// Whether this comes after `other`.
     pub const fn is_after(self, other: SequenceNumber) -> bool {
         self.distance_from(other) > 0

@@ -136,12 +136,6 @@ impl Recorder {
         self.series.is_some()
     }
 
-    /// Whether packets are recorded.
-    #[inline]
-    pub fn records_packets(&self) -> bool {
-        self.packets.is_some()
-    }
-
     /// Fails if something has ended the recording.
     pub fn check(&self) -> Result<(), RecordError> {
         self.failure.clone().map_or(Ok(()), Err)
