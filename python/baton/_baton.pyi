@@ -4,7 +4,18 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
-__all__ = ["BatonError", "FolderError", "Result", "RunError", "Scenario", "ScenarioError", "Table", "json_schema"]
+__all__ = [
+    "BatonError",
+    "FolderError",
+    "Pool",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "build_commit",
+    "json_schema",
+]
 
 class BatonError(Exception):
     """What Baton raises; its text is written for people."""
@@ -74,6 +85,10 @@ class Scenario:
     @property
     def resolved(self) -> str:
         """The scenario as TOML, with the overrides applied."""
+
+    @property
+    def traces(self) -> dict[str, str]:
+        """SHA-256 of the recordings that the scenario reads, by path as the scenario names them."""
 
     def run(
         self,
@@ -147,6 +162,29 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows, by Arrow's PyCapsule interface. `requested_schema` is ignored, as the interface allows."""
+
+@final
+class Pool:
+    """Threads that run scenarios without recording anything but the summary; used by `baton sweep`."""
+
+    def __new__(cls, scenarios: Sequence[Scenario], workers: int) -> Pool:
+        """Starts `workers` threads, at least one. Raises `RunError` if the system grants none."""
+
+    def submit(self, point: int, seed: int) -> None:
+        """Adds a run of `scenarios[point]`. Raises `RunError` when the pool is closed."""
+
+    def next(self) -> tuple[int, int, str | None, str | None] | None:
+        """Waits for a run to end: its point, its seed, and its summary as JSON or else the reason why there is none.
+
+        Outcomes come in the order in which runs end; `None` when none is under way. Ctrl-C raises
+        `KeyboardInterrupt`, and runs go on until `close`.
+        """
+
+    def close(self) -> None:
+        """Ends the runs under way, whose outcomes are lost."""
+
+def build_commit() -> str | None:
+    """The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout."""
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod errors;
+mod pool;
 mod result;
 mod scenario;
 mod table;
@@ -15,9 +16,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _baton {
     #[pymodule_export]
+    use super::build_commit;
+    #[pymodule_export]
     use super::errors::{BatonError, FolderError, RunError, ScenarioError};
     #[pymodule_export]
     use super::json_schema;
+    #[pymodule_export]
+    use super::pool::Pool;
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]
@@ -30,4 +35,10 @@ mod _baton {
 #[pyfunction]
 fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
+}
+
+/// The commit that this was built from, with "-dirty" if the tree had changes.
+#[pyfunction]
+fn build_commit() -> Option<&'static str> {
+    Some(env!("BATON_COMMIT")).filter(|commit| !commit.is_empty())
 }

@@ -6,6 +6,7 @@ use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,12 @@ pub(crate) struct Scenario {
     loaded: Loaded,
     origin: String,
     overrides: Vec<String>,
+}
+
+impl Scenario {
+    pub(crate) fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
 }
 
 #[pymethods]
@@ -108,6 +115,14 @@ impl Scenario {
         &self.loaded.resolved
     }
 
+    #[getter]
+    fn traces(&self) -> BTreeMap<&str, &str> {
+        let traces = self.loaded.traces.iter();
+        traces
+            .map(|(path, hash)| (path.as_str(), hash.as_str()))
+            .collect()
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<baton.Scenario {:?}, {} s>",
@@ -137,9 +152,7 @@ impl Scenario {
             captures: pcap,
             origin: self.origin.clone(),
             overrides: self.overrides.clone(),
-            commit: Some(env!("BATON_COMMIT"))
-                .filter(|commit| !commit.is_empty())
-                .map(str::to_owned),
+            commit: crate::build_commit().map(str::to_owned),
         };
         let results = py.detach(|| {
             let mut run = Run::new(loaded, &options).map_err(from_run)?;

@@ -12,4 +12,5 @@ pub mod record;
 pub mod rng;
 pub mod run;
 pub mod scenario;
+pub mod sweep;
 pub mod world;

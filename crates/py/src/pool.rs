@@ -1,0 +1,85 @@
+//! The pool of a sweep, for Python.
+
+use crate::errors::RunError;
+use crate::scenario::Scenario;
+use baton_sim::sweep::{self, Task};
+use pyo3::prelude::*;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// From one look at signals to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Point, seed, and the summary as JSON or the reason why there is none.
+type Outcome = (usize, u64, Option<String>, Option<String>);
+
+/// Threads that run scenarios.
+#[pyclass(frozen, module = "baton")]
+pub(crate) struct Pool {
+    pool: Mutex<Option<sweep::Pool>>,
+}
+
+impl Pool {
+    fn pool(&self) -> MutexGuard<'_, Option<sweep::Pool>> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Pool {
+    #[new]
+    fn new(scenarios: Vec<PyRef<'_, Scenario>>, workers: usize) -> PyResult<Pool> {
+        let loaded = scenarios.iter().map(|scenario| scenario.loaded().clone());
+        let pool = sweep::Pool::new(loaded.collect(), workers).map_err(|error| {
+            RunError::new_err(format!("cannot start {workers} threads: {error}"))
+        })?;
+        Ok(Pool {
+            pool: Mutex::new(Some(pool)),
+        })
+    }
+
+    /// Adds a run.
+    fn submit(&self, point: usize, seed: u64) -> PyResult<()> {
+        match self.pool().as_mut() {
+            Some(pool) => {
+                pool.submit(Task { point, seed });
+                Ok(())
+            }
+            None => Err(RunError::new_err("the pool is closed")),
+        }
+    }
+
+    /// Waits for a run.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Outcome>> {
+        loop {
+            py.check_signals()?;
+            let waited = py.detach(|| {
+                let mut guard = self.pool();
+                let pool = guard.as_mut().filter(|pool| pool.under_way() > 0)?;
+                Some(pool.next(LOOK_EVERY))
+            });
+            match waited {
+                None => return Ok(None),
+                Some(None) => {}
+                Some(Some(outcome)) => return described(outcome).map(Some),
+            }
+        }
+    }
+
+    /// Ends the runs under way.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.pool().take()));
+    }
+}
+
+fn described(outcome: sweep::Outcome) -> PyResult<Outcome> {
+    let Task { point, seed } = outcome.task;
+    match outcome.result {
+        Ok(summary) => {
+            let text = serde_json::to_string(&summary)
+                .map_err(|error| RunError::new_err(error.to_string()))?;
+            Ok((point, seed, Some(text), None))
+        }
+        Err(reason) => Ok((point, seed, None, Some(reason))),
+    }
+}
