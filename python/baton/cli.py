@@ -193,6 +193,18 @@ def rerun(
 
 
 @app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run, or its manifest.json.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The other run's.")],
+    json: JsonOption = False,
+) -> None:
+    """Compare two runs, as a simulated and a live one: a table and a page."""
+    from baton.compare import cli_compare
+
+    raise typer.Exit(cli_compare.run(a, b, as_json=json))
+
+
+@app.command()
 def reproduce(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Studies or checks, as T, T2 or T2.h; default: all.")

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from baton.errors import InputError, nearest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from baton.toml import loads
 
 if TYPE_CHECKING:
     from baton import Scenario
@@ -63,7 +58,7 @@ def seconds(text: str) -> float:
 
 def timetable_override(scenario: Scenario, texts: Sequence[str]) -> str:
     """The override that gives the scenario's first mobile these handovers and no others. Raises `InputError`."""
-    document = tomllib.loads(scenario.resolved)
+    document = loads(scenario.resolved)
     mobile, links = _mobile(scenario, document)
     at_link = str(document["mobiles"][mobile]["timetable"][0]["attach"])
     entries = [{"at": "0 s", "attach": at_link}]

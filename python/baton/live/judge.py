@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,11 +9,7 @@ from typing import TYPE_CHECKING
 from baton.errors import InputError
 from baton.expect import Expectation, ExpectationError, Missing, Outcome
 from baton.summary import Json, live_skeleton
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from baton.toml import loads
 
 if TYPE_CHECKING:
     from baton import Scenario
@@ -58,7 +53,7 @@ def judge(scenario: Scenario, expectations: Sequence[Expectation], summary: Json
 
 def flows_between(scenario: Scenario, hosts: set[str]) -> Iterator[str]:
     """Names of the scenario's flows that have both ends among these hosts."""
-    flows = tomllib.loads(scenario.resolved).get("flows", [])
+    flows = loads(scenario.resolved).get("flows", [])
     for name, flow in zip(scenario.flow_names, flows, strict=True):
         if {flow["from"], flow["to"]} <= hosts:
             yield name
