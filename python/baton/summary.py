@@ -152,6 +152,21 @@ class LiveSummary(Summary):
     live: Live
 
 
+def main_flows(summary: Json, most: int) -> tuple[Json, int]:
+    """A summary with only the flows that delivered most, in their order, and how many flows it lacks."""
+    flows = summary.get("flows") or []
+    if len(flows) <= most:
+        return summary, 0
+    largest = sorted(flows, key=lambda flow: flow.get("delivered_bytes") or 0, reverse=True)[:most]
+    names = {flow["name"] for flow in largest}
+
+    def kept(listed: list[Json]) -> list[Json]:
+        return [flow for flow in listed if flow["name"] in names]
+
+    handovers = [{**each, "flows": kept(each.get("flows") or [])} for each in summary.get("handovers") or []]
+    return {**summary, "flows": kept(flows), "handovers": handovers}, len(flows) - most
+
+
 def skeleton(flow_names: Iterable[str]) -> Json:
     """A summary without values of a run with these flows, to find out before the run which names it will have."""
     return _skeleton(Summary, flow_names)

@@ -44,6 +44,8 @@ def _flows(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
         alone = [flow["name"] for flow in flows(run) if flow["name"] not in [pair[place] for pair in matched]]
         if alone:
             yield f"flows only in {side}: {', '.join(alone)}"
+        if run.left_out:
+            yield f"{run.left_out:,} flows of {side} delivered less than the others, and are not compared"
 
 
 def _settings(a: Run, b: Run) -> Iterator[str]:

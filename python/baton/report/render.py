@@ -13,6 +13,7 @@ from typing import Any
 
 from .columns import ColumnStore, pack_bytes
 from .figures import Description, Panel, Trace
+from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
 from .text_tables import ABSENT, flow_table, handover_table, number, with_unit
@@ -92,16 +93,24 @@ def _trace(trace: Trace, store: ColumnStore) -> dict[str, Any]:
 
 
 def _banner(run: Run) -> str:
-    banners = []
+    banners = list(live_banners(run.summary))
     if run.manifest.get("complete") is False:
-        text = "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
-        banners.append(f'<p class="banner" role="status">{text}</p>')
-    missing = []
+        banners.append(("warning", _why_incomplete(run)))
+    if run.left_out:
+        banners.append(("note", f"{run.left_out:,} more flows delivered less and are not shown; summary.json has all."))
     if run.packets is None:
-        missing.append("No packets were recorded, so the diagrams made of packets are missing.")
+        banners.append(("note", "No packets were recorded, so the diagrams made of packets are missing."))
     if run.series is None:
-        missing.append("No series were recorded, so windows, round-trip times and queues are missing.")
-    return "".join(banners + [f'<p class="banner calm">{text}</p>' for text in missing])
+        banners.append(("note", "No series were recorded, so windows, round-trip times and queues are missing."))
+    looks = {"warning": 'class="banner" role="status"', "note": 'class="banner calm"'}
+    return "".join(f"<p {looks[kind]}>{html.escape(text)}</p>" for kind, text in banners)
+
+
+def _why_incomplete(run: Run) -> str:
+    lost = (run.summary.get("live") or {}).get("lost_rows")
+    if lost:
+        return f"The record has gaps: {lost:,} rows could not be written as fast as the run went."
+    return "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
@@ -109,7 +118,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     version = " ".join(str(run.manifest[key])[:12] for key in ("version", "commit") if run.manifest.get(key))
     return [
         ("Seed", number(seed)),
-        ("Simulated", with_unit(simulated, "s")),
+        ("Lasted" if run.summary.get("live") else "Simulated", with_unit(simulated, "s")),
         ("Wall time", with_unit(run.summary.get("wall_s"), "s")),
         ("Events", number(run.summary.get("events"))),
         ("Packets recorded", number(len(run.packets) if run.packets is not None else None, "none")),

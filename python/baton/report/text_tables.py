@@ -30,7 +30,8 @@ def flow_table(summary: dict[str, Any]) -> str:
         ("Packets lost", ""),
     ]
     rows = []
-    for flow in summary.get("flows") or []:
+    flows = summary.get("flows") or []
+    for flow in flows:
         unfinished = "unfinished" if flow.get("transport") == "tcp" else ABSENT
         rows.append(
             [
@@ -47,6 +48,11 @@ def flow_table(summary: dict[str, Any]) -> str:
                 number(flow.get("lost_packets")),
             ]
         )
+    if any(flow.get("five_tuple") for flow in flows):  # conversations of a live run, whose names say little
+        heads.insert(2, ("Conversation", ""))
+        for flow, row in zip(flows, rows, strict=True):
+            row.insert(2, str(flow.get("five_tuple") or ABSENT))
+        return table("Flows", heads, rows, texts=3)
     return table("Flows", heads, rows, texts=2) if rows else ""
 
 
