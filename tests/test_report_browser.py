@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,67 @@ def test_two_runs_are_drawn_in_the_same_panels(open_page: Any, tmp_path: Path) -
     low, high = ranges(page)[0]
     assert low < 20 < high < 45
     page.screenshot(path=str(tmp_path / "compared.png"), full_page=True)
+
+
+def sweep_page(folder: Path) -> Path:
+    """A sweep over a numeric axis and one of words, made by the engine."""
+    from baton.cli import app
+    from conftest import SCENARIO
+
+    scenario = folder / "short.toml"
+    scenario.write_text(SCENARIO.replace('rate = "2 Mbit/s"', 'rate = "2 Mbit/s"\npacket_error_rate = 0.01'))
+    axes = [
+        "--set",
+        "flows.download.congestion=reno,cubic",
+        "--set",
+        "links.lan.rate=1 Mbit/s,2 Mbit/s,500 kbit/s,fast",
+    ]
+    status = app(["sweep", str(scenario), *axes, "--seeds", "12", "--out", str(folder / "out")], standalone_mode=False)
+    assert status == 1, "one rate is none"
+    return folder / "out" / "report.html"
+
+
+def test_the_page_of_a_sweep(open_page: Any, tmp_path: Path) -> None:
+    report_file = sweep_page(tmp_path)
+    found = json.loads((report_file.parent / "statistics.json").read_text())
+    page = open_page(report_file)
+    assert titles(page) == [
+        "Mean and 95 % interval",
+        "Means over two axes",
+        "Paired differences on the same seeds",
+        "Runs of each point",
+    ]
+    assert page.locator("#points tbody tr").count() == 8
+    assert "links.lan.rate = fast" in page.locator("main > section").first.inner_text(), "what failed stands first"
+    name = page.locator("#quantity option:checked").inner_text()
+    assert name == "flows.download.goodput_bps"
+    box = page.evaluate("document.querySelector('#boxes .plot').data.map((trace) => [trace.name, trace.y.length])")
+    assert [length for _, length in box] == [point["runs"] for point in found["points"]] == [12, 12, 12, 0] * 2
+    # Over words, a point each: means and ends of intervals are those of the statistics.
+    drawn_means = page.evaluate("sweep.quantities[0].points.map((s) => s && s.slice(0, 3))")
+    name = page.evaluate("sweep.quantities[0].name")
+    told = [point["quantities"].get(name) for point in found["points"]]
+    assert drawn_means == [each and [each["mean"], each["low"], each["high"]] for each in told]
+    page.locator("#across").select_option(label="flows.download.congestion")
+    drawn(page, 2)
+    ticks = page.evaluate("document.querySelector('#heat .plot').layout.xaxis.ticktext")
+    assert ticks == ["reno", "cubic"]
+    page.locator("#quantity").select_option(label="flows.download.longest_stall_s")
+    drawn(page, 3)
+    assert page.evaluate("document.querySelector('#boxes .plot').layout.yaxis.ticksuffix") == "s"
+    page.screenshot(path=str(tmp_path / "sweep.png"), full_page=True)
+
+
+def test_curves_of_a_sweep_over_numbers_ascend(open_page: Any, tmp_path: Path) -> None:
+    """Values in different units, in any order: 1 Mbit/s, 2 Mbit/s, 500 kbit/s."""
+    from baton.cli import app
+    from conftest import SCENARIO
+
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    rates = ["--set", "links.lan.rate=1 Mbit/s,2 Mbit/s,500 kbit/s", "--out", str(tmp_path / "out")]
+    assert not app(["sweep", str(tmp_path / "short.toml"), *rates, "--seeds", "2"], standalone_mode=False)
+    page = open_page(tmp_path / "out" / "report.html")
+    (curve,) = page.evaluate(
+        "document.querySelector('#curves .plot').data.filter((t) => t.mode !== 'lines').map((t) => t.x)"
+    )
+    assert curve == [0.5, 1, 2]

@@ -167,8 +167,12 @@ class Table:
 class Pool:
     """Threads that run scenarios without recording anything but the summary; used by `baton sweep`."""
 
-    def __new__(cls, scenarios: Sequence[Scenario], workers: int) -> Pool:
-        """Starts `workers` threads, at least one. Raises `RunError` if the system grants none."""
+    def __new__(cls, scenarios: Sequence[Scenario], workers: int | None = ...) -> Pool:
+        """Starts `workers` threads, by default one for each core. Raises `RunError` if the system grants none."""
+
+    @property
+    def workers(self) -> int:
+        """How many threads there are."""
 
     def submit(self, point: int, seed: int) -> None:
         """Adds a run of `scenarios[point]`. Raises `RunError` when the pool is closed."""

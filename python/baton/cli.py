@@ -193,6 +193,37 @@ def rerun(
 
 
 @app.command()
+def sweep(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A scenario (file or shipped name), or a study file.")],
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="Runs of each point; default: the study's, or 10.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=A,B,…", help="An axis: flows.download.congestion=reno,cubic. Repeatable."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; default: results/<study>-sweep.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing sweep.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep: only the missing runs.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="Runs at once; default: one a core.")] = None,
+    until_width: Annotated[
+        str | None,
+        typer.Option(
+            metavar="W",
+            help="Stop a point when its 95 % interval is this narrow: 5% (of every flow's mean goodput), or"
+            " flows.download.completion_s=5%.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a scenario over many values and seeds, on all cores: one table, statistics, a page."""
+    from baton.sweep import cli_sweep
+
+    options = cli_sweep.SweepOptions(study, seeds, overrides or [], out, force, resume, jobs, until_width, json)
+    raise typer.Exit(cli_sweep.run(options))
+
+
+@app.command()
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run, or its manifest.json.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The other run's.")],

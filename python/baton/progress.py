@@ -38,3 +38,31 @@ def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report |
             bar.update(task, completed=simulated_s, speed=speed, news=news)
 
         yield report
+
+
+# Told now and then: runs that have ended, runs that there will be, runs that failed.
+SweepReport = Callable[[int, int, int], None]
+
+
+@contextmanager
+def sweep_progress() -> Iterator[SweepReport]:
+    """Shows runs and the time left, on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda ended, total, failed: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(bar_width=30),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} runs{task.fields[failed]}"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1, failed="")
+
+        def report(ended: int, total: int, failed: int) -> None:
+            bar.update(task, completed=ended, total=total, failed=f", {failed} failed" if failed else "")
+
+        yield report

@@ -4,6 +4,7 @@ use crate::errors::RunError;
 use crate::scenario::Scenario;
 use baton_sim::sweep::{self, Task};
 use pyo3::prelude::*;
+use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ type Outcome = (usize, u64, Option<String>, Option<String>);
 #[pyclass(frozen, module = "baton")]
 pub(crate) struct Pool {
     pool: Mutex<Option<sweep::Pool>>,
+    workers: usize,
 }
 
 impl Pool {
@@ -28,14 +30,23 @@ impl Pool {
 #[pymethods]
 impl Pool {
     #[new]
-    fn new(scenarios: Vec<PyRef<'_, Scenario>>, workers: usize) -> PyResult<Pool> {
+    #[pyo3(signature = (scenarios, workers = None))]
+    fn new(scenarios: Vec<PyRef<'_, Scenario>>, workers: Option<usize>) -> PyResult<Pool> {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let workers = workers.unwrap_or_else(cores);
         let loaded = scenarios.iter().map(|scenario| scenario.loaded().clone());
         let pool = sweep::Pool::new(loaded.collect(), workers).map_err(|error| {
             RunError::new_err(format!("cannot start {workers} threads: {error}"))
         })?;
         Ok(Pool {
             pool: Mutex::new(Some(pool)),
+            workers,
         })
+    }
+
+    #[getter]
+    fn workers(&self) -> usize {
+        self.workers
     }
 
     /// Adds a run.

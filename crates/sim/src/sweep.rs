@@ -195,7 +195,7 @@ mod tests {
     const SCENARIO: &str = r#"
         name = "two-nodes"
         duration = "3 s"
-        links.lossy = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "5 ms", queue = "10 packets", loss = 0.02 }
+        links.lossy = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "5 ms", queue = "10 packets", packet_error_rate = 0.02 }
         flows = [{ name = "download", from = "a", to = "b" }]
     "#;
 

@@ -6,6 +6,7 @@ import html
 import importlib.util
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,7 +19,7 @@ from .style import LOOKS
 from .tables import Run
 from .text_tables import ABSENT, flow_table, handover_table, number, with_unit
 
-SCRIPTS = ("decode.js", "detail.js", "panel.js", "report.js")
+SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "report.js")
 
 
 def page(run: Run, description: Description) -> str:
@@ -37,15 +38,23 @@ def page(run: Run, description: Description) -> str:
 def assemble(parts: dict[str, str], description: Description) -> str:
     """A page from its parts, which are HTML, and the diagrams."""
     store = ColumnStore()
-    data = _data(description, store)
+    return fill("template.html", parts | {"data": embedded(_data(description, store))}, SCRIPTS, store)
+
+
+def embedded(data: dict[str, Any]) -> str:
+    """An object as JSON that can stand in a page."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: ColumnStore) -> str:
+    """A template from its parts, with style, scripts, packed columns and the drawing library."""
     filled = parts | {
         "style": _asset("report.css").replace("/* looks */", _look_variables()),
-        "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
         "plotly": pack_bytes(_plotly_source()),
-        "script": "\n".join(_asset(name) for name in SCRIPTS),
+        "script": "\n".join(_asset(name) for name in scripts),
     }
-    pieces = _asset("template.html").split("{{")
+    pieces = _asset(template).split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")

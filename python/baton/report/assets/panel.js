@@ -3,17 +3,6 @@
 const MANY_MARKS = 200;
 const MARGIN = { left: 72, right: 14, top: 20, bottom: 26 };
 
-function css(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue("--" + name.replaceAll(" ", "-")).trim();
-}
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
 function sample(trace) {
   const stroke = `stroke="var(--${trace.role.replaceAll(" ", "-")})" stroke-linecap="round" fill="none"`;
   const dash = trace.dashed || report.dashes[trace.role] === "dash" ? 'stroke-dasharray="4 3"' : "";

@@ -3,7 +3,6 @@
 const report = JSON.parse(document.getElementById("data").textContent);
 const PAPER_WIDTH = 690;
 const whole = { from: -0.01 * report.duration, to: 1.01 * report.duration || 1 };
-const $ = (id) => document.getElementById(id);
 const state = { view: whole, panels: [], dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", drawing: null };
 
 // Draws all panels for the current view. Calls that come while it draws end in one more drawing.
@@ -115,8 +114,7 @@ function print(onPaper) {
 }
 
 async function start() {
-  const source = new TextDecoder().decode(await inflate("plotly"));
-  document.head.append(element("script", {}, source));
+  await loadPlotly();
   $("panels").querySelector(".note").remove();
   prepareTools();
   await showFlow(0);
@@ -127,8 +125,4 @@ async function start() {
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
 }
 
-start().catch((error) => {
-  const old = "This browser is too old to draw the diagrams (it lacks DecompressionStream).";
-  $("panels").replaceChildren(element("p", { class: "banner" }, typeof DecompressionStream === "undefined" ? old : String(error)));
-  console.error(error);
-});
+start().catch(complain);

@@ -1,0 +1,1 @@
+"""Sweeps: a scenario over many values and seeds, on all cores."""

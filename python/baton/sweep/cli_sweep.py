@@ -1,0 +1,111 @@
+"""`baton sweep`: what happens between the command line and the page's path."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from baton import Scenario, ScenarioError, expect
+from baton.errors import InputError
+from baton.progress import sweep_progress
+from baton.summary import Json, skeleton
+
+from . import page, tables
+from .execute import PointRuns, Until, execute
+from .folder import manifest, open_folder, write_text
+from .results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, differences, statistics, to_json, write_table
+from .study import Point, Study, read_study
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """Options of `baton sweep`, as given."""
+
+    study: str
+    seeds: int | None
+    overrides: list[str]
+    out: Path | None
+    force: bool
+    resume: bool
+    jobs: int | None
+    until_width: str | None
+    json: bool
+
+
+def run(options: SweepOptions) -> int:
+    """Sweeps, writes and prints; returns the exit status."""
+    study = read_study(options.study, options.overrides, options.seeds)
+    until = Until.parse(options.until_width) if options.until_width else None
+    points = study.points()
+    runs = [_load(study, point) for point in points]
+    first = _first(runs)
+    if until is not None and until.quantity is not None:
+        expect.Expectation.parse(f"{until.quantity} > 0").check(skeleton(first.flow_names))
+    seeds = range(first.seed, first.seed + (study.seeds or 0))
+    if seeds.stop > 2**64:
+        raise InputError(f"seeds from {first.seed} on: the last one is above {2**64 - 1}; choose a lower `seed`")
+    name = first.name if Path(options.study).suffix != ".toml" else Path(options.study).stem
+    out = options.out or Path("results") / f"{name}-sweep"
+    entries = [_entry(point, run) for point, run in zip(points, runs, strict=True)]
+    with open_folder(
+        out, manifest(name, study.scenario, entries), force=options.force, resume=options.resume
+    ) as folder:
+        with sweep_progress() as progress:
+            complete = execute(folder, runs, seeds, until, workers=options.jobs, progress=progress)
+        sweep = Sweep(name, out, [point.values for point in points], seeds, runs, complete)
+        found = write(sweep)
+    show(sweep, found, as_json=options.json)
+    if not complete:
+        print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
+        return INTERRUPTED
+    return FAILED if sweep.failures else 0
+
+
+def _load(study: Study, point: Point) -> PointRuns:
+    """The scenario of a point, or the reason why it cannot be run."""
+    try:
+        return PointRuns(Scenario.load(study.scenario, point.overrides), None)
+    except ScenarioError as error:
+        return PointRuns(None, str(error))
+
+
+def _first(runs: Sequence[PointRuns]) -> Scenario:
+    """The first scenario that can be run; warns of what is probably not meant. Raises `InputError`."""
+    loaded = [each.scenario for each in runs if each.scenario is not None]
+    if not loaded:
+        raise InputError(runs[0].reason or "there is nothing to run")
+    for warning in dict.fromkeys(warning for scenario in loaded for warning in scenario.warnings):
+        print(f"baton: warning: {warning}", file=sys.stderr)
+    return loaded[0]
+
+
+def _entry(point: Point, run: PointRuns) -> Json:
+    scenario = run.scenario
+    content = {"resolved": scenario and scenario.resolved, "traces": scenario.traces if scenario else {}}
+    return {"values": point.values, "overrides": point.overrides, **content, "reason": run.reason}
+
+
+def write(sweep: Sweep) -> Json:
+    """Writes the table, the statistics and the page, and returns the statistics. Raises `OSError`."""
+    found, compared = statistics(sweep), list(differences(sweep))
+    write_table(sweep, sweep.folder / RUNS_TABLE)
+    written = to_json(sweep, found, compared)
+    write_text(sweep.folder / STATISTICS_FILE, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    write_text(sweep.folder / PAGE, page.page(sweep, found, compared))
+    return written
+
+
+def show(sweep: Sweep, found: Json, *, as_json: bool) -> None:
+    """Prints the result: one JSON object, or a table and, last, the path of the page."""
+    if as_json:
+        places = {"table": str(sweep.folder / RUNS_TABLE), "report": str(sweep.folder / PAGE)}
+        print(json.dumps({**found, **places}))
+        return
+    tables.print_sweep(found)
+    print(sweep.folder / PAGE)

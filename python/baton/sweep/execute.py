@@ -1,0 +1,168 @@
+"""Runs what is missing of a sweep on all cores, and stops points whose interval is narrow enough."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from baton import Scenario
+from baton._baton import Pool
+from baton.errors import InputError
+from baton.progress import SweepReport
+
+from .flatten import Row, flatten
+from .folder import SweepFolder
+from .statistics import LEAST_FOR_BOOTSTRAP, describe
+
+REPORT_EVERY_S = 0.1
+_GOODPUT = re.compile(r"flows\.[^.]+\.goodput_bps")
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a point has been run often enough: its interval is no wider than this share of the mean."""
+
+    width: float
+    quantity: str | None
+    """Path of the quantity; `None` for the goodput of every flow."""
+
+    @staticmethod
+    def parse(text: str) -> Until:
+        """Reads `5%`, `0.05` or `flows.download.completion_s=5%`. Raises `InputError`."""
+        quantity, _, width = text.rpartition("=")
+        try:
+            share = float(width.strip().removesuffix("%")) / (100 if width.strip().endswith("%") else 1)
+        except ValueError:
+            share = 0.0
+        if not 0 < share < 10:
+            raise InputError(
+                f"--until-width {text}: expected the width of the 95 % interval as a share of the mean, as in 5%,"
+                " or for one quantity, as in flows.download.completion_s=5%"
+            )
+        return Until(share, quantity.strip() or None)
+
+    def reached(self, rows: Sequence[Row]) -> bool:
+        """Whether the runs of a point are enough; never of fewer than ten, whose spread says too little."""
+        if len(rows) < LEAST_FOR_BOOTSTRAP:
+            return False
+        names = [self.quantity] if self.quantity else [name for name in rows[0] if _GOODPUT.fullmatch(name)]
+        widths = [describe(column(rows, name)).relative_width for name in names]
+        return bool(widths) and max(widths) <= self.width
+
+
+@dataclass
+class PointRuns:
+    """The runs of a point so far."""
+
+    scenario: Scenario | None
+    reason: str | None
+    """Why it cannot be run at all."""
+    rows: dict[int, Row] = field(default_factory=dict)
+    failures: dict[int, str] = field(default_factory=dict)
+    enough: int | None = None
+    """After how many seeds it was stopped, because its interval was narrow."""
+    _looked: int = 0
+
+    def add(self, seed: int, row: Row | None, reason: str | None) -> None:
+        """Takes a run that has ended."""
+        if row is not None:
+            self.rows[seed] = row
+        else:
+            self.failures[seed] = reason or "no reason is known"
+
+    def has(self, seed: int) -> bool:
+        """Whether the run with this seed has ended."""
+        return seed in self.rows or seed in self.failures
+
+    def look(self, seeds: range, until: Until | None) -> None:
+        """Decides whether the point has been run often enough.
+
+        The runs are looked at in the order of their seeds and as far as there is no gap, so that the order in which
+        they end does not matter.
+        """
+        while until and self.enough is None and self._looked < len(seeds) and self.has(seeds[self._looked]):
+            self._looked += 1
+            if until.reached([self.rows[seed] for seed in seeds[: self._looked] if seed in self.rows]):
+                self.enough = self._looked
+
+    def counted(self, seeds: range) -> list[int]:
+        """Seeds of the runs that count, ascending: those after an early end do not."""
+        return [seed for seed in seeds[: self.enough] if seed in self.rows]
+
+    def wanted(self, seeds: range) -> range:
+        """Seeds with which the point is to be run, as far as is known."""
+        return seeds[:0] if self.reason else seeds[: self.enough]
+
+
+def execute(
+    folder: SweepFolder,
+    points: list[PointRuns],
+    seeds: range,
+    until: Until | None,
+    *,
+    workers: int | None,
+    progress: SweepReport,
+) -> bool:
+    """Runs what is missing, in `workers` threads (by default one for each core).
+
+    Returns whether that is all; Ctrl-C ends it early.
+    """
+    for kept in folder.kept:
+        row = None if kept.summary is None else flatten(kept.summary)
+        points[kept.point].add(kept.seed, row, kept.reason)
+    for point in points:
+        point.look(seeds, until)
+    scenarios = {number: point.scenario for number, point in enumerate(points) if point.scenario is not None}
+    places = {number: place for place, number in enumerate(scenarios)}
+    numbers = list(scenarios)
+    pool, told = Pool(list(scenarios.values()), workers), 0.0
+    try:
+        tasks, under_way = _missing(points, seeds), 0
+        while True:
+            # Some wait, so that no thread does; few, since a point may have had enough when their turn comes.
+            for number, seed in tasks:
+                pool.submit(places[number], seed)
+                under_way += 1
+                if under_way >= 2 * pool.workers:
+                    break
+            outcome = pool.next()
+            if outcome is None:
+                return True
+            under_way -= 1
+            place, seed, summary, reason = outcome
+            folder.keep(numbers[place], seed, summary, reason)
+            point = points[numbers[place]]
+            point.add(seed, None if summary is None else flatten(json.loads(summary)), reason)
+            point.look(seeds, until)
+            if time.monotonic() - told > REPORT_EVERY_S:
+                told = time.monotonic()
+                _report(points, seeds, progress)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        pool.close()
+
+
+def _report(points: Sequence[PointRuns], seeds: range, progress: SweepReport) -> None:
+    """Tells how far it is."""
+    ended = sum(min(len(point.rows) + len(point.failures), len(point.wanted(seeds))) for point in points)
+    progress(ended, sum(len(point.wanted(seeds)) for point in points), sum(len(point.failures) for point in points))
+
+
+def _missing(points: Sequence[PointRuns], seeds: range) -> Iterator[tuple[int, int]]:
+    """Points and seeds to run: every point with the first seed, then with the next one."""
+    for seed in seeds:
+        for number, point in enumerate(points):
+            if seed in point.wanted(seeds) and not point.has(seed):
+                yield number, seed
+
+
+def column(rows: Sequence[Row], name: str) -> np.ndarray:
+    """The numbers of a quantity in some runs; NaN where it has none."""
+    values = (row.get(name) for row in rows)
+    return np.array([value if isinstance(value, (int, float)) else np.nan for value in values], dtype=np.float64)

@@ -1,0 +1,203 @@
+"""The folder of a sweep: what is swept, and every run as soon as it has ended.
+
+`sweep.json` says what is swept. `runs.jsonl` gets a line for each run that has ended, so that a sweep that is killed at
+any moment loses no more than the runs under way; half a line at its end is cut off when it is resumed. The other files
+are made of these two at the end. A lock keeps a second sweep out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from baton._baton import build_commit
+from baton.errors import InputError
+from baton.summary import Json
+
+FORMAT = 1
+SWEEP_FILE, RUNS_FILE, LOCK_FILE = "sweep.json", "runs.jsonl", ".lock"
+MADE = ("runs.parquet", "statistics.json", "report.html")
+MOST_DIFFERENCES = 5
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run that has ended: its summary, or the reason why there is none."""
+
+    point: int
+    seed: int
+    summary: Json | None
+    reason: str | None
+
+
+class SweepFolder:
+    """A folder that is being written, under its lock."""
+
+    def __init__(self, path: Path, log: BinaryIO, kept: list[Kept]):
+        self.path = path
+        self.kept = kept
+        """Runs that were there when the sweep was resumed."""
+        self._log = log
+
+    def keep(self, point: int, seed: int, summary: str | None, reason: str | None) -> None:
+        """Writes down a run; `summary` is JSON. Raises `OSError`."""
+        head = json.dumps({"point": point, "seed": seed, "reason": reason}, ensure_ascii=False)
+        line = f'{head[:-1]}, "summary": {summary or "null"}}}\n'
+        try:
+            self._log.write(line.encode())
+            self._log.flush()
+        except OSError as error:
+            why = f"cannot be written: {error.strerror}; the runs before are kept, go on with --resume"
+            raise OSError(error.errno, why, str(self.path / RUNS_FILE)) from error
+
+
+def manifest(name: str, scenario: Path, points: Sequence[Json]) -> Json:
+    """What `sweep.json` holds. Each of `points` has `values`, `overrides`, `resolved`, `traces` and `reason`."""
+    build = {"version": version("baton"), "commit": build_commit()}
+    return {"format": FORMAT, **build, "name": name, "origin": str(scenario.resolve()), "points": list(points)}
+
+
+@contextmanager
+def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterator[SweepFolder]:
+    """Claims a folder for a sweep. Raises `InputError` if it holds something else, or another sweep writes there."""
+    _refuse(path, force=force, resume=resume)
+    path.mkdir(parents=True, exist_ok=True)
+    with (path / LOCK_FILE).open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{path}: another sweep is writing there; wait for it, or choose another folder with --out"
+            ) from None
+        kept: list[Kept] = []
+        if resume:
+            refuse_changes(path, read_json(path / SWEEP_FILE), swept)
+            kept = read_runs(path, cut=True)
+        else:
+            for name in (SWEEP_FILE, RUNS_FILE, *MADE):
+                (path / name).unlink(missing_ok=True)
+            write_text(path / SWEEP_FILE, json.dumps(swept, indent=1, ensure_ascii=False) + "\n")
+        with (path / RUNS_FILE).open("ab") as log:
+            try:
+                yield SweepFolder(path, log, kept)
+            finally:
+                with suppress(OSError):  # told when the line was written
+                    log.close()
+
+
+def _refuse(path: Path, *, force: bool, resume: bool) -> None:
+    is_sweep = (path / SWEEP_FILE).is_file()
+    if resume and force:
+        raise InputError("--resume keeps what is in the folder and --force replaces it: choose one of them")
+    if resume and not is_sweep:
+        raise InputError(f"{path}: holds no sweep that could be resumed (no {SWEEP_FILE}); begin one without --resume")
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file; choose a folder with --out")
+    if is_sweep and not (force or resume):
+        raise InputError(
+            f"{path}: holds a sweep: go on with --resume, replace it with --force, or choose another --out"
+        )
+    if not is_sweep and path.is_dir() and any(each.name != LOCK_FILE for each in path.iterdir()):
+        raise InputError(f"{path}: holds something else than a sweep, which is not replaced; choose another with --out")
+
+
+def refuse_changes(path: Path, before: Json, now: Json) -> None:
+    """Raises `InputError` that tells what differs between a sweep that is resumed and what is asked for."""
+    changes = list(_changes(before, now))
+    if changes:
+        shown = [*changes[:MOST_DIFFERENCES], *(["…"] if len(changes) > MOST_DIFFERENCES else [])]
+        listed = "".join(f"\n  {change}" for change in shown)
+        raise InputError(
+            f"{path}: cannot be resumed, because what is swept has changed since (then → now):{listed}\n"
+            "Begin anew with --force, or in another folder with --out"
+        )
+
+
+def _changes(before: Json, now: Json) -> Iterator[str]:
+    for key in ("format", "version", "commit", "origin"):
+        if before.get(key) != now[key]:
+            yield f"{key}: {before.get(key)} → {now[key]}"
+    names_before, names_now = ([point["values"] for point in each["points"]] for each in (before, now))
+    if names_before != names_now:
+        yield f"points: {_named(names_before)} → {_named(names_now)}"
+        return
+    for old, new in zip(before["points"], now["points"], strict=True):
+        where = ", ".join(f"{key} = {value}" for key, value in new["values"].items())
+        for line in _different_lines(old["resolved"] or "", new["resolved"] or ""):
+            yield f"scenario{f' at {where}' if where else ''}: {line}"
+        for trace in sorted({*old["traces"], *new["traces"]}):
+            if old["traces"].get(trace) != new["traces"].get(trace):
+                yield f"trace {trace}: its content has changed"
+        if old["resolved"] != new["resolved"] or old["traces"] != new["traces"]:
+            return  # the others have most likely changed in the same way
+
+
+def _different_lines(before: str, now: str) -> Iterator[str]:
+    for line in difflib.unified_diff(before.splitlines(), now.splitlines(), lineterm="", n=0):
+        if line[:1] in "+-" and line[:3] not in ("+++", "---"):
+            yield f"{'then' if line[0] == '-' else 'now'} {line[1:]}"
+
+
+def _named(values: Sequence[Mapping[str, str]]) -> str:
+    axes: dict[str, list[str]] = {}
+    for point in values:
+        for key, value in point.items():
+            if value not in axes.setdefault(key, []):
+                axes[key].append(value)
+    return "; ".join(f"{key} = {', '.join(listed)}" for key, listed in axes.items()) or "the scenario alone"
+
+
+def read_json(file: Path) -> Json:
+    """A JSON object. Raises `InputError`."""
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{file}: is damaged: {error}") from error
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise InputError(f"{file}: is of another version of Baton; this one reads format {FORMAT}")
+    return value
+
+
+def read_runs(path: Path, *, cut: bool = False) -> list[Kept]:
+    """The runs of a sweep, in the order in which they ended; `cut` removes half a line at the end of the file.
+
+    Raises `InputError` when a line is damaged.
+    """
+    file = path / RUNS_FILE
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return []
+    whole = content.rfind(b"\n") + 1
+    if cut and whole < len(content):
+        os.truncate(file, whole)
+    runs = []
+    for number, line in enumerate(content[:whole].splitlines(), start=1):
+        try:
+            entry: dict[str, Any] = json.loads(line)
+            runs.append(Kept(entry["point"], entry["seed"], entry["summary"], entry["reason"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{file}:{number}: is damaged; remove the line, and its run is made again") from error
+    return runs
+
+
+def write_text(file: Path, text: str) -> None:
+    """Writes a file so that others see the old one or the new one, never half of it. Raises `OSError`."""
+    staged = file.with_name(f".partial-{file.name}")
+    try:
+        staged.write_text(text, encoding="utf-8")
+        staged.replace(file)
+    except OSError as error:
+        staged.unlink(missing_ok=True)
+        why = f"cannot be written: {error.strerror}; the runs are kept, go on with --resume"
+        raise OSError(error.errno, why, str(file)) from error

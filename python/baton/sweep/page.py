@@ -1,0 +1,99 @@
+"""The page of a sweep: curves with intervals, a heat map, a box plot of each point, a table, and what failed."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from baton.report.columns import ColumnStore
+from baton.report.render import details, embedded, facts, fill
+from baton.report.text_tables import number, table
+from baton.summary import Json
+
+from .execute import column
+from .results import Difference, Sweep
+from .statistics import Statistics
+from .units import numbers
+
+METHODS = (
+    "Intervals are of the mean, at 95 %. Student's t where the number of runs is more than 25 times the squared"
+    " skewness of the values (Cochran), every run has a value and the interval does not cross zero where no value does;"
+    " else the bias-corrected and accelerated bootstrap (BCa, Efron 1987). Of fewer than ten, always Student's.\n"
+    "Differences are paired: both points were run with the same seeds, and so met the same channel.\n"
+    "A quantity that some runs have no value for, such as the completion of a flow that did not end, is described by"
+    " the runs that have one; the table says how many these are."
+)
+
+
+def page(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> str:
+    """The whole page as one HTML document."""
+    store = ColumnStore()
+    data = _data(sweep, found, compared, store)
+    runs = sum(len(point.counted(sweep.seeds)) for point in sweep.points)
+    early = sum(point.enough is not None and point.enough < len(sweep.seeds) for point in sweep.points)
+    told = [
+        ("Points", number(len(sweep.points))),
+        ("Runs", number(runs)),
+        ("Seeds", f"{sweep.seeds.start} to {sweep.seeds.stop - 1}"),
+        ("Failed", number(len(sweep.failures))),
+    ]
+    parts = {
+        "title": html.escape(sweep.name),
+        "banner": "" if sweep.complete else _BANNER,
+        "facts": facts([*told, *([("Stopped early", number(early))] if early else [])]),
+        "failures": _failures(sweep),
+        "details": details("How intervals and differences are found", METHODS),
+        "data": embedded(data),
+    }
+    return fill("sweep.html", parts, ("decode.js", "page.js", "sweep.js"), store)
+
+
+_BANNER = (
+    '<p class="banner" role="status">This sweep was interrupted: what follows is made of the runs that had ended.</p>'
+)
+
+
+def _failures(sweep: Sweep) -> str:
+    def shown(failure: Json) -> list[str]:
+        point = ", ".join(f"{key} = {value}" for key, value in sweep.values[failure["point"]].items())
+        return [point or "the scenario", "all" if failure["seed"] is None else str(failure["seed"]), failure["reason"]]
+
+    rows = [shown(failure) for failure in sweep.failures]
+    return table("Failed", [("Point", ""), ("Seed", ""), ("Reason", "")], rows, texts=3) if rows else ""
+
+
+def _data(
+    sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference], store: ColumnStore
+) -> Json:
+    rows = [[row for _, row in sweep.rows(place)] for place in range(len(sweep.points))]
+    everything = [row for each in rows for row in each]
+    return {
+        "axes": [_axis(name, values) for name, values in sweep.axes.items()],
+        "points": [list(values.values()) for values in sweep.values],
+        "runs": [len(each) for each in rows],
+        "quantities": [
+            {
+                "name": name,
+                "values": store.values(np.asarray(column(everything, name))),
+                "points": [_numbers(each.get(name)) for each in found],
+                "differences": [_numbers(each.quantities.get(name)) for each in compared],
+            }
+            for name in sweep.quantities
+        ],
+        "differences": [{"axis": each.axis, "point": each.point, "base": each.base} for each in compared],
+    }
+
+
+def _axis(name: str, values: list[str]) -> dict[str, Any]:
+    parsed = numbers(values)
+    return {"name": name, "values": values, "numbers": parsed and parsed[0], "unit": parsed[1] if parsed else ""}
+
+
+def _numbers(each: Statistics | None) -> list[Any] | None:
+    """Mean, ends of the interval, its method, values, runs, and quantiles."""
+    if each is None:
+        return None
+    return [each.mean, each.low, each.high, each.method, each.values, each.runs, *each.quantiles.values()]

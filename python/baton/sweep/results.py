@@ -1,0 +1,178 @@
+"""What a sweep found: one table of all runs, statistics of each point, and differences between points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from baton.summary import Json
+
+from .execute import PointRuns, column
+from .flatten import Row
+from .folder import FORMAT, MADE
+from .statistics import Statistics, describe
+
+RUNS_TABLE, STATISTICS_FILE, PAGE = MADE
+SET = "set."
+"""Before the keys of the axes in the table of runs."""
+
+
+@dataclass
+class Sweep:
+    """A sweep and its runs."""
+
+    name: str
+    folder: Path
+    values: list[dict[str, str]]
+    """The value on each axis, by point."""
+    seeds: range
+    points: list[PointRuns]
+    complete: bool
+
+    def rows(self, point: int) -> list[tuple[int, Row]]:
+        """Seeds and rows of the runs of a point that count."""
+        runs = self.points[point]
+        return [(seed, runs.rows[seed]) for seed in runs.counted(self.seeds)]
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The values of each axis, in the order of the points."""
+        found: dict[str, list[str]] = {}
+        for values in self.values:
+            for axis, value in values.items():
+                if value not in found.setdefault(axis, []):
+                    found[axis].append(value)
+        return found
+
+    @property
+    def quantities(self) -> list[str]:
+        """Names of all numbers of the runs that count."""
+        names: dict[str, None] = {}
+        for place in range(len(self.points)):
+            for _, row in self.rows(place):
+                names.update(dict.fromkeys(name for name, value in row.items() if isinstance(value, (int, float))))
+        return sorted(names, key=_by_kind)
+
+    @property
+    def failures(self) -> list[Json]:
+        """Points and runs that failed, with their reasons."""
+        listed: list[Json] = []
+        for place, point in enumerate(self.points):
+            if point.reason is not None:
+                listed.append({"point": place, "seed": None, "reason": point.reason})
+            failed = sorted(point.failures.items())
+            listed += [{"point": place, "seed": seed, "reason": reason} for seed, reason in failed]
+        return listed
+
+
+def _by_kind(name: str) -> int:
+    """Flows first, then handovers; within them the order of the summary (sorting is stable)."""
+    kinds = ("flows", "handovers")
+    first = name.partition(".")[0]
+    return kinds.index(first) if first in kinds else len(kinds)
+
+
+def write_table(sweep: Sweep, file: Path) -> None:
+    """All runs that count as Parquet: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
+    rows = [(place, seed, row) for place in range(len(sweep.points)) for seed, row in sweep.rows(place)]
+    columns: dict[str, pa.Array] = {
+        "point": pa.array([place for place, _, _ in rows], pa.uint32()),
+        "seed": pa.array([seed for _, seed, _ in rows], pa.uint64()),
+    }
+    for axis in sweep.axes:
+        columns[SET + axis] = pa.array([sweep.values[place].get(axis) for place, _, _ in rows], pa.string())
+    for name in sorted({name: None for _, _, row in rows for name in row}, key=_by_kind):
+        columns[name] = _array([row.get(name) for _, _, row in rows])
+    table = pa.table(columns).replace_schema_metadata({"baton.sweep": f'{{"format": {FORMAT}}}'})
+    staged = file.with_name(f".partial-{file.name}")
+    try:
+        pq.write_table(table, staged)
+        staged.replace(file)
+    except OSError as error:
+        staged.unlink(missing_ok=True)
+        why = f"cannot be written: {error.strerror or error}; the runs are kept, go on with --resume"
+        raise OSError(error.errno, why, str(file)) from error
+
+
+def _array(values: list[Any]) -> pa.Array:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int}:
+        return pa.array(values, pa.int64())
+    if kinds <= {int, float}:
+        return pa.array(values, pa.float64())
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
+
+
+def statistics(sweep: Sweep) -> list[dict[str, Statistics]]:
+    """By point, the statistics of each quantity that has a value there."""
+    names, found = sweep.quantities, []
+    for place in range(len(sweep.points)):
+        rows = [row for _, row in sweep.rows(place)]
+        described = {name: describe(column(rows, name)) for name in names} if rows else {}
+        found.append({name: each for name, each in described.items() if each.values})
+    return found
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much a point is above another one that differs on one axis only, on the same seeds."""
+
+    axis: str
+    point: int
+    base: int
+    quantities: dict[str, Statistics]
+
+    def to_json(self) -> Json:
+        """As in the output of `--json`."""
+        quantities = {name: each.to_json() for name, each in self.quantities.items()}
+        return {"axis": self.axis, "point": self.point, "base": self.base, "quantities": quantities}
+
+
+def differences(sweep: Sweep) -> Iterator[Difference]:
+    """Each point against the one with the first value of an axis, all else equal; for each axis."""
+    places = {tuple(values.items()): place for place, values in enumerate(sweep.values)}
+    for axis, listed in sweep.axes.items():
+        for place, values in enumerate(sweep.values):
+            base = places[tuple((values | {axis: listed[0]}).items())]
+            if base != place:
+                yield Difference(axis, place, base, paired(sweep.rows(base), sweep.rows(place), sweep.quantities))
+
+
+def paired(
+    base: Sequence[tuple[int, Row]], other: Sequence[tuple[int, Row]], names: Sequence[str]
+) -> dict[str, Statistics]:
+    """Statistics of the differences of `other` above `base` over the seeds that both have."""
+    of_base, of_other = dict(base), dict(other)
+    seeds = [seed for seed in of_base if seed in of_other]
+    if not seeds:
+        return {}
+    one, two = [of_base[seed] for seed in seeds], [of_other[seed] for seed in seeds]
+    found = {name: describe(column(two, name) - column(one, name)) for name in names}
+    return {name: each for name, each in found.items() if each.values}
+
+
+def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> Json:
+    """What `statistics.json` holds and `--json` prints."""
+    points = [
+        {
+            "set": sweep.values[place],
+            "runs": len(point.counted(sweep.seeds)),
+            "stopped_early": point.enough is not None and point.enough < len(sweep.seeds),
+            "quantities": {name: each.to_json() for name, each in found[place].items()},
+        }
+        for place, point in enumerate(sweep.points)
+    ]
+    return {
+        "format": FORMAT,
+        "name": sweep.name,
+        "complete": sweep.complete,
+        "seeds": [sweep.seeds.start, sweep.seeds.stop - 1],
+        "points": points,
+        "differences": [each.to_json() for each in compared],
+        "failures": sweep.failures,
+    }

@@ -1,0 +1,62 @@
+"""A sweep as a table for people: goodput and longest stall of each flow, at each point."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from rich.console import Console
+
+from baton.summary import Json
+from baton.tables import NOTHING, count, new_table, scaled, seconds
+
+Shown = Callable[[float | None], str]
+COLUMNS: dict[str, tuple[str, Shown]] = {
+    "goodput_bps": ("Goodput", lambda value: scaled(value, "bit/s")),
+    "completion_s": ("Completion", seconds),
+    "longest_stall_s": ("Longest stall", seconds),
+}
+
+
+def print_sweep(found: Json) -> None:
+    """Prints points and failures on standard output."""
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    axes = list(dict.fromkeys(axis for point in found["points"] for axis in point["set"]))
+    first, last = found["seeds"]
+    console.print(f"{found['name']}: {count(len(found['points']))} points, seeds {first} to {last}")
+    used = [key for key in COLUMNS if any(_has(point, key) for point in found["points"])]
+    heads = [each for key in used for each in (COLUMNS[key][0], "95 % interval")]
+    table = new_table(*map(_short, axes), "Flow", "Runs", *heads, text_columns=len(axes) + 1)
+    for point in found["points"]:
+        names = [name for name in point["quantities"] if name.endswith(".goodput_bps") and name.startswith("flows.")]
+        for flow in (name.split(".")[1] for name in names):
+            values = [point["set"].get(axis, NOTHING) for axis in axes]
+            cells = [cell for key in used for cell in _cells(point, flow, key)]
+            table.add_row(*values, flow, count(point["runs"]) + ("*" if point["stopped_early"] else ""), *cells)
+    if any(point["stopped_early"] for point in found["points"]):
+        table.caption = "*: stopped early, the interval was narrow enough."
+    console.print(table)
+    for failure in found["failures"]:
+        point = ", ".join(f"{key} = {value}" for key, value in found["points"][failure["point"]]["set"].items())
+        seed = "" if failure["seed"] is None else f", seed {failure['seed']}"
+        console.print(f"FAILED {point or 'the scenario'}{seed}: {failure['reason']}")
+
+
+def _has(point: Json, key: str) -> bool:
+    """Whether a flow has a value of this kind."""
+    return any(name.startswith("flows.") and name.endswith(f".{key}") for name in point["quantities"])
+
+
+def _short(axis: str) -> str:
+    """The last two parts of a key, one above the other."""
+    return "\n".join(axis.split(".")[-2:])
+
+
+def _cells(point: Json, flow: str, key: str) -> tuple[str, str]:
+    _, shown = COLUMNS[key]
+    each = point["quantities"].get(f"flows.{flow}.{key}")
+    if each is None:
+        return NOTHING, NOTHING
+    missing = f" ({each['values']} of {each['runs']})" if each["values"] < each["runs"] else ""
+    between = NOTHING if each["low"] is None else f"{shown(each['low'])} to {shown(each['high'])}"
+    return shown(each["mean"]) + missing, between
