@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,47 @@ def test_losses_stay_visible_among_a_hundred_thousand_segments(open_page: Any, t
         "state.panels[0].plot.data.find((t) => t.name === 'segment').x.filter((x) => x > 50 && x < 50.2)"
     )
     assert len(inside) == pytest.approx(2 * 200, abs=8), "zooming in brings every segment back: two ends of each"
+
+
+def test_a_million_segments(open_page: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Prints how long it takes; what is asserted does not depend on the machine."""
+    folder = large_folder(tmp_path)
+    begun = time.perf_counter()
+    report_file = report.write(folder)
+    written = time.perf_counter() - begun
+    begun = time.perf_counter()
+    page = open_page(report_file)
+    opened = time.perf_counter() - begun
+    size = report_file.stat().st_size / 1e6
+    with capsys.disabled():
+        print(f"\nA million segments: written in {written:.1f} s, {size:.1f} MB, interactive after {opened:.1f} s")
+    assert size < 30
+    every = page.evaluate("state.panels[0].panel.traces.find((t) => t.name === 'segment').x.length")
+    assert every > 990_000, "all segments are in the page"
+    points = dict(page.evaluate("state.panels[0].plot.data.map((trace) => [trace.name, trace.x.length])"))
+    assert max(points.values()) < 3 * 8001, "no more than the screen can show is drawn"
+    for name in ("lost segment", "retransmission"):
+        farthest = page.evaluate(f"({FARTHEST})({json.dumps(name)})")
+        assert farthest < 8, f"each {name} is drawn, or one within that many pixels of it"
+    assert page.evaluate("state.panels[0].plot.layout.shapes.filter((s) => s.type === 'line').length") == 1
+    page.evaluate("show({ from: 500, to: 500.2 })")
+    drawn(page, 2)
+    inside = page.evaluate(
+        "state.panels.map((panel) => panel.plot.data.map((t) => t.x.filter((x) => x > 500 && x < 500.2).length))"
+    )
+    assert inside[0][1] == pytest.approx(2 * 200, abs=8), "two ends of each segment"
+    assert inside[1][0] == pytest.approx(100, abs=4), "every value of the congestion window, one a millisecond or two"
+
+
+# For every loss, how far in pixels the nearest one is that is drawn; the largest of these.
+FARTHEST = """(name) => {
+  const number = state.panels[0].panel.traces.findIndex((trace) => trace.name === name);
+  const { x, y } = state.panels[0].panel.traces[number], shown = state.panels[0].plot.data[number];
+  const { xaxis, yaxis, width, height } = state.panels[0].plot.layout;
+  const acrossX = width / (xaxis.range[1] - xaxis.range[0]), acrossY = height / (yaxis.range[1] - yaxis.range[0]);
+  return Math.max(...Array.from(x, (at, i) => Math.min(...shown.x.map((other, j) =>
+    other === null ? Infinity : Math.hypot((at - other) * acrossX, (y[i] - shown.y[j]) * acrossY)))));
+}"""
 
 
 def test_it_prints_in_light_colours(open_page: Any, handover_report: Path, tmp_path: Path) -> None:

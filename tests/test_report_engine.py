@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 baton = pytest.importorskip("baton._baton", reason="the extension is not built")
@@ -36,12 +38,38 @@ def test_the_diagram_of_a_handover_agrees_with_the_summary(tmp_path: Path) -> No
     assert "A download meets a handover from WaveLAN to GSM" in page
 
 
-def test_a_table_that_is_too_large_for_a_page_is_left_out_and_the_page_says_so(tmp_path: Path, monkeypatch) -> None:
-    baton.Scenario.load(SCENARIO).run(tmp_path / "run")
-    rows = len(read_run(tmp_path / "run").packets)
-    monkeypatch.setattr(tables, "MOST_PACKETS", rows - 1)
-    assert read_run(tmp_path / "run").packets is None
+def test_of_a_table_that_is_too_large_for_a_page_nothing_that_matters_is_left_out(tmp_path: Path, monkeypatch) -> None:
+    lossy = ["links.wavelan.packet_error_rate=0.02"]
+    baton.Scenario.load(SCENARIO, lossy).run(tmp_path / "run")
+
+    def read() -> tuple[Any, dict[str, Any]]:
+        run = read_run(tmp_path / "run")
+        return run.packets, {trace.name: trace for trace in report.describe(run).flows[0].panels[0].traces}
+
+    whole, all_traces = read()
+    monkeypatch.setattr(tables, "MOST_PACKETS", len(whole) // 3)
+    part, traces = read()
+    assert (part.recorded, part.every) == (len(whole), 7)
+    assert len(part) < len(whole) / 3
+    assert len(all_traces["lost segment"].time_ns) > 5
+    for name in ("retransmission", "lost segment"):
+        assert traces[name].time_ns.tolist() == all_traces[name].time_ns.tolist()
+        assert traces[name].value.tolist() == all_traces[name].value.tolist()
+    shown = set(zip(traces["segment"].time_ns.tolist(), traces["segment"].value.tolist(), strict=True))
+    every = list(zip(all_traces["segment"].time_ns.tolist(), all_traces["segment"].value.tolist(), strict=True))
+    assert shown < set(every), "what is shown are segments that were sent, at their offsets"
+    assert len(shown) > len(every) / 8
     page = report.write(tmp_path / "run").read_text(encoding="utf-8")
-    assert "more than a page can show" in page
-    monkeypatch.setattr(tables, "MOST_PACKETS", rows)
-    assert len(read_run(tmp_path / "run").packets) == rows
+    assert "1 packet of 7 is shown" in page
+
+
+def test_series_share_what_a_page_holds_and_short_ones_stay_whole(monkeypatch) -> None:
+    def run(*lengths: int) -> tables.Run:
+        series = {("flow", str(n)): tables.Series(np.arange(count), np.zeros(count)) for n, count in enumerate(lengths)}
+        return tables.Run(Path(), {}, {}, None, series)
+
+    monkeypatch.setattr(tables, "PAGE_VALUES", 100)
+    assert run(10, 20, 30).series_limit == 100
+    assert run(10, 300, 300).series_limit == 45
+    assert run(300, 10, 80, 80).series_limit == 30
+    assert run().series_limit == 100

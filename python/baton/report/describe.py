@@ -6,13 +6,10 @@ from . import packet_panels, series_panels
 from .figures import Description, FlowFigure, Panel, Trace, link_roles
 from .handovers import marks
 from .journeys import FlowPackets, PacketIndex
-from .tables import MOST_PACKETS, Run
+from .tables import Run
 
 Queues = dict[tuple[str, str], Trace]
-NO_PACKETS = (
-    "Packets were not recorded (packets = false in the scenario's [record]), or are more than a page can show"
-    f" ({MOST_PACKETS:,} rows; packets.parquet has them), so this diagram is missing."
-)
+NO_PACKETS = "Packets were not recorded (packets = false in the scenario's [record]), so this diagram is missing."
 
 
 def describe(run: Run) -> Description:
@@ -40,14 +37,15 @@ def _panels(
     name = flow.name
     used = packet_panels.links_used(packets) if packets is not None else list(queues)
     waiting = [queues[way] for way in used if way in queues]
-    by_link = packet_panels.new_data_by_link(packets) if packets is not None else None
+    whole = packets is not None and packets.packets.every == 1
+    by_link = packet_panels.new_data_by_link(packets) if packets is not None and whole else None
     shared = [series_panels.queues(run, waiting), series_panels.goodput(run, name, by_link, roles)]
     if flow.transport == "tcp":
         title, draw = "Time\u2013sequence", packet_panels.time_sequence
         first = [draw(packets) if packets is not None else Panel(title, "byte offset", "B", [], NO_PACKETS)]
         return [*first, series_panels.window(run, name), series_panels.round_trip(run, name), *shared]
     if packets is not None:
-        first = [packet_panels.delay(packets), packet_panels.numbers(packets)]
+        first = [packet_panels.delay(packets), *([packet_panels.numbers(packets)] if whole else [])]
     else:
         first = [Panel("One-way delay", "delay", "s", [], NO_PACKETS)]
     if run.find(f"flow {name}", "round-trip time") is not None:

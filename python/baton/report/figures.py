@@ -13,9 +13,6 @@ from .handovers import Mark
 from .style import link_role
 from .tables import Run, Series
 
-SERIES_LIMIT = 200_000
-"""A recorded series with more points than this is thinned to the extremes of equal stretches of time."""
-
 
 @dataclass
 class Trace:
@@ -93,12 +90,12 @@ def scaled(values: list[np.ndarray], unit: str) -> tuple[float, str]:
     return 1.0, unit
 
 
-def thinned(series: Series) -> Series:
-    """A long series with each stretch of time reduced to its first, last, lowest and highest point."""
+def thinned(series: Series, limit: int) -> Series:
+    """A series of more than `limit` points with equal stretches reduced to their first, last, lowest and highest."""
     count = len(series.time_ns)
-    if count <= SERIES_LIMIT:
+    if count <= limit:
         return series
-    stretch = -(-count // (SERIES_LIMIT // 4))
+    stretch = -(-count // max(limit // 4, 1))
     whole = count // stretch * stretch
     blocks = series.value[:whole].reshape(-1, stretch)
     begin = np.arange(0, whole, stretch)

@@ -24,7 +24,7 @@ def time_sequence(flow: FlowPackets) -> Panel:
         Trace("lost segment", "drop", "marks", *gone, *_where(flow, events.drop_row)),
         Trace("lost ACK", "dropped acknowledgement", "marks", *ack_gone, *_where(flow, events.ack_drop_row)),
     ]
-    note = "Segments as sent, ACKs as they arrive at the sender, losses when and where they happen."
+    note = f"Segments as sent, ACKs as they arrive at the sender, losses when and where they happen.{_share(flow)}"
     shown = [trace for trace in traces if len(trace.time_ns)]
     return Panel("Time\u2013sequence", "byte offset in the stream", "B", shown, note, tall=True)
 
@@ -42,8 +42,11 @@ def delay(flow: FlowPackets) -> Panel:
     if len(gone):
         when = decided[gone].astype(np.int64)
         traces.append(Trace("lost", "drop", "marks", when, until_loss * factor, None, *_where(flow, gone)))
-    counts = f"{len(sent)} packets sent, {len(arrived)} delivered, {len(gone)} lost."
-    return Panel("One-way delay", "delay", unit, traces, f"{counts} A lost packet stands at its loss.", tall=True)
+    counts = (
+        f"{len(sent)} packets sent, {len(arrived)} delivered, {len(gone)} lost. " if flow.packets.every == 1 else ""
+    )
+    note = f"{counts}A lost packet stands at its loss.{_share(flow)}"
+    return Panel("One-way delay", "delay", unit, traces, note, tall=True)
 
 
 def numbers(flow: FlowPackets) -> Panel:
@@ -81,6 +84,15 @@ def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
     names, ways = flow.packets.names["link"].values, flow.index.link_direction
     used = np.union1d(distinct(ways[flow.outward]), distinct(ways[flow.inward]))
     return [(names[way // 2], "up" if way % 2 else "down") for way in used.tolist()]
+
+
+def _share(flow: FlowPackets) -> str:
+    """What is to be known of a table that is too large for a page."""
+    every, rows = flow.packets.every, flow.packets.recorded
+    if every == 1:
+        return ""
+    shown = f"1 packet of {every} is shown, and all that were lost or sent again"
+    return f" Of {rows:,} rows, {shown}; packets.parquet has all."
 
 
 def _datagrams(flow: FlowPackets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -130,7 +130,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("Lasted" if run.summary.get("live") else "Simulated", with_unit(simulated, "s")),
         ("Wall time", with_unit(run.summary.get("wall_s"), "s")),
         ("Events", number(run.summary.get("events"))),
-        ("Packets recorded", number(len(run.packets) if run.packets is not None else None, "none")),
+        ("Packets recorded", number(run.packets.recorded if run.packets is not None else None, "none")),
         ("Baton", version or ABSENT),
     ]
 

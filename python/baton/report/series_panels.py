@@ -47,7 +47,7 @@ def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace
         for direction in ("down", "up"):
             series = run.find(f"link {link} {direction}", "queue packets")
             if series is not None and np.any(series.value > 0):
-                kept, dashed = thinned(held(series, run)), direction == "up"
+                kept, dashed = thinned(held(series, run), run.series_limit), direction == "up"
                 trace = Trace(f"{link}, {direction}", role, "steps", kept.time_ns, kept.value, dashed=dashed)
                 traces[link, direction] = trace
     return traces
@@ -75,7 +75,7 @@ def goodput(
     peaks = [float(trace.value.max()) for trace in panel.traces if trace.role != "total"]
     panel.logarithmic = len(peaks) > 1 and max(peaks) > RATIO_OF_LINKS_FOR_LOGARITHM * min(peaks) > 0
     if by_link is None:
-        panel.note = f"Data read by the application per {interval:g} s. By link it would need recorded packets."
+        panel.note = f"Data read by the application per {interval:g} s. By link it would need all packets."
     return finished(panel, recorded=run.series is not None)
 
 
@@ -86,7 +86,7 @@ def states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
         series = run.find(f"flow {flow}", quantity)
         if series is not None:
             samples = quantity == "round-trip time"
-            kept = thinned(series if samples else held(series, run))
+            kept = thinned(series if samples else held(series, run), run.series_limit)
             traces.append(Trace(name, quantity, "dots" if samples else "steps", kept.time_ns, kept.value))
     return traces
 

@@ -19,9 +19,12 @@ PACKET_COLUMNS = {
     "names": ["link", "direction", "flow", "fate", "protocol", "source", "destination", "flags"],
 }
 
-# Rows that a page can show: some 2 GB of memory while it is made.
-MOST_PACKETS = 5_000_000
+# Rows of packets from which a page is made; of more, what matters and a share of the others. Some 1.5 GB of memory.
+MOST_PACKETS = 6_000_000
+# Values of all series that memory takes, and those that a page takes: some 15 MB.
 MOST_VALUES = 30_000_000
+PAGE_VALUES = 3_000_000
+_BATCH_ROWS = 1_000_000
 # Flows that a page shows; a live run may have thousands of short conversations.
 MOST_FLOWS = 100
 
@@ -47,6 +50,8 @@ class Packets:
     decided_ns: np.ndarray  # float, NaN while under way
     sack: np.ndarray  # edges of all rows, one after the other
     sack_start: np.ndarray  # where a row's edges begin; one longer than the table
+    recorded: int  # rows of the file
+    every: int  # only each so manieth packet is here, and all that were lost or sent again
 
     def __len__(self) -> int:
         return len(self.numbers["packet"])
@@ -79,6 +84,18 @@ class Run:
         return found if found is not None and len(found.time_ns) else None
 
     @property
+    def series_limit(self) -> int:
+        """Values that each series may bring to a page, so that all together are not too many for it."""
+        left, limit = PAGE_VALUES, 0
+        lengths = sorted(len(series.time_ns) for series in (self.series or {}).values())
+        for place, length in enumerate(lengths):
+            limit = left // (len(lengths) - place)
+            if length > limit:
+                return limit
+            left -= length
+        return PAGE_VALUES
+
+    @property
     def duration_s(self) -> float:
         """Simulated time, in seconds; from the data when the summary does not tell."""
         told = self.summary.get("simulated_s")
@@ -99,19 +116,17 @@ def read_run(folder: Path) -> Run:
     whole = _read_json(folder / "summary.json") if (folder / "summary.json").exists() else {}
     summary, left_out = main_flows(whole, MOST_FLOWS)
     packets = series = None
-    if _can_be_shown(folder / "packets.parquet", MOST_PACKETS):
+    if (folder / "packets.parquet").exists():
         packets = _read_packets(folder / "packets.parquet")
-    if _can_be_shown(folder / "series.parquet", MOST_VALUES):
+    if _rows(folder / "series.parquet") <= MOST_VALUES and (folder / "series.parquet").exists():
         series = _read_series(folder / "series.parquet")
     return Run(folder, manifest, summary, packets, series, left_out)
 
 
-def _can_be_shown(path: Path, most_rows: int) -> bool:
-    """Whether the table is there and not too large. A run of hours writes more rows than memory holds."""
-    if not path.exists():
-        return False
+def _rows(path: Path) -> int:
+    """Rows of a table; none if there is no file."""
     try:
-        return int(pq.ParquetFile(path).metadata.num_rows) <= most_rows
+        return int(pq.ParquetFile(path).metadata.num_rows) if path.exists() else 0
     except pa.ArrowException as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
 
@@ -127,12 +142,13 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_packets(path: Path) -> Packets:
-    names = PACKET_COLUMNS["names"]
-    table = pq.read_table(
-        path,
-        columns=PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"],
-        read_dictionary=names,
-    ).combine_chunks()
+    names, recorded = PACKET_COLUMNS["names"], _rows(path)
+    every = 1 if recorded <= MOST_PACKETS else -(-recorded // (MOST_PACKETS // 2))
+    columns = PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"]
+    if every == 1:
+        table = pq.read_table(path, columns=columns, read_dictionary=names).combine_chunks()
+    else:
+        table = _read_share(path, columns, every)
     sent = _numbers(table["sent_ns"])
     order = None if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
     if order is not None:
@@ -145,7 +161,32 @@ def _read_packets(path: Path) -> Packets:
         decided,
         edges,
         start,
+        recorded,
+        every,
     )
+
+
+def _read_share(path: Path, columns: list[str], every: int) -> pa.Table:
+    """All rows of each `every`th packet, and of all packets that were lost, sent again or open a connection.
+
+    What matters is never left out, unless it alone is more than half of what a page takes: then it is thinned too.
+    """
+    file = pq.ParquetFile(path, read_dictionary=PACKET_COLUMNS["names"])
+    found = [np.zeros(0, np.uint64)]
+    for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=["packet", "fate", "retransmission", "flags"]):
+        rows = pa.Table.from_batches([batch])
+        fate, flags = _names(rows["fate"]), _names(rows["flags"])
+        uneventful = np.isin(fate.codes, [fate.code("delivered"), fate.code("under way")])
+        opens = np.array([*("SYN" in value for value in flags.values), False])[flags.codes]
+        found.append(_numbers(rows["packet"])[~uneventful | _numbers(rows["retransmission"]).astype(bool) | opens])
+    matter = np.unique(np.concatenate(found))
+    matter = matter[:: len(matter) // (MOST_PACKETS // 4) + 1]
+    parts = []
+    for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
+        packet = batch.column("packet").to_numpy()
+        parts.append(batch.filter(pa.array((packet % every == 0) | np.isin(packet, matter))))
+    table = pa.Table.from_batches(parts).unify_dictionaries()
+    return table.combine_chunks()
 
 
 def _read_series(path: Path) -> dict[tuple[str, str], Series]:

@@ -125,7 +125,7 @@ def _choices(count: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(1)
     block = max(_BLOCK_VALUES // count, 1)
     for begin in range(0, RESAMPLES, block):
-        yield generator.integers(count, size=(min(block, RESAMPLES - begin), count))
+        yield generator.integers(count, size=(min(block, RESAMPLES - begin), count), dtype=np.int32)
 
 
 @lru_cache(maxsize=8)

@@ -1,6 +1,6 @@
 // One panel: its caption with a legend, and what Plotly is told to draw for a stretch of time.
 
-const MANY_MARKS = 200;
+const MANY_MARKS = 200, CLOSE_MARKS = 2;
 const MARGIN = { left: 72, right: 14, top: 20, bottom: 26 };
 
 function sample(trace) {
@@ -157,8 +157,12 @@ class PanelView {
 function markers(view, width) {
   const colour = css("handover"), shapes = [], annotations = [];
   const place = (at) => ((at - view.from) / (view.to - view.from)) * width;
-  let free = 0;
+  let free = 0, drawn = -Infinity;
   for (const mark of report.marks) {
+    const begin = place(mark.at_s), end = mark.outage ? place(mark.completed_s) : begin;
+    // Panning shows what is a little outside. Of marks on one another the first stands for all.
+    if (end < -width || begin > 2 * width || end < drawn + CLOSE_MARKS) continue;
+    drawn = end;
     const base = { yref: "paper", y0: 0, y1: 1, layer: "below" };
     if (mark.outage) {
       shapes.push({ ...base, type: "rect", x0: mark.at_s, x1: mark.completed_s, fillcolor: css("shade"), line: { width: 0 } });
