@@ -49,6 +49,8 @@ FLOW = {
     "five_tuple": "tcp 10.0.0.1:8000 10.0.0.2:40000",
     "reordered": 0,
     "reverse_bytes": 120,
+    "probes": 0,
+    "forgotten_ranges": 0,
 }
 HANDOVER = {
     "at_s": 2.0,
