@@ -15,7 +15,7 @@ BATOND := $(WHEEL_DATA)/scripts/batond
 
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests scripts
+PYTHON_SOURCES := python tests scripts examples
 
 run: $(VENV)/built
 	baton run scenarios/wavelan-to-gsm.toml --force

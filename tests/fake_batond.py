@@ -49,6 +49,8 @@ FLOW = {
     "five_tuple": "tcp 10.0.0.1:8000 10.0.0.2:40000",
     "reordered": 0,
     "reverse_bytes": 120,
+    "probes": 0,
+    "forgotten_ranges": 0,
 }
 HANDOVER = {
     "at_s": 2.0,
@@ -132,18 +134,12 @@ class Fake:
         """The arguments of the last call."""
         return json.loads((self.script.parent / "called.json").read_text())
 
-    def start(self, *arguments: object, **options: object) -> subprocess.Popen:
-        """Starts the command line in the folder."""
+    def start(self, *arguments: object) -> subprocess.Popen:
+        """Starts the command line in the folder, in a process that can be interrupted."""
         environment = {**os.environ, "FAKE_BATOND": str(self.script)}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         command = [sys.executable, "-c", BATON, *map(str, arguments)]
-        return subprocess.Popen(command, cwd=self.folder, env=environment, **pipes, **options)
-
-    def baton(self, *arguments: object, **options: object) -> subprocess.CompletedProcess:
-        """Runs the command line to its end."""
-        process = self.start(*arguments, **options)
-        stdout, stderr = process.communicate(timeout=60)
-        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+        return subprocess.Popen(command, cwd=self.folder, env=environment, **pipes)
 
 
 def main() -> None:

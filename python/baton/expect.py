@@ -29,8 +29,9 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 _FORM = re.compile(rf"\s*([\w.\[\]-]+)\s*({'|'.join(OPERATORS)})\s*(\S+)\s*", re.ASCII)
 _PATH = re.compile(r"[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*", re.ASCII)
-# Names of the conversations that a live run finds in its packets: transport, the server's port, a running number.
-_OBSERVED = re.compile(r"(tcp|udp)-\d+-\d+|icmp-\d+|others", re.ASCII)
+# Names of the conversations that a live run finds in its packets: transport, the server's port (of other protocols
+# their own number), a running number.
+_OBSERVED = re.compile(r"(tcp|udp|protocol)-\d+-\d+|icmp-\d+|others", re.ASCII)
 
 
 class ExpectationError(InputError):

@@ -140,7 +140,15 @@ class Live(TypedDict):
 # What a conversation of real hosts, measured from its packets, has beside the keys of a flow.
 ObservedFlow = TypedDict(
     "ObservedFlow",
-    {"from": str, "to": str, "five_tuple": str, "reordered": int, "reverse_bytes": int},
+    {
+        "from": "str | None",
+        "to": "str | None",
+        "five_tuple": str,
+        "reordered": int,
+        "reverse_bytes": int,
+        "probes": int,
+        "forgotten_ranges": int,
+    },
 )
 
 

@@ -47,7 +47,7 @@ def find() -> Path:
     looked = ", ".join(str(place.parent) for place in places())
     raise InputError(
         f"{NAME}, which runs a scenario in real time, is not there (looked in {looked} and along PATH);"
-        " in a checkout `make build` builds it, elsewhere `pip install --force-reinstall baton` brings it back"
+        " in a checkout `make build` builds it; elsewhere install Baton's wheel again, which brings it"
     )
 
 
