@@ -225,11 +225,11 @@ def sweep(
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run, or its manifest.json.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The other run's.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run or a sweep.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The other one's, or a capture (pcap, pcapng).")],
     json: JsonOption = False,
 ) -> None:
-    """Compare two runs, as a simulated and a live one: a table and a page."""
+    """Compare two runs, as a simulated and a live one, a run with a capture, or two sweeps: a table and a page."""
     from baton.compare import cli_compare
 
     raise typer.Exit(cli_compare.run(a, b, as_json=json))

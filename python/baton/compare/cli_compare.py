@@ -10,9 +10,10 @@ from rich.table import Table
 from baton import tables
 from baton.report.tables import Run
 
-from . import page
+from . import cli_sweeps, page
 from .measure import Comparison, FlowPair, Quantity, compare
-from .runs import kind, open_run
+from .runs import kind, open_both
+from .sweeps import is_sweep
 
 # Remarks that are printed; the page and `--json` have all.
 MOST_REMARKS = 20
@@ -20,7 +21,9 @@ MOST_REMARKS = 20
 
 def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     """Compares, prints and writes; returns the exit status."""
-    comparison = compare(open_run(path_a), open_run(path_b))
+    if is_sweep(path_a) or is_sweep(path_b):
+        return cli_sweeps.run(path_a, path_b, as_json=as_json)
+    comparison = compare(*open_both(path_a, path_b))
     names = "-".join(run.folder.resolve().name for run in (comparison.a, comparison.b))
     report = page.write(comparison, Path("results") / f"compare-{names}" / "report.html")
     if as_json:

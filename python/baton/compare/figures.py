@@ -82,10 +82,11 @@ def _time_sequence(both: list[Flow]) -> Panel:
 
 
 def _state(both: list[Flow], title: str, quantity: str, unit: str, recorded: tuple[str, ...]) -> Panel:
-    """The first of the `recorded` quantities that a run has."""
+    """The first of the `recorded` quantities that both runs have; if there is none, the first that a run has."""
     panel = Panel(title, quantity, unit, [])
+    common = [each for each in recorded if all(states(side.run, name, {each: each}) for side, name in both)]
     for side, name in both:
-        found = [trace for each in recorded for trace in states(side.run, name, {each: each})]
+        found = [trace for each in common or recorded for trace in states(side.run, name, {each: each})]
         panel.traces += [side.drawn(trace, trace.name) for trace in found[:1]]
     return _noted(panel)
 

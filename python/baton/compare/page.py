@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 
 from baton.report import write_page
-from baton.report.render import assemble, details, facts, scenario_text
+from baton.report.render import assemble, details, facts, listed, scenario_text
 from baton.report.tables import Run
 from baton.report.text_tables import ABSENT, number, quantity, table
 
@@ -23,9 +23,12 @@ def write(comparison: Comparison, file: Path) -> Path:
         "description": "Two runs compared: A is drawn solid and dark, B dashed and light.",
         "banner": "",
         "facts": facts([("A", _run(a)), ("B", _run(b))]),
-        "tables": _quantities(comparison) + _remarks(comparison),
-        "details": details("Scenario of A, as it was run", scenario_text(a.manifest))
-        + details("Scenario of B, as it was run", scenario_text(b.manifest)),
+        "tables": _quantities(comparison) + listed("What differs, or is not compared (A / B)", comparison.remarks),
+        "details": "".join(
+            details(f"Scenario of {side}, as it was run", scenario_text(run.manifest))
+            for side, run in (("A", a), ("B", b))
+            if run.manifest.get("resolved")
+        ),
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     return write_page(file, assemble(parts, describe(comparison)))
@@ -33,7 +36,8 @@ def write(comparison: Comparison, file: Path) -> Path:
 
 def _run(run: Run) -> str:
     seed = run.summary.get("seed", run.manifest.get("seed"))
-    return f"{run.manifest.get('scenario') or run.summary.get('scenario')}, seed {seed}, {kind(run)}"
+    named = run.manifest.get("scenario") or run.summary.get("scenario")
+    return ", ".join([str(named), *([] if seed is None else [f"seed {seed}"]), kind(run)])
 
 
 def _quantities(comparison: Comparison) -> str:
@@ -53,10 +57,3 @@ def _value(of: Quantity, value: float | None) -> str:
     if of.unit in ("bit/s", "B"):
         return quantity(value, of.unit)
     return f"{number(value)}\u00a0{of.unit}".strip()
-
-
-def _remarks(comparison: Comparison) -> str:
-    if not comparison.remarks:
-        return ""
-    items = "".join(f"<li>{html.escape(remark)}</li>" for remark in comparison.remarks)
-    return f"<section><h2>What differs, or is not compared (A / B)</h2><ul>{items}</ul></section>"

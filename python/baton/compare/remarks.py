@@ -15,6 +15,9 @@ def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]
     """Sentences on two runs whose flows were `matched` by name or by order."""
     yield from _whole(a, b)
     yield from _flows(a, b, matched)
+    if b.summary.get("capture"):
+        yield "B is a capture: its first packet is put at the time of A's first one"
+        return
     if len(handovers(a)) != len(handovers(b)):
         yield f"A has {len(handovers(a))} handovers, B has {len(handovers(b))}: the first ones of both are compared"
     if a.summary.get("seed") != b.summary.get("seed"):

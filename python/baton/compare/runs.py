@@ -8,6 +8,22 @@ from baton.errors import InputError
 from baton.report.tables import Run, read_run
 from baton.summary import Json
 
+from .capture import is_capture, read_capture
+
+
+def open_both(path_a: Path, path_b: Path) -> tuple[Run, Run]:
+    """Two runs; one of them may be a capture, whose first packet then stands at the first one of the run.
+
+    Raises `InputError`.
+    """
+    if is_capture(path_a):
+        raise InputError(f"{path_a}: is a capture; expected a run first, and then the capture that it is compared with")
+    run = open_run(path_a)
+    if not is_capture(path_b):
+        return run, open_run(path_b)
+    begins = int(run.packets.numbers["sent_ns"][0]) if run.packets is not None and len(run.packets) else 0
+    return run, read_capture(path_b, begins)
+
 
 def open_run(path: Path) -> Run:
     """A run from its folder or its manifest. Raises `InputError`."""
@@ -31,6 +47,8 @@ def handovers(run: Run) -> list[Json]:
 
 
 def kind(run: Run) -> str:
-    """Whether a run was simulated or live, and with which kernel."""
+    """Whether a run was simulated or live, and with which kernel, or is a capture."""
+    if run.summary.get("capture"):
+        return "capture"
     live = run.summary.get("live")
     return f"live, kernel {live['kernel']}" if live else "simulated"

@@ -68,6 +68,12 @@ def facts(entries: list[tuple[str, str]]) -> str:
     return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in shown)
 
 
+def listed(heading: str, sentences: Sequence[str]) -> str:
+    """A list under a heading; nothing without sentences."""
+    items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+    return f"<section><h2>{html.escape(heading)}</h2><ul>{items}</ul></section>" if items else ""
+
+
 def details(title: str, text: str) -> str:
     """A text that is folded away."""
     return f"<details><summary>{html.escape(title)}</summary><pre>{html.escape(text)}</pre></details>"

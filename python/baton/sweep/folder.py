@@ -131,7 +131,7 @@ def _changes(before: Json, now: Json) -> Iterator[str]:
         return
     for old, new in zip(before["points"], now["points"], strict=True):
         where = ", ".join(f"{key} = {value}" for key, value in new["values"].items())
-        for line in _different_lines(old["resolved"] or "", new["resolved"] or ""):
+        for line in different_lines(old["resolved"] or "", new["resolved"] or "", sides=("then", "now")):
             yield f"scenario{f' at {where}' if where else ''}: {line}"
         for trace in sorted({*old["traces"], *new["traces"]}):
             if old["traces"].get(trace) != new["traces"].get(trace):
@@ -140,10 +140,11 @@ def _changes(before: Json, now: Json) -> Iterator[str]:
             return  # the others have most likely changed in the same way
 
 
-def _different_lines(before: str, now: str) -> Iterator[str]:
-    for line in difflib.unified_diff(before.splitlines(), now.splitlines(), lineterm="", n=0):
-        if line[:1] in "+-" and line[:3] not in ("+++", "---"):
-            yield f"{'then' if line[0] == '-' else 'now'} {line[1:]}"
+def different_lines(one: str, other: str, *, sides: tuple[str, str]) -> Iterator[str]:
+    """The lines in which two texts differ, each after the name of its side."""
+    for line in difflib.unified_diff(one.splitlines(), other.splitlines(), lineterm="", n=0):
+        if line[:1] in ("+", "-") and line[:3] not in ("+++", "---"):
+            yield f"{sides[0] if line[0] == '-' else sides[1]} {line[1:]}"
 
 
 def _named(values: Sequence[Mapping[str, str]]) -> str:

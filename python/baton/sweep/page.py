@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from baton.report.columns import ColumnStore
-from baton.report.render import details, embedded, facts, fill
+from baton.report.render import details, embedded, facts, fill, listed
 from baton.report.text_tables import number, table
 from baton.summary import Json
 
@@ -28,8 +28,10 @@ METHODS = (
 )
 
 
-def page(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> str:
-    """The whole page as one HTML document."""
+def page(
+    sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference], remarks: Sequence[str] = ()
+) -> str:
+    """The whole page as one HTML document; `remarks` are sentences that stand before the diagrams."""
     store = ColumnStore()
     data = _data(sweep, found, compared, store)
     runs = sum(len(point.counted(sweep.seeds)) for point in sweep.points)
@@ -44,7 +46,7 @@ def page(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequenc
         "title": html.escape(sweep.name),
         "banner": "" if sweep.complete else _BANNER,
         "facts": facts([*told, *([("Stopped early", number(early))] if early else [])]),
-        "failures": _failures(sweep),
+        "before": _failures(sweep) + listed("What differs, or is not compared (A / B)", remarks),
         "details": details("How intervals and differences are found", METHODS),
         "data": embedded(data),
     }

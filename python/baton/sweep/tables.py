@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
-from rich.console import Console
-
 from baton.summary import Json
-from baton.tables import NOTHING, count, new_table, scaled, seconds
+from baton.tables import NOTHING, count, new_console, new_table, scaled, seconds
 
 Shown = Callable[[float | None], str]
 COLUMNS: dict[str, tuple[str, Shown]] = {
@@ -20,7 +17,7 @@ COLUMNS: dict[str, tuple[str, Shown]] = {
 
 def print_sweep(found: Json) -> None:
     """Prints points and failures on standard output."""
-    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    console = new_console()
     axes = list(dict.fromkeys(axis for point in found["points"] for axis in point["set"]))
     first, last = found["seeds"]
     console.print(f"{found['name']}: {count(len(found['points']))} points, seeds {first} to {last}")

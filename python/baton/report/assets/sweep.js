@@ -118,7 +118,8 @@ async function boxes() {
 
 // Each point against the one with the first value of an axis, on the same seeds: of the axis that tells the curves apart.
 function differences() {
-  const axis = sweep.axes[state.down] || sweep.axes[state.across];
+  const compared = (axis) => axis && sweep.differences.some((each) => each.axis === axis.name);
+  const axis = [sweep.axes[state.down], sweep.axes[state.across], ...sweep.axes].find(compared);
   const rows = sweep.differences.map((each, number) => ({ ...each, s: quantity().differences[number] }))
     .filter((each) => each.s && each.axis === axis.name).reverse();
   const ends = [0, ...rows.flatMap(({ s }) => [s[LOW] ?? s[MEAN], s[HIGH] ?? s[MEAN]])], room = 0.06 * (Math.max(...ends) - Math.min(...ends) || 1);
@@ -137,11 +138,12 @@ function differences() {
 function table() {
   const unit = unitOf(quantity().name), heads = [...sweep.axes.map((axis) => short(axis.name)), "Runs", "Mean", "95 % interval", "by", "5 %", "25 %", "Median", "75 %", "95 %"];
   const first = sweep.axes.length;
+  const unbroken = (value) => (value.length < 24 ? value.replaceAll(" ", "\u00a0") : value);
   const row = (values, place) => {
     const s = quantity().points[place];
     const cells = s ? [s[VALUES] === s[RUNS] ? s[RUNS] : `${s[VALUES]} of ${s[RUNS]}`, text(s[MEAN], unit), s[LOW] === null ? "–" : `${text(s[LOW], unit)} to ${text(s[HIGH], unit)}`, s[METHOD],
       ...[Q5, Q25, Q50, Q75, Q95].map((at) => text(s[at], unit))] : [sweep.runs[place], ...Array(8).fill("–")];
-    return element("tr", {}, ...[...values, ...cells].map((cell, at) => element(at ? "td" : "th", at >= first ? { class: "n" } : at ? {} : { scope: "row" }, String(cell))));
+    return element("tr", {}, ...[...values.map(unbroken), ...cells].map((cell, at) => element(at ? "td" : "th", at >= first ? { class: "n" } : at ? {} : { scope: "row" }, String(cell))));
   };
   const head = element("tr", {}, ...heads.map((name, at) => element("th", { scope: "col", ...(at >= first ? { class: "n" } : {}) }, name)));
   const body = element("tbody", {}, ...sweep.points.map(row));

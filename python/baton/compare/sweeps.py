@@ -1,0 +1,111 @@
+"""Two sweeps as one whose first axis is the sweep, A or B, with the points that both have.
+
+Then all that is said of points, on the page too, is said of both, and the differences along that axis, pair by pair on
+the seeds that both have, are the comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from baton.errors import InputError
+from baton.summary import Json
+from baton.sweep.execute import PointRuns
+from baton.sweep.flatten import Row
+from baton.sweep.folder import SWEEP_FILE, different_lines, read_json
+from baton.sweep.results import RUNS_TABLE, SET, Sweep
+
+AXIS = "sweep"
+LEFT_OUT = {"point", "seed"}
+MOST_LISTED = 10
+
+
+@dataclass
+class Found:
+    """A sweep in its folder: what was swept, and its runs by point and seed."""
+
+    folder: Path
+    manifest: Json
+    rows: dict[int, dict[int, Row]]
+
+    @property
+    def points(self) -> dict[tuple[tuple[str, str], ...], int]:
+        """Places of the points by their values, in any order of the axes."""
+        return {tuple(sorted(point["values"].items())): place for place, point in enumerate(self.manifest["points"])}
+
+
+def is_sweep(path: Path) -> bool:
+    """Whether a folder holds a sweep."""
+    return (path / SWEEP_FILE).is_file()
+
+
+def open_sweep(path: Path) -> Found:
+    """Reads a sweep. Raises `InputError`."""
+    if not is_sweep(path):
+        raise InputError(f"{path}: holds no sweep (no {SWEEP_FILE}); a sweep is compared with another sweep")
+    file = path / RUNS_TABLE
+    try:
+        table = pq.read_table(file)
+    except FileNotFoundError as error:
+        raise InputError(f"{file}: is not there: the sweep was killed; finish it with --resume") from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from error
+    rows: dict[int, dict[int, Row]] = {}
+    for row in table.to_pylist():
+        kept = {key: value for key, value in row.items() if key not in LEFT_OUT and not key.startswith(SET)}
+        rows.setdefault(row["point"], {})[row["seed"]] = kept
+    return Found(path, read_json(path / SWEEP_FILE), rows)
+
+
+def together(a: Found, b: Found) -> Sweep:
+    """One sweep of the points that both have. Raises `InputError` if there is none."""
+    common = [key for key in a.points if key in b.points]
+    if not common:
+        axes = " and ".join(
+            ", ".join(sorted({axis for key in each.points for axis, _ in key})) or "none" for each in (a, b)
+        )
+        raise InputError(f"{a.folder} and {b.folder}: have no point in common; their axes are {axes}")
+    values, points = [], []
+    for name, each in (("A", a), ("B", b)):
+        for key in common:
+            point = each.manifest["points"][each.points[key]]
+            in_order = {axis: point["values"][axis] for axis, _ in _ordered(a, key)}
+            values.append({AXIS: name} | in_order)
+            points.append(PointRuns(None, None, dict(each.rows.get(each.points[key], {}))))
+    seeds = [seed for point in points for seed in point.rows]
+    span = range(min(seeds, default=1), max(seeds, default=0) + 1)
+    return Sweep(f"{a.folder.name} and {b.folder.name}", a.folder, values, span, points, complete=True)
+
+
+def _ordered(a: Found, key: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """The axes in the order of the first sweep."""
+    return list(a.manifest["points"][a.points[key]]["values"].items())
+
+
+def remarks(a: Found, b: Found) -> Iterator[str]:
+    """What the sweeps do not have in common, in words."""
+    for one, other, side in ((a, b, "A"), (b, a, "B")):
+        alone = [dict(key) for key in one.points if key not in other.points]
+        for values in alone[:MOST_LISTED]:
+            yield f"only in {side}: {', '.join(f'{axis} = {value}' for axis, value in values.items())}"
+        if len(alone) > MOST_LISTED:
+            yield f"only in {side}: {len(alone) - MOST_LISTED} more points"
+    for key in ("version", "commit"):
+        if a.manifest.get(key) != b.manifest.get(key):
+            yield f"{key}: {a.manifest.get(key)} / {b.manifest.get(key)}"
+    common = next(key for key in a.points if key in b.points)
+    resolved = [each.manifest["points"][each.points[common]]["resolved"] or "" for each in (a, b)]
+    for line in different_lines(*resolved, sides=("A", "B")):
+        yield f"scenario: {line}"
+    unpaired = sum(
+        len(a.rows.get(place, {}).keys() ^ b.rows.get(b.points[key], {}).keys())
+        for key, place in a.points.items()
+        if key in b.points
+    )
+    if unpaired:
+        yield f"{unpaired} runs have none with their seed in the other sweep: they count in the means, in no difference"
