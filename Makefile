@@ -36,7 +36,7 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	stubtest --concise baton._baton
 
 bench:
-	cargo bench --package baton-sim --bench engine --locked
+	cargo bench --package baton-sim --bench engine --bench sweep --locked
 
 bench-live:
 	cargo bench --package baton-live --bench live --locked

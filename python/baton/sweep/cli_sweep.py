@@ -96,7 +96,7 @@ def write(sweep: Sweep) -> Json:
     found, compared = statistics(sweep), list(differences(sweep))
     write_table(sweep, sweep.folder / RUNS_TABLE)
     written = to_json(sweep, found, compared)
-    write_text(sweep.folder / STATISTICS_FILE, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    write_text(sweep.folder / STATISTICS_FILE, json.dumps(written, ensure_ascii=False) + "\n")
     write_text(sweep.folder / PAGE, page.page(sweep, found, compared))
     return written
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ SET = "set."
 
 @dataclass
 class Sweep:
-    """A sweep and its runs."""
+    """A sweep and its runs, which do not change any more."""
 
     name: str
     folder: Path
@@ -39,7 +40,7 @@ class Sweep:
         runs = self.points[point]
         return [(seed, runs.rows[seed]) for seed in runs.counted(self.seeds)]
 
-    @property
+    @cached_property
     def axes(self) -> dict[str, list[str]]:
         """The values of each axis, in the order of the points."""
         found: dict[str, list[str]] = {}
@@ -49,7 +50,7 @@ class Sweep:
                     found[axis].append(value)
         return found
 
-    @property
+    @cached_property
     def quantities(self) -> list[str]:
         """Names of all numbers of the runs that count."""
         names: dict[str, None] = {}

@@ -72,7 +72,8 @@ def describe(values: Floats) -> Statistics:
     if not len(known):
         return Statistics(len(values), 0, None, None, None, "none", {})
     mean = float(np.mean(known))
-    quantiles = np.percentile(known, QUANTILES)
+    is_constant = known.min() == known.max()
+    quantiles = [known[0]] * len(QUANTILES) if is_constant else np.percentile(known, QUANTILES)
     named = {str(percent): float(value) for percent, value in zip(QUANTILES, quantiles, strict=True)}
     low, high, method = interval(known, complete=len(known) == len(values))
     return Statistics(len(values), len(known), mean, low, high, method, named)

@@ -1,7 +1,7 @@
 // The page of a sweep: one quantity at a time, over one axis or two; the other axes are held at a value.
 
 const sweep = JSON.parse(document.getElementById("data").textContent);
-const COLOURS = 6, DASHES = ["solid", "dash", "dot", "dashdot"];
+const MOST_LABELS = 50, COLOURS = 6, DASHES = ["solid", "dash", "dot", "dashdot"];
 const [MEAN, LOW, HIGH, METHOD, VALUES, RUNS, Q5, Q25, Q50, Q75, Q95] = Array(11).keys();
 const state = { quantity: 0, across: 0, down: 1, held: sweep.axes.map(() => 0) };
 const offsets = sweep.runs.map((_, place) => sweep.runs.slice(0, place).reduce((sum, count) => sum + count, 0));
@@ -93,7 +93,7 @@ function heat() {
     colorscale: [[0, "#eaf3fa"], [0.5, "#6cb0dc"], [1, "#003e66"]], colorbar: { thickness: 12, tickformat: unit ? "~s" : "", ticksuffix: unit, outlinewidth: 0 },
     customdata: cells.map((row) => row.map((each) => (each ? `${text(each[MEAN], unit)} (${text(each[LOW], unit)} to ${text(each[HIGH], unit)})` : "no run"))),
     hovertemplate: "%{x} %{y}<br>%{customdata}<extra></extra>" }],
-    { annotations, xaxis: { ...axisLook(), ...ticks(columns), showgrid: false, title: title(across.name) },
+    { annotations, xaxis: { ...axisLook(), ...ticks(columns), showgrid: false, automargin: true, title: title(across.name) },
       yaxis: { ...axisLook(), ...ticks(rows), showgrid: false, title: title(down.name), automargin: true }, height: Math.max(220, Math.min(80 + 46 * rows.length, 700)) });
 }
 
@@ -123,14 +123,15 @@ function differences() {
   const rows = sweep.differences.map((each, number) => ({ ...each, s: quantity().differences[number] }))
     .filter((each) => each.s && each.axis === axis.name).reverse();
   const ends = [0, ...rows.flatMap(({ s }) => [s[LOW] ?? s[MEAN], s[HIGH] ?? s[MEAN]])], room = 0.06 * (Math.max(...ends) - Math.min(...ends) || 1);
+  const named = rows.length > MOST_LABELS ? { showticklabels: false } // the pointer tells which is which
+    : { tickvals: rows.map((_, place) => place), ticktext: rows.map((row) => label(row.point)) };
   const unit = unitOf(quantity().name), clear = (s) => s[LOW] !== null && (s[LOW] > 0 || s[HIGH] < 0);
   const colour = (s) => css(clear(s) ? "link-2" : "total");
   draw("differences", [{ x: rows.map((row) => row.s[MEAN]), y: rows.map((_, place) => place), mode: "markers", marker: { size: 7, color: rows.map((row) => colour(row.s)) },
     error_x: { type: "data", symmetric: false, array: rows.map(({ s }) => (s[HIGH] ?? s[MEAN]) - s[MEAN]), arrayminus: rows.map(({ s }) => s[MEAN] - (s[LOW] ?? s[MEAN])), thickness: 1.3, width: 4, color: css("muted") },
-    customdata: rows.map(({ s }) => `${text(s[MEAN], unit)} (${text(s[LOW], unit)} to ${text(s[HIGH], unit)}), ${s[VALUES]} pairs`), hovertemplate: "%{customdata}<extra></extra>", showlegend: false }],
+    customdata: rows.map(({ s, point }) => `${label(point)}<br>${text(s[MEAN], unit)} (${text(s[LOW], unit)} to ${text(s[HIGH], unit)}), ${s[VALUES]} pairs`), hovertemplate: "%{customdata}<extra></extra>", showlegend: false }],
     { xaxis: { ...valueAxis(), range: [Math.min(...ends) - room, Math.max(...ends) + room], zeroline: true, zerolinecolor: css("muted") },
-      yaxis: { ...axisLook(), tickvals: rows.map((_, place) => place), ticktext: rows.map((row) => label(row.point)), automargin: true, range: [-0.6, rows.length - 0.4] },
-      height: Math.max(140, 80 + 24 * rows.length) });
+      yaxis: { ...axisLook(), ...named, automargin: true, range: [-0.6, rows.length - 0.4] }, height: Math.max(140, 80 + Math.min(24 * rows.length, 1200)) });
   document.querySelector("#differences .note").textContent =
     `How far above ${short(axis.name)} ${axis.values[0]}, all else equal; coloured where the interval leaves out zero.`;
 }
