@@ -143,12 +143,15 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _read_packets(path: Path) -> Packets:
     names, recorded = PACKET_COLUMNS["names"], _rows(path)
-    every = 1 if recorded <= MOST_PACKETS else -(-recorded // (MOST_PACKETS // 2))
     columns = PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"]
-    if every == 1:
-        table = pq.read_table(path, columns=columns, read_dictionary=names).combine_chunks()
-    else:
-        table = _read_share(path, columns, every)
+    if recorded <= MOST_PACKETS:
+        return _packets(pq.read_table(path, columns=columns, read_dictionary=names), recorded)
+    every = -(-recorded // (MOST_PACKETS // 2))
+    return _packets(_read_share(path, columns, every), recorded, every)
+
+
+def _packets(table: pa.Table, recorded: int, every: int = 1) -> Packets:
+    table = table.combine_chunks()
     sent = _numbers(table["sent_ns"])
     order = None if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
     if order is not None:
@@ -157,7 +160,7 @@ def _read_packets(path: Path) -> Packets:
     decided = table["decided_ns"].cast(pa.float64(), safe=False).to_numpy()
     return Packets(
         {name: _numbers(table[name]) for name in PACKET_COLUMNS["numbers"]},
-        {name: _names(table[name]) for name in names},
+        {name: _names(table[name]) for name in PACKET_COLUMNS["names"]},
         decided,
         edges,
         start,
@@ -169,7 +172,7 @@ def _read_packets(path: Path) -> Packets:
 def _read_share(path: Path, columns: list[str], every: int) -> pa.Table:
     """All rows of each `every`th packet, and of all packets that were lost, sent again or open a connection.
 
-    What matters is never left out, unless it alone is more than half of what a page takes: then it is thinned too.
+    What matters is never left out, unless it alone is too much for a page: then it is thinned too.
     """
     file = pq.ParquetFile(path, read_dictionary=PACKET_COLUMNS["names"])
     found = [np.zeros(0, np.uint64)]
@@ -185,8 +188,7 @@ def _read_share(path: Path, columns: list[str], every: int) -> pa.Table:
     for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
         packet = batch.column("packet").to_numpy()
         parts.append(batch.filter(pa.array((packet % every == 0) | np.isin(packet, matter))))
-    table = pa.Table.from_batches(parts).unify_dictionaries()
-    return table.combine_chunks()
+    return pa.Table.from_batches(parts).unify_dictionaries()
 
 
 def _read_series(path: Path) -> dict[tuple[str, str], Series]:
