@@ -2,11 +2,11 @@
 //!
 //! `batond world SCENARIO` runs a scenario in real time and prints its summary, with how late it was.
 
-mod clock;
+
 
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
-use clock::{Lateness, RealClock};
+use baton_live::clock::{Lateness, RealClock};
 use std::path::Path;
 use std::process::ExitCode;
 
