@@ -1,11 +1,14 @@
 //! What the emulator tells whoever started it, as JSON lines on a descriptor.
+#![allow(unsafe_code)]
 
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 
 /// Where events go.
 pub struct Events {
@@ -13,12 +16,18 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events to `out`; without it, warnings and errors go to standard error, results to standard output, and
+    /// Events to the descriptor of this number, which the caller has opened for this process; the run then ends
+    /// with its caller. Without one, warnings and errors go to standard error, results to standard output, and
     /// nothing else is told.
-    pub fn new(out: Option<OwnedFd>) -> Events {
-        Events {
-            out: out.map(File::from),
-        }
+    pub fn open(number: Option<RawFd>) -> Events {
+        let out = number.map(|number| {
+            let _ = set_pdeathsig(Signal::SIGTERM);
+            // SAFETY: the caller says that the descriptor is open and for this process's use; it is taken once.
+            let out = unsafe { OwnedFd::from_raw_fd(number) };
+            let _ = fcntl(&out, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
+            File::from(out)
+        });
+        Events { out }
     }
 
     /// Something that whoever started this should know.

@@ -10,3 +10,4 @@ pub mod plan;
 pub mod program;
 pub mod rights;
 pub mod tun;
+pub mod waiting;

@@ -45,7 +45,7 @@ pub struct HostSpec {
     pub sysctls: Vec<Sysctl>,
     /// Metrics of its default route.
     pub metrics: Vec<RouteMetric>,
-    /// Group of the user who called, who may ping.
+    /// Group of the user who called, who may ping, as this process numbers it.
     pub group: u32,
 }
 

@@ -65,6 +65,14 @@ pub struct NoRights {
 }
 
 impl Rights {
+    /// The invoker's group as this process numbers it.
+    pub fn group_number(self, invoker: Invoker) -> u32 {
+        match self {
+            Rights::Capabilities => invoker.gid.as_raw(),
+            Rights::UserNamespace => 0,
+        }
+    }
+
     /// Acquires the right; the process must have a single thread. In a user namespace the caller becomes its root.
     ///
     /// # Errors
