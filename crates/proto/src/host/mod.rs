@@ -18,11 +18,12 @@ mod sockets;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
-use crate::packet::{Body, FlowId, IpHeader, Packet, Payload};
+use crate::packet::{Body, FlowId, IpHeader, Packet, Payload, Verbatim};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
+use crate::wire::protocol;
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
 use sockets::Sockets;
@@ -201,7 +202,7 @@ impl Host {
 
     /// Takes in a packet for this host.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        let packet = if packet.bit_errors.is_empty() {
+        let packet = if packet.is_typed() && packet.bit_errors.is_empty() {
             packet
         } else {
             match packet.apply_bit_errors() {
@@ -270,7 +271,7 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Opaque { .. } => self.discarded.no_receiver += 1,
+            Body::Opaque { .. } | Body::Verbatim(_) => self.discarded.no_receiver += 1,
         }
     }
 
@@ -444,6 +445,23 @@ impl Host {
     }
 }
 
+/// What an ICMP error returns of a packet as a kernel wrote it; nothing of an ICMP error and of a fragment but the
+/// first (RFC 1122 section 3.2.2).
+fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
+    let carried = verbatim.carried();
+    let is_error = match (carried.protocol, carried.bytes.first()) {
+        (protocol::ICMP, Some(kind)) => !matches!(kind, 0 | 8),
+        // RFC 4443 section 2.1: errors have numbers below 128.
+        (protocol::ICMPV6, Some(kind)) => *kind < 128,
+        _ => false,
+    };
+    let later_fragment = carried.fragment & 0x1FFF != 0;
+    if is_error || later_fragment {
+        return None;
+    }
+    QuotedPacket::decode(verbatim.bytes()).ok()
+}
+
 /// What an ICMP error returns of a packet; nothing of an ICMP error.
 fn quote(packet: &Packet) -> Option<QuotedPacket> {
     let (protocol, source_port, destination_port, sequence) = match &packet.body {
@@ -457,6 +475,7 @@ fn quote(packet: &Packet) -> Option<QuotedPacket> {
         Body::Icmp(IcmpMessage::Error { .. }) => return None,
         Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
         Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
+        Body::Verbatim(verbatim) => return quote_verbatim(verbatim),
     };
     Some(QuotedPacket {
         source: packet.ip.source,
