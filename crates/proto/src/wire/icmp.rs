@@ -57,11 +57,12 @@ pub struct QuotedPacket {
     pub destination: IpAddr,
     /// IANA protocol number.
     pub protocol: u8,
-    /// Source port, or zero where the protocol has none.
+    /// Source port. Of other protocols than TCP and UDP the first two bytes after the IP header, or zero if
+    /// nobody knows them.
     pub source_port: u16,
-    /// Destination port, or zero where the protocol has none.
+    /// Destination port, or the next two bytes.
     pub destination_port: u16,
-    /// TCP sequence number, or zero.
+    /// TCP sequence number, or the next four bytes, which in an echo are identifier and number; zero for UDP.
     pub sequence: u32,
 }
 
@@ -134,6 +135,12 @@ impl IcmpMessage {
 }
 
 impl Echo {
+    /// Whether a message of this type is an echo request or reply, in either version: the numbers of one mean
+    /// nothing else in the other.
+    pub(crate) const fn has_kind(kind: u8) -> bool {
+        matches!(kind, 0 | 8 | 128 | 129)
+    }
+
     fn encode(&self, kind: u8, out: &mut Vec<u8>) {
         out.extend_from_slice(&[kind, 0, 0, 0]);
         out.extend_from_slice(&self.identifier.to_be_bytes());
@@ -194,7 +201,7 @@ impl QuotedPacket {
 
     /// Reads a quotation, of which mostly the end is missing. Its checksums are not looked at: the router may
     /// have quoted the header as it had changed it.
-    fn decode(bytes: &[u8]) -> Result<QuotedPacket, DecodeError> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<QuotedPacket, DecodeError> {
         const HEADER: &str = "packet quoted by ICMP";
         expect_length(HEADER, bytes, 20)?;
         let (protocol, header_length) = match bytes[0] >> 4 {
@@ -211,8 +218,7 @@ impl QuotedPacket {
         expect_length(HEADER, bytes, header_length + 8)?;
         let (source, destination) = super::ip::addresses(bytes);
         let transport = &bytes[header_length..];
-        let has_ports = matches!(protocol, protocol::TCP | protocol::UDP);
-        let ports = if has_ports { u32_at(transport, 0) } else { 0 };
+        let ports = u32_at(transport, 0);
         Ok(QuotedPacket {
             source,
             destination,
@@ -220,8 +226,8 @@ impl QuotedPacket {
             source_port: (ports >> 16) as u16,
             destination_port: ports as u16,
             sequence: match protocol {
-                protocol::TCP => u32_at(transport, 4),
-                _ => 0,
+                protocol::UDP => 0,
+                _ => u32_at(transport, 4),
             },
         })
     }

@@ -42,6 +42,9 @@ impl World {
 
     pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
         self.record_packet(link, &fate);
+        if let Some(held) = &mut self.wires[link].leaving {
+            held.remove(&self.packets[fate.packet].number);
+        }
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
                 let wire = &self.wires[link];
@@ -83,6 +86,7 @@ impl World {
         packet.add_bit_errors(bit_errors);
         match self.nodes[node].host.route(packet) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
+            Verdict::Local if self.nodes[node].real => self.deliver_to_port(node, id),
             Verdict::Local => {
                 self.arrived_over = self.packets[id].access;
                 let packet = self.packets.remove(id);
