@@ -11,6 +11,7 @@ use crate::packets::PacketId;
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use baton_proto::host::InterfaceId;
 use baton_proto::packet::{IpHeader, Packet};
+use baton_proto::time::Instant;
 use baton_proto::wire::icmp::IcmpError;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::VecDeque;
@@ -77,6 +78,17 @@ pub enum InterfaceEvent {
     Mtu(PortId, u32),
 }
 
+/// A packet that has come to a real host.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub port: PortId,
+    /// What: [`Packet::encode_damaged`] writes it out.
+    pub packet: Packet,
+}
+
 /// What real hosts wrote that is not for the world to carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotForwarded {
@@ -103,7 +115,7 @@ pub(super) struct RealHosts {
     pub behind_links: Vec<BehindLink>,
     /// What each interface takes now, and whether it is up.
     states: Vec<PortState>,
-    deliveries: VecDeque<(PortId, Packet)>,
+    deliveries: VecDeque<Delivery>,
     events: VecDeque<InterfaceEvent>,
     not_forwarded: NotForwarded,
 }
@@ -201,9 +213,8 @@ impl World {
         self.settle();
     }
 
-    /// What a real host is to read, in the order in which it arrived, with the port at which it did. It is
-    /// written out by [`Packet::encode_damaged`].
-    pub fn poll_delivery(&mut self) -> Option<(PortId, Packet)> {
+    /// What a real host is to read, in the order in which it arrived.
+    pub fn poll_delivery(&mut self) -> Option<Delivery> {
         self.real.deliveries.pop_front()
     }
 
@@ -246,7 +257,12 @@ impl World {
         let Some(link) = link else { return };
         let neighbour = self.wires[link].far_from(node.0);
         if let Some(answer) = self.nodes[neighbour.0].host.error_about(packet, error) {
-            self.real.deliveries.push_back((port, answer));
+            let at = self.now;
+            self.real.deliveries.push_back(Delivery {
+                at,
+                port,
+                packet: answer,
+            });
         }
     }
 
@@ -259,7 +275,8 @@ impl World {
         self.observe_delivered(node, number, &packet);
         self.arrived_over = None;
         if let Some(port) = self.nodes[node].port.or(self.wires[link].port) {
-            self.real.deliveries.push_back((port, packet));
+            let at = self.now;
+            self.real.deliveries.push_back(Delivery { at, port, packet });
         }
     }
 

@@ -6,7 +6,7 @@ use crate::captures::Captures;
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::{Handover, LinkIndex, NodeIndex};
 use crate::world::World;
-use crate::world::ports::{AddressPolicy, InterfaceEvent, LiveHosts, PortId};
+use crate::world::ports::{Delivery, AddressPolicy, InterfaceEvent, LiveHosts, PortId};
 use baton_proto::packet::{Body, IpHeader, Packet, Payload};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::{IcmpError, IcmpMessage};
@@ -107,7 +107,7 @@ fn ms(milliseconds: u64) -> Instant {
 fn deliveries(world: &mut World, until: Instant) -> Vec<(u64, PortId, Packet)> {
     let mut found = Vec::new();
     let mut take = |world: &mut World| {
-        while let Some((port, packet)) = world.poll_delivery() {
+        while let Some(Delivery { port, packet, .. }) = world.poll_delivery() {
             found.push((world.now().as_nanos() / 1_000_000, port, packet));
         }
     };
@@ -160,9 +160,9 @@ fn a_packet_arrives_when_the_links_say_and_as_it_was_written() {
         // 8 µs on the wire, 8 ms and 20 ms on the access link.
         let expected = Instant::from_nanos(1_028_008_000);
         world.run_until(Instant::from_nanos(1_028_007_999), u64::MAX);
-        assert_eq!(world.poll_delivery(), None);
+        assert!(world.poll_delivery().is_none());
         world.run_until(expected, u64::MAX);
-        let (port, packet) = world.poll_delivery().unwrap();
+        let Delivery { port, packet, .. } = world.poll_delivery().unwrap();
         assert_eq!((port, packet.ip.hop_limit), (AT_NEAR, 63));
         let received = bytes_of(&packet);
         assert!(Packet::decode(&received).is_ok());
