@@ -49,7 +49,10 @@ fn bare() -> f64 {
     });
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
-    let copier = thread::spawn(move || copy_until(&hosts, &stopped));
+    let copier = thread::spawn(move || {
+        baton_live::priority::raise();
+        copy_until(&hosts, &stopped);
+    });
     let rate = tcp_rate(&namespaces, TURN);
     stop.store(true, Ordering::Relaxed);
     copier.join().expect("the copier ends");

@@ -135,7 +135,7 @@ impl World {
     }
 
     fn forward_until(mut self, stop: &AtomicBool) -> Outcome {
-        let mut forwarding = Forwarding::new(self.run, &mut self.hosts);
+        let mut forwarding = Forwarding::new(self.run, &mut self.hosts, baton_live::clock::RealClock::start());
         let mut quiet_turns = 0;
         while !stop.load(Ordering::Relaxed) {
             let busy = forwarding.turn().expect("forwarding goes on");
