@@ -11,7 +11,7 @@ use crate::forwarding::{Forwarding, ForwardingError};
 use crate::program::{Ending, Program};
 use crate::sampler::Sampler;
 use crate::traffic::Traffic;
-use crate::waiting::{Signals, Waker, wait_readable};
+use crate::readiness::{Signals, Waker, wait_readable};
 use setup::{Names, Stage};
 use baton_proto::time::{Duration as SimulatedDuration, Instant};
 use baton_sim::scenario::model::Handover;

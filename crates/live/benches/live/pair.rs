@@ -2,7 +2,7 @@
 
 use baton_live::forwarding::{Forwarding, Hosts};
 use baton_live::namespace::{HostSpec, InterfaceSpec, RealHost};
-use baton_live::waiting::wait_readable;
+use baton_live::readiness::wait_readable;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
 use std::net::IpAddr;

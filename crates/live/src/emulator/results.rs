@@ -5,7 +5,7 @@ use super::{Emulator, Failure, Stop};
 use crate::events::Events;
 use crate::forwarding::Forwarding;
 use crate::program::{Ending, Program};
-use crate::waiting::wait_readable;
+use crate::readiness::wait_readable;
 use baton_proto::time::Duration as SimulatedDuration;
 use baton_sim::run::LiveSummary;
 use serde_json::{Value, json};

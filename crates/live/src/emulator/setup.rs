@@ -11,7 +11,7 @@ use crate::program::{Program, ProgramSpec};
 use crate::rights::{Invoker, Rights};
 use crate::sampler::{Sampler, is_listening};
 use crate::tun::interface_name;
-use crate::waiting::{Signals, Waker};
+use crate::readiness::{Signals, Waker};
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::model::{NodeIndex, Scenario};
 use baton_sim::scenario::{self, Loaded};
@@ -303,7 +303,7 @@ impl Stage {
         let host = self.host(hosts, node);
         let begun = Instant::now();
         while !is_listening(host.namespace.as_fd()) {
-            let ended = crate::waiting::wait_readable(
+            let ended = crate::readiness::wait_readable(
                 &[server.report.as_fd()],
                 Duration::from_millis(20),
             )[0];
