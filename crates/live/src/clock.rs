@@ -5,22 +5,35 @@ use baton_proto::time::{Duration, Instant};
 /// The shortest sleep that is worth asking the kernel for; what is left is spun away.
 const SPIN: Duration = Duration::from_micros(300);
 
-/// Time since the start, by the system's monotonic clock.
+/// Time since a moment, by the system's monotonic clock.
+#[derive(Clone, Copy, Debug)]
 pub struct RealClock {
-    start: std::time::Instant,
+    zero: std::time::Instant,
 }
 
 impl RealClock {
     /// Time zero is now.
     pub fn start() -> RealClock {
         RealClock {
-            start: std::time::Instant::now(),
+            zero: std::time::Instant::now(),
         }
     }
 
-    /// The present moment.
+    /// Time zero is to come in a while.
+    pub fn start_in(time: std::time::Duration) -> RealClock {
+        RealClock {
+            zero: std::time::Instant::now() + time,
+        }
+    }
+
+    /// Time zero by the system's clock.
+    pub fn zero(&self) -> std::time::Instant {
+        self.zero
+    }
+
+    /// The present moment; zero as long as that is to come.
     pub fn now(&self) -> Instant {
-        Instant::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// Returns at `due`, or at once if that is past. The kernel wakes sleepers some tens of microseconds late,

@@ -1,5 +1,6 @@
 //! `batond world`: a scenario in real time, between real hosts.
 
+mod kernel;
 mod results;
 mod setup;
 
@@ -9,12 +10,12 @@ use crate::control::{Control, HandoverKind, Request};
 use crate::events::Events;
 use crate::forwarding::{Forwarding, ForwardingError};
 use crate::program::{Ending, Program};
-use crate::sampler::Sampler;
-use crate::traffic::Traffic;
+use crate::traffic::TrafficHandle;
 use crate::readiness::{Signals, Waker, wait_readable};
+use kernel::Samplers;
 use setup::{Names, Stage};
 use baton_proto::time::{Duration as SimulatedDuration, Instant};
-use baton_sim::scenario::model::Handover;
+use baton_sim::scenario::model::{Handover, LinkIndex, NodeIndex, Scenario};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ const LOOK_EVERY: SimulatedDuration = SimulatedDuration::from_millis(5);
 const TELL_EVERY: SimulatedDuration = SimulatedDuration::from_millis(200);
 /// From one flush of the record to the next.
 const FLUSH_EVERY: SimulatedDuration = SimulatedDuration::from_millis(100);
+/// How long before time zero the kernels' flows are told of it.
+const LEAD: Duration = Duration::from_millis(20);
 /// How long after the last packet the thread stays awake for the next.
 const STAY_AWAKE: SimulatedDuration = SimulatedDuration::from_micros(100);
 
@@ -75,8 +78,8 @@ struct Emulator {
     server: Option<Program>,
     server_ending: Option<Ending>,
     program: Option<Program>,
-    traffic: Option<Traffic>,
-    sampler: Sampler,
+    traffic: TrafficHandle,
+    samplers: Samplers,
     next_look: Instant,
     next_flush: Instant,
     next_tale: Instant,
@@ -99,13 +102,14 @@ pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> 
         None => None,
     };
     events.ready(&control.name, &names.told);
-    let sampler = stage.start_sampler(&hosts)?;
+    let traffic = stage.prepare_traffic(&run, &hosts)?;
+    let clock = RealClock::start_in(LEAD);
+    let samplers = Samplers::start(&stage, &hosts, &clock)?;
+    let traffic = traffic.start(clock.zero()).map_err(Failure::run)?;
     let program = match stage.options.program.is_empty() {
         true => None,
         false => Some(stage.start_program(&hosts, &names)?),
     };
-    let clock = RealClock::start();
-    let traffic = stage.start_traffic(&run, &hosts, &clock)?;
     let mut forwarding = Forwarding::new(run, &mut hosts, clock);
     events.started();
     let mut emulator = Emulator {
@@ -116,7 +120,7 @@ pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> 
         server_ending: None,
         program,
         traffic,
-        sampler,
+        samplers,
         next_look: Instant::ZERO,
         next_flush: Instant::ZERO,
         next_tale: Instant::ZERO,
@@ -188,7 +192,7 @@ impl Emulator {
         while let Some(request) = self.control.poll() {
             obey(forwarding, &request);
         }
-        for sample in self.sampler.poll() {
+        for sample in self.samplers.poll() {
             forwarding.run.world_mut().note_tcp_info(&sample);
         }
         if now >= self.next_flush {
@@ -239,6 +243,32 @@ fn obey(forwarding: &mut Forwarding<'_>, request: &Request) {
     };
     let world = forwarding.run.world_mut();
     let at = world.now().as_secs_f64();
-    let answer = world.request_handover_by_name(&command.link, handover);
+    let answer = mobile_and_link(world.scenario(), &command.link)
+        .and_then(|(mobile, link)| world.request_handover(mobile, link, handover));
     request.answer(answer.map(|()| at));
+}
+
+/// The mobile whose access link has this name; "none" detaches the first.
+fn mobile_and_link(
+    scenario: &Scenario,
+    name: &str,
+) -> Result<(NodeIndex, Option<LinkIndex>), String> {
+    let Some(first) = scenario.mobiles.first() else {
+        return Err("nothing in this scenario is a mobile".to_owned());
+    };
+    if name == "none" {
+        return Ok((first.node, None));
+    }
+    let mut known = Vec::new();
+    for mobile in &scenario.mobiles {
+        for (number, link) in scenario.links.iter().enumerate() {
+            if link.ends.contains(&mobile.node) {
+                if link.config.name == name {
+                    return Ok((mobile.node, Some(LinkIndex(number))));
+                }
+                known.push(link.config.name.as_str());
+            }
+        }
+    }
+    Err(format!("no mobile has a link {name:?} (there are: {}, none)", known.join(", ")))
 }

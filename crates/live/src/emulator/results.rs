@@ -6,6 +6,7 @@ use crate::events::Events;
 use crate::forwarding::Forwarding;
 use crate::program::{Ending, Program};
 use crate::readiness::wait_readable;
+use crate::sampler::SamplerReport;
 use baton_proto::time::Duration as SimulatedDuration;
 use baton_sim::run::LiveSummary;
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub fn conclude(
     events: &mut Events,
 ) -> Result<u8, Failure> {
     let wall = forwarding.clock.now();
-    let traffic = emulator.traffic.take().map(|traffic| traffic.stop());
+    let outcomes = emulator.traffic.stop();
     let (program, program_ending) = match emulator.program.take() {
         Some(program) => {
             let ending = end(program);
@@ -53,16 +54,17 @@ pub fn conclude(
         }
         None => Value::Null,
     };
-    for sample in emulator.sampler.stop() {
+    let (samples, reports) = emulator.samplers.stop();
+    for sample in samples {
         forwarding.run.world_mut().note_tcp_info(&sample);
     }
-    for outcome in traffic.into_iter().flatten() {
-        if let Some(failure) = outcome.failure {
-            let name = &stage.scenario.flows[outcome.flow].name;
+    for outcome in outcomes {
+        if let Some(failure) = outcome.failure() {
+            let name = &stage.scenario.flows[outcome.number].name;
             events.warn(&format!("flow {name}: {failure}"));
         }
     }
-    let live = live_summary(stage, &mut forwarding);
+    let live = live_summary(stage, &mut forwarding, &reports);
     let summary = LiveSummary {
         program,
         server,
@@ -107,7 +109,11 @@ fn ending_json(ending: Ending) -> Value {
 }
 
 /// Whether the run is to be trusted, and what it was run with.
-fn live_summary(stage: &Stage, forwarding: &mut Forwarding<'_>) -> Value {
+fn live_summary(
+    stage: &Stage,
+    forwarding: &mut Forwarding<'_>,
+    reports: &[SamplerReport],
+) -> Value {
     let bound = stage.scenario.live.lateness_bound;
     let lateness = &forwarding.lateness;
     let mut doubts = Vec::new();
@@ -138,6 +144,13 @@ fn live_summary(stage: &Stage, forwarding: &mut Forwarding<'_>) -> Value {
         doubts.push(format!(
             "{dropped} packets were dropped outside the model, at the kernels' devices"
         ));
+    }
+    for report in reports {
+        if report.lost_messages > 0 {
+            let lost = report.lost_messages;
+            doubts.push(format!("{lost} of the kernel's messages on TCP were lost"));
+        }
+        doubts.extend(report.failure.clone());
     }
     let mut lateness = lateness.summary();
     lateness["bound_us"] = json!(microseconds(bound));

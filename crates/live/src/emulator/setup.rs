@@ -9,18 +9,18 @@ use crate::namespace::{HostSpec, InterfaceSpec, RealHost};
 use crate::plan::{KernelFacts, Plan, plan};
 use crate::program::{Program, ProgramSpec};
 use crate::rights::{Invoker, Rights};
-use crate::sampler::{Sampler, is_listening};
+use crate::sampler::listening;
 use crate::tun::interface_name;
-use crate::readiness::{Signals, Waker};
+use crate::readiness::{Waker, wait_readable};
 use baton_sim::run::{Run, RunOptions};
-use baton_sim::scenario::model::{NodeIndex, Scenario};
+use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, NodeIndex, Scenario};
 use baton_sim::scenario::{self, Loaded};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::process::Stdio;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a server may take until it listens.
@@ -202,10 +202,6 @@ impl Stage {
         self.scenario.links.iter().position(joins).map(LinkIndex)
     }
 
-    /// Whether a mobile, and so one with an interface a link.
-    fn is_mobile(&self, node: NodeIndex) -> bool {
-        self.scenario.mobiles.iter().any(|mobile| mobile.node == node)
-    }
 }
 
 /// Names by which programs find the real hosts.
@@ -284,7 +280,7 @@ impl Stage {
         names: &Names,
     ) -> Result<Program, Failure> {
         let log = run.staging().map(|folder| folder.join("server.log"));
-        let output = |log: &Option<std::path::PathBuf>| match log {
+        let output = |log: &Option<PathBuf>| match log {
             Some(file) => File::options()
                 .create(true)
                 .append(true)
@@ -302,11 +298,8 @@ impl Stage {
         let mut server = self.start(&argv, node, hosts, names, stdio)?;
         let host = self.host(hosts, node);
         let begun = Instant::now();
-        while !is_listening(host.namespace.as_fd()) {
-            let ended = crate::readiness::wait_readable(
-                &[server.report.as_fd()],
-                Duration::from_millis(20),
-            )[0];
+        while !listening(host.namespace.as_fd()).map_err(Failure::run)? {
+            let ended = wait_readable(&[server.report.as_fd()], Duration::from_millis(20))[0];
             if ended || begun.elapsed() > SERVER_PATIENCE {
                 let what = if ended {
                     format!("{} before it listened", server.wait().describe())
@@ -357,13 +350,14 @@ impl Stage {
         .map_err(Failure::run)
     }
 
-    fn host<'a>(&self, hosts: &'a Hosts, node: NodeIndex) -> &'a RealHost {
+    /// The real host of a node.
+    pub fn host<'a>(&self, hosts: &'a Hosts, node: NodeIndex) -> &'a RealHost {
         &hosts.hosts[hosts.of_node[node.0].unwrap_or_default()]
     }
 }
 
 /// The end of what a server has written, for a message.
-fn last_lines(log: &Option<std::path::PathBuf>) -> String {
+fn last_lines(log: &Option<PathBuf>) -> String {
     let text = log.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
     let text = text.unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
