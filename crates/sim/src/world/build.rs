@@ -2,6 +2,7 @@
 
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
+use super::observed::Observed;
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
@@ -45,6 +46,7 @@ impl World {
             arrived_over: None,
             touched: VecDeque::new(),
             events: 0,
+            observed: Observed::default(),
             scenario,
         };
         world.add_mobiles();

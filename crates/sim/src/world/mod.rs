@@ -9,6 +9,7 @@ mod build;
 pub mod flow;
 mod handover;
 mod hosts;
+pub mod observed;
 pub mod progress;
 mod routing;
 mod status;
@@ -28,6 +29,7 @@ use baton_proto::host::{Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
+use observed::Observed;
 use std::collections::{BTreeMap, VecDeque};
 use summary::Summary;
 
@@ -48,6 +50,7 @@ pub struct World {
     /// Links to poll before the next event.
     touched: VecDeque<usize>,
     events: u64,
+    observed: Observed,
 }
 
 /// What can happen next.
