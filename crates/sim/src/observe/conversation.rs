@@ -86,6 +86,8 @@ pub struct Counters {
     pub spurious: u64,
     /// Packets that came after a younger one.
     pub reordered: u64,
+    /// Duplicate acknowledgments that came to the sender (RFC 5681 section 2, by their outside).
+    pub duplicate_acks: u64,
     /// Keep-alives and window probes sent.
     pub probes: u64,
     /// Ranges of a TCP stream that came ahead of a gap and were too many to be remembered: some of their
@@ -255,14 +257,7 @@ impl Conversation {
             self.reset(now, from);
             return (None, false);
         }
-        let back = &mut self.directions[from.other() as usize];
-        back.window = Some(tcp.window);
-        if tcp.flags.contains(TcpFlags::ACK)
-            && let Some(stream) = &mut back.stream
-        {
-            let position = stream.position(tcp.acknowledgment);
-            stream.acknowledge(position);
-        }
+        self.directions[from.other() as usize].hear(tcp, payload);
         let direction = &mut self.directions[from as usize];
         let fin = tcp.flags.contains(TcpFlags::FIN);
         let (stream, stretch) = direction.stretch(tcp, payload);
@@ -367,6 +362,11 @@ impl Conversation {
         }
     }
 
+    /// When either end last sent a packet.
+    pub fn last_sent_at(&self) -> Instant {
+        self.last_sent_at
+    }
+
     /// Whether everything of one direction has come, its FIN included.
     pub fn is_finished(&self, from: Side) -> bool {
         let stream = self.directions[from as usize].stream.as_ref();
@@ -385,6 +385,22 @@ impl Conversation {
 }
 
 impl Direction {
+    /// The other end's segment has come to this direction's sender: its acknowledgment and its window.
+    fn hear(&mut self, tcp: TcpFields, payload: u32) {
+        let window = self.window.replace(tcp.window);
+        let bare = TcpFlags::SYN.0 | TcpFlags::FIN.0;
+        if tcp.flags.contains(TcpFlags::ACK)
+            && let Some(stream) = &mut self.stream
+        {
+            let position = stream.position(tcp.acknowledgment);
+            let repeats = position == stream.acknowledged && stream.has_unacknowledged();
+            let empty = payload == 0 && tcp.flags.0 & bare == 0;
+            self.counters.duplicate_acks +=
+                u64::from(repeats && empty && window == Some(tcp.window));
+            stream.acknowledge(position);
+        }
+    }
+
     /// The stream, and the part of it that a segment carries.
     fn stretch(&mut self, tcp: TcpFields, payload: u32) -> (&mut Stream, Stretch) {
         let syn = tcp.flags.contains(TcpFlags::SYN);

@@ -2,7 +2,7 @@
 
 use baton_proto::wire::protocol;
 use baton_proto::wire::tcp::TcpFlags;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A packet as far as it matters here. Lengths are those of the headers, checksums are not looked at: a kernel
 /// may leave them to be filled in.
@@ -97,6 +97,27 @@ impl<'a> PacketView<'a> {
             payload,
             wire_length: length as u32,
         })
+    }
+
+    /// Protocol, and both ends with their ports, the sender's first.
+    pub fn describe(&self) -> String {
+        let [source, destination] = [
+            (self.source, self.ports.0),
+            (self.destination, self.ports.1),
+        ]
+        .map(|(address, port)| SocketAddr::new(address, port));
+        match self.protocol {
+            protocol::TCP => format!("tcp {source} {destination}"),
+            protocol::UDP => format!("udp {source} {destination}"),
+            protocol::ICMP | protocol::ICMPV6 => {
+                let identifier = self.ports.0;
+                format!(
+                    "icmp {} {} identifier {identifier}",
+                    self.source, self.destination
+                )
+            }
+            other => format!("protocol {other} {} {}", self.source, self.destination),
+        }
     }
 
     /// Number of payload bytes.

@@ -99,13 +99,13 @@ const COLUMNS: [Column; 18] = [
 const FATES: [&str; 9] = [
     "delivered",
     "under way",
-    "queue full",
-    "queue management",
-    "channel error",
-    "burst loss",
-    "retry limit",
-    "link down",
-    "discarded",
+    DropReason::QueueFull.name(),
+    DropReason::QueueManagement.name(),
+    DropReason::ChannelError.name(),
+    DropReason::BurstLoss.name(),
+    DropReason::RetryLimit.name(),
+    DropReason::LinkDown.name(),
+    DropReason::Discarded.name(),
 ];
 
 /// How the table is laid out in a file.
@@ -174,7 +174,7 @@ pub(super) struct PacketRows {
     rows: Columns,
     links: ArrayRef,
     directions: ArrayRef,
-    flows: ArrayRef,
+    flows: names::Growing,
     fates: ArrayRef,
     protocols: Names<u8>,
     endpoints: Endpoints,
@@ -248,12 +248,17 @@ impl PacketRows {
             rows: Columns::with_capacity(BATCH),
             links: names::fixed(links.iter().map(String::as_str)),
             directions: names::fixed(["down", "up"]),
-            flows: names::fixed(flows.iter().map(String::as_str)),
+            flows: names::Growing::new(flows.to_vec()),
             fates: names::fixed(FATES),
             protocols: Names::new(),
             endpoints: Endpoints::new(),
             flags: Names::new(),
         }
+    }
+
+    /// Adds a flow, with the next number.
+    pub(super) fn add_flow(&mut self, name: &str) {
+        self.flows.add(name);
     }
 
     /// Adds a row. Returns whether a batch is to be taken.
@@ -341,7 +346,7 @@ impl PacketRows {
             Arc::new(UInt64Array::from(rows.number)),
             names::column(rows.link, None, self.links.clone())?,
             names::column(rows.direction, None, self.directions.clone())?,
-            names::column(rows.flow, Some(rows.flow_known), self.flows.clone())?,
+            names::column(rows.flow, Some(rows.flow_known), self.flows.values())?,
             Arc::new(Int64Array::from(rows.sent)),
             Arc::new(Int64Array::try_new(
                 rows.decided.into(),

@@ -2,7 +2,11 @@
 
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
+<<<<<<< HEAD
 use super::ports::{LiveHosts, RealHosts, node_addresses};
+=======
+use super::observed::Observed;
+>>>>>>> observe
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
@@ -59,6 +63,7 @@ impl World {
             real: RealHosts::new(live),
             touched: VecDeque::new(),
             events: 0,
+            observed: Observed::default(),
             scenario,
         };
         world.add_mobiles();

@@ -109,7 +109,7 @@ impl World {
     }
 
     /// Tells the record and the mobiles of bytes that have come to an application.
-    fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
+    pub(super) fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
         let Some(delivered) = delivered else { return };
         for mobile in self.flows[flow].mobiles.into_iter().flatten() {
             self.mobiles[mobile].deliver(self.now, flow, &delivered, self.arrived_over);

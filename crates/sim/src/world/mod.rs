@@ -9,8 +9,12 @@ mod build;
 pub mod flow;
 mod handover;
 mod hosts;
+<<<<<<< HEAD
 mod observed;
 pub mod ports;
+=======
+pub mod observed;
+>>>>>>> observe
 pub mod progress;
 mod routing;
 mod status;
@@ -30,8 +34,13 @@ use baton_proto::host::{Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
+<<<<<<< HEAD
 use ports::{PortId, RealHosts};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+=======
+use observed::Observed;
+use std::collections::{BTreeMap, VecDeque};
+>>>>>>> observe
 use summary::Summary;
 
 /// A scenario under way.
@@ -52,6 +61,7 @@ pub struct World {
     /// Links to poll before the next event.
     touched: VecDeque<usize>,
     events: u64,
+    observed: Observed,
 }
 
 /// What can happen next.

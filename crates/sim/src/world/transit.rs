@@ -102,6 +102,7 @@ impl World {
     }
 
     fn count_drop(&mut self, link: usize, reason: DropReason, packet: &Packet) {
+        self.count_cause(reason);
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;
         }

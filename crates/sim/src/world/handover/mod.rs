@@ -241,8 +241,7 @@ impl World {
     fn begin_handover(&mut self, number: usize, due: &Due) {
         self.close_last_record(number);
         let old = self.mobiles[number].attached;
-        let flows = self.mobiles[number].flows.iter();
-        let flows = flows.map(|&flow| self.flow_at_handover(flow)).collect();
+        let flows = self.flows_at_handover(number);
         let mobile = &mut self.mobiles[number];
         // Of what the last handover had planned, only the end of its overlap stays.
         mobile.outgoing = None;
