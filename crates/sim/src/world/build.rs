@@ -2,11 +2,8 @@
 
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
-<<<<<<< HEAD
 use super::ports::{LiveHosts, RealHosts, node_addresses};
-=======
 use super::observed::Observed;
->>>>>>> observe
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;

@@ -9,12 +9,8 @@ mod build;
 pub mod flow;
 mod handover;
 mod hosts;
-<<<<<<< HEAD
-mod observed;
-pub mod ports;
-=======
 pub mod observed;
->>>>>>> observe
+pub mod ports;
 pub mod progress;
 mod routing;
 mod status;
@@ -34,13 +30,9 @@ use baton_proto::host::{Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
-<<<<<<< HEAD
+use observed::Observed;
 use ports::{PortId, RealHosts};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-=======
-use observed::Observed;
-use std::collections::{BTreeMap, VecDeque};
->>>>>>> observe
 use summary::Summary;
 
 /// A scenario under way.

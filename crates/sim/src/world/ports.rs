@@ -8,6 +8,7 @@
 
 use super::World;
 use crate::packets::PacketId;
+pub use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use baton_proto::host::InterfaceId;
 use baton_proto::packet::{IpHeader, Packet};
@@ -30,16 +31,6 @@ pub struct LiveHosts {
     pub address: AddressPolicy,
     /// Whether what a mobile sends leaves each access link under an address and port of that link's.
     pub nat: bool,
-}
-
-/// What becomes of a mobile's addresses at a handover.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AddressPolicy {
-    /// They stand on all its interfaces, and only its default route moves, as under Mobile IP.
-    #[default]
-    Kept,
-    /// Each access link has its own, which come and go with the link.
-    New,
 }
 
 /// A port by its place in [`World::ports`].
