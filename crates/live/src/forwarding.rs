@@ -3,6 +3,7 @@
 
 use crate::clock::{Lateness, RealClock};
 use crate::namespace::RealHost;
+use crate::priority;
 use baton_proto::time::Duration;
 use baton_sim::run::{Run, RunError};
 use baton_sim::world::ports::{InterfaceEvent, PortId};
@@ -49,12 +50,14 @@ pub struct Forwarding<'a> {
     pub lateness: Lateness,
     /// Packets that a kernel did not take: its interface was down.
     pub not_taken: u64,
+    /// Whether this thread goes before others.
+    pub has_priority: bool,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
 }
 
 impl<'a> Forwarding<'a> {
-    /// A world at its time zero, which is the clock's.
+    /// A world at its time zero, which is the clock's, forwarded by the calling thread.
     pub fn new(run: Run, hosts: &'a mut Hosts, clock: RealClock) -> Forwarding<'a> {
         Forwarding {
             run,
@@ -62,6 +65,7 @@ impl<'a> Forwarding<'a> {
             clock,
             lateness: Lateness::default(),
             not_taken: 0,
+            has_priority: priority::raise(),
             incoming: vec![0; LONGEST_PACKET],
             outgoing: Vec::with_capacity(LONGEST_PACKET),
         }

@@ -4,14 +4,16 @@
 use crate::netlink::{InterfaceCounters, InterfaceIndex, RouteSocket};
 use crate::plan::Sysctl;
 use crate::tun::Tun;
+use crate::waiting::in_namespace;
 use netlink_packet_route::route::RouteMetric;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
 
 /// Packets that may wait for the forwarding thread, which is never the bottleneck: more than it leaves unread in a
@@ -33,6 +35,30 @@ const SYSCTLS: [(&str, &str); 10] = [
     ("net/ipv6/conf/default/router_solicitations", "0"),
     ("net/ipv6/conf/default/addr_gen_mode", "1"),
     ("net/ipv6/conf/all/accept_ra", "0"),
+];
+
+/// Settings that tell how a kernel's TCP behaves.
+const TOLD: [&str; 20] = [
+    "tcp_adv_win_scale",
+    "tcp_congestion_control",
+    "tcp_dsack",
+    "tcp_early_retrans",
+    "tcp_ecn",
+    "tcp_frto",
+    "tcp_moderate_rcvbuf",
+    "tcp_notsent_lowat",
+    "tcp_recovery",
+    "tcp_reordering",
+    "tcp_retries2",
+    "tcp_rmem",
+    "tcp_rto_max_ms",
+    "tcp_rto_min_us",
+    "tcp_sack",
+    "tcp_slow_start_after_idle",
+    "tcp_syn_retries",
+    "tcp_timestamps",
+    "tcp_window_scaling",
+    "tcp_wmem",
 ];
 
 /// What a real host is made of.
@@ -99,6 +125,18 @@ impl RealHost {
             .join()
             .unwrap_or_else(|_| Err(failed("its thread", io::ErrorKind::Other.into())))
             .map_err(|error| NamespaceError { host, ..error })
+    }
+
+    /// The settings of its TCP that tell how it behaves, read back from its kernel, by name.
+    pub fn tcp_settings(&self) -> BTreeMap<String, String> {
+        let read = || {
+            let setting = |name: &&str| {
+                let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
+                Some(((*name).to_owned(), text.trim().to_owned()))
+            };
+            Ok(TOLD.iter().filter_map(setting).collect())
+        };
+        in_namespace(self.namespace.as_fd(), read).unwrap_or_default()
     }
 
     /// Switches an interface on and gives it its addresses.

@@ -7,8 +7,8 @@ mod diag;
 mod tcp_info;
 
 use crate::waiting::{Stopper, Waiter, Woken, in_namespace, stop_signal};
-use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
+use baton_sim::observe::TcpInfoSample;
 use baton_sim::scenario::model::NodeIndex;
 use diag::{DestroyedSockets, Diag, DiagSocket, Family, Protocol};
 use netlink_packet_sock_diag::inet::StateFlags;
@@ -22,33 +22,6 @@ use tcp_info::TcpInfo;
 
 /// The shortest interval between samples.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
-
-/// What the kernel says of a TCP connection at a moment (`struct tcp_info` of linux/tcp.h).
-#[derive(Clone, Debug, PartialEq)]
-pub struct TcpInfoSample {
-    /// When, in the world's time.
-    pub at: Instant,
-    /// Whose end of the connection.
-    pub node: NodeIndex,
-    /// Its address and port.
-    pub local: Endpoint,
-    /// The other end's.
-    pub remote: Endpoint,
-    /// In bytes: the kernel's count of segments, times their present size.
-    pub congestion_window: u32,
-    /// In bytes, likewise; `None` before the first loss.
-    pub slow_start_threshold: Option<u32>,
-    /// Present retransmission timeout, with its backoff.
-    pub retransmission_timeout: Duration,
-    /// Zero before the first sample.
-    pub smoothed_rtt: Duration,
-    /// Sent and not acknowledged: the kernel's count of segments, times their present size.
-    pub bytes_in_flight: u32,
-    /// Segments retransmitted so far.
-    pub retransmitted: u64,
-    /// Retransmission timeouts so far; kernels before 6.7 do not tell.
-    pub timeouts: Option<u64>,
-}
 
 /// A thread that samples.
 #[derive(Debug)]

@@ -148,8 +148,8 @@ impl World {
             }
         }
         let Forwarding { run, not_taken, .. } = forwarding;
-        let results = run.finish(None).expect("the record is written");
-        let lost_rows = results.lost_rows;
+        let lost_rows = run.lost_rows();
+        run.finish(None).expect("the record is written");
         let outside: u64 = self
             .hosts
             .hosts

@@ -4,8 +4,9 @@ use super::Failure;
 use super::setup::Stage;
 use crate::clock::RealClock;
 use crate::forwarding::Hosts;
-use crate::sampler::{Sampler, SamplerReport, TcpInfoSample};
+use crate::sampler::{Sampler, SamplerReport};
 use crate::traffic::{EndSpec, FlowSpec, Prepared, prepare};
+use baton_sim::observe::TcpInfoSample;
 use baton_sim::rng::Seed;
 use baton_sim::run::Run;
 use baton_sim::scenario::model::NodeIndex;
@@ -61,9 +62,7 @@ impl Stage {
         let world = run.world();
         let mut flows = Vec::new();
         for planned in &self.plan.flows {
-            let Some(flow) = world.flow_for_kernels(planned.flow) else {
-                continue;
-            };
+            let flow = world.flow(planned.flow);
             let end = |node: NodeIndex, place: usize| EndSpec {
                 namespace: self.host(hosts, node).namespace.as_fd(),
                 address: first_ipv4(run, node),

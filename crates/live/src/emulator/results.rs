@@ -9,6 +9,7 @@ use crate::readiness::wait_readable;
 use crate::sampler::SamplerReport;
 use baton_proto::time::Duration as SimulatedDuration;
 use baton_sim::run::LiveSummary;
+use baton_sim::scenario::model::AddressPolicy;
 use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -66,13 +67,13 @@ pub fn conclude(
     }
     let live = live_summary(stage, &mut forwarding, &reports);
     let summary = LiveSummary {
-        program,
-        server,
-        live,
+        program: Some(program),
+        server: Some(server),
+        live: Some(live),
     };
     let results = forwarding
         .run
-        .finish_live(wall.as_secs_f64(), summary)
+        .finish_live(Some(wall.as_secs_f64()), summary)
         .map_err(Failure::run)?;
     if let Stop::Lost(what) = stop {
         return Err(Failure::run(what));
@@ -140,10 +141,14 @@ fn live_summary(
             "{lost_rows} rows are missing from the record: it could not be written as fast as they came"
         ));
     }
-    if dropped > 0 && stage.scenario.live.address == baton_sim::scenario::model::AddressPolicy::Kept {
+    if dropped > 0 && stage.scenario.live.address == AddressPolicy::Kept {
         doubts.push(format!(
             "{dropped} packets were dropped outside the model, at the kernels' devices"
         ));
+    }
+    let mut sysctls = json!({});
+    for (node, host) in stage.scenario.live.hosts.iter().zip(&forwarding.hosts.hosts) {
+        sysctls[&stage.scenario.nodes[node.0]] = json!(host.tcp_settings());
     }
     for report in reports {
         if report.lost_messages > 0 {
@@ -161,13 +166,16 @@ fn live_summary(
         "lateness": lateness,
         "lost_rows": lost_rows,
         "dropped_outside_model": dropped,
-        "not_forwarded": world.not_forwarded(),
-        "drops": world.drops_by_cause(),
+        "not_forwarded": world.not_forwarded().total(),
+        "drops": world.drops(),
         "kernel": stage.kernel.release,
-        "sysctls": stage.sysctls_json(),
+        "sysctls": sysctls,
         "ignored": stage.plan.refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "address": stage.address_name(),
+        "address": match stage.scenario.live.address {
+            AddressPolicy::Kept => "kept",
+            AddressPolicy::New => "new",
+        },
         "nat": stage.scenario.live.nat,
-        "priority": stage.priority,
+        "priority": forwarding.has_priority,
     })
 }
