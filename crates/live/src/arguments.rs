@@ -120,7 +120,10 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
         match argument {
             Value(given) if file.is_none() => file = Some(PathBuf::from(given)),
             Long("set") => {
-                let given = parser.value().and_then(|given| given.string()).map_err(text)?;
+                let given = parser
+                    .value()
+                    .and_then(|given| given.string())
+                    .map_err(text)?;
                 let parsed = given.parse().map_err(text)?;
                 options.scenario.overrides.push(parsed);
                 options.scenario.overrides_given.push(given);
@@ -141,7 +144,9 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
                 "inherit" => options.program_to_stderr = false,
                 "stderr" => options.program_to_stderr = true,
                 other => {
-                    return Err(format!("--program-output {other}: expected inherit or stderr"));
+                    return Err(format!(
+                        "--program-output {other}: expected inherit or stderr"
+                    ));
                 }
             },
             other => return Err(format!("{}\n{USAGE}", other.unexpected())),

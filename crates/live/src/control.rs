@@ -131,7 +131,10 @@ fn serve(
         format!("expected a line like {{\"handover\":\"LINK\",\"kind\":\"hard\",\"outage_s\":2}}: {error}")
     })?;
     if !(0.0..=1e6).contains(&command.outage_s) {
-        return Err(format!("outage_s = {}: expected 0 to 1e6", command.outage_s));
+        return Err(format!(
+            "outage_s = {}: expected 0 to 1e6",
+            command.outage_s
+        ));
     }
     let (answer, answered) = sync_channel(1);
     let gone = || "the run has ended".to_owned();
@@ -169,7 +172,10 @@ mod tests {
 
         let asked = control.name.clone();
         let caller = thread::spawn(move || {
-            say(&asked, "{\"handover\":\"wifi\",\"kind\":\"hard\",\"outage_s\":2}\n")
+            say(
+                &asked,
+                "{\"handover\":\"wifi\",\"kind\":\"hard\",\"outage_s\":2}\n",
+            )
         });
         wakes.recv().unwrap();
         let request = control.poll().unwrap();

@@ -10,12 +10,12 @@ use crate::control::{Control, HandoverKind, Request};
 use crate::events::Events;
 use crate::forwarding::{Forwarding, ForwardingError};
 use crate::program::{Ending, Program};
-use crate::traffic::TrafficHandle;
 use crate::readiness::{Signals, Waker, wait_readable};
-use kernel::Samplers;
-use setup::{Names, Stage};
+use crate::traffic::TrafficHandle;
 use baton_proto::time::{Duration as SimulatedDuration, Instant};
 use baton_sim::scenario::model::{Handover, LinkIndex, NodeIndex, Scenario};
+use kernel::Samplers;
+use setup::{Names, Stage};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -162,7 +162,10 @@ impl Emulator {
 
     /// Sleeps until there may be something to do.
     fn rest(&mut self, forwarding: &Forwarding<'_>, now: Instant) {
-        let until = self.next_flush.min(self.next_tale).min(forwarding.run.end());
+        let until = self
+            .next_flush
+            .min(self.next_tale)
+            .min(forwarding.run.end());
         if let Some(time) = forwarding.leisure(until.saturating_since(now)) {
             let mut waited = vec![self.signals.as_fd(), self.waker.as_fd()];
             waited.extend(self.reports().map(|program| program.report.as_fd()));
@@ -217,11 +220,17 @@ impl Emulator {
             if ending == Ending::Lost {
                 return Some(Stop::Lost(format!("the server {}", ending.describe())));
             }
-            events.warn(&format!("the server {} before the run's end", ending.describe()));
+            events.warn(&format!(
+                "the server {} before the run's end",
+                ending.describe()
+            ));
         }
         let program = self.program.as_mut().filter(|program| has_ended(program))?;
         match program.wait() {
-            Ending::Lost => Some(Stop::Lost(format!("the program {}", Ending::Lost.describe()))),
+            Ending::Lost => Some(Stop::Lost(format!(
+                "the program {}",
+                Ending::Lost.describe()
+            ))),
             _ => Some(Stop::Program),
         }
     }
@@ -270,5 +279,8 @@ fn mobile_and_link(
             }
         }
     }
-    Err(format!("no mobile has a link {name:?} (there are: {}, none)", known.join(", ")))
+    Err(format!(
+        "no mobile has a link {name:?} (there are: {}, none)",
+        known.join(", ")
+    ))
 }

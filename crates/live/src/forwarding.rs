@@ -95,10 +95,11 @@ impl<'a> Forwarding<'a> {
 
     /// All devices, to wait for packets.
     pub fn devices(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.hosts
-            .hosts
-            .iter()
-            .flat_map(|host| host.interfaces.iter().map(|interface| interface.tun.as_fd()))
+        self.hosts.hosts.iter().flat_map(|host| {
+            host.interfaces
+                .iter()
+                .map(|interface| interface.tun.as_fd())
+        })
     }
 
     /// Hands over what has come out of the world.
@@ -133,9 +134,7 @@ impl<'a> Forwarding<'a> {
             };
             // What was due before this packet came happens before it.
             self.run.advance_to(self.clock.now())?;
-            self.run
-                .world_mut()
-                .inject(port, &self.incoming[..length]);
+            self.run.world_mut().inject(port, &self.incoming[..length]);
         }
         Ok(true)
     }
@@ -163,4 +162,3 @@ fn apply(hosts: &mut Hosts, event: InterfaceEvent) -> io::Result<()> {
         }
     }
 }
-

@@ -57,6 +57,9 @@ fn check(options: &ScenarioOptions) -> Result<(), Failure> {
     if refused.is_empty() {
         Ok(())
     } else {
-        Err(Failure::input(format!("the kernel cannot honour {} keys of this scenario", refused.len())))
+        Err(Failure::input(format!(
+            "the kernel cannot honour {} keys of this scenario",
+            refused.len()
+        )))
     }
 }

@@ -163,7 +163,10 @@ impl RealHost {
             index, addresses, ..
         } = &self.interfaces[interface];
         for &address in addresses {
-            ignore(self.routes.delete_address(*index, address), Errno::EADDRNOTAVAIL)?;
+            ignore(
+                self.routes.delete_address(*index, address),
+                Errno::EADDRNOTAVAIL,
+            )?;
         }
         self.routes.set_up(*index, false)
     }
@@ -216,7 +219,11 @@ fn build_here(spec: HostSpec) -> Result<RealHost, NamespaceError> {
         set_sysctl(path, value, true)?;
     }
     let group = spec.group;
-    set_sysctl("net/ipv4/ping_group_range", &format!("{group} {group}"), true)?;
+    set_sysctl(
+        "net/ipv4/ping_group_range",
+        &format!("{group} {group}"),
+        true,
+    )?;
     for Sysctl { path, value } in &spec.sysctls {
         set_sysctl(path, value, false)?;
     }

@@ -4,8 +4,8 @@
 //! thread: a handover costs the forwarding thread some tens of microseconds.
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
-    NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -71,11 +71,7 @@ impl RouteSocket {
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn set_queue_length(
-        &mut self,
-        interface: InterfaceIndex,
-        packets: u32,
-    ) -> io::Result<()> {
+    pub fn set_queue_length(&mut self, interface: InterfaceIndex, packets: u32) -> io::Result<()> {
         let attributes = vec![LinkAttribute::TxQueueLen(packets)];
         self.change_link(interface, None, attributes)
     }
@@ -170,20 +166,16 @@ impl RouteSocket {
         let mut message = LinkMessage::default();
         message.header.index = interface;
         let mut counters = InterfaceCounters::default();
-        self.exchange(
-            RouteNetlinkMessage::GetLink(message),
-            NLM_F_ACK,
-            |answer| {
-                if let RouteNetlinkMessage::NewLink(link) = answer {
-                    for attribute in &link.attributes {
-                        if let LinkAttribute::Stats64(stats) = attribute {
-                            counters.dropped_outgoing = stats.tx_dropped;
-                            counters.dropped_incoming = stats.rx_dropped;
-                        }
+        self.exchange(RouteNetlinkMessage::GetLink(message), NLM_F_ACK, |answer| {
+            if let RouteNetlinkMessage::NewLink(link) = answer {
+                for attribute in &link.attributes {
+                    if let LinkAttribute::Stats64(stats) = attribute {
+                        counters.dropped_outgoing = stats.tx_dropped;
+                        counters.dropped_incoming = stats.rx_dropped;
                     }
                 }
-            },
-        )?;
+            }
+        })?;
         Ok(counters)
     }
 

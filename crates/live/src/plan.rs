@@ -158,7 +158,11 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
             }
             [from_is_real, _] => {
                 let ends = [flow.from, flow.to].map(|node| scenario.nodes[node.0].as_str());
-                let [real, simulated] = if from_is_real { ends } else { [ends[1], ends[0]] };
+                let [real, simulated] = if from_is_real {
+                    ends
+                } else {
+                    [ends[1], ends[0]]
+                };
                 let message = format!("{real} is a real host and {simulated} is not");
                 let nearest = "name both in live.hosts, or neither";
                 plan.refuse(format!("flows.{}", flow.name), message, Some(nearest));
@@ -177,7 +181,8 @@ impl Plan {
         kernel: &KernelFacts,
     ) -> [SocketOptions; 2] {
         let mut ends = [SocketOptions::default(), SocketOptions::default()];
-        let (Transport::Tcp { sender, receiver }, Some(written)) = (&flow.transport, written) else {
+        let (Transport::Tcp { sender, receiver }, Some(written)) = (&flow.transport, written)
+        else {
             return ends;
         };
         let name = format!("flows.{}", flow.name);

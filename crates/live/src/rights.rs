@@ -96,12 +96,7 @@ impl Rights {
 }
 
 /// In a new user namespace, maps one user and one group to `inside_uid` and `inside_gid`.
-pub(crate) fn map_identity(
-    uid: Uid,
-    gid: Gid,
-    inside_uid: u32,
-    inside_gid: u32,
-) -> io::Result<()> {
+pub(crate) fn map_identity(uid: Uid, gid: Gid, inside_uid: u32, inside_gid: u32) -> io::Result<()> {
     // Without this the kernel lets nobody but the privileged map groups (user_namespaces(7)).
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{inside_uid} {uid} 1"))?;
@@ -121,8 +116,12 @@ fn effective_capabilities() -> io::Result<u64> {
 
 /// The switch that forbids user namespaces here, and how to turn it.
 fn user_namespace_remedy() -> &'static str {
-    let is = |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|text| text.trim() == value);
-    if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+    let is =
+        |file: &str, value: &str| fs::read_to_string(file).is_ok_and(|text| text.trim() == value);
+    if is(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+    ) {
         "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
     } else if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         "sudo sysctl kernel.unprivileged_userns_clone=1"

@@ -46,7 +46,9 @@ impl Tun {
         }
         wanted.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
         // SAFETY: TUNSETIFF reads and writes an `ifreq` at this address, which outlives the call.
-        unsafe { request::attach_to_interface(device.as_raw_fd(), &raw mut wanted as libc::c_ulong) }?;
+        unsafe {
+            request::attach_to_interface(device.as_raw_fd(), &raw mut wanted as libc::c_ulong)
+        }?;
         Ok(Tun { device })
     }
 
@@ -109,7 +111,13 @@ mod tests {
     #[test]
     fn names_fit_the_kernel_and_differ() {
         let mut taken = Vec::new();
-        for link in ["satellite", "a-very-long-link-name", "a-very-long-link-nose", "lo", "é/"] {
+        for link in [
+            "satellite",
+            "a-very-long-link-name",
+            "a-very-long-link-nose",
+            "lo",
+            "é/",
+        ] {
             let name = interface_name(link, &taken);
             assert!((1..=15).contains(&name.len()), "{name}");
             assert!(!taken.contains(&name) && name != "lo");

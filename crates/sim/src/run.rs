@@ -9,7 +9,6 @@ use crate::record::{
 };
 use crate::scenario::Loaded;
 use crate::world::World;
-use crate::world::ports::LiveHosts;
 use crate::world::summary::Summary;
 use baton_proto::time::Instant;
 use serde::Serialize;
@@ -186,12 +185,7 @@ impl Run {
         };
         let end = Instant::ZERO + scenario.duration;
         let world = if options.live {
-            let live = LiveHosts {
-                hosts: scenario.live.hosts.clone(),
-                address: scenario.live.address,
-                nat: scenario.live.nat,
-            };
-            World::new_live(scenario, recorder, captures, live)
+            World::new_live(scenario, recorder, captures)
         } else {
             World::new(scenario, recorder, captures)
         };

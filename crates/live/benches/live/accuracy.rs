@@ -12,7 +12,10 @@ const LINK: &str = "rate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"1000 pac
 /// Prints how far packets and rate are from the model.
 pub fn run() {
     println!("accuracy: 100 Mbit/s, 10 ms, 1500 B");
-    for (name, interval) in [("5 Mbit/s of datagrams", 2400), ("80 Mbit/s of datagrams", 150)] {
+    for (name, interval) in [
+        ("5 Mbit/s of datagrams", 2400),
+        ("80 Mbit/s of datagrams", 150),
+    ] {
         let interval = Duration::from_micros(interval);
         let (delays, _) = with_world(LINK, None, |namespaces| {
             one_way_delays(namespaces, LENGTH, interval, Duration::from_secs(10))
@@ -33,7 +36,9 @@ pub fn run() {
             at(1.0)
         );
     }
-    let (rate, _) = with_world(LINK, None, |namespaces| tcp_rate(namespaces, Duration::from_secs(20)));
+    let (rate, _) = with_world(LINK, None, |namespaces| {
+        tcp_rate(namespaces, Duration::from_secs(20))
+    });
     // 12 of 1500 bytes are timestamps, 40 headers.
     let model = RATE * (LENGTH - 52) as f64 / LENGTH as f64;
     println!(

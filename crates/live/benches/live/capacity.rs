@@ -15,7 +15,9 @@ const LINK: &str = "rate = \"100 Gbit/s\"\ndelay = \"0 ms\"\nqueue = \"100000 pa
 
 /// Prints the throughput of a bare pair, of a world, and of a world that records every packet.
 pub fn run() {
-    println!("capacity: TCP, {MTU} B packets, no offloads, one forwarding thread; {TURNS} turns of {TURN:?}");
+    println!(
+        "capacity: TCP, {MTU} B packets, no offloads, one forwarding thread; {TURNS} turns of {TURN:?}"
+    );
     let mut rates = [const { Vec::new() }; 3];
     let mut faults = [0; 2];
     for _ in 0..TURNS {
@@ -33,7 +35,10 @@ pub fn run() {
     });
     println!("  bare pair             {bare:6.2} Gbit/s");
     for (name, rate) in [("world", plain), ("world, all recorded", recorded)] {
-        println!("  {name:21} {rate:6.2} Gbit/s = {:.2} of the bare pair (target 0.7)", rate / bare);
+        println!(
+            "  {name:21} {rate:6.2} Gbit/s = {:.2} of the bare pair (target 0.7)",
+            rate / bare
+        );
     }
     println!(
         "  packets dropped that the model did not drop: {} (target 0); rows lost by the record: {}",

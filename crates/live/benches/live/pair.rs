@@ -121,7 +121,11 @@ impl World {
             .collect();
         let namespaces = hosts
             .iter()
-            .map(|host| host.namespace.try_clone().expect("a descriptor can be copied"))
+            .map(|host| {
+                host.namespace
+                    .try_clone()
+                    .expect("a descriptor can be copied")
+            })
             .collect();
         World {
             run,
@@ -135,7 +139,11 @@ impl World {
     }
 
     fn forward_until(mut self, stop: &AtomicBool) -> Outcome {
-        let mut forwarding = Forwarding::new(self.run, &mut self.hosts, baton_live::clock::RealClock::start());
+        let mut forwarding = Forwarding::new(
+            self.run,
+            &mut self.hosts,
+            baton_live::clock::RealClock::start(),
+        );
         let mut quiet_turns = 0;
         while !stop.load(Ordering::Relaxed) {
             let busy = forwarding.turn().expect("forwarding goes on");

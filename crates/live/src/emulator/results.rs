@@ -78,7 +78,10 @@ pub fn conclude(
     if let Stop::Lost(what) = stop {
         return Err(Failure::run(what));
     }
-    let folder = results.folder.as_ref().map(|folder| folder.display().to_string());
+    let folder = results
+        .folder
+        .as_ref()
+        .map(|folder| folder.display().to_string());
     let told = serde_json::to_value(&results.summary).map_err(Failure::run)?;
     events.done(&told, folder.as_deref(), results.manifest.complete);
     Ok(match (stop, program_ending) {
@@ -147,7 +150,13 @@ fn live_summary(
         ));
     }
     let mut sysctls = json!({});
-    for (node, host) in stage.scenario.live.hosts.iter().zip(&forwarding.hosts.hosts) {
+    for (node, host) in stage
+        .scenario
+        .live
+        .hosts
+        .iter()
+        .zip(&forwarding.hosts.hosts)
+    {
         sysctls[&stage.scenario.nodes[node.0]] = json!(host.tcp_settings());
     }
     for report in reports {

@@ -8,10 +8,10 @@ use crate::forwarding::Hosts;
 use crate::namespace::{HostSpec, InterfaceSpec, RealHost};
 use crate::plan::{KernelFacts, Plan, plan};
 use crate::program::{Program, ProgramSpec};
+use crate::readiness::{Waker, wait_readable};
 use crate::rights::{Invoker, Rights};
 use crate::sampler::listening;
 use crate::tun::interface_name;
-use crate::readiness::{Waker, wait_readable};
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, NodeIndex, Scenario};
 use baton_sim::scenario::{self, Loaded};
@@ -45,56 +45,60 @@ pub struct Stage {
 }
 
 impl Stage {
-/// Reads the scenario and finds out whether it can be run here.
-///
-/// # Errors
-/// A wrong scenario, what the kernel cannot honour, missing rights.
-pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
-    let given = &options.scenario;
-    let mut loaded = scenario::load(&given.file, &given.overrides).map_err(Failure::input)?;
-    if let Some(seed) = options.seed {
-        loaded.scenario.seed = seed;
-    }
-    let kernel = KernelFacts::read();
-    let mut plan = plan(&loaded, &kernel);
-    for refusal in &plan.refused {
-        if !options.ignore_unsupported {
-            continue;
+    /// Reads the scenario and finds out whether it can be run here.
+    ///
+    /// # Errors
+    /// A wrong scenario, what the kernel cannot honour, missing rights.
+    pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
+        let given = &options.scenario;
+        let mut loaded = scenario::load(&given.file, &given.overrides).map_err(Failure::input)?;
+        if let Some(seed) = options.seed {
+            loaded.scenario.seed = seed;
         }
-        events.warn(&format!("left out: {refusal}"));
-    }
-    if !plan.refused.is_empty() && !options.ignore_unsupported {
-        let reasons: Vec<String> = plan.refused.iter().map(ToString::to_string).collect();
-        return Err(Failure::input(format!(
-            "the kernel cannot run this scenario as it stands:\n  {}\nLeave these out with --ignore-unsupported, which \
+        let kernel = KernelFacts::read();
+        let mut plan = plan(&loaded, &kernel);
+        for refusal in &plan.refused {
+            if !options.ignore_unsupported {
+                continue;
+            }
+            events.warn(&format!("left out: {refusal}"));
+        }
+        if !plan.refused.is_empty() && !options.ignore_unsupported {
+            let reasons: Vec<String> = plan.refused.iter().map(ToString::to_string).collect();
+            return Err(Failure::input(format!(
+                "the kernel cannot run this scenario as it stands:\n  {}\nLeave these out with --ignore-unsupported, which \
              the results then say.",
-            reasons.join("\n  ")
-        )));
+                reasons.join("\n  ")
+            )));
+        }
+        if !options.program.is_empty() {
+            plan.flows.clear();
+        }
+        let scenario = loaded.scenario.clone();
+        let rights = Rights::acquire().map_err(Failure::input)?;
+        let roles = roles(&scenario);
+        let stage = Stage {
+            options,
+            plan,
+            kernel,
+            rights,
+            invoker: Invoker::find(),
+            roles,
+            scenario,
+        };
+        Ok((stage, loaded))
     }
-    if !options.program.is_empty() {
-        plan.flows.clear();
-    }
-    let scenario = loaded.scenario.clone();
-    let rights = Rights::acquire().map_err(Failure::input)?;
-    let roles = roles(&scenario);
-    let stage = Stage {
-        options,
-        plan,
-        kernel,
-        rights,
-        invoker: Invoker::find(),
-        roles,
-        scenario,
-    };
-    Ok((stage, loaded))
-}
 
     /// Opens the socket for commands; runs of one name get different ones.
     ///
     /// # Errors
     /// Those of the kernel.
     pub fn control(&self, waker: &Waker) -> Result<Control, Failure> {
-        let name = self.options.run_name.as_ref().unwrap_or(&self.scenario.name);
+        let name = self
+            .options
+            .run_name
+            .as_ref()
+            .unwrap_or(&self.scenario.name);
         let waker = waker.clone();
         Control::open(name, self.invoker.uid, move || waker.wake()).map_err(Failure::run)
     }
@@ -155,7 +159,10 @@ impl Stage {
             of_node: vec![None; self.scenario.nodes.len()],
         };
         for &node in &self.scenario.live.hosts {
-            let own = ports.iter().enumerate().filter(|(_, port)| port.node == node);
+            let own = ports
+                .iter()
+                .enumerate()
+                .filter(|(_, port)| port.node == node);
             let mut names = Vec::new();
             let mut interfaces = Vec::new();
             for (number, port) in own.clone() {
@@ -201,7 +208,6 @@ impl Stage {
         let joins = |link: &LinkSpec| link.ends.contains(&node);
         self.scenario.links.iter().position(joins).map(LinkIndex)
     }
-
 }
 
 /// Names by which programs find the real hosts.
@@ -304,7 +310,10 @@ impl Stage {
                 let what = if ended {
                     format!("{} before it listened", server.wait().describe())
                 } else {
-                    format!("did not listen at any port within {} s", SERVER_PATIENCE.as_secs())
+                    format!(
+                        "did not listen at any port within {} s",
+                        SERVER_PATIENCE.as_secs()
+                    )
                 };
                 return Err(Failure {
                     message: format!("the server `{command}` {what}{}", last_lines(&log)),
@@ -358,7 +367,9 @@ impl Stage {
 
 /// The end of what a server has written, for a message.
 fn last_lines(log: &Option<PathBuf>) -> String {
-    let text = log.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+    let text = log
+        .as_ref()
+        .and_then(|file| std::fs::read_to_string(file).ok());
     let text = text.unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let last = &lines[lines.len().saturating_sub(5)..];

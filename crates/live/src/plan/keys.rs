@@ -34,16 +34,26 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         end.options.receive_buffer = Some(end.profile.receive_buffer);
         end.options.window_clamp = Some(end.profile.receive_buffer);
     }),
-    ("send_buffer", |end| end.options.send_buffer = Some(end.profile.send_buffer)),
+    ("send_buffer", |end| {
+        end.options.send_buffer = Some(end.profile.send_buffer)
+    }),
     ("nagle", |end| end.options.no_delay = !end.profile.nagle),
-    ("window_scaling", |end| end.switch("tcp_window_scaling", end.profile.window_scaling)),
-    ("timestamps", |end| end.switch("tcp_timestamps", end.profile.timestamps)),
+    ("window_scaling", |end| {
+        end.switch("tcp_window_scaling", end.profile.window_scaling)
+    }),
+    ("timestamps", |end| {
+        end.switch("tcp_timestamps", end.profile.timestamps)
+    }),
     ("sack", |end| end.switch("tcp_sack", end.profile.sack)),
     ("idle_restart", |end| {
         end.switch("tcp_slow_start_after_idle", end.profile.idle_restart);
     }),
-    ("syn_retries", |end| end.set("tcp_syn_retries", end.profile.syn_retries)),
-    ("data_retries", |end| end.set("tcp_retries2", end.profile.data_retries)),
+    ("syn_retries", |end| {
+        end.set("tcp_syn_retries", end.profile.syn_retries)
+    }),
+    ("data_retries", |end| {
+        end.set("tcp_retries2", end.profile.data_retries)
+    }),
     ("minimum_rto", |end| {
         end.set("tcp_rto_min_us", end.profile.minimum_rto.as_nanos() / 1000);
     }),
@@ -51,17 +61,28 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         end.set("tcp_rto_max_ms", milliseconds(end.profile.maximum_rto));
     }),
     ("duplicate_ack_threshold", duplicate_ack_threshold),
-    ("initial_window", |end| end.metric(RouteMetric::InitCwnd(end.profile.initial_window))),
+    ("initial_window", |end| {
+        end.metric(RouteMetric::InitCwnd(end.profile.initial_window))
+    }),
     ("delayed_ack", |end| match end.profile.delayed_ack {
         None => end.metric(RouteMetric::QuickAck(1)),
-        Some(_) => end.refuse("the kernel chooses the delay itself, 40 ms at first", Some("\"off\"")),
+        Some(_) => end.refuse(
+            "the kernel chooses the delay itself, 40 ms at first",
+            Some("\"off\""),
+        ),
     }),
     ("initial_slow_start_threshold", |end| {
-        end.refuse("the kernel begins without one, and cannot be told another", Some("\"off\""));
+        end.refuse(
+            "the kernel begins without one, and cannot be told another",
+            Some("\"off\""),
+        );
     }),
     ("limited_transmit", |end| {
         if !end.profile.limited_transmit {
-            end.refuse("the kernel always sends on the first duplicate acknowledgments", Some("true"));
+            end.refuse(
+                "the kernel always sends on the first duplicate acknowledgments",
+                Some("true"),
+            );
         }
     }),
     ("initial_rto", |end| {
@@ -69,9 +90,15 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
             end.refuse("the kernel begins with one second", Some("\"1 s\""));
         }
     }),
-    ("tick", |end| end.refuse("the kernel's clock is its own", None)),
-    ("rto_arithmetic", |end| end.refuse("the kernel has its own", None)),
-    ("time_wait", |end| end.refuse("the kernel's lasts 60 s", None)),
+    ("tick", |end| {
+        end.refuse("the kernel's clock is its own", None)
+    }),
+    ("rto_arithmetic", |end| {
+        end.refuse("the kernel has its own", None)
+    }),
+    ("time_wait", |end| {
+        end.refuse("the kernel's lasts 60 s", None)
+    }),
     ("timer_from_transmission", refuse_old_linux),
     ("repair_before_new_data", refuse_old_linux),
     ("threshold_from_window", refuse_old_linux),
@@ -134,7 +161,10 @@ fn recovery(end: &mut End<'_>) {
         Recovery::Sack => end.switch("tcp_sack", true),
         Recovery::NewReno => end.switch("tcp_sack", false),
         Recovery::Reno => {
-            end.refuse("the kernel stays in recovery until all is repaired", Some("\"newreno\""));
+            end.refuse(
+                "the kernel stays in recovery until all is repaired",
+                Some("\"newreno\""),
+            );
         }
     }
 }

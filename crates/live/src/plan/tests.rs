@@ -25,7 +25,11 @@ fn planned(flows: &str) -> Plan {
 }
 
 fn refused(flows: &str) -> Vec<String> {
-    planned(flows).refused.iter().map(ToString::to_string).collect()
+    planned(flows)
+        .refused
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 const FLOW: &str = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"c\"\n";
@@ -61,8 +65,14 @@ fn each_end_has_its_own() {
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     let [sender, receiver] = &plan.flows[0].ends;
     assert_eq!(sender.congestion.as_deref(), Some("reno"));
-    assert_eq!((sender.maximum_segment_size, sender.no_delay), (Some(1024), true));
-    assert_eq!((sender.receive_buffer, receiver.window_clamp), (None, Some(6000)));
+    assert_eq!(
+        (sender.maximum_segment_size, sender.no_delay),
+        (Some(1024), true)
+    );
+    assert_eq!(
+        (sender.receive_buffer, receiver.window_clamp),
+        (None, Some(6000))
+    );
     assert_eq!(plan.sysctls(NodeIndex(0))[0].value, "5");
     assert_eq!(plan.metrics(NodeIndex(2)), [RouteMetric::QuickAck(1)]);
 }
@@ -72,8 +82,10 @@ fn what_cannot_be_done_is_named_with_what_comes_nearest() {
     let old = refused(&format!("{FLOW}profile = \"linux-2.0.36\""));
     assert_eq!(
         old,
-        ["flows.f.profile: the kernel cannot behave as \"linux-2.0.36\"; nearest: \"classic\", the kernel without \
-          SACK, timestamps, RACK, TLP and F-RTO"]
+        [
+            "flows.f.profile: the kernel cannot behave as \"linux-2.0.36\"; nearest: \"classic\", the kernel without \
+          SACK, timestamps, RACK, TLP and F-RTO"
+        ]
     );
     let keys = refused(&format!(
         "{FLOW}tcp = {{ tick = \"10 ms\", sender = {{ limited_transmit = false }}, maximum_rto = \"60 s\" }}"
@@ -87,7 +99,10 @@ fn what_cannot_be_done_is_named_with_what_comes_nearest() {
              nearest: true",
         ]
     );
-    let two = format!("{FLOW}tcp = {{ sack = false }}\n{}tcp = {{ sack = true }}", FLOW.replace("\"f\"", "\"g\""));
+    let two = format!(
+        "{FLOW}tcp = {{ sack = false }}\n{}tcp = {{ sack = true }}",
+        FLOW.replace("\"f\"", "\"g\"")
+    );
     assert_eq!(
         refused(&two)[0],
         "flows.g.tcp.sack: the host can have only one tcp_sack, and flows.f.tcp.sack wants 0 where this wants 1; \

@@ -10,8 +10,8 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{
-    ForkResult, Gid, Pid, Uid, User, execvp, fork, getgid, getuid, initgroups, pipe2, read, sethostname,
-    setgid, setuid, write,
+    ForkResult, Gid, Pid, Uid, User, execvp, fork, getgid, getuid, initgroups, pipe2, read, setgid,
+    sethostname, setuid, write,
 };
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -142,11 +142,22 @@ fn mount_names(spec: &InsideSpec) {
         ("/etc/hosts", spec.hosts_file.clone()),
         // Nobody answers there: a name that is in no file is refused at once.
         ("/etc/resolv.conf", "nameserver 127.0.0.1\n".to_owned()),
-        ("/etc/nsswitch.conf", format!("{switches}hosts: files dns\n")),
+        (
+            "/etc/nsswitch.conf",
+            format!("{switches}hosts: files dns\n"),
+        ),
     ];
     // The files lie on a file system that is mounted for the moment, and go with this namespace.
     let staging = "/proc";
-    if mount(Some("baton"), staging, Some("tmpfs"), MsFlags::empty(), NONE).is_ok() {
+    if mount(
+        Some("baton"),
+        staging,
+        Some("tmpfs"),
+        MsFlags::empty(),
+        NONE,
+    )
+    .is_ok()
+    {
         for (target, text) in files {
             let source = format!("{staging}/{}", target.replace('/', "_"));
             if fs::write(&source, text).is_ok() {

@@ -2,8 +2,8 @@
 
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
-use super::ports::{LiveHosts, RealHosts, node_addresses};
 use super::observed::Observed;
+use super::ports::{RealHosts, node_addresses};
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
@@ -12,7 +12,7 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, Scenario};
+use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Scenario};
 use baton_proto::host::Host;
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
@@ -27,22 +27,28 @@ const FIRST_PORT: u16 = 5001;
 impl World {
     /// A world at time zero. `captures` takes every packet at every interface, if given.
     pub fn new(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
-        World::new_live(scenario, recorder, captures, LiveHosts::default())
+        World::build(scenario, recorder, captures, &[])
     }
 
-    /// A world at time zero in which some hosts are real. Flows between two of them are left to their kernels.
-    pub fn new_live(
+    /// A world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
+    /// their kernels.
+    pub fn new_live(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
+        let hosts = scenario.live.hosts.clone();
+        World::build(scenario, recorder, captures, &hosts)
+    }
+
+    fn build(
         scenario: Scenario,
         mut recorder: Recorder,
         captures: Option<Captures>,
-        live: LiveHosts,
+        real: &[NodeIndex],
     ) -> World {
         let seed = Seed(scenario.seed);
         let mut nodes: Vec<Node> = (0..scenario.nodes.len())
             .map(|number| node(number, &scenario.nodes[number], seed))
             .collect();
         let wires = wires(&scenario, &mut nodes, seed, &mut recorder);
-        let is_real = |node| live.hosts.contains(&node);
+        let is_real = |node| real.contains(&node);
         let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
         let flows = flows(&scenario, &started, &mut nodes, seed, &mut recorder);
@@ -57,14 +63,14 @@ impl World {
             recorder,
             captures,
             arrived_over: None,
-            real: RealHosts::new(live),
+            real: RealHosts::default(),
             touched: VecDeque::new(),
             events: 0,
             observed: Observed::default(),
             scenario,
         };
         world.add_mobiles();
-        world.add_ports();
+        world.add_ports(real);
         world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
@@ -192,6 +198,7 @@ fn wires(
             works: true,
             broken: false,
             port: None,
+            nat: None,
             leaving: None,
             subjects: ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}"))),
         });
