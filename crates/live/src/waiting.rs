@@ -84,6 +84,12 @@ impl Waiter {
         Ok(Woken::Ready(ready.unwrap_or(PollFlags::POLLERR)))
     }
 
+    /// Whether the run is over.
+    pub fn is_stopped(&self) -> bool {
+        let mut polled = [PollFd::new(self.stop.0.as_fd(), PollFlags::POLLIN)];
+        ppoll(&mut polled, Some(TimeSpec::new(0, 0)), None).is_ok_and(|ready| ready > 0)
+    }
+
     /// Returns at `until`; false if the run is over before that.
     pub fn sleep_until(&self, until: Instant) -> io::Result<bool> {
         Ok(self.wait(None, Some(until))? == Woken::Due)

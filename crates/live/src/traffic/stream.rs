@@ -61,7 +61,10 @@ impl StreamEnd {
             };
             connection.carry(waiter, &mut outcome)
         });
-        outcome.failure = carried.err().map(Into::into);
+        // At the end of the run the other end may be gone first.
+        if !waiter.is_stopped() {
+            outcome.failure = carried.err().map(Into::into);
+        }
         outcome
     }
 }
