@@ -111,7 +111,6 @@ impl Sampling {
             let events = (self.destroyed.as_fd(), PollFlags::POLLIN);
             match self.waiter.wait(Some(events), Some(next))? {
                 Woken::Ready(_) => self.take_destroyed()?,
-                Woken::Due if self.waiter.now() < next => {}
                 Woken::Due => {
                     self.sample()?;
                     // Samples that are missed are not made up for.

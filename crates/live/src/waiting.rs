@@ -69,11 +69,13 @@ impl Waiter {
     ) -> io::Result<Woken> {
         let mut polled = vec![PollFd::new(self.stop.0.as_fd(), PollFlags::POLLIN)];
         polled.extend(socket.map(|(socket, flags)| PollFd::new(socket, flags)));
-        match ppoll(&mut polled, self.time_left(until), None) {
-            // A signal: the caller looks at the time and comes again.
-            Ok(0) | Err(Errno::EINTR) => return Ok(Woken::Due),
-            Ok(_) => {}
-            Err(error) => return Err(error.into()),
+        loop {
+            match ppoll(&mut polled, self.time_left(until), None) {
+                Ok(0) => return Ok(Woken::Due),
+                Ok(_) => break,
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         if polled[0].any() != Some(false) {
             return Ok(Woken::Stopped);
@@ -82,14 +84,15 @@ impl Waiter {
         Ok(Woken::Ready(ready.unwrap_or(PollFlags::POLLERR)))
     }
 
+    /// Whether the run is over.
+    pub fn is_stopped(&self) -> bool {
+        let mut polled = [PollFd::new(self.stop.0.as_fd(), PollFlags::POLLIN)];
+        ppoll(&mut polled, Some(TimeSpec::new(0, 0)), None).is_ok_and(|ready| ready > 0)
+    }
+
     /// Returns at `until`; false if the run is over before that.
     pub fn sleep_until(&self, until: Instant) -> io::Result<bool> {
-        while self.time_left(Some(until)) > Some(TimeSpec::new(0, 0)) {
-            if self.wait(None, Some(until))? == Woken::Stopped {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(self.wait(None, Some(until))? == Woken::Due)
     }
 
     /// `None` is for ever.

@@ -16,8 +16,9 @@ pub(super) struct Application {
     pub unwritten: u64,
     /// Whether it closes once all is written.
     pub closing: bool,
-    /// When it begins nothing new any more.
+    /// When it begins nothing new any more, if it keeps the time.
     stop: Option<Instant>,
+    stopped: bool,
 }
 
 #[derive(Debug)]
@@ -63,6 +64,7 @@ impl Application {
             unwritten: 0,
             closing: false,
             stop: None,
+            stopped: false,
         };
         if let (Traffic::Bulk { bytes }, Role::Source) = (flow.traffic, role) {
             application.unwritten = bytes.unwrap_or(u64::MAX);
@@ -77,6 +79,9 @@ impl Application {
 
     /// When it has something to do on its own account.
     pub fn deadline(&self) -> Option<Instant> {
+        if self.stopped {
+            return None;
+        }
         let own = match &self.kind {
             Kind::Blocks(blocks) => blocks.deadline(),
             Kind::Client(client) => client.next,
@@ -88,12 +93,21 @@ impl Application {
 
     /// Does what is due.
     pub fn tick(&mut self, now: Instant) {
-        if self.stop.is_some_and(|stop| now >= stop) {
-            self.stop = None;
-            self.kind = Kind::Plain;
+        if self.stopped {
+            return;
+        }
+        let unwritten = self.unwritten;
+        self.write_due(now);
+        // What was due before the stop is written first, however late this is called.
+        let is_late = self.unwritten > unwritten;
+        if self.stop.is_some_and(|stop| now >= stop) && !is_late {
+            self.stopped = true;
             self.unwritten = 0;
             self.closing = true;
         }
+    }
+
+    fn write_due(&mut self, now: Instant) {
         match &mut self.kind {
             Kind::Blocks(blocks) => {
                 while let Some(length) = blocks.take_due(now) {
@@ -102,7 +116,10 @@ impl Application {
                 self.closing |= blocks.is_done();
             }
             Kind::Client(client) => {
-                if client.next.take_if(|next| *next <= now).is_some() {
+                let stop = self.stop;
+                let is_due =
+                    |next: &mut Instant| *next <= now && stop.is_none_or(|stop| *next < stop);
+                if client.next.take_if(is_due).is_some() {
                     self.unwritten += u64::from(client.request);
                 }
             }
@@ -177,14 +194,9 @@ fn kind(flow: &Flow, role: Role, seed: Seed) -> Kind {
             next: (count != Some(0)).then_some(flow.start),
             received: 0,
         }),
-        (
-            Traffic::Ping {
-                interval,
-                size,
-                count,
-            },
-            Role::Source,
-        ) => Kind::Pinger(Requests::new(interval, size, count, flow.start), 0),
+        (Traffic::Ping { .. }, Role::Source) => {
+            Requests::of(flow).map_or(Kind::Plain, |requests| Kind::Pinger(requests, 0))
+        }
         (Traffic::Ping { .. }, Role::Sink) => Kind::Echo,
         (Traffic::Constant { .. } | Traffic::OnOff { .. }, Role::Source) => {
             Blocks::of(flow, seed).map_or(Kind::Plain, Kind::Blocks)

@@ -14,6 +14,8 @@ pub(super) struct Blocks {
     /// Bytes still to be written; `None` is without end.
     left: Option<u64>,
     next: Instant,
+    /// No block is due at or after this.
+    stop: Option<Instant>,
     pauses: Option<Pauses>,
 }
 
@@ -82,13 +84,14 @@ impl Blocks {
             size,
             left,
             next: start,
+            stop: flow.stop,
             pauses,
         })
     }
 
     /// Bytes of the next block, if one is due.
     pub fn take_due(&mut self, now: Instant) -> Option<u32> {
-        if self.next > now || self.is_done() {
+        if self.deadline()? > now {
             return None;
         }
         let length = u64::from(self.size).min(self.left.unwrap_or(u64::MAX));
@@ -106,7 +109,8 @@ impl Blocks {
 
     /// When the next block is due, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
-        (!self.is_done()).then_some(self.next)
+        let is_before_stop = self.stop.is_none_or(|stop| self.next < stop);
+        (is_before_stop && !self.is_done()).then_some(self.next)
     }
 
     /// Whether all blocks are out.

@@ -38,7 +38,6 @@ pub(super) struct DatagramEnd {
     sockets: Datagrams,
     remote: SocketAddrV4,
     start: Instant,
-    stop: Option<Instant>,
     is_icmp: bool,
     kind: Kind,
 }
@@ -59,7 +58,6 @@ impl DatagramEnd {
             sockets,
             remote: spec.remote(role),
             start: spec.flow.start,
-            stop: spec.flow.stop,
             is_icmp: matches!(spec.flow.transport, Transport::Icmp),
             kind: kind(&spec.flow, role, spec.seed),
         }
@@ -101,9 +99,6 @@ impl DatagramEnd {
     ) -> io::Result<Option<Instant>> {
         for _ in 0..BATCH {
             let now = waiter.now();
-            if self.stop.is_some_and(|stop| now >= stop) {
-                return Ok(None);
-            }
             let length = match &mut self.kind {
                 Kind::Blocks(blocks) => blocks.take_due(now).map(|length| length as usize),
                 Kind::Pinger(requests) => requests
@@ -114,12 +109,11 @@ impl DatagramEnd {
             let Some(length) = length else { break };
             self.send(waiter, &buffer[..length], self.remote.into(), outcome)?;
         }
-        let next = match &self.kind {
+        Ok(match &self.kind {
             Kind::Blocks(blocks) => blocks.deadline(),
             Kind::Pinger(requests) => requests.deadline(),
             Kind::Echo | Kind::Sink => None,
-        };
-        Ok(next.map(|next| self.stop.map_or(next, |stop| next.min(stop))))
+        })
     }
 
     /// Sends a datagram, or counts it as not sent.
@@ -200,8 +194,9 @@ impl DatagramEnd {
                 self.send(waiter, datagram, from, outcome)?;
             }
             Kind::Pinger(requests) => {
-                let (low, bits) = reply_number(datagram, self.is_icmp);
-                if let Some(trip) = requests.answer(now, low, bits) {
+                if let Some((low, bits)) = reply_number(datagram, self.is_icmp)
+                    && let Some(trip) = requests.answer(now, low, bits)
+                {
                     outcome.receive(now, requests.size as usize);
                     outcome.round_trips.push(trip);
                 }
@@ -213,14 +208,7 @@ impl DatagramEnd {
 
 fn kind(flow: &Flow, role: Role, seed: Seed) -> Kind {
     match (flow.traffic, role) {
-        (
-            Traffic::Ping {
-                interval,
-                size,
-                count,
-            },
-            Role::Source,
-        ) => Kind::Pinger(Requests::new(interval, size, count, flow.start)),
+        (Traffic::Ping { .. }, Role::Source) => Requests::of(flow).map_or(Kind::Sink, Kind::Pinger),
         (Traffic::Ping { .. }, Role::Sink) => Kind::Echo,
         (_, Role::Source) => Blocks::of(flow, seed).map_or(Kind::Sink, Kind::Blocks),
         (_, Role::Sink) => Kind::Sink,
@@ -243,12 +231,13 @@ fn request(number: u64, size: u32, is_icmp: bool, buffer: &mut [u8]) -> usize {
     size
 }
 
-/// The low bits of the number of the request that this answers, and how many they are.
-fn reply_number(datagram: &[u8], is_icmp: bool) -> (u16, u32) {
-    match *datagram {
+/// The low bits of the number of the request that this answers, and how many they are; nothing if it answers
+/// none.
+fn reply_number(datagram: &[u8], is_icmp: bool) -> Option<(u16, u32)> {
+    Some(match *datagram {
         [_, _, _, _, _, _, high, low, ..] if is_icmp => (u16::from_be_bytes([high, low]), 16),
         [low, high, ..] if !is_icmp => (u16::from_le_bytes([low, high]), 16),
         [low] if !is_icmp => (low.into(), 8),
-        _ => (0, 0),
-    }
+        _ => return None,
+    })
 }

@@ -36,8 +36,9 @@ pub struct SocketOptions {
     pub maximum_segment_size: Option<u16>,
     /// Receive buffer in bytes as `SO_RCVBUF` takes it: the kernel doubles it.
     pub receive_buffer: Option<u32>,
-    /// Largest window that is advertised, in bytes (`TCP_WINDOW_CLAMP`); set again after each read, for it
-    /// grows otherwise (seen on Linux 6.18). TCP only.
+    /// Largest window that is advertised, in bytes (`TCP_WINDOW_CLAMP`). TCP only. It is set again after each
+    /// read, for the kernel lets it grow as segments come (seen on Linux 6.18): up to what the receive buffer
+    /// allows, on a busy machine for some milliseconds. So bound that buffer too.
     pub window_clamp: Option<u32>,
     /// Send buffer in bytes as `SO_SNDBUF` takes it: the kernel doubles it.
     pub send_buffer: Option<u32>,

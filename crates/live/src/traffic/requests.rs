@@ -2,6 +2,7 @@
 
 use super::outcome::RoundTrip;
 use baton_proto::time::{Duration, Instant};
+use baton_sim::scenario::model::{Flow, Traffic};
 use std::collections::BTreeMap;
 
 /// Most requests that are waited for: numbers on the wire have 16 bits. Older ones count as lost.
@@ -16,6 +17,8 @@ pub(super) struct Requests {
     /// Requests still to be sent; `None` is without end.
     left: Option<u32>,
     next: Instant,
+    /// No request is due at or after this.
+    stop: Option<Instant>,
     sent: u64,
     answered: u64,
     /// When each request was sent that is not answered.
@@ -23,22 +26,31 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// A source whose first request is due at `start`.
-    pub fn new(interval: Duration, size: u32, count: Option<u32>, start: Instant) -> Requests {
-        Requests {
+    /// The requests of a flow, if that is what it sends.
+    pub fn of(flow: &Flow) -> Option<Requests> {
+        let Traffic::Ping {
+            interval,
+            size,
+            count,
+        } = flow.traffic
+        else {
+            return None;
+        };
+        Some(Requests {
             interval,
             size,
             left: count,
-            next: start,
+            next: flow.start,
+            stop: flow.stop,
             sent: 0,
             answered: 0,
             pending: BTreeMap::new(),
-        }
+        })
     }
 
     /// The number of the request that is due, if one is; it counts as sent at `now`.
     pub fn take_due(&mut self, now: Instant) -> Option<u64> {
-        if self.next > now || self.left == Some(0) {
+        if self.deadline()? > now {
             return None;
         }
         self.left = self.left.map(|left| left - 1);
@@ -54,7 +66,8 @@ impl Requests {
 
     /// When the next request is due, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
-        (self.left != Some(0)).then_some(self.next)
+        let is_before_stop = self.stop.is_none_or(|stop| self.next < stop);
+        (is_before_stop && self.left != Some(0)).then_some(self.next)
     }
 
     /// The answer has come to the youngest request whose number ends in these `bits`; nothing if it was not

@@ -9,8 +9,9 @@ use crate::waiting::{Waiter, Woken};
 use baton_proto::time::Instant;
 use baton_sim::world::flow::Role;
 use nix::errno::Errno;
+use nix::libc;
 use nix::poll::PollFlags;
-use nix::sys::socket::{SockaddrIn, connect};
+use nix::sys::socket::{SockaddrIn, connect, setsockopt, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -60,7 +61,10 @@ impl StreamEnd {
             };
             connection.carry(waiter, &mut outcome)
         });
-        outcome.failure = carried.err().map(Into::into);
+        // At the end of the run the other end may be gone first.
+        if !waiter.is_stopped() {
+            outcome.failure = carried.err().map(Into::into);
+        }
         outcome
     }
 }
@@ -99,17 +103,12 @@ fn open(
         Err(error) => return Err(error.into()),
     }
     let stream = TcpStream::from(socket);
-    loop {
-        match waiter.wait(Some((stream.as_fd(), PollFlags::POLLOUT)), None)? {
-            Woken::Stopped => return Ok(None),
-            Woken::Due => {}
-            Woken::Ready(_) => {
-                return match stream.take_error()? {
-                    Some(error) => Err(error),
-                    None => Ok(Some(stream)),
-                };
-            }
-        }
+    if waiter.wait(Some((stream.as_fd(), PollFlags::POLLOUT)), None)? == Woken::Stopped {
+        return Ok(None);
+    }
+    match stream.take_error()? {
+        Some(error) => Err(error),
+        None => Ok(Some(stream)),
     }
 }
 
@@ -134,7 +133,7 @@ impl Connection {
             wanted.set(PollFlags::POLLOUT, self.application.unwritten > 0);
             let socket = Some((self.stream.as_fd(), wanted));
             let ready = match waiter.wait(socket, self.application.deadline())? {
-                Woken::Stopped => return Ok(()),
+                Woken::Stopped => return self.reset(),
                 Woken::Due => continue,
                 Woken::Ready(flags) => flags,
             };
@@ -149,6 +148,16 @@ impl Connection {
             self.write(outcome)?;
         }
         Ok(())
+    }
+
+    /// The run is over: nothing is left behind. A connection that closed in good order would keep its namespace
+    /// alive until the last byte is acknowledged, or for minutes if that never comes.
+    fn reset(&self) -> io::Result<()> {
+        let no_time = libc::linger {
+            l_onoff: 1,
+            l_linger: 0,
+        };
+        Ok(setsockopt(&self.stream, sockopt::Linger, &no_time)?)
     }
 
     fn close_if_done(&mut self) -> io::Result<()> {
