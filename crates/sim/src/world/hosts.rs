@@ -31,7 +31,8 @@ impl World {
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
     }
 
-    fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
+    /// Counts a host's own packet and hands it to the link behind an interface.
+    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].sent_packets += 1;
         }

@@ -6,6 +6,7 @@ mod failback;
 mod handover;
 mod observed;
 mod path_mtu;
+mod ports;
 mod steady;
 mod traffic;
 

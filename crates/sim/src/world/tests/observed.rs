@@ -1,8 +1,18 @@
 //! A simulated connection, measured from the packets in its captures: the engine's own figures are the oracle.
 
 use super::*;
-use crate::observe::{Conversation, PacketView, Side};
-use baton_proto::time::Instant;
+use crate::observe::{Conversation, PacketView, Side, TcpInfoSample};
+use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
+use crate::scenario::model::NodeIndex;
+use crate::world::World;
+use crate::world::ports::{AddressPolicy, LiveHosts, PortId};
+use baton_proto::packet::{Body, IpHeader, Packet, Payload};
+use baton_proto::tcp::Endpoint;
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::sequence::SequenceNumber;
+use baton_proto::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
+use baton_proto::wire::udp::UdpHeader;
+use core::net::IpAddr;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,7 +66,8 @@ fn observe(name: &str, text: &str) -> (Conversation, Results) {
         }
     }
     fs::remove_dir_all(&folder).unwrap();
-    seen.sort_by_key(|packet| packet.at);
+    // What is sent at the moment of an arrival, perhaps over another link, answers it.
+    seen.sort_by_key(|packet| (packet.at, packet.sent));
     let mut conversation = Conversation::new(seen[0].at);
     let mut numbers: BTreeMap<Vec<u8>, VecDeque<u64>> = BTreeMap::new();
     for (number, packet) in seen.into_iter().enumerate() {
@@ -111,7 +122,7 @@ fn a_connections_packets_tell_what_the_engine_counted() {
         assert_eq!(counters.packets, flow.segments_sent, "{context}");
         assert_eq!(counters.retransmitted, flow.retransmitted, "{context}");
         assert_eq!(counters.spurious, flow.spurious_retransmitted, "{context}");
-        let now = Instant::ZERO + baton_proto::time::Duration::from_secs(40);
+        let now = Instant::ZERO + Duration::from_secs(40);
         let open = conversation.open_stall(Side::Opener, now);
         let stall = progress.longest_stall.max(open).as_secs_f64();
         assert!(flow.retransmitted > 0, "{context}");
@@ -136,4 +147,174 @@ fn datagrams_stall_as_in_the_simulated_flow() {
         flow.longest_stall_s,
         1e-9,
     );
+}
+
+/// A server and a laptop that are real, on two access links of 1 Mbit/s and 20 ms, without a router.
+const REAL: &str = r#"
+    [links.near]
+    between = ["server", "laptop"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "20 ms"
+    [links.far]
+    between = ["server", "laptop"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "20 ms"
+    [mobiles.laptop]
+    timetable = [{ at = "0 s", attach = "near" },
+                 { at = "1 s", attach = "far", handover = "hard", outage = "2 s" }]
+"#;
+
+/// Passes datagrams of 972 B payload, each 1000 B and so 8 ms and 20 ms on its way, from the server to the
+/// laptop at these times, which are ports of the laptop, too.
+fn live_download(nat: bool, times_ms: &[(u64, u16)]) -> World {
+    let text = scenario(20, &[REAL]);
+    let loaded = scenario::parse(&text, "test", Path::new("."), &[]).unwrap();
+    let settings = RecordSettings {
+        series: true,
+        packets: true,
+    };
+    let names = RecordNames {
+        links: vec!["near".to_owned(), "far".to_owned()],
+        flows: Vec::new(),
+    };
+    let recorder = Recorder::new(settings, names, Sink::Memory).unwrap();
+    let live = LiveHosts {
+        hosts: vec![NodeIndex(0), NodeIndex(1)],
+        address: AddressPolicy::Kept,
+        nat,
+    };
+    let mut world = World::new_live(loaded.scenario, recorder, None, live);
+    let [server, laptop] = [0, 1].map(|node| world.address(NodeIndex(node), false));
+    let at_server = PortId(0);
+    for &(time, port) in times_ms {
+        world.run_until(Instant::from_millis(time), u64::MAX);
+        let sent = datagram((server, 443), (laptop, port), 972);
+        world.inject(at_server, &sent);
+    }
+    world.run_until(Instant::from_millis(20_000), u64::MAX);
+    world
+}
+
+fn datagram(from: (IpAddr, u16), to: (IpAddr, u16), length: u32) -> Vec<u8> {
+    let packet = Packet {
+        ip: IpHeader {
+            source: from.0,
+            destination: to.0,
+            hop_limit: 64,
+            traffic_class: 0,
+            identification: 7,
+            dont_fragment: true,
+        },
+        body: Body::Udp(
+            UdpHeader {
+                source_port: from.1,
+                destination_port: to.1,
+            },
+            Payload::Pattern {
+                stream: 1,
+                offset: 0,
+                length,
+            },
+        ),
+        flow: None,
+        retransmission: false,
+        bit_errors: Vec::new(),
+    };
+    let mut bytes = Vec::new();
+    packet.encode(&mut bytes);
+    bytes
+}
+
+#[test]
+fn a_conversation_is_a_flow_with_its_handover() {
+    // Two datagrams before the outage of 1 s to 3 s, one lost in it, one after it; another conversation later.
+    let times = [
+        (500, 9000),
+        (900, 9000),
+        (1500, 9000),
+        (3500, 9000),
+        (9000, 9001),
+        (9100, 9001),
+    ];
+    let world = live_download(false, &times);
+    let progress = world.program_progress();
+    assert_eq!(progress.delivered_bytes, 5 * 972);
+    // From the loss at 1.5 s, before which nothing was outstanding, to 3.5 s and 28 ms.
+    assert_eq!(progress.longest_stall.as_secs_f64(), 2.028);
+    assert_eq!(world.drops().get("link down"), Some(&1));
+    let (summary, tables) = world.finish().unwrap();
+    let flow = flow(&summary, "udp-9000-1");
+    assert_eq!((flow.delivered_bytes, flow.lost_packets), (3 * 972, 1));
+    assert_eq!((flow.longest_stall_s, flow.timeouts), (2.028, Some(0)));
+    let observed = flow.observed.as_ref().unwrap();
+    assert_eq!(observed.from.as_deref(), Some("server"));
+    assert_eq!(observed.to.as_deref(), Some("laptop"));
+    assert_eq!(observed.five_tuple, "udp 10.0.0.1:443 10.0.0.2:9000");
+    let handover = &summary.handovers[0];
+    assert_eq!(handover.lost_packets, 1);
+    let flows: Vec<(&str, f64)> = handover
+        .flows
+        .iter()
+        .map(|flow| (flow.name.as_str(), flow.stall_s))
+        .collect();
+    assert_eq!(flows, [("udp-9000-1", 2.028), ("udp-9001-1", 0.028)]);
+    let written = serde_json::to_value(&summary).unwrap();
+    assert_eq!(written["flows"][0]["to"], "laptop");
+    assert!(written.get("live").is_none());
+    let names = batches(tables.packets.as_ref())
+        .iter()
+        .flat_map(|batch| super::names(batch.column_by_name("flow").unwrap()));
+    assert_eq!(names.filter(|name| name == "udp-9001-1").count(), 2);
+}
+
+#[test]
+fn kernels_tell_of_windows_and_timeouts() {
+    let mut world = live_download(false, &[]);
+    let ends = [(0, 443), (1, 40_000)].map(|(node, port)| Endpoint {
+        address: world.address(NodeIndex(node), false),
+        port,
+    });
+    let header = TcpHeader {
+        source_port: 40_000,
+        destination_port: 443,
+        sequence: SequenceNumber(1),
+        acknowledgment: SequenceNumber(0),
+        flags: TcpFlags::SYN,
+        window: 1000,
+        options: TcpOptions::default(),
+    };
+    let mut syn = Packet::decode(&datagram((ends[1].address, 1), (ends[0].address, 2), 0)).unwrap();
+    syn.body = Body::Tcp(header, Payload::EMPTY);
+    let mut bytes = Vec::new();
+    syn.encode(&mut bytes);
+    world.inject(PortId(2), &bytes);
+    let mut sample = TcpInfoSample {
+        at: world.now(),
+        node: NodeIndex(1),
+        local: ends[1],
+        remote: ends[0],
+        congestion_window: 14_600,
+        slow_start_threshold: None,
+        retransmission_timeout: Duration::from_millis(200),
+        smoothed_rtt: Duration::from_millis(41),
+        bytes_in_flight: 0,
+        retransmitted: 3,
+        timeouts: Some(2),
+    };
+    world.note_tcp_info(&sample);
+    sample.local.port = 1;
+    sample.retransmitted = 9;
+    world.note_tcp_info(&sample);
+    let (summary, tables) = world.finish().unwrap();
+    let flow = flow(&summary, "tcp-443-1");
+    assert_eq!((flow.retransmitted, flow.timeouts), (3, Some(2)));
+    let results = Results {
+        summary: summary.clone(),
+        tables,
+        ..run(&scenario(1, &[PAIR]))
+    };
+    let windows = series(&results, "flow tcp-443-1", "congestion window");
+    assert_eq!(windows, [(20.0, 14_600.0)]);
 }
