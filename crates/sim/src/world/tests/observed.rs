@@ -3,7 +3,7 @@
 use super::*;
 use crate::observe::{Conversation, PacketView, Side, TcpInfoSample};
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
-use crate::scenario::model::NodeIndex;
+use crate::scenario::model::{Handover, LinkIndex, NodeIndex};
 use crate::world::World;
 use crate::world::ports::{AddressPolicy, LiveHosts, PortId};
 use baton_proto::packet::{Body, IpHeader, Packet, Payload};
@@ -267,6 +267,44 @@ fn a_conversation_is_a_flow_with_its_handover() {
         .iter()
         .flat_map(|batch| super::names(batch.column_by_name("flow").unwrap()));
     assert_eq!(names.filter(|name| name == "udp-9001-1").count(), 2);
+}
+
+/// Behind a translator the server answers to another address than the laptop speaks from, and to yet another
+/// one after a handover: still one conversation, whose responder is the server.
+#[test]
+fn translated_packets_stay_in_their_conversation() {
+    let mut world = live_download(true, &[]);
+    let laptop = (world.address(NodeIndex(1), false), 9000);
+    let server = (world.address(NodeIndex(0), false), 443);
+    let mut seen = Vec::new();
+    for port in [PortId(2), PortId(1)] {
+        world.inject(port, &datagram(laptop, server, 100));
+        let time = world.now() + Duration::from_millis(500);
+        world.run_until(time, u64::MAX);
+        let (_, request) = world.poll_delivery().unwrap();
+        let from = (request.ip.source, request.view().ports.unwrap().0);
+        world.inject(PortId(0), &datagram(server, from, 900));
+        world.run_until(time + Duration::from_millis(500), u64::MAX);
+        assert!(world.poll_delivery().is_some());
+        seen.push(from);
+        let soft = Handover::Soft {
+            overlap: None,
+            discard_queue: false,
+            outgoing_after: Duration::ZERO,
+        };
+        let _ = world.request_handover(NodeIndex(1), Some(LinkIndex(0)), soft);
+        world.run_until(time + Duration::from_secs(1), u64::MAX);
+    }
+    assert!(seen[0] != seen[1] && !seen.contains(&laptop));
+    let (summary, _) = world.finish().unwrap();
+    assert_eq!(summary.flows.len(), 1);
+    let flow = flow(&summary, "udp-443-1");
+    let observed = flow.observed.as_ref().unwrap();
+    assert_eq!(
+        (flow.delivered_bytes, observed.reverse_bytes),
+        (2 * 900, 200)
+    );
+    assert_eq!(observed.from.as_deref(), Some("server"));
 }
 
 #[test]
