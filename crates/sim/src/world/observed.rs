@@ -15,7 +15,7 @@ use super::flow::Delivered;
 use crate::link::DropReason;
 use crate::observe::{Arrived, FiveTuple, NoConversation, PacketView, Program, Sending, Side};
 use crate::packets::Packets;
-use baton_proto::packet::{FlowId, Packet};
+use baton_proto::packet::{Body, FlowId, Packet};
 use baton_proto::time::Duration;
 use std::collections::BTreeMap;
 use table::Table;
@@ -181,7 +181,10 @@ impl World {
 }
 
 /// The bytes of a packet; `scratch` holds them if they have yet to be made.
-fn bytes_of<'a>(packet: &Packet, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+fn bytes_of<'a>(packet: &'a Packet, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+    if let Body::Verbatim(verbatim) = &packet.body {
+        return verbatim.bytes();
+    }
     scratch.clear();
     packet.encode(scratch);
     scratch

@@ -1,8 +1,8 @@
 //! Which packet belongs to which conversation.
 
-use super::super::World;
 use super::super::flow::FlowRun;
 use super::super::traffic::Application;
+use super::super::{MobileRun, Node, World};
 use super::{NoConversation, ObservedFlow};
 use crate::observe::{FiveTuple, PacketView};
 use crate::rng::Seed;
@@ -219,7 +219,7 @@ impl World {
 
     /// Lets the mobile at a node, if there is one, know of a flow, and so its last handover.
     fn add_to_mobile(&mut self, flow: usize, node: usize) {
-        let at = |mobile: &super::super::MobileRun| mobile.node.0 == node;
+        let at = |mobile: &MobileRun| mobile.node.0 == node;
         let Some(number) = self.mobiles.iter().position(at) else {
             return;
         };
@@ -244,7 +244,7 @@ impl World {
 
     /// The node that has an address.
     fn node_at(&self, address: IpAddr) -> Option<usize> {
-        let has = |node: &super::super::Node| node.host.address() == address;
+        let has = |node: &Node| node.host.addresses().any(|own| own == address);
         self.nodes.iter().position(has)
     }
 }
