@@ -37,6 +37,8 @@ pub struct RunOptions {
     pub overrides: Vec<String>,
     /// The commit that this program was built from, if it is known, for the manifest.
     pub commit: Option<String>,
+    /// The scenario's real hosts are real: whoever runs the world carries their packets.
+    pub live: bool,
 }
 
 /// Why a run could not be made or kept.
@@ -109,6 +111,17 @@ pub struct Results {
     pub folder: Option<PathBuf>,
 }
 
+/// What there is to say of a live run besides what every run says.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSummary {
+    /// Its program, and how it ended.
+    pub program: Option<serde_json::Value>,
+    /// Its server.
+    pub server: Option<serde_json::Value>,
+    /// How far it is to be trusted.
+    pub live: Option<serde_json::Value>,
+}
+
 /// A scenario under way.
 pub struct Run {
     world: World,
@@ -171,8 +184,13 @@ impl Run {
             results: BTreeMap::new(),
         };
         let end = Instant::ZERO + scenario.duration;
+        let world = if options.live {
+            World::new_live(scenario, recorder, captures)
+        } else {
+            World::new(scenario, recorder, captures)
+        };
         Ok(Run {
-            world: World::new(scenario, recorder, captures),
+            world,
             end,
             folder,
             manifest,
@@ -183,6 +201,24 @@ impl Run {
     /// The world, to look at.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// The world, to exchange packets with.
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// Hands on what has been recorded so far.
+    pub fn flush_record(&mut self) {}
+
+    /// Rows that the record could not take as fast as they came.
+    pub fn lost_rows(&self) -> u64 {
+        0
+    }
+
+    /// The folder in which results are prepared.
+    pub fn staging(&self) -> Option<&Path> {
+        self.folder.as_ref().map(ResultFolder::path)
     }
 
     /// The moment at which the run ends.
@@ -217,6 +253,15 @@ impl Run {
     /// Closes the files and puts the folder in its place. `wall_seconds` is what the run took, for the
     /// summary; the manifest says whether the run had reached its end.
     pub fn finish(self, wall_seconds: Option<f64>) -> Result<Results, RunError> {
+        self.finish_live(wall_seconds, LiveSummary::default())
+    }
+
+    /// As [`Run::finish`], with what else there is to say of a live run.
+    pub fn finish_live(
+        self,
+        wall_seconds: Option<f64>,
+        live: LiveSummary,
+    ) -> Result<Results, RunError> {
         let Run {
             world,
             end,
@@ -228,6 +273,9 @@ impl Run {
         manifest.simulated_s = world.now().as_secs_f64();
         let (mut summary, tables) = world.finish()?;
         summary.wall_s = wall_seconds;
+        summary.program = live.program;
+        summary.server = live.server;
+        summary.live = live.live;
         let folder = match folder {
             Some(folder) => {
                 let tables = ["series.parquet", "packets.parquet"].map(str::to_owned);

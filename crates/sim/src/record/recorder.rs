@@ -105,6 +105,13 @@ impl Recorder {
         Subject(self.subjects.number(name.to_owned(), String::clone) as u32)
     }
 
+    /// Adds a flow that is in no scenario; its number follows on the last flow's.
+    pub fn add_flow(&mut self, name: &str) {
+        if let Some(packets) = &mut self.packets {
+            packets.rows.add_flow(name);
+        }
+    }
+
     /// Records that `quantity` of `subject` is `value` from `at` on.
     ///
     /// A state ([`Quantity::is_sample`] is false) that has not changed since its last row gives no row:

@@ -251,9 +251,10 @@ pub struct Live {
 }
 
 /// What a handover does to a real mobile's addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressPolicy {
     /// They stay, as under Mobile IP: only the path changes.
+    #[default]
     Kept,
     /// Each access link has its own; at a handover the old ones go and the new ones come.
     New,

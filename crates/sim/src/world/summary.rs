@@ -2,10 +2,13 @@
 
 use super::World;
 use super::flow::FlowRun;
+use super::observed::ObservedFlow;
+use crate::observe::{End, Side};
 use crate::scenario::model::Transport;
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
+use serde_json::Value;
 
 /// A run's results.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +31,15 @@ pub struct Summary {
     pub handovers: Vec<HandoverSummary>,
     /// Packets that hosts and routers gave up.
     pub discarded: DiscardedSummary,
+    /// The program of a live run, and how it ended; null if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<Value>,
+    /// The server of a live run; null if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<Value>,
+    /// How far a live run is to be trusted, and what it ran on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Value>,
 }
 
 /// Packets that hosts and routers gave up, by cause.
@@ -59,7 +71,8 @@ pub struct FlowSummary {
     /// From the start to the last byte, in seconds; null if unfinished or endless.
     pub completion_s: Option<f64>,
     /// Payload delivered, over the time from the start to the completion; without one to the stop, or to the
-    /// last delivery if that is later, or to the end of the run.
+    /// last delivery if that is later, or to the end of the run; of a flow that is not in the scenario to its
+    /// last packet.
     pub goodput_bps: f64,
     /// TCP segments that the source sent, retransmissions and bare acknowledgments included; without TCP the
     /// packets of both ends.
@@ -68,10 +81,10 @@ pub struct FlowSummary {
     pub retransmitted: u64,
     /// Segments with data or FIN that came to the far end with nothing new in them.
     pub spurious_retransmitted: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Losses that duplicate acknowledgments told.
-    pub fast_retransmits: u64,
+    /// Expiries of the retransmission timer; null if a kernel sends and does not tell.
+    pub timeouts: Option<u64>,
+    /// Losses that duplicate acknowledgments told; null if a kernel sends.
+    pub fast_retransmits: Option<u64>,
     /// Duplicate acknowledgments that the source received.
     pub duplicate_acks: u64,
     /// Longest time without new data for the application while some was to come: from the last delivery, or
@@ -83,7 +96,30 @@ pub struct FlowSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
     /// Why the connection ended before its time; null otherwise.
-    pub failure: Option<&'static str>,
+    pub failure: Option<String>,
+    /// What only a flow between real hosts has.
+    #[serde(flatten)]
+    pub observed: Option<ObservedSummary>,
+}
+
+/// What the packets of a flow between real hosts say besides.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObservedSummary {
+    /// The node that sends the bulk of the data.
+    pub from: Option<String>,
+    /// The node to which it goes; null if nothing has come to it.
+    pub to: Option<String>,
+    /// Protocol, and both ends with their ports, first the one that spoke first.
+    pub five_tuple: String,
+    /// Packets of both directions that came after a younger one of their direction.
+    pub reordered: u64,
+    /// Payload bytes delivered against the main direction.
+    pub reverse_bytes: u64,
+    /// Keep-alives and probes of closed windows that both ends sent.
+    pub probes: u64,
+    /// Ranges of the TCP streams that came ahead of a gap and were too many to be remembered; with any, counts
+    /// of new and spurious segments are not exact.
+    pub forgotten_ranges: u64,
 }
 
 /// A ping flow's results.
@@ -159,6 +195,9 @@ pub fn summarise(world: &World) -> Summary {
             .collect(),
         handovers: handovers(world),
         discarded,
+        program: None,
+        server: None,
+        live: None,
     }
 }
 
@@ -175,7 +214,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
     });
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
-    FlowSummary {
+    let simulated = FlowSummary {
         name: flow.spec.name.clone(),
         transport,
         delivered_bytes: flow.progress.delivered_bytes,
@@ -184,13 +223,64 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         segments_sent: statistics.map_or(flow.sent_packets, |statistics| statistics.segments_sent),
         retransmitted: statistics.map_or(0, |statistics| statistics.retransmitted),
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
-        timeouts: statistics.map_or(0, |statistics| statistics.timeouts),
-        fast_retransmits: statistics.map_or(0, |statistics| statistics.fast_retransmits),
+        timeouts: Some(statistics.map_or(0, |statistics| statistics.timeouts)),
+        fast_retransmits: Some(statistics.map_or(0, |statistics| statistics.fast_retransmits)),
         duplicate_acks: statistics.map_or(0, |statistics| statistics.duplicate_acks_received),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         ping,
-        failure: flow.failure.map(failure),
+        failure: flow.failure.map(|event| failure(event).to_owned()),
+        observed: None,
+    };
+    match flow.observation() {
+        Some((observed, main)) => observed_summary(world, flow, observed, main, simulated),
+        None => simulated,
+    }
+}
+
+/// Puts what packets and kernels say in the places of what a simulated connection would.
+fn observed_summary(
+    world: &World,
+    flow: &FlowRun,
+    observed: &ObservedFlow,
+    main: Side,
+    simulated: FlowSummary,
+) -> FlowSummary {
+    let counters = observed.conversation.counters(main);
+    let kernel = observed.kernel[main as usize];
+    let is_tcp = observed.transport == "tcp";
+    let node =
+        |side: Side| observed.nodes[side as usize].map(|node| world.scenario.nodes[node].clone());
+    let failure = flow.observed_failure().map(|end| match end {
+        End::Refused => failure(tcp::Event::Refused),
+        End::Reset | End::Finished => failure(tcp::Event::Reset),
+    });
+    FlowSummary {
+        transport: observed.transport,
+        segments_sent: if is_tcp {
+            counters.packets
+        } else {
+            simulated.segments_sent
+        },
+        retransmitted: kernel.map_or(counters.retransmitted, |kernel| kernel.retransmitted),
+        timeouts: if is_tcp {
+            kernel.and_then(|kernel| kernel.timeouts)
+        } else {
+            Some(0)
+        },
+        fast_retransmits: (!is_tcp).then_some(0),
+        duplicate_acks: counters.duplicate_acks,
+        failure: failure.map(str::to_owned),
+        observed: Some(ObservedSummary {
+            from: node(main),
+            to: node(main.other()),
+            five_tuple: observed.five_tuple.clone(),
+            reordered: observed.total(|counters| counters.reordered),
+            reverse_bytes: observed.conversation.progress(main.other()).delivered_bytes,
+            probes: observed.total(|counters| counters.probes),
+            forgotten_ranges: observed.total(|counters| counters.forgotten_ranges),
+        }),
+        ..simulated
     }
 }
 
@@ -207,7 +297,13 @@ fn failure(event: tcp::Event) -> &'static str {
 
 fn goodput(flow: &FlowRun, now: Instant) -> f64 {
     let last = flow.progress.last_delivery.unwrap_or_default();
-    let end = flow.spec.stop.map_or(now, |stop| stop.max(last).min(now));
+    let end = match (&flow.observed, flow.spec.stop) {
+        // Nobody says how long it was to last.
+        (Some(observed), None) if !observed.in_scenario => {
+            observed.conversation.last_sent_at().max(last).min(now)
+        }
+        (_, stop) => stop.map_or(now, |stop| stop.max(last).min(now)),
+    };
     let time = flow
         .completion
         .unwrap_or(end.saturating_since(flow.spec.start))
@@ -265,6 +361,9 @@ impl World {
     /// Segments that came to a flow's sink with nothing new in them.
     pub(super) fn spurious_retransmissions(&self, flow: usize) -> u64 {
         let flow = &self.flows[flow];
+        if let Some((observed, main)) = flow.observation() {
+            return observed.conversation.counters(main).spurious;
+        }
         self.connection(flow, 1)
             .map_or(0, |connection| connection.statistics().duplicates_received)
     }

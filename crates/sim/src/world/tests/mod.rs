@@ -5,6 +5,7 @@ mod determinism;
 mod failback;
 mod handover;
 mod path_mtu;
+mod ports;
 mod steady;
 mod traffic;
 
