@@ -56,7 +56,10 @@ fn a_handover_to_a_smaller_mtu_is_survived_in_both_directions() {
         );
         let results = run(&scenario(60, &[&links, TWO_WAYS, &flow]));
         let flow = super::flow(&results.summary, "f");
-        assert_eq!((flow.delivered_bytes, flow.failure.clone()), (300_000, None));
+        assert_eq!(
+            (flow.delivered_bytes, flow.failure.clone()),
+            (300_000, None)
+        );
         assert!(results.summary.discarded.too_big > 0);
         assert_eq!(flow.timeouts, Some(0), "{ends:?}");
         let rows = packets(&results);
