@@ -333,3 +333,47 @@ fn write_json(file: &Path, value: &impl Serialize) -> Result<(), RunError> {
     text.push('\n');
     std::fs::write(file, text).map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(live: bool, until: Instant) -> Results {
+        let text = r#"
+            name = "line"
+            duration = "1 s"
+            links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+        "#;
+        let loaded = crate::scenario::parse(text, "test.toml", Path::new(""), &[]).unwrap();
+        let options = RunOptions {
+            live,
+            ..RunOptions::default()
+        };
+        let mut run = Run::new(loaded, &options).unwrap();
+        run.advance_to(until).unwrap();
+        run.flush_record();
+        let summary = LiveSummary {
+            live: live.then(|| serde_json::json!({ "trusted": true })),
+            ..LiveSummary::default()
+        };
+        run.finish_live(None, summary).unwrap()
+    }
+
+    #[test]
+    fn a_manifest_says_how_the_run_was_made_and_whether_it_is_whole() {
+        let end = Instant::from_secs(1);
+        let simulated = finished(false, end);
+        assert_eq!(
+            (simulated.manifest.mode, simulated.manifest.complete),
+            ("simulated", true)
+        );
+        assert_eq!(simulated.summary.live, None);
+        let live = finished(true, end);
+        assert_eq!((live.manifest.mode, live.manifest.complete), ("live", true));
+        assert_eq!(
+            live.summary.live,
+            Some(serde_json::json!({ "trusted": true, "lost_rows": 0 }))
+        );
+        assert!(!finished(true, Instant::from_millis(10)).manifest.complete);
+    }
+}
