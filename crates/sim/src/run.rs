@@ -5,7 +5,7 @@
 
 use crate::captures::Captures;
 use crate::record::{
-    RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
+    LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
 };
 use crate::scenario::Loaded;
 use crate::world::World;
@@ -37,7 +37,8 @@ pub struct RunOptions {
     pub overrides: Vec<String>,
     /// The commit that this program was built from, if it is known, for the manifest.
     pub commit: Option<String>,
-    /// The scenario's real hosts are real: whoever runs the world carries their packets.
+    /// The scenario's real hosts are real: whoever runs the world carries their packets, and the record never
+    /// makes it wait.
     pub live: bool,
 }
 
@@ -78,11 +79,14 @@ pub struct Manifest {
     pub version: &'static str,
     /// Commit that it was built from, with "-dirty" if the tree had changes; null outside a checkout.
     pub commit: Option<String>,
+    /// `simulated`, or `live`: against a clock and with kernels, so that a repetition gives other data.
+    pub mode: &'static str,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Whether the run reached its end; otherwise it was interrupted at `simulated_s`.
+    /// Whether the run reached its end and its record is whole. Otherwise it was interrupted at `simulated_s`, or a
+    /// live run's record lost rows.
     pub complete: bool,
     /// Simulated time reached, in seconds.
     pub simulated_s: f64,
@@ -129,6 +133,7 @@ pub struct Run {
     folder: Option<ResultFolder>,
     manifest: Manifest,
     captures: Vec<String>,
+    lost: LostRows,
 }
 
 impl Run {
@@ -163,9 +168,18 @@ impl Run {
         let sink = folder.as_ref().map_or(Sink::Memory, |folder| {
             Sink::Folder(folder.path().to_owned())
         });
-        let recorder = Recorder::new(settings, names, sink)?;
+        let lost = LostRows::default();
+        let recorder = if options.live {
+            Recorder::relayed(settings, names, sink, lost.clone())?
+        } else {
+            Recorder::new(settings, names, sink)?
+        };
         let captures = match &folder {
-            Some(folder) if options.captures => Some(Captures::create(folder.path(), &scenario)?),
+            Some(folder) if options.captures => Some(if options.live {
+                Captures::relayed(folder.path(), &scenario, lost.clone())?
+            } else {
+                Captures::create(folder.path(), &scenario)?
+            }),
             _ => None,
         };
         let capture_files = captures.as_ref().map(Captures::files).unwrap_or_default();
@@ -173,6 +187,7 @@ impl Run {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION"),
             commit: options.commit.clone(),
+            mode: if options.live { "live" } else { "simulated" },
             scenario: scenario.name.clone(),
             seed: scenario.seed,
             complete: false,
@@ -195,6 +210,7 @@ impl Run {
             folder,
             manifest,
             captures: capture_files,
+            lost,
         })
     }
 
@@ -208,12 +224,14 @@ impl Run {
         &mut self.world
     }
 
-    /// Hands on what has been recorded so far.
-    pub fn flush_record(&mut self) {}
+    /// Hands on what a live run has recorded so far.
+    pub fn flush_record(&mut self) {
+        self.world.flush_record();
+    }
 
-    /// Rows that the record could not take as fast as they came.
+    /// Rows and captured packets that a live run's record could not take as fast as they came.
     pub fn lost_rows(&self) -> u64 {
-        0
+        self.lost.count()
     }
 
     /// The folder in which results are prepared.
@@ -256,7 +274,8 @@ impl Run {
         self.finish_live(wall_seconds, LiveSummary::default())
     }
 
-    /// As [`Run::finish`], with what else there is to say of a live run.
+    /// As [`Run::finish`], with what else there is to say of a live run. Of that, `lost_rows` in `live` is filled in
+    /// here, since the last rows come with the end.
     pub fn finish_live(
         self,
         wall_seconds: Option<f64>,
@@ -268,14 +287,19 @@ impl Run {
             folder,
             mut manifest,
             captures,
+            lost,
         } = self;
-        manifest.complete = world.now() >= end;
+        let reached_end = world.now() >= end;
         manifest.simulated_s = world.now().as_secs_f64();
         let (mut summary, tables) = world.finish()?;
+        manifest.complete = reached_end && lost.count() == 0;
         summary.wall_s = wall_seconds;
         summary.program = live.program;
         summary.server = live.server;
         summary.live = live.live;
+        if let Some(serde_json::Value::Object(live)) = &mut summary.live {
+            live.insert("lost_rows".to_owned(), lost.count().into());
+        }
         let folder = match folder {
             Some(folder) => {
                 let tables = ["series.parquet", "packets.parquet"].map(str::to_owned);
@@ -308,4 +332,48 @@ fn write_json(file: &Path, value: &impl Serialize) -> Result<(), RunError> {
     let mut text = serde_json::to_string_pretty(value).map_err(|error| failed(error.into()))?;
     text.push('\n');
     std::fs::write(file, text).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(live: bool, until: Instant) -> Results {
+        let text = r#"
+            name = "line"
+            duration = "1 s"
+            links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+        "#;
+        let loaded = crate::scenario::parse(text, "test.toml", Path::new(""), &[]).unwrap();
+        let options = RunOptions {
+            live,
+            ..RunOptions::default()
+        };
+        let mut run = Run::new(loaded, &options).unwrap();
+        run.advance_to(until).unwrap();
+        run.flush_record();
+        let summary = LiveSummary {
+            live: live.then(|| serde_json::json!({ "trusted": true })),
+            ..LiveSummary::default()
+        };
+        run.finish_live(None, summary).unwrap()
+    }
+
+    #[test]
+    fn a_manifest_says_how_the_run_was_made_and_whether_it_is_whole() {
+        let end = Instant::from_secs(1);
+        let simulated = finished(false, end);
+        assert_eq!(
+            (simulated.manifest.mode, simulated.manifest.complete),
+            ("simulated", true)
+        );
+        assert_eq!(simulated.summary.live, None);
+        let live = finished(true, end);
+        assert_eq!((live.manifest.mode, live.manifest.complete), ("live", true));
+        assert_eq!(
+            live.summary.live,
+            Some(serde_json::json!({ "trusted": true, "lost_rows": 0 }))
+        );
+        assert!(!finished(true, Instant::from_millis(10)).manifest.complete);
+    }
 }

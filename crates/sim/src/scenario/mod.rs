@@ -140,11 +140,12 @@ pub fn parse(
             return Err(report.into_error());
         }
     };
+    let warnings = report.warnings;
     Ok(Loaded {
         scenario,
-        document: document.table.clone(),
+        document: document.table,
         resolved,
         traces: traces.hashes,
-        warnings: report.warnings,
+        warnings,
     })
 }

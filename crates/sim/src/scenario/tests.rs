@@ -297,8 +297,8 @@ fn what_only_a_live_run_does_is_a_warning_in_a_simulated_one() {
     assert_eq!(
         warnings,
         [
-            "test.toml:71:11: live.address: only a live run (baton live) changes addresses; a simulated one keeps them",
-            "test.toml:72:7: live.nat: only a live run (baton live) translates addresses; a simulated one leaves them",
+            "test.toml:72:11: live.address: only a live run (baton live) changes addresses; a simulated one keeps them",
+            "test.toml:73:7: live.nat: only a live run (baton live) translates addresses; a simulated one leaves them",
         ]
     );
     assert_eq!(loaded.warnings_when_live().count(), 0);

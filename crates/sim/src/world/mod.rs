@@ -159,6 +159,14 @@ impl World {
         self.recorder.check()
     }
 
+    /// Hands on what has been recorded so far, where a thread of its own writes it.
+    pub fn flush_record(&mut self) {
+        if let Some(captures) = &mut self.captures {
+            captures.flush();
+        }
+        self.recorder.flush();
+    }
+
     /// Runs everything that happens up to and including `limit`, and then stands there; or stops after
     /// `most_events` at the last one's time. Returns whether `limit` was reached.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {

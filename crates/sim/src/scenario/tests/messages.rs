@@ -247,7 +247,7 @@ const CASES: &[Case] = &[
         r#""linux-2.0.36""#,
         r#""linux-2.0.35""#,
         &[
-            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36)"#,
+            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36, linux-6, classic)"#,
         ],
     ),
     (
@@ -564,32 +564,32 @@ const CASES: &[Case] = &[
         "[record]",
         "[live]\nhosts = [\"server\", \"labtop\", \"server\"]\n[record]",
         &[
-            r#"test.toml:67:20: live.hosts[1]: unknown node "labtop"; did you mean "laptop"? (valid: server, home-agent, laptop)"#,
-            r#"test.toml:67:30: live.hosts[2]: "server" stands here twice"#,
+            r#"test.toml:69:20: live.hosts[1]: unknown node "labtop"; did you mean "laptop"? (valid: server, home-agent, laptop)"#,
+            r#"test.toml:69:30: live.hosts[2]: "server" stands here twice"#,
         ],
     ),
     (
         "[record]",
         "[live]\nhosts = []\n[record]",
-        &["test.toml:67:9: live.hosts: holds 0; expected at least 1 elements"],
+        &["test.toml:69:9: live.hosts: holds 0; expected at least 1 elements"],
     ),
     (
         "[record]",
         "[live]\naddress = \"old\"\nsample_interval = \"100 us\"\n[record]",
-        &[r#"test.toml:67:11: live.address: unknown address "old" (valid: kept, new)"#],
+        &[r#"test.toml:69:11: live.address: unknown address "old" (valid: kept, new)"#],
     ),
     (
         "[record]",
         "[live]\nsample_interval = \"100 us\"\nlateness_bound = \"1\"\n[record]",
         &[
-            r#"test.toml:68:18: live.lateness_bound: "1" has no unit; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+            r#"test.toml:70:18: live.lateness_bound: "1" has no unit; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
         ],
     ),
     (
         "[record]",
         "[live]\nsample_interval = \"100 us\"\n[record]",
         &[
-            r#"test.toml:67:19: live.sample_interval: 0.0001 s is too short; expected at least "1 ms""#,
+            r#"test.toml:69:19: live.sample_interval: 0.0001 s is too short; expected at least "1 ms""#,
         ],
     ),
 ];
