@@ -23,6 +23,7 @@
 //! Nothing here knows a world: packets and times come in, numbers go out.
 
 mod conversation;
+mod outcome;
 mod program;
 mod ranges;
 mod stream;
@@ -32,7 +33,8 @@ mod tuple;
 mod view;
 mod wait;
 
-pub use conversation::{Arrival, Arrived, Conversation, Counters, End, Sending, Side};
+pub use conversation::Conversation;
+pub use outcome::{Arrival, Arrived, Counters, End, Sending, Side};
 pub use program::Program;
 pub use tuple::FiveTuple;
 pub use view::{NoConversation, PacketView, TcpFields};

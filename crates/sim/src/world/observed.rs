@@ -5,16 +5,17 @@
 
 mod flow;
 mod kernel;
+mod summary;
 mod table;
 
 pub use flow::ObservedFlow;
+pub use summary::ObservedSummary;
 pub use table::Unassigned;
 
 use super::World;
 use super::flow::Delivered;
 use crate::link::DropReason;
 use crate::observe::{Arrived, FiveTuple, NoConversation, PacketView, Program, Sending, Side};
-use crate::packets::Packets;
 use baton_proto::packet::{Body, FlowId, Packet};
 use baton_proto::time::Duration;
 use std::collections::BTreeMap;
@@ -80,7 +81,7 @@ impl World {
 
     fn note_sent(&mut self, node: usize, view: &PacketView) -> (usize, Sending) {
         let flow = self.flow_of(node, view);
-        let number = next_number(&self.packets);
+        let number = self.packets.inserted();
         let now = self.now;
         let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
             return (flow, Sending::New);
@@ -102,8 +103,8 @@ impl World {
             return;
         };
         let from = observed.side_towards(node);
-        let own = observed.nodes[Side::Responder as usize].is_none();
-        if own && from == Side::Opener {
+        let responder = observed.nodes[Side::Responder as usize];
+        if responder.is_none() && from == Side::Opener {
             self.learn_responder(flow, node);
         }
         self.learn_alias(flow, FiveTuple::of(view));
@@ -188,9 +189,4 @@ fn bytes_of<'a>(packet: &'a Packet, scratch: &'a mut Vec<u8>) -> &'a [u8] {
     scratch.clear();
     packet.encode(scratch);
     scratch
-}
-
-/// The number that the next packet will get.
-fn next_number(packets: &Packets) -> u64 {
-    packets.inserted()
 }

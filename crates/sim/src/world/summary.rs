@@ -2,8 +2,7 @@
 
 use super::World;
 use super::flow::FlowRun;
-use super::observed::ObservedFlow;
-use crate::observe::{End, Side};
+use super::observed::ObservedSummary;
 use crate::scenario::model::Transport;
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
@@ -100,26 +99,6 @@ pub struct FlowSummary {
     /// What only a flow between real hosts has.
     #[serde(flatten)]
     pub observed: Option<ObservedSummary>,
-}
-
-/// What the packets of a flow between real hosts say besides.
-#[derive(Clone, Debug, Serialize)]
-pub struct ObservedSummary {
-    /// The node that sends the bulk of the data.
-    pub from: Option<String>,
-    /// The node to which it goes; null if nothing has come to it.
-    pub to: Option<String>,
-    /// Protocol, and both ends with their ports, first the one that spoke first.
-    pub five_tuple: String,
-    /// Packets of both directions that came after a younger one of their direction.
-    pub reordered: u64,
-    /// Payload bytes delivered against the main direction.
-    pub reverse_bytes: u64,
-    /// Keep-alives and probes of closed windows that both ends sent.
-    pub probes: u64,
-    /// Ranges of the TCP streams that came ahead of a gap and were too many to be remembered; with any, counts
-    /// of new and spurious segments are not exact.
-    pub forgotten_ranges: u64,
 }
 
 /// A ping flow's results.
@@ -233,58 +212,12 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         observed: None,
     };
     match flow.observation() {
-        Some((observed, main)) => observed_summary(world, flow, observed, main, simulated),
+        Some((observed, main)) => observed.summary(world, flow, main, simulated),
         None => simulated,
     }
 }
 
-/// Puts what packets and kernels say in the places of what a simulated connection would.
-fn observed_summary(
-    world: &World,
-    flow: &FlowRun,
-    observed: &ObservedFlow,
-    main: Side,
-    simulated: FlowSummary,
-) -> FlowSummary {
-    let counters = observed.conversation.counters(main);
-    let kernel = observed.kernel[main as usize];
-    let is_tcp = observed.transport == "tcp";
-    let node =
-        |side: Side| observed.nodes[side as usize].map(|node| world.scenario.nodes[node].clone());
-    let failure = flow.observed_failure().map(|end| match end {
-        End::Refused => failure(tcp::Event::Refused),
-        End::Reset | End::Finished => failure(tcp::Event::Reset),
-    });
-    FlowSummary {
-        transport: observed.transport,
-        segments_sent: if is_tcp {
-            counters.packets
-        } else {
-            simulated.segments_sent
-        },
-        retransmitted: kernel.map_or(counters.retransmitted, |kernel| kernel.retransmitted),
-        timeouts: if is_tcp {
-            kernel.and_then(|kernel| kernel.timeouts)
-        } else {
-            Some(0)
-        },
-        fast_retransmits: (!is_tcp).then_some(0),
-        duplicate_acks: counters.duplicate_acks,
-        failure: failure.map(str::to_owned),
-        observed: Some(ObservedSummary {
-            from: node(main),
-            to: node(main.other()),
-            five_tuple: observed.five_tuple.clone(),
-            reordered: observed.total(|counters| counters.reordered),
-            reverse_bytes: observed.conversation.progress(main.other()).delivered_bytes,
-            probes: observed.total(|counters| counters.probes),
-            forgotten_ranges: observed.total(|counters| counters.forgotten_ranges),
-        }),
-        ..simulated
-    }
-}
-
-fn failure(event: tcp::Event) -> &'static str {
+pub(super) fn failure(event: tcp::Event) -> &'static str {
     match event {
         tcp::Event::Refused => "the connection was refused",
         tcp::Event::Reset => "the connection was reset",
