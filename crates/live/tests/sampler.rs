@@ -4,9 +4,10 @@
 
 mod namespace;
 
-use baton_live::sampler::{Sampler, SamplerReport, TcpInfoSample, listening};
+use baton_live::sampler::{Sampler, SamplerReport, listening};
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::Duration;
+use baton_sim::observe::TcpInfoSample;
 use baton_sim::scenario::model::NodeIndex;
 use namespace::{Namespace, take_down};
 use nix::libc;

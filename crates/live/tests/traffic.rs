@@ -2,11 +2,12 @@
 
 mod namespace;
 
-use baton_live::sampler::{Sampler, SamplerReport, TcpInfoSample};
+use baton_live::sampler::{Sampler, SamplerReport};
 use baton_live::traffic::{
     EndSpec, Failure, FlowOutcome, FlowSpec, SocketOptions, TrafficHandle, prepare,
 };
 use baton_proto::time::{Duration, Instant};
+use baton_sim::observe::TcpInfoSample;
 use baton_sim::rng::Seed;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::model::NodeIndex;

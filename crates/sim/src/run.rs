@@ -118,6 +118,8 @@ pub struct Results {
 /// What there is to say of a live run besides what every run says.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSummary {
+    /// It has come to its end, with its program, although the scenario would go on.
+    pub ended: bool,
     /// Its program, and how it ended.
     pub program: Option<serde_json::Value>,
     /// Its server.
@@ -289,10 +291,10 @@ impl Run {
             captures,
             lost,
         } = self;
-        let reached_end = world.now() >= end;
+        let ended = live.ended || world.now() >= end;
         manifest.simulated_s = world.now().as_secs_f64();
         let (mut summary, tables) = world.finish()?;
-        manifest.complete = reached_end && lost.count() == 0;
+        manifest.complete = ended && lost.count() == 0;
         summary.wall_s = wall_seconds;
         summary.program = live.program;
         summary.server = live.server;

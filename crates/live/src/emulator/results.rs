@@ -67,6 +67,7 @@ pub fn conclude(
     }
     let live = live_summary(stage, &mut forwarding, &reports);
     let summary = LiveSummary {
+        ended: *stop == Stop::Program,
         program: Some(program),
         server: Some(server),
         live: Some(live),
@@ -173,7 +174,6 @@ fn live_summary(
         "trusted": doubts.is_empty(),
         "doubts": doubts,
         "lateness": lateness,
-        "lost_rows": lost_rows,
         "dropped_outside_model": dropped,
         "not_forwarded": world.not_forwarded().total(),
         "drops": world.drops(),

@@ -5,7 +5,7 @@ use crate::observe::{Conversation, PacketView, Side, TcpInfoSample};
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::{Handover, LinkIndex, NodeIndex};
 use crate::world::World;
-use crate::world::ports::{AddressPolicy, LiveHosts, PortId};
+use crate::world::ports::PortId;
 use baton_proto::packet::{Body, IpHeader, Packet, Payload};
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
@@ -169,7 +169,8 @@ const REAL: &str = r#"
 /// Passes datagrams of 972 B payload, each 1000 B and so 8 ms and 20 ms on its way, from the server to the
 /// laptop at these times, which are ports of the laptop, too.
 fn live_download(nat: bool, times_ms: &[(u64, u16)]) -> World {
-    let text = scenario(20, &[REAL]);
+    let live = format!("[live]\nhosts = [\"server\", \"laptop\"]\nnat = {nat}\n");
+    let text = scenario(20, &[REAL, &live]);
     let loaded = scenario::parse(&text, "test", Path::new("."), &[]).unwrap();
     let settings = RecordSettings {
         series: true,
@@ -180,12 +181,7 @@ fn live_download(nat: bool, times_ms: &[(u64, u16)]) -> World {
         flows: Vec::new(),
     };
     let recorder = Recorder::new(settings, names, Sink::Memory).unwrap();
-    let live = LiveHosts {
-        hosts: vec![NodeIndex(0), NodeIndex(1)],
-        address: AddressPolicy::Kept,
-        nat,
-    };
-    let mut world = World::new_live(loaded.scenario, recorder, None, live);
+    let mut world = World::new_live(loaded.scenario, recorder, None);
     let [server, laptop] = [0, 1].map(|node| world.address(NodeIndex(node), false));
     let at_server = PortId(0);
     for &(time, port) in times_ms {
@@ -281,7 +277,7 @@ fn translated_packets_stay_in_their_conversation() {
         world.inject(port, &datagram(laptop, server, 100));
         let time = world.now() + Duration::from_millis(500);
         world.run_until(time, u64::MAX);
-        let (_, request) = world.poll_delivery().unwrap();
+        let request = world.poll_delivery().unwrap().packet;
         let from = (request.ip.source, request.view().ports.unwrap().0);
         world.inject(PortId(0), &datagram(server, from, 900));
         world.run_until(time + Duration::from_millis(500), u64::MAX);
