@@ -1,6 +1,7 @@
 //! What is going on in a world, in a line for whoever waits for it.
 
 use super::World;
+use super::flow::FlowRun;
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -11,6 +12,11 @@ impl World {
     /// Packets that wait or fly on a link.
     pub fn packets_under_way(&self) -> usize {
         self.packets.len()
+    }
+
+    /// The scenario's flows in its order, with their ports and starts as drawn; then conversations as they began.
+    pub fn flows(&self) -> &[FlowRun] {
+        &self.flows
     }
 
     /// What is going on: for each mobile the link in use and since when, and how much some flows have delivered.
