@@ -152,7 +152,7 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {
             [false, false] => {}
             [true, true] => {
-                let keys = written.and_then(|flows| flows.get(number)?.as_table());
+                let keys = written.and_then(|flows| table_of(flows, &flow.name));
                 let ends = plan.flow(flow, keys, kernel);
                 plan.flows.push(FlowPlan { flow: number, ends });
             }
@@ -170,6 +170,12 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         }
     }
     plan
+}
+
+/// The table that a flow was written in.
+fn table_of<'a>(flows: &'a [toml::Value], name: &str) -> Option<&'a toml::Table> {
+    let mut tables = flows.iter().filter_map(toml::Value::as_table);
+    tables.find(|table| table.get("name").and_then(toml::Value::as_str) == Some(name))
 }
 
 impl Plan {

@@ -9,7 +9,7 @@ use crate::record::{
 };
 use crate::scenario::Loaded;
 use crate::world::World;
-use crate::world::summary::Summary;
+use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -115,11 +115,22 @@ pub struct Results {
     pub folder: Option<PathBuf>,
 }
 
+/// What the application of a flow saw, where its packets do not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeenByApplication {
+    /// Round-trip times of a ping.
+    pub ping: Option<PingResult>,
+    /// Why it ended before its time, in the kernel's words.
+    pub failure: Option<String>,
+}
+
 /// What there is to say of a live run besides what every run says.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSummary {
     /// It has come to its end, with its program, although the scenario would go on.
     pub ended: bool,
+    /// What applications on real hosts saw of the scenario's flows, by place there.
+    pub flows: Vec<(usize, SeenByApplication)>,
     /// Its program, and how it ended.
     pub program: Option<serde_json::Value>,
     /// Its server.
@@ -296,6 +307,11 @@ impl Run {
         let (mut summary, tables) = world.finish()?;
         manifest.complete = ended && lost.count() == 0;
         summary.wall_s = wall_seconds;
+        for (flow, seen) in live.flows {
+            let flow = &mut summary.flows[flow];
+            flow.ping = seen.ping.or(flow.ping);
+            flow.failure = seen.failure.or(flow.failure.take());
+        }
         summary.program = live.program;
         summary.server = live.server;
         summary.live = live.live;

@@ -9,7 +9,7 @@ use crate::readiness::wait_readable;
 use crate::sampler::SamplerReport;
 use baton_proto::time::Duration as SimulatedDuration;
 use baton_sim::run::LiveSummary;
-use baton_sim::scenario::model::AddressPolicy;
+use baton_sim::scenario::model::{AddressPolicy, Traffic};
 use serde_json::{Value, json};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -59,15 +59,17 @@ pub fn conclude(
     for sample in samples {
         forwarding.run.world_mut().note_tcp_info(&sample);
     }
-    for outcome in outcomes {
-        if let Some(failure) = outcome.failure() {
-            let name = &stage.scenario.flows[outcome.number].name;
-            events.warn(&format!("flow {name}: {failure}"));
-        }
-    }
+    let flows = outcomes.iter().map(|outcome| {
+        let ping_size = match stage.scenario.flows[outcome.number].traffic {
+            Traffic::Ping { size, .. } => Some(size),
+            _ => None,
+        };
+        (outcome.number, outcome.seen(ping_size))
+    });
     let live = live_summary(stage, &mut forwarding, &reports);
     let summary = LiveSummary {
         ended: *stop == Stop::Program,
+        flows: flows.collect(),
         program: Some(program),
         server: Some(server),
         live: Some(live),

@@ -55,28 +55,28 @@ impl Stage {
         if let Some(seed) = options.seed {
             loaded.scenario.seed = seed;
         }
-        let kernel = KernelFacts::read();
-        let mut plan = plan(&loaded, &kernel);
-        for refusal in &plan.refused {
-            if !options.ignore_unsupported {
-                continue;
-            }
-            events.warn(&format!("left out: {refusal}"));
+        let roles = roles(&loaded.scenario);
+        if !options.program.is_empty() {
+            leave_flows_to_the_program(&mut loaded.scenario);
         }
-        if !plan.refused.is_empty() && !options.ignore_unsupported {
+        let kernel = KernelFacts::read();
+        let plan = plan(&loaded, &kernel);
+        if options.ignore_unsupported {
+            for refusal in &plan.refused {
+                events.warn(&format!("left out: {refusal}"));
+            }
+        } else if !plan.refused.is_empty() {
             let reasons: Vec<String> = plan.refused.iter().map(ToString::to_string).collect();
             return Err(Failure::input(format!(
-                "the kernel cannot run this scenario as it stands:\n  {}\nLeave these out with --ignore-unsupported, which \
-             the results then say.",
+                "the kernel cannot run this scenario as it stands:\n  {}\nLeave these out with --ignore-unsupported, \
+                 which the results then say.",
                 reasons.join("\n  ")
             )));
         }
-        if !options.program.is_empty() {
-            plan.flows.clear();
+        for warning in loaded.warnings_when_live() {
+            events.warn(&warning.to_string());
         }
-        let scenario = loaded.scenario.clone();
         let rights = Rights::acquire().map_err(Failure::input)?;
-        let roles = roles(&scenario);
         let stage = Stage {
             options,
             plan,
@@ -84,7 +84,7 @@ impl Stage {
             rights,
             invoker: Invoker::find(),
             roles,
-            scenario,
+            scenario: loaded.scenario.clone(),
         };
         Ok((stage, loaded))
     }
@@ -102,6 +102,12 @@ impl Stage {
         let waker = waker.clone();
         Control::open(name, self.invoker.uid, move || waker.wake()).map_err(Failure::run)
     }
+}
+
+/// The program is what real hosts do: their flows are not run.
+fn leave_flows_to_the_program(scenario: &mut Scenario) {
+    let Scenario { flows, live, .. } = scenario;
+    flows.retain(|flow| !(live.hosts.contains(&flow.from) && live.hosts.contains(&flow.to)));
 }
 
 /// The mobile, and its correspondent: the other end of its first flow, or the next real host.

@@ -1,6 +1,8 @@
 //! What came of a flow, as its applications saw it.
 
 use baton_proto::time::{Duration, Instant};
+use baton_sim::run::SeenByApplication;
+use baton_sim::world::summary::PingResult;
 use std::io;
 
 /// What came of a flow.
@@ -18,6 +20,24 @@ impl FlowOutcome {
         FlowOutcome {
             number,
             ends: Default::default(),
+        }
+    }
+
+    /// What its applications saw that its packets do not tell; requests of `ping_size` bytes each, of a ping.
+    pub fn seen(&self, ping_size: Option<u32>) -> SeenByApplication {
+        let source = &self.ends[0];
+        let mean = |times: &[RoundTrip]| {
+            let sum: f64 = times.iter().map(|trip| trip.time.as_secs_f64()).sum();
+            (!times.is_empty()).then(|| sum / times.len() as f64)
+        };
+        let ping = ping_size.map(|size| PingResult {
+            sent: source.written_bytes / u64::from(size.max(1)),
+            answered: source.round_trips.len() as u64,
+            mean_rtt_s: mean(&source.round_trips),
+        });
+        SeenByApplication {
+            ping,
+            failure: self.failure().map(ToString::to_string),
         }
     }
 

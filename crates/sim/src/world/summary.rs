@@ -102,7 +102,7 @@ pub struct FlowSummary {
 }
 
 /// A ping flow's results.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PingResult {
     /// Requests sent.
     pub sent: u64,
