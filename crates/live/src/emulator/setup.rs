@@ -61,6 +61,10 @@ impl Stage {
         }
         let kernel = KernelFacts::read();
         let plan = plan(&loaded, &kernel);
+        if !plan.wrong.is_empty() {
+            let reasons: Vec<String> = plan.wrong.iter().map(ToString::to_string).collect();
+            return Err(Failure::input(reasons.join("\n")));
+        }
         if options.ignore_unsupported {
             for refusal in &plan.refused {
                 events.warn(&format!("left out: {refusal}"));
