@@ -68,6 +68,8 @@ enum Stop {
     Interrupted,
     /// A process that the run needs was killed.
     Lost(String),
+    /// The program could not be started.
+    NotStarted(String),
 }
 
 /// A run under way, apart from its forwarding.
@@ -128,6 +130,10 @@ pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> 
     let stop = emulator
         .forward(&mut forwarding, events)
         .map_err(Failure::run)?;
+    if let Stop::NotStarted(why) = &stop {
+        let program = stage.options.program.join(" ");
+        return Err(Failure::input(format!("the program `{program}` {why}")));
+    }
     results::conclude(&stage, emulator, forwarding, &stop, events)
 }
 
@@ -227,10 +233,8 @@ impl Emulator {
         }
         let program = self.program.as_mut().filter(|program| has_ended(program))?;
         match program.wait() {
-            Ending::Lost => Some(Stop::Lost(format!(
-                "the program {}",
-                Ending::Lost.describe()
-            ))),
+            ending @ Ending::Lost => Some(Stop::Lost(format!("the program {}", ending.describe()))),
+            ending @ Ending::NotStarted(_) => Some(Stop::NotStarted(ending.describe())),
             _ => Some(Stop::Program),
         }
     }

@@ -260,12 +260,10 @@ impl Names {
             IpAddr::V4(_) => ("ipv4", ""),
             IpAddr::V6(_) => ("ipv6", "6"),
         };
+        // A name means one address: programs would try a server's IPv6 first, where it often does not listen.
         let mut line = address.to_string();
         for name in called {
-            line.push_str(&format!(" {name}"));
-            if address.is_ipv6() {
-                line.push_str(&format!(" {name}6"));
-            }
+            line.push_str(&format!(" {name}{suffix}"));
             if matches!(*name, "mobile" | "server") {
                 let variable = format!("BATON_{}{suffix}", name.to_uppercase());
                 self.environment.push((variable, address.to_string()));
