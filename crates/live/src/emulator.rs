@@ -167,18 +167,13 @@ impl Emulator {
     }
 
     /// Sleeps until there may be something to do.
-    fn rest(&mut self, forwarding: &Forwarding<'_>, now: Instant) {
-        let until = self
-            .next_flush
-            .min(self.next_tale)
-            .min(forwarding.run.end());
-        if let Some(time) = forwarding.leisure(until.saturating_since(now)) {
-            let mut waited = vec![self.signals.as_fd(), self.waker.as_fd()];
-            waited.extend(self.reports().map(|program| program.report.as_fd()));
-            waited.extend(forwarding.devices());
-            wait_readable(&waited, Duration::from_nanos(time.as_nanos()));
-            self.next_look = now;
-        }
+    fn rest(&mut self, forwarding: &mut Forwarding<'_>, now: Instant) {
+        let end = forwarding.run.end();
+        let until = self.next_flush.min(self.next_tale).min(end);
+        let mut others = vec![self.signals.as_fd(), self.waker.as_fd()];
+        others.extend(self.reports().map(|program| program.report.as_fd()));
+        forwarding.rest(&others, until.saturating_since(now));
+        self.next_look = now;
     }
 
     /// The programs that have not ended.
