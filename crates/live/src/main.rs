@@ -51,7 +51,7 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
 
 /// Prints what the kernel cannot honour of a scenario.
 fn check(options: &ScenarioOptions) -> Result<(), Failure> {
-    let loaded = scenario::load(&options.file, &options.overrides).map_err(Failure::input)?;
+    let loaded = scenario::load_live(&options.file, &options.overrides).map_err(Failure::input)?;
     let plan = plan(&loaded, &KernelFacts::read());
     let refused: Vec<Refusal> = plan.wrong.into_iter().chain(plan.refused).collect();
     println!("{:#}", serde_json::json!({ "refused": refused }));

@@ -24,12 +24,20 @@ pub(crate) struct Scenario {
 impl Scenario {
     /// Reads a scenario file.
     #[staticmethod]
-    #[pyo3(signature = (path, overrides = Vec::new()))]
-    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
+    #[pyo3(signature = (path, overrides = Vec::new(), *, live = false))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        overrides: Vec<String>,
+        live: bool,
+    ) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
-        let loaded = py
-            .detach(|| scenario::load(&path, &changes))
-            .map_err(from_scenario)?;
+        let load = if live {
+            scenario::load_live
+        } else {
+            scenario::load
+        };
+        let loaded = py.detach(|| load(&path, &changes)).map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
             origin: absolute(&path),

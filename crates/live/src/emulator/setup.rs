@@ -51,7 +51,8 @@ impl Stage {
     /// A wrong scenario, what the kernel cannot honour, missing rights.
     pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
         let given = &options.scenario;
-        let mut loaded = scenario::load(&given.file, &given.overrides).map_err(Failure::input)?;
+        let mut loaded =
+            scenario::load_live(&given.file, &given.overrides).map_err(Failure::input)?;
         if let Some(seed) = options.seed {
             loaded.scenario.seed = seed;
         }

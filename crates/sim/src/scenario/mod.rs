@@ -73,6 +73,26 @@ impl Loaded {
 /// # Errors
 /// Every mistake that was found.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::Simulated)
+}
+
+/// [`load`] for a live run, in which a flow may have any congestion control: the kernel's, of which
+/// [`Loaded::document`] tells.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn load_live(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::Kernels)
+}
+
+/// Whose TCP a scenario is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stacks {
+    Simulated,
+    Kernels,
+}
+
+fn load_for(path: &Path, overrides: &[Override], stacks: Stacks) -> Result<Loaded, ScenarioError> {
     let origin = path.display().to_string();
     let text = read(path).map_err(|message| ScenarioError {
         diagnostics: vec![Diagnostic {
@@ -85,7 +105,7 @@ pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError
         }],
     })?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    parse(&text, &origin, directory, overrides)
+    parse_for(&text, &origin, directory, overrides, stacks)
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -112,10 +132,24 @@ pub fn parse(
     directory: &Path,
     overrides: &[Override],
 ) -> Result<Loaded, ScenarioError> {
+    parse_for(text, origin, directory, overrides, Stacks::Simulated)
+}
+
+fn parse_for(
+    text: &str,
+    origin: &str,
+    directory: &Path,
+    overrides: &[Override],
+    stacks: Stacks,
+) -> Result<Loaded, ScenarioError> {
     let mut document = Document::parse(text, origin)?;
     overrides::apply(&mut document, overrides)?;
     let mut report = Report::new(&document);
-    let whole = toml::Value::Table(document.table.clone());
+    let mut whole = document.table.clone();
+    if stacks == Stacks::Kernels {
+        profiles::leave_out_foreign_controls(&mut whole);
+    }
+    let whole = toml::Value::Table(whole);
     check::check(
         &whole,
         &json_schema(),
