@@ -250,7 +250,7 @@ impl Plan {
             let written = written.into_iter().flatten();
             let control = written
                 .filter_map(|table| table.get("congestion")?.as_str())
-                .last();
+                .next_back();
             options.congestion = self.congestion(control, profiles[place], &name, kernel);
         }
         self.profile(flow, written, &name, kernel);
