@@ -110,10 +110,9 @@ fn assert_same(sample: &TcpInfoSample, stream: &TcpStream) {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn samples_say_what_the_kernel_says_to_the_owner_of_the_socket() {
-    let Some(namespace) = Namespace::new() else {
-        return;
-    };
+    let namespace = Namespace::new();
     for address in ["127.0.0.1:0", "[::1]:0"] {
         let running = sample(&namespace, 10);
         let [mut client, mut server] = namespace.inside(|| connection(address));
@@ -130,10 +129,9 @@ fn samples_say_what_the_kernel_says_to_the_owner_of_the_socket() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn timeouts_and_retransmissions_are_counted() {
-    let Some(namespace) = Namespace::new() else {
-        return;
-    };
+    let namespace = Namespace::new();
     let running = sample(&namespace, 10);
     let [mut client, _server] = namespace.inside(|| connection("127.0.0.1:0"));
     setsockopt(&client, sockopt::TcpCongestion, &"reno".into()).unwrap();
@@ -154,10 +152,9 @@ fn timeouts_and_retransmissions_are_counted() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn a_connection_that_closes_between_two_samples_gives_its_last_figures() {
-    let Some(namespace) = Namespace::new() else {
-        return;
-    };
+    let namespace = Namespace::new();
     let running = sample(&namespace, 60_000);
     // The first sample is past; the next would come in a minute.
     pause(50);
@@ -183,10 +180,9 @@ fn a_connection_that_closes_between_two_samples_gives_its_last_figures() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn listening_is_told_of_tcp_and_udp_and_not_of_clients() {
-    let Some(namespace) = Namespace::new() else {
-        return;
-    };
+    let namespace = Namespace::new();
     let told = || listening(namespace.as_fd()).unwrap();
     assert!(!told());
     for address in ["127.0.0.1:0", "[::]:0"] {

@@ -82,10 +82,9 @@ fn run(specs: &[FlowSpec<'_>], milliseconds: u64) -> Vec<FlowOutcome> {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn a_live_run_delivers_what_the_simulated_one_does() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     let flows = [
         "name = \"bulk\"\nbytes = \"5 MB\"\nstart = \"100 ms\"",
         "name = \"blocks\"\ntraffic = \"constant\"\nrate = \"800 kbit/s\"\nbytes = \"30500 B\"",
@@ -137,10 +136,9 @@ fn a_live_run_delivers_what_the_simulated_one_does() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn a_source_that_stops_closes_and_all_it_wrote_arrives() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     let loaded = load("1 s", &["name = \"bulk\"\nstop = \"100 ms\""]);
     let outcomes = run(&specs(&loaded, &pair), 300);
     let [source, sink] = &outcomes[0].ends;
@@ -150,10 +148,9 @@ fn a_source_that_stops_closes_and_all_it_wrote_arrives() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn the_end_of_the_run_is_prompt_whatever_the_flows_wait_for() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     let flows = [
         "name = \"endless\"",
         "name = \"later\"\nstart = \"50 s\"",
@@ -174,10 +171,9 @@ fn the_end_of_the_run_is_prompt_whatever_the_flows_wait_for() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn a_connection_to_where_nobody_listens_is_refused() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     let loaded = load("1 s", &["name = \"lonely\""]);
     let mut specs = specs(&loaded, &pair);
     // The listener listens at the source's own host.
@@ -192,10 +188,9 @@ fn a_connection_to_where_nobody_listens_is_refused() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn what_the_kernel_does_not_offer_is_named_before_anything_runs() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     let loaded = load("1 s", &["name = \"odd\""]);
     let mut specs = specs(&loaded, &pair);
     specs[0].ends[0].options.congestion = Some("westwood-9".to_owned());
@@ -208,10 +203,9 @@ fn what_the_kernel_does_not_offer_is_named_before_anything_runs() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn datagrams_too_long_for_the_path_become_as_long_as_it_takes() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     pair[0].inside(|| namespace::set_mtu(namespace::CABLE, 1000));
     let flow = "name = \"long\"\ntransport = \"udp\"\ntraffic = \"constant\"\nrate = \"8 Mbit/s\"\npacket_size = \"1400 B\"\nstop = \"100 ms\"";
     let outcomes = run(&specs(&load("1 s", &[flow]), &pair), 150);
@@ -222,10 +216,9 @@ fn datagrams_too_long_for_the_path_become_as_long_as_it_takes() {
 }
 
 #[test]
+#[ignore = "needs root: it makes network namespaces"]
 fn sockets_have_the_options_that_were_asked_for() {
-    let Some(pair) = Namespace::pair(ADDRESSES) else {
-        return;
-    };
+    let pair = Namespace::pair(ADDRESSES);
     let loaded = load("1 s", &["name = \"bulk\""]);
     let mut specs = specs(&loaded, &pair);
     specs[0].ends[0].options = SocketOptions {

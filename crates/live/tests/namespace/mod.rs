@@ -26,27 +26,26 @@ pub const CABLE: &str = "cable";
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// A new one; nothing, with the reason on standard output, where it may not be made.
-    pub fn new() -> Option<Namespace> {
-        let made = std::thread::spawn(|| {
+    /// A new one.
+    pub fn new() -> Namespace {
+        let made = std::thread::spawn(|| -> std::io::Result<File> {
             unshare(CloneFlags::CLONE_NEWNET)?;
             bring_up("lo");
             // ICMP echo sockets for whoever runs the test.
             std::fs::write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647")?;
             File::open("/proc/thread-self/ns/net")
         });
-        match made.join().unwrap() {
-            Ok(file) => Some(Namespace(file.into())),
-            Err(error) => {
-                println!("skipped: no network namespace ({error}); run as root");
-                None
-            }
-        }
+        Namespace(
+            made.join()
+                .unwrap()
+                .expect("root may make namespaces")
+                .into(),
+        )
     }
 
     /// Two new ones, with a cable between them and the given addresses.
-    pub fn pair(addresses: [Ipv4Addr; 2]) -> Option<[Namespace; 2]> {
-        let pair = [Namespace::new()?, Namespace::new()?];
+    pub fn pair(addresses: [Ipv4Addr; 2]) -> [Namespace; 2] {
+        let pair = [Namespace::new(), Namespace::new()];
         pair[0].inside(|| add_cable(&pair[1]));
         for (namespace, address) in pair.iter().zip(addresses) {
             namespace.inside(|| {
@@ -55,7 +54,7 @@ impl Namespace {
             });
         }
         wait_for_cable(&pair, addresses);
-        Some(pair)
+        pair
     }
 
     /// Does `work` in a thread of its own inside.
