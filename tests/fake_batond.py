@@ -27,7 +27,7 @@ LIVE = {
     "ignored": [],
     "address": "kept",
     "nat": False,
-    "realtime": True,
+    "priority": True,
 }
 FLOW = {
     "name": "tcp-8000-1",

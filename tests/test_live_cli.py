@@ -280,12 +280,12 @@ def test_live_needs_a_scenario_or_check(command, scenario):
 
 MACHINE = {
     "ok": False,
-    "problems": [{"what": "/dev/net/tun cannot be opened", "remedy": "modprobe tun"}],
+    "problems": ["/dev/net/tun cannot be opened: modprobe tun"],
     "rights": "none",
     "kernel": "6.18.44",
     "congestion": ["reno", "cubic"],
     "tun": False,
-    "realtime": False,
+    "priority": False,
 }
 
 

@@ -134,7 +134,7 @@ class Live(TypedDict):
     ignored: list[str]
     address: str
     nat: bool
-    realtime: bool
+    priority: bool
 
 
 # What a conversation of real hosts, measured from its packets, has beside the keys of a flow.

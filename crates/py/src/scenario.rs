@@ -31,12 +31,20 @@ impl Scenario {
 impl Scenario {
     /// Reads a scenario file.
     #[staticmethod]
-    #[pyo3(signature = (path, overrides = Vec::new()))]
-    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
+    #[pyo3(signature = (path, overrides = Vec::new(), *, live = false))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        overrides: Vec<String>,
+        live: bool,
+    ) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
-        let loaded = py
-            .detach(|| scenario::load(&path, &changes))
-            .map_err(from_scenario)?;
+        let load = if live {
+            scenario::load_live
+        } else {
+            scenario::load
+        };
+        let loaded = py.detach(|| load(&path, &changes)).map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
             origin: absolute(&path),
@@ -153,6 +161,7 @@ impl Scenario {
             origin: self.origin.clone(),
             overrides: self.overrides.clone(),
             commit: crate::build_commit().map(str::to_owned),
+            live: false,
         };
         let results = py.detach(|| {
             let mut run = Run::new(loaded, &options).map_err(from_run)?;

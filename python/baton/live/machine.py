@@ -18,9 +18,9 @@ def check_machine(*, as_json: bool) -> int:
         print(json.dumps(machine))
         return 0 if machine["ok"] else 1
     for problem in machine["problems"]:
-        print(f"{problem['what']}\n    {problem['remedy']}")
+        print(problem)
     print(f"kernel {machine['kernel']}; congestion controls: {', '.join(machine['congestion'])}")
-    print(f"rights: {machine['rights']}; real-time priority: {'yes' if machine['realtime'] else 'no'}")
+    print(f"rights: {machine['rights']}; priority over other programs: {'yes' if machine['priority'] else 'no'}")
     print("live runs are possible here" if machine["ok"] else "live runs are NOT possible here")
     return 0 if machine["ok"] else 1
 

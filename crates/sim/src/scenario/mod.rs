@@ -20,6 +20,7 @@ mod resolve_changes;
 mod resolve_direction;
 mod resolve_flows;
 mod resolve_links;
+mod resolve_live;
 mod resolve_mobility;
 mod resolve_tcp;
 mod resolve_traffic;
@@ -47,6 +48,8 @@ const LARGEST_FILE: u64 = 10_000_000;
 pub struct Loaded {
     /// What to run.
     pub scenario: Scenario,
+    /// The scenario as TOML values with the overrides applied: which keys were written, and which are defaults.
+    pub document: toml::Table,
     /// TOML text with the overrides applied. Parsed in the same directory it gives the same scenario.
     pub resolved: String,
     /// Recordings that the scenario names, as it names them (relative to its directory), each with the
@@ -56,11 +59,40 @@ pub struct Loaded {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Loaded {
+    /// The warnings that hold for a live run too: it does what a simulated one ignores.
+    pub fn warnings_when_live(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings
+            .iter()
+            .filter(|warning| !warning.key.starts_with("live."))
+    }
+}
+
 /// Reads the scenario at `path` and the recordings that it names, relative to its directory.
 ///
 /// # Errors
 /// Every mistake that was found.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::Simulated)
+}
+
+/// [`load`] for a live run, in which a flow may have any congestion control: the kernel's, of which
+/// [`Loaded::document`] tells.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn load_live(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::Kernels)
+}
+
+/// Whose TCP a scenario is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stacks {
+    Simulated,
+    Kernels,
+}
+
+fn load_for(path: &Path, overrides: &[Override], stacks: Stacks) -> Result<Loaded, ScenarioError> {
     let origin = path.display().to_string();
     let text = read(path).map_err(|message| ScenarioError {
         diagnostics: vec![Diagnostic {
@@ -73,7 +105,7 @@ pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError
         }],
     })?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    parse(&text, &origin, directory, overrides)
+    parse_for(&text, &origin, directory, overrides, stacks)
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -100,10 +132,24 @@ pub fn parse(
     directory: &Path,
     overrides: &[Override],
 ) -> Result<Loaded, ScenarioError> {
+    parse_for(text, origin, directory, overrides, Stacks::Simulated)
+}
+
+fn parse_for(
+    text: &str,
+    origin: &str,
+    directory: &Path,
+    overrides: &[Override],
+    stacks: Stacks,
+) -> Result<Loaded, ScenarioError> {
     let mut document = Document::parse(text, origin)?;
     overrides::apply(&mut document, overrides)?;
     let mut report = Report::new(&document);
-    let whole = toml::Value::Table(document.table.clone());
+    let mut whole = document.table.clone();
+    if stacks == Stacks::Kernels {
+        profiles::leave_out_foreign_controls(&mut whole);
+    }
+    let whole = toml::Value::Table(whole);
     check::check(
         &whole,
         &json_schema(),
@@ -128,10 +174,12 @@ pub fn parse(
             return Err(report.into_error());
         }
     };
+    let warnings = report.warnings;
     Ok(Loaded {
         scenario,
+        document: document.table,
         resolved,
         traces: traces.hashes,
-        warnings: report.warnings,
+        warnings,
     })
 }
