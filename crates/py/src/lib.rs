@@ -4,10 +4,12 @@
 //! documentation stand in `python/baton/_baton.pyi`.
 #![forbid(unsafe_code)]
 
+mod connection;
 mod errors;
 mod result;
 mod scenario;
 mod table;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -15,7 +17,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _baton {
     #[pymodule_export]
-    use super::errors::{BatonError, FolderError, RunError, ScenarioError};
+    use super::connection::{Connection, Listener};
+    #[pymodule_export]
+    use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]

@@ -2,10 +2,12 @@
 
 use crate::errors::{from_run, from_scenario};
 use crate::result::Result;
+use crate::values;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -56,6 +58,30 @@ impl Scenario {
         Ok(Scenario {
             loaded,
             origin: absolute(&origin),
+            overrides,
+        })
+    }
+
+    /// Makes a scenario of values.
+    #[staticmethod]
+    #[pyo3(signature = (*, directory = PathBuf::new(), overrides = Vec::new(), **keys))]
+    fn build(
+        py: Python<'_>,
+        directory: PathBuf,
+        overrides: Vec<String>,
+        keys: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Scenario> {
+        let changes = parse_overrides(&overrides)?;
+        let values = match keys {
+            Some(keys) => values::table(keys, "scenario")?,
+            None => toml::Table::new(),
+        };
+        let loaded = py
+            .detach(|| scenario::build(values, &directory, &changes))
+            .map_err(from_scenario)?;
+        Ok(Scenario {
+            loaded,
+            origin: absolute(&directory.join("scenario.toml")),
             overrides,
         })
     }

@@ -33,10 +33,12 @@ pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
 pub use schema::json_schema;
 
+use baton_proto::tcp::profile::Profile;
 use document::Document;
 use model::Scenario;
 use resolve::Report;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// Largest scenario file, in bytes; recordings stand in files of their own.
@@ -100,27 +102,72 @@ pub fn parse(
     directory: &Path,
     overrides: &[Override],
 ) -> Result<Loaded, ScenarioError> {
-    let mut document = Document::parse(text, origin)?;
+    resolved(Document::parse(text, origin)?, directory, overrides)
+}
+
+/// Makes a scenario of `values`, which have the names of the file's keys; messages name it "scenario". Otherwise
+/// as [`parse`].
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn build(
+    values: toml::Table,
+    directory: &Path,
+    overrides: &[Override],
+) -> Result<Loaded, ScenarioError> {
+    resolved(
+        Document::of_values(values, "scenario"),
+        directory,
+        overrides,
+    )
+}
+
+/// The settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
+///
+/// # Errors
+/// Every mistake that was found, in the words in which a scenario would be told of it.
+pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
+    let document = Document::of_values(settings, "tcp");
+    let mut report = Report::new(&document);
+    let raw: Option<raw_flows::RawConnection> = checked(&document, &mut report);
+    let profile = raw.and_then(|raw| resolve_tcp::connection(&raw, &mut report));
+    match profile {
+        Some(profile) if report.is_clean() => Ok(profile),
+        _ => Err(report.into_error()),
+    }
+}
+
+/// The values of `document` in types. `None` if some do not fit, of which `report` tells.
+fn checked<T: DeserializeOwned + JsonSchema>(
+    document: &Document,
+    report: &mut Report<'_>,
+) -> Option<T> {
+    let top = document::Path::default();
+    let whole = toml::Value::Table(document.table.clone());
+    check::check(&whole, &schema::of::<T>(), &top, report);
+    if !report.is_clean() {
+        return None;
+    }
+    T::deserialize(whole)
+        .map_err(|error| report.wrong(&top, error.message().to_owned()))
+        .ok()
+}
+
+fn resolved(
+    mut document: Document,
+    directory: &Path,
+    overrides: &[Override],
+) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
     let mut report = Report::new(&document);
-    let whole = toml::Value::Table(document.table.clone());
-    check::check(
-        &whole,
-        &json_schema(),
-        &document::Path::default(),
-        &mut report,
-    );
-    report.stop_if_wrong()?;
-    let raw = match raw::RawScenario::deserialize(whole) {
-        Ok(raw) => raw,
-        Err(error) => {
-            report.wrong(&document::Path::default(), error.message().to_owned());
-            return Err(report.into_error());
-        }
+    let Some(raw) = checked::<raw::RawScenario>(&document, &mut report) else {
+        return Err(report.into_error());
     };
     let mut traces = traces::Traces::new(directory);
     let scenario = resolve::resolve(&raw, &mut traces, &mut report);
-    report.stop_if_wrong()?;
+    if !report.is_clean() {
+        return Err(report.into_error());
+    }
     let resolved = match toml::to_string(&document.table) {
         Ok(text) => text,
         Err(error) => {

@@ -89,6 +89,17 @@ pub enum RawTraffic {
     Ping,
 }
 
+/// Settings of one TCP, outside a scenario.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawConnection {
+    /// Whose habits the stack has. Default "rfc".
+    #[schemars(extend("enum" = Profile::NAMES))]
+    pub profile: Option<String>,
+    /// What differs from the profile.
+    #[serde(flatten)]
+    pub settings: RawTcpEnd,
+}
+
 /// Settings of TCP at both ends, or in `sender` and `receiver` at one.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawTcp {

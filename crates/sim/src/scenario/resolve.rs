@@ -87,22 +87,17 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// An error if anything was wrong.
-    pub fn stop_if_wrong(&mut self) -> Result<(), ScenarioError> {
-        if self.diagnostics.is_empty() {
-            return Ok(());
-        }
-        let mut diagnostics = std::mem::take(&mut self.diagnostics);
-        // Stable: what the command line says comes first, then the file from top to bottom.
-        diagnostics.sort_by_key(|diagnostic| diagnostic.place.position);
-        Err(ScenarioError { diagnostics })
+    /// Whether nothing is wrong so far.
+    pub fn is_clean(&self) -> bool {
+        self.diagnostics.is_empty()
     }
 
     /// The error, where something is known to be wrong.
     pub fn into_error(self) -> ScenarioError {
-        ScenarioError {
-            diagnostics: self.diagnostics,
-        }
+        let mut diagnostics = self.diagnostics;
+        // Stable: what the command line says comes first, then the file from top to bottom.
+        diagnostics.sort_by_key(|diagnostic| diagnostic.place.position);
+        ScenarioError { diagnostics }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::document::Path;
 use super::error::seconds;
 use super::profiles;
-use super::raw_flows::{OrOff, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd};
+use super::raw_flows::{OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd};
 use super::resolve::Report;
 use super::units::{PositiveTime, Size};
 use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic};
@@ -30,16 +30,29 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
         if let Some(settings) = settings {
             apply(settings, &path, &mut profile, report);
         }
-        if profile.minimum_rto > profile.maximum_rto {
-            let message = format!(
-                "minimum_rto {} is above maximum_rto {}",
-                seconds(profile.minimum_rto),
-                seconds(profile.maximum_rto)
-            );
-            report.wrong(tcp_path, message);
-        }
+        check_timeouts(&profile, tcp_path, report);
         profile
     }))
+}
+
+/// Settings of a TCP outside a scenario.
+pub(super) fn connection(raw: &RawConnection, report: &mut Report<'_>) -> Option<Profile> {
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    let top = Path::default();
+    apply(&raw.settings, &top, &mut profile, report);
+    check_timeouts(&profile, &top, report);
+    Some(profile)
+}
+
+fn check_timeouts(profile: &Profile, path: &Path, report: &mut Report<'_>) {
+    if profile.minimum_rto > profile.maximum_rto {
+        let message = format!(
+            "minimum_rto {} is above maximum_rto {}",
+            seconds(profile.minimum_rto),
+            seconds(profile.maximum_rto)
+        );
+        report.wrong(path, message);
+    }
 }
 
 fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Report<'_>) {
