@@ -11,6 +11,15 @@ from baton._baton import (
     Table,
     json_schema,
 )
+from baton.plot import (
+    plot_goodput,
+    plot_handover,
+    plot_queue,
+    plot_round_trip,
+    plot_time_sequence,
+    plot_window,
+    style,
+)
 
 __all__ = [
     "BatonError",
@@ -22,4 +31,11 @@ __all__ = [
     "ScenarioError",
     "Table",
     "json_schema",
+    "plot_goodput",
+    "plot_handover",
+    "plot_queue",
+    "plot_round_trip",
+    "plot_time_sequence",
+    "plot_window",
+    "style",
 ]

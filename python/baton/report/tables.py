@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from baton import Result
+
 PACKET_COLUMNS = {
     "numbers": ["packet", "sent_ns", "sequence", "acknowledgment", "payload_bytes", "retransmission"],
     "names": ["link", "direction", "flow", "fate", "protocol", "source", "destination", "flags"],
@@ -99,6 +101,20 @@ def read_run(folder: Path) -> Run:
     return Run(folder, manifest, summary, packets, series)
 
 
+def run_of(result: Result) -> Run:
+    """What a run has left, in memory or in its folder. Raises `OSError` and `ValueError` as `read_run` does."""
+    if result.folder is not None:
+        return read_run(Path(result.folder))
+    packets, series = result.packets, result.series
+    return Run(
+        Path(),
+        result.manifest,
+        result.summary,
+        _packets(pa.table(packets)) if packets is not None and len(packets) <= MOST_PACKETS else None,
+        _series(pa.table(series)) if series is not None and len(series) <= MOST_VALUES else None,
+    )
+
+
 def _can_be_shown(path: Path, most_rows: int) -> bool:
     """Whether the table is there and not too large. A run of hours writes more rows than memory holds."""
     if not path.exists():
@@ -121,11 +137,12 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _read_packets(path: Path) -> Packets:
     names = PACKET_COLUMNS["names"]
-    table = pq.read_table(
-        path,
-        columns=PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"],
-        read_dictionary=names,
-    ).combine_chunks()
+    columns = PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"]
+    return _packets(pq.read_table(path, columns=columns, read_dictionary=names))
+
+
+def _packets(table: pa.Table) -> Packets:
+    table = table.combine_chunks()
     sent = _numbers(table["sent_ns"])
     order = None if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
     if order is not None:
@@ -134,7 +151,7 @@ def _read_packets(path: Path) -> Packets:
     decided = table["decided_ns"].cast(pa.float64(), safe=False).to_numpy()
     return Packets(
         {name: _numbers(table[name]) for name in PACKET_COLUMNS["numbers"]},
-        {name: _names(table[name]) for name in names},
+        {name: _names(table[name]) for name in PACKET_COLUMNS["names"]},
         decided,
         edges,
         start,
@@ -142,7 +159,11 @@ def _read_packets(path: Path) -> Packets:
 
 
 def _read_series(path: Path) -> dict[tuple[str, str], Series]:
-    table = pq.read_table(path, read_dictionary=["subject", "series"]).combine_chunks()
+    return _series(pq.read_table(path, read_dictionary=["subject", "series"]))
+
+
+def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
+    table = table.combine_chunks()
     time, value = _numbers(table["time_ns"]), _numbers(table["value"])
     subject, quantity = _names(table["subject"]), _names(table["series"])
     key = subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes
