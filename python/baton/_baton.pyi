@@ -5,10 +5,12 @@ from os import PathLike
 from typing import Any, Literal, final
 
 __all__ = [
+    "AckSample",
     "BatonError",
     "Connection",
     "FolderError",
     "Listener",
+    "LossSample",
     "PacketError",
     "Result",
     "RunError",
@@ -120,7 +122,12 @@ class Scenario:
 
         Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
         false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
+
+        An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here.
         """
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
 
 @final
 class Result:
@@ -152,6 +159,9 @@ class Result:
         """One row for every packet on every link. A run with a folder reads them from there each time. None if
         they were switched off."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+
 @final
 class Table:
     """A table that Arrow libraries take without copies: `pyarrow.table(table)`, `polars.DataFrame(table)`.
@@ -162,6 +172,12 @@ class Table:
     @property
     def column_names(self) -> list[str]:
         """Names of the columns."""
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`. Raises `ImportError` that says what to install."""
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`. Raises `ImportError` that says what to install."""
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -327,6 +343,58 @@ class Connection:
     @property
     def statistics(self) -> dict[str, int]:
         """Counters from the start: `segments_sent`, `retransmitted`, `timeouts`, `fast_retransmits` and others."""
+
+@final
+class AckSample:
+    """An acknowledgment of new data, as a congestion control in Python is told of it."""
+
+    @property
+    def now(self) -> float:
+        """When it arrived, in seconds."""
+
+    @property
+    def acknowledged_bytes(self) -> int:
+        """Bytes that it acknowledged for the first time."""
+
+    @property
+    def rtt(self) -> float | None:
+        """The round-trip time that it measured, in seconds, if it measured one."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298) in seconds, this sample included."""
+
+    @property
+    def minimum_rtt(self) -> float | None:
+        """Shortest round-trip time of the connection so far, in seconds."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes outstanding before it arrived."""
+
+    @property
+    def window_limited(self) -> bool:
+        """Whether the congestion window, not the application or the receiver, kept the sender from sending more."""
+
+@final
+class LossSample:
+    """A loss, found by duplicate acknowledgments or by the retransmission timer."""
+
+    @property
+    def now(self) -> float:
+        """When it was found, in seconds."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes outstanding when it was found: FlightSize (RFC 5681)."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298) in seconds."""
+
+    @property
+    def repeated(self) -> bool:
+        """The same data timed out again: the slow-start threshold stays (RFC 5681 section 3.1)."""
 
 @final
 class Listener:

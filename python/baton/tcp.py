@@ -1,5 +1,8 @@
-"""TCP connections that read no clock and open no socket: drive one end by hand, against segments of your choice."""
+"""TCP connections that read no clock and open no socket: drive one end by hand, against segments of your choice.
 
-from baton._baton import Connection, Listener
+Also what a congestion control in Python is told of.
+"""
 
-__all__ = ["Connection", "Listener"]
+from baton._baton import AckSample, Connection, Listener, LossSample
+
+__all__ = ["AckSample", "Connection", "Listener", "LossSample"]

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod control;
 mod errors;
 mod result;
 mod scenario;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 mod _baton {
     #[pymodule_export]
     use super::connection::{Connection, Listener};
+    #[pymodule_export]
+    use super::control::{AckSample, LossSample};
     #[pymodule_export]
     use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]

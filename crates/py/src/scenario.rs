@@ -1,5 +1,6 @@
 //! Scenarios and their runs, for Python.
 
+use crate::control;
 use crate::errors::{from_run, from_scenario};
 use crate::result::Result;
 use crate::values;
@@ -30,7 +31,11 @@ impl Scenario {
     fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
         let loaded = py
-            .detach(|| scenario::load(&path, &changes))
+            .detach(|| {
+                let directory = path.parent().unwrap_or(Path::new(""));
+                let controls = |class: &str| control::load(class, directory);
+                scenario::load_with(&path, &changes, Some(&controls))
+            })
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -52,8 +57,9 @@ impl Scenario {
         // Named as a file would be: messages read alike, and the manifest says where recordings lie.
         let origin = directory.join("scenario.toml");
         let name = origin.display().to_string();
+        let controls = |class: &str| control::load(class, &directory);
         let loaded = py
-            .detach(|| scenario::parse(text, &name, &directory, &changes))
+            .detach(|| scenario::parse_with(text, &name, &directory, &changes, Some(&controls)))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -76,8 +82,9 @@ impl Scenario {
             Some(keys) => values::table(keys, "scenario")?,
             None => toml::Table::new(),
         };
+        let controls = |class: &str| control::load(class, &directory);
         let loaded = py
-            .detach(|| scenario::build(values, &directory, &changes))
+            .detach(|| scenario::build(values, &directory, &changes, Some(&controls)))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -134,6 +141,11 @@ impl Scenario {
         &self.loaded.resolved
     }
 
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let notebook = slf.py().import("baton.notebook")?;
+        notebook.call_method1("scenario_html", (slf,))?.extract()
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<baton.Scenario {:?}, {} s>",
@@ -180,10 +192,20 @@ impl Scenario {
     }
 }
 
-/// Works until the end, or until Python raises something: Ctrl-C, or an exception in `progress`.
+/// Works until the end, or until Python raises something: Ctrl-C, or an exception in `progress` or in a
+/// congestion control.
 fn work(run: &mut Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     let mut looked = Instant::now();
-    while !run.advance().map_err(from_run)? {
+    // What an earlier run left when it ended otherwise.
+    control::take_failure();
+    loop {
+        let done = run.advance().map_err(from_run)?;
+        if let Some(error) = control::take_failure() {
+            return Err(error);
+        }
+        if done {
+            return Ok(());
+        }
         if looked.elapsed() >= LOOK_EVERY {
             Python::attach(|py| {
                 py.check_signals()?;
@@ -192,7 +214,6 @@ fn work(run: &mut Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
             looked = Instant::now();
         }
     }
-    Ok(())
 }
 
 fn report(py: Python<'_>, run: &Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -77,6 +77,10 @@ fn check_alternatives(
         }
     }
     let why = first.unwrap_or_default();
+    let words = branches.iter().find_map(|branch| words(branch));
+    if let (Some(words), Value::String(text), true) = (words, value, why.is_empty()) {
+        return report.wrong(path, unknown(last_key(path), text, &words));
+    }
     report.wrong(path, scalar_message(value, schema, &why, last_key(path)));
 }
 

@@ -31,6 +31,7 @@ mod units;
 
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
+pub use profiles::PythonControls;
 pub use schema::json_schema;
 
 use baton_proto::tcp::profile::Profile;
@@ -63,6 +64,15 @@ pub struct Loaded {
 /// # Errors
 /// Every mistake that was found.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    load_with(path, overrides, None)
+}
+
+/// [`load`] where congestion controls in Python may be brought along.
+pub fn load_with(
+    path: &Path,
+    overrides: &[Override],
+    controls: Option<PythonControls<'_>>,
+) -> Result<Loaded, ScenarioError> {
     let origin = path.display().to_string();
     let text = read(path).map_err(|message| ScenarioError {
         diagnostics: vec![Diagnostic {
@@ -75,7 +85,7 @@ pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError
         }],
     })?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    parse(&text, &origin, directory, overrides)
+    parse_with(&text, &origin, directory, overrides, controls)
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -102,7 +112,19 @@ pub fn parse(
     directory: &Path,
     overrides: &[Override],
 ) -> Result<Loaded, ScenarioError> {
-    resolved(Document::parse(text, origin)?, directory, overrides)
+    parse_with(text, origin, directory, overrides, None)
+}
+
+/// [`parse`] where congestion controls in Python may be brought along.
+pub fn parse_with(
+    text: &str,
+    origin: &str,
+    directory: &Path,
+    overrides: &[Override],
+    controls: Option<PythonControls<'_>>,
+) -> Result<Loaded, ScenarioError> {
+    let document = Document::parse(text, origin)?;
+    resolved(document, directory, overrides, controls)
 }
 
 /// Makes a scenario of `values`, which have the names of the file's keys; messages name it "scenario". Otherwise
@@ -114,12 +136,10 @@ pub fn build(
     values: toml::Table,
     directory: &Path,
     overrides: &[Override],
+    controls: Option<PythonControls<'_>>,
 ) -> Result<Loaded, ScenarioError> {
-    resolved(
-        Document::of_values(values, "scenario"),
-        directory,
-        overrides,
-    )
+    let document = Document::of_values(values, "scenario");
+    resolved(document, directory, overrides, controls)
 }
 
 /// The settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
@@ -128,7 +148,7 @@ pub fn build(
 /// Every mistake that was found, in the words in which a scenario would be told of it.
 pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
     let document = Document::of_values(settings, "tcp");
-    let mut report = Report::new(&document);
+    let mut report = Report::new(&document, None);
     let raw: Option<raw_flows::RawConnection> = checked(&document, &mut report);
     let profile = raw.and_then(|raw| resolve_tcp::connection(&raw, &mut report));
     match profile {
@@ -157,9 +177,10 @@ fn resolved(
     mut document: Document,
     directory: &Path,
     overrides: &[Override],
+    controls: Option<PythonControls<'_>>,
 ) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
-    let mut report = Report::new(&document);
+    let mut report = Report::new(&document, controls);
     let Some(raw) = checked::<raw::RawScenario>(&document, &mut report) else {
         return Err(report.into_error());
     };

@@ -4,6 +4,7 @@
 use super::document::{Document, Path};
 use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
+use super::profiles::PythonControls;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::traces::Traces;
@@ -18,15 +19,18 @@ pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 pub(super) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
+    /// What brings congestion controls in Python, where Python runs the scenario.
+    pub controls: Option<PythonControls<'d>>,
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl<'d> Report<'d> {
     /// Nothing is wrong so far.
-    pub fn new(document: &'d Document) -> Report<'d> {
+    pub fn new(document: &'d Document, controls: Option<PythonControls<'d>>) -> Report<'d> {
         Report {
             document,
+            controls,
             diagnostics: Vec::new(),
             warnings: Vec::new(),
         }

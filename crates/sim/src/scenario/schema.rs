@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
-/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, and `name`.
+/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `name` and `python-class`.
 pub fn json_schema() -> Value {
     of::<RawScenario>()
 }

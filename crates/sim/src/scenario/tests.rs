@@ -174,8 +174,8 @@ fn flows() {
         }
     );
     assert_eq!(
-        (sender.congestion, receiver.receive_buffer),
-        (Algorithm::NewReno, 16_000)
+        (&sender.congestion, receiver.receive_buffer),
+        (&Algorithm::NewReno, 16_000)
     );
     assert_eq!(
         (sender.delayed_ack, sender.maximum_segment_size),
@@ -217,7 +217,10 @@ fn the_resolved_text_gives_the_same_scenario() {
     let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
         panic!("TCP");
     };
-    assert_eq!((sender.congestion, sender.nagle), (Algorithm::Cubic, false));
+    assert_eq!(
+        (&sender.congestion, sender.nagle),
+        (&Algorithm::Cubic, false)
+    );
     let gsm = &scenario.links[2].config;
     assert_eq!(gsm.up.rate, DataRate::from_bits_per_second(19_200));
     assert_eq!(gsm.down.delay, Duration::from_secs(1));
