@@ -106,7 +106,7 @@ def test_other_threads_go_on_during_a_run():
         while not over.wait(0.002):
             looks.append(time.perf_counter())
 
-    scenario = baton.Scenario.parse(SCENARIO, overrides=["duration=4000 s", "record.packets=false"])
+    scenario = baton.Scenario.parse(SCENARIO, overrides=["duration=40000 s", "record.packets=false"])
     looker = threading.Thread(target=look)
     looker.start()
     begun = time.perf_counter()
@@ -116,6 +116,11 @@ def test_other_threads_go_on_during_a_run():
     looker.join()
     third = (ended - begun) / 3
     assert any(begun + third < moment < ended - third for moment in looks)
+
+
+def test_an_override_of_any_depth_is_answered():
+    with pytest.raises(baton.ScenarioError, match="--set: 200003 keys in one another; expected at most 16"):
+        baton.Scenario.parse(SCENARIO, overrides=["links.lan." + "a." * 200_000 + "b=1"])
 
 
 def test_two_threads_run_at_once():

@@ -199,6 +199,9 @@ class Connection:
     All times are seconds since a zero of the caller's choice, taken to the nearest nanosecond, from 0 to 2**22
     (48 days): there a float tells every nanosecond, so that a time from `poll_timeout` handed back is the same
     moment. Others raise `ValueError`. Times should not go back.
+
+    As everywhere in Python an argument of another type raises `TypeError`, and an integer that is negative or
+    too large for its purpose `OverflowError`.
     """
 
     @staticmethod

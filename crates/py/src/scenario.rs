@@ -181,10 +181,7 @@ impl Scenario {
         };
         let results = py.detach(|| {
             let mut run = Run::new(loaded, &options).map_err(from_run)?;
-            match work(&mut run, progress.as_ref()) {
-                Err(error) if into_folder && is_interrupt(&error) => {}
-                worked => worked?,
-            }
+            work(&mut run, progress.as_ref(), into_folder)?;
             run.finish(Some(begun.elapsed().as_secs_f64()))
                 .map_err(from_run)
         })?;
@@ -192,25 +189,30 @@ impl Scenario {
     }
 }
 
-/// Works until the end, or until Python raises something: Ctrl-C, or an exception in `progress` or in a
-/// congestion control.
-fn work(run: &mut Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+/// Works until the end, or until Python raises something: Ctrl-C, which is no error if what there is by then
+/// is kept, or an exception in `progress` or in a congestion control.
+fn work(run: &mut Run, progress: Option<&Py<PyAny>>, keep_interrupted: bool) -> PyResult<()> {
     let mut looked = Instant::now();
     // What an earlier run left when it ended otherwise.
     control::take_failure();
     loop {
         let done = run.advance().map_err(from_run)?;
         if let Some(error) = control::take_failure() {
+            // Never kept: the slice has gone on with the control as it stood when it failed.
             return Err(error);
         }
         if done {
             return Ok(());
         }
         if looked.elapsed() >= LOOK_EVERY {
-            Python::attach(|py| {
+            let looked_at = Python::attach(|py| {
                 py.check_signals()?;
                 report(py, run, progress)
-            })?;
+            });
+            match looked_at {
+                Err(error) if keep_interrupted && is_interrupt(&error) => return Ok(()),
+                other => other?,
+            }
             looked = Instant::now();
         }
     }
