@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 # Not used, but it lets a notebook show figures.
@@ -37,12 +38,23 @@ def figure(panels: Sequence[Panel], marks: Sequence[Mark], closeup: Mark | None 
     heights = [width * HEIGHTS[panel.tall] * (STACKED if len(panels) > 1 else 1.0) for panel in panels]
     made = Figure(figsize=(width, sum(heights)), layout="constrained")
     rows = made.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    view = (closeup.from_s, closeup.to_s) if closeup else None
     for axes, panel in zip(rows, panels, strict=True):
-        _draw(axes, panel, (closeup.from_s, closeup.to_s) if closeup else None)
+        if view is not None:
+            panel = replace(panel, traces=[_cut(trace, *view) for trace in panel.traces])
+        _draw(axes, panel, view)
         _limit(axes, panel, closeup)
         _mark(axes, marks, labels=axes is rows[0])
     rows[-1].set_xlabel("time (s)")
     return made
+
+
+def _cut(trace: Trace, from_s: float, to_s: float) -> Trace:
+    """What is seen of a trace in a stretch of time, with a point before and one after it for lines that go on."""
+    begin, end = np.searchsorted(trace.time_ns, [from_s * 1e9, to_s * 1e9])
+    seen = slice(max(begin - 1, 0), end + 1)
+    top = trace.top[seen] if trace.top is not None else None
+    return replace(trace, time_ns=trace.time_ns[seen], value=trace.value[seen], top=top)
 
 
 def _draw(axes: Axes, panel: Panel, view: tuple[float, float] | None) -> None:
@@ -112,8 +124,10 @@ def _trace(axes: Axes, trace: Trace, signs: list[int]) -> None:
     seconds, width = trace.time_ns / 1e9, look.width * scale
     common: dict[str, Any] = {"label": trace.name, "rasterized": len(seconds) > RASTER_LIMIT}
     if trace.shape == "bars":
+        # One path with gaps: many times faster than as many lines.
         top = trace.value if trace.top is None else trace.top
-        axes.vlines(seconds, trace.value, top, colors=look.light, linewidth=width, **common)
+        ends = np.stack((trace.value, top, np.full(len(top), np.nan)), axis=1).ravel()
+        axes.plot(np.repeat(seconds, 3), ends, linewidth=width, color=look.light, solid_capstyle="butt", **common)
     elif trace.shape in ("dots", "marks"):
         crosses = trace.shape == "marks"
         shape: dict[str, Any] = {"marker": "x" if crosses else "o", "markeredgewidth": 1.4 * scale if crosses else 0}
@@ -136,7 +150,7 @@ def _limit(axes: Axes, panel: Panel, closeup: Mark | None) -> None:
         return
     axes.set_xlim(closeup.from_s, closeup.to_s)
     begin = closeup.at_s if panel.unit == "B" else closeup.from_s
-    seen = [_values(trace, begin, closeup.to_s) for trace in panel.traces]
+    seen = [_values(trace, begin) for trace in panel.traces]
     values = np.concatenate(seen) if seen else np.zeros(0)
     values = values[np.isfinite(values) & ((values > 0) | (not panel.logarithmic))]
     if not len(values):
@@ -149,12 +163,12 @@ def _limit(axes: Axes, panel: Panel, closeup: Mark | None) -> None:
     axes.set_ylim(low - room if panel.tall else min(low, 0.0), high + room)
 
 
-def _values(trace: Trace, from_s: float, to_s: float) -> np.ndarray:
-    """The values in a stretch of time; steps enter it with the value before."""
-    begin, end = np.searchsorted(trace.time_ns, [from_s * 1e9, to_s * 1e9])
+def _values(trace: Trace, from_s: float) -> np.ndarray:
+    """The values from a time on; lines come to it with the value before."""
+    begin = int(np.searchsorted(trace.time_ns, from_s * 1e9))
     if trace.shape in ("steps", "line"):
         begin = max(begin - 1, 0)
-    parts = [trace.value[begin:end]] + ([trace.top[begin:end]] if trace.top is not None else [])
+    parts = [trace.value[begin:]] + ([trace.top[begin:]] if trace.top is not None else [])
     return np.concatenate(parts)
 
 
