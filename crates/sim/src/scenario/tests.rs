@@ -6,7 +6,7 @@ use super::model::{AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Tr
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
 use baton_proto::rate::DataRate;
-use baton_proto::tcp::profile::Algorithm;
+use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_proto::time::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -196,6 +196,60 @@ fn flows() {
         (voice.start, voice.stop),
         (Instant::from_secs(2), Some(Instant::from_secs(100)))
     );
+}
+
+#[test]
+fn values_from_code_make_the_scenario_that_the_text_makes() {
+    let values: toml::Table = toml::from_str(EXAMPLE).expect("valid");
+    let built = build(values.clone(), Path::new(""), &[], None).expect("valid");
+    let parsed = parse(EXAMPLE, "test.toml", Path::new(""), &[]).expect("valid");
+    assert_eq!(built.scenario, parsed.scenario);
+    let overrides = [set("links.gsm.rate=fast")];
+    let error = build(values, Path::new(""), &overrides, None).expect_err("no rate");
+    assert!(
+        error
+            .to_string()
+            .starts_with("--set links.gsm.rate=fast: links.gsm.rate: ")
+    );
+}
+
+#[test]
+fn a_tcp_outside_a_scenario_has_its_settings_and_messages() {
+    let settings = |text: &str| tcp_profile(toml::from_str(text).expect("valid TOML"));
+    let profile = settings("profile = \"ns2\"\nnagle = false").expect("valid");
+    let expected = Profile {
+        nagle: false,
+        ..Profile::ns2()
+    };
+    assert_eq!(profile, expected);
+    for (text, message) in [
+        (
+            "nagl = false",
+            "tcp: nagl: unknown key \"nagl\"; did you mean \"nagle\"?",
+        ),
+        (
+            "minimum_rto = \"2 min\"",
+            "tcp: minimum_rto 120 s is above maximum_rto 60 s",
+        ),
+    ] {
+        let error = settings(text).expect_err(text).to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn a_control_in_python_is_brought_by_whoever_has_one() {
+    let text = EXAMPLE.replace("\"newreno\"", "\"python:mine.Reno\"");
+    let controls = |class: &str| match class {
+        "mine.Reno" => Ok(Algorithm::Reno),
+        _ => Err("is unknown".to_owned()),
+    };
+    let loaded = parse_with(&text, "test.toml", Path::new(""), &[], Some(&controls));
+    let scenario = loaded.expect("valid").scenario;
+    let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
+        panic!("TCP");
+    };
+    assert_eq!(sender.congestion, Algorithm::Reno);
 }
 
 #[test]

@@ -51,3 +51,33 @@ impl fmt::Debug for External {
         f.write_str(&self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::{self, reno::Reno};
+    use crate::tcp::profile::Algorithm;
+
+    fn reno() -> External {
+        External::new("mine", |segment_size, window, threshold| {
+            Box::new(Reno::new(segment_size, window, threshold))
+        })
+    }
+
+    #[test]
+    fn the_factory_is_told_what_every_control_is_told() {
+        let control = congestion::new(&Algorithm::External(reno()), 1000, 4000, 9000);
+        assert_eq!(
+            (control.window(), control.slow_start_threshold()),
+            (4000, 9000)
+        );
+    }
+
+    #[test]
+    fn equal_is_what_shares_a_factory() {
+        let one = reno();
+        assert_eq!(one, one.clone());
+        assert_ne!(one, reno());
+        assert_eq!(format!("{one:?}"), "mine");
+    }
+}
