@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint bench clean wheel tools
+.PHONY: run test build lint bench bench-live clean wheel tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -9,9 +9,13 @@ export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
 export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
 PIP_INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
 
+# The folder whose files pip installs beside those of Python; its place is named in pyproject.toml.
+WHEEL_DATA := target/wheel
+BATOND := $(WHEEL_DATA)/scripts/batond
+
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests scripts
+PYTHON_SOURCES := python tests scripts examples
 
 run: $(VENV)/built
 	baton run scenarios/wavelan-to-gsm.toml --force
@@ -21,7 +25,6 @@ test: $(VENV)/built $(VENV)/installed-dev
 	pytest --quiet
 
 build: $(VENV)/built
-	cargo build --release --locked --package baton-live
 
 lint: $(VENV)/built $(VENV)/installed-dev
 	cargo fmt --all --check
@@ -35,7 +38,10 @@ lint: $(VENV)/built $(VENV)/installed-dev
 bench:
 	cargo bench --package baton-sim --bench engine --locked
 
-wheel: $(VENV)/installed-build
+bench-live:
+	cargo bench --package baton-live --bench live --locked
+
+wheel: $(VENV)/installed-build $(BATOND)
 	rm -rf dist
 	maturin build --release --locked --out dist
 
@@ -57,6 +63,10 @@ $(VENV)/installed-dev: requirements/dev.lock | $(VENV)/bin/python
 	$(PIP_INSTALL) --requirement $<
 	@touch $@
 
-$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build
+$(BATOND): $(RUST_SOURCES)
+	cargo build --release --locked --package baton-live
+	@mkdir -p $(@D) && install -s "$${CARGO_TARGET_DIR:-target}/release/batond" $@
+
+$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build $(BATOND)
 	PIP_QUIET=1 maturin develop --release --locked
 	@touch $@

@@ -21,6 +21,7 @@ environment/bin/python -m pip install --quiet --disable-pip-version-check --no-i
 # No Rust, no repository: only the environment and the system's own programs.
 export PATH=$folder/environment/bin:/usr/bin:/bin
 baton --version
+batond --version
 baton list scenarios
 baton run wavelan-to-gsm --out result
 [[ -s result/report.html ]] || {

@@ -12,6 +12,9 @@ pytest.importorskip("pyarrow")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from baton import report  # noqa: E402
+from baton.compare import page as comparison_page  # noqa: E402
+from baton.compare.measure import compare  # noqa: E402
+from baton.compare.runs import open_run  # noqa: E402
 from report_folder import handover_folder, large_folder  # noqa: E402
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -185,3 +188,26 @@ def test_it_prints_in_light_colours(open_page: Any, handover_report: Path, tmp_p
     assert (tmp_path / "report.pdf").stat().st_size > 20_000
     page.evaluate("print(true)")
     assert page.evaluate("state.panels[1].plot.layout.font.color") == "#16181c"
+
+
+def test_two_runs_are_drawn_in_the_same_panels(open_page: Any, tmp_path: Path) -> None:
+    one = handover_folder(tmp_path / "one", seconds=45)
+    other = handover_folder(tmp_path / "other", flows=2, seconds=45)
+    page = open_page(comparison_page.write(compare(open_run(one), open_run(other)), tmp_path / "report.html"))
+    shown = titles(page)
+    assert shown[:4] == ["Time\u2013sequence", "Congestion window", "Round-trip time", "Goodput"]
+    assert "Queue of gsm, down" in shown
+    drawn_as = page.evaluate("state.panels[1].plot.data.map((t) => [t.name, t.line.dash, t.line.color])")
+    assert [(name, dash) for name, dash, _ in drawn_as] == [
+        ("A: congestion window", "solid"),
+        ("B: congestion window", "dash"),
+    ]
+    assert drawn_as[0][2] != drawn_as[1][2]
+    points = page.evaluate("state.panels[0].plot.data.map((t) => [t.name, t.x.length])")
+    assert {name for name, count in points if count} >= {"A: segment", "B: segment", "A: retransmission"}
+    assert "flows only in B: download 2" in page.locator("main").inner_text()
+    page.locator("#view").select_option(index=1)
+    drawn(page, 2)
+    low, high = ranges(page)[0]
+    assert low < 20 < high < 45
+    page.screenshot(path=str(tmp_path / "compared.png"), full_page=True)

@@ -1,8 +1,8 @@
 """The command line `baton`.
 
-Exit status: 0 done, 1 a run failed, 2 the input is wrong, 3 an expectation did not hold, 130 interrupted. Errors go to
-standard error. With `--json` standard output is exactly one JSON object; for an error it is
-`{"error": {"message": …, "exit_status": …}}`.
+Exit status: 0 done, 1 a run failed, 2 the input is wrong, 3 an expectation did not hold, 4 the given program failed,
+130 interrupted. Errors go to standard error. With `--json` standard output is exactly one JSON object; for an error it
+is `{"error": {"message": …, "exit_status": …}}`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from baton import BatonError, FolderError, ScenarioError
-from baton.errors import InputError, nearest
+from baton.errors import InputError, Interrupted, nearest
 
 app = typer.Typer(
     name="baton",
@@ -27,10 +27,24 @@ app = typer.Typer(
 )
 
 ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")]
+SeedOption = Annotated[
+    int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of all randomness; default: the scenario's, or 1.")
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as flows.download.congestion=cubic. Repeatable."),
 ]
+HandoverOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SPEC", help="Instead of the timetable: '5 s hard 2 s', '5 s soft tunnel'. Repeatable."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing results folder.")]
+PcapOption = Annotated[bool, typer.Option("--pcap", help="Write a pcapng capture of each interface.")]
+ExpectOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="EXPR", help="As 'flows.download.longest_stall_s < 2'; exit 3 if it fails. Repeatable."),
+]
+JunitOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
 
@@ -55,45 +69,105 @@ def root(
 @app.command()
 def run(
     scenario: ScenarioArgument,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of all randomness; default: the scenario's, or 1.")
-    ] = None,
+    seed: SeedOption = None,
     overrides: SetOption = None,
+    handover: HandoverOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Results folder; default: results/<scenario>-<seed>.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing results folder.")] = False,
-    pcap: Annotated[bool, typer.Option("--pcap", help="Write a pcapng capture of each interface.")] = False,
-    expect: Annotated[
-        list[str] | None,
-        typer.Option(metavar="EXPR", help="As 'flows.download.longest_stall_s < 2'; exit 3 if it fails. Repeatable."),
-    ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")] = None,
+    force: ForceOption = False,
+    pcap: PcapOption = False,
+    expect: ExpectOption = None,
+    junit: JunitOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario and write its results and report."""
     from baton import cli_run
 
     options = cli_run.RunOptions(
-        scenario=scenario,
-        seed=seed,
-        overrides=overrides or [],
-        out=out,
-        force=force,
-        pcap=pcap,
-        expectations=expect or [],
-        junit=junit,
-        json=json,
+        scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json
     )
     raise typer.Exit(cli_run.run(options))
 
 
 @app.command()
-def check(scenario: ScenarioArgument, overrides: SetOption = None) -> None:
+def live(
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")
+    ] = None,
+    program: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- PROGRAM ARGS...]", help="Run in the mobile, instead of the scenario's flows."),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Run in the correspondent; PROGRAM starts when it listens."),
+    ] = None,
+    seed: SeedOption = None,
+    overrides: SetOption = None,
+    handover: HandoverOption = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Results folder; default: results/<scenario>-live-<seed>.")
+    ] = None,
+    force: ForceOption = False,
+    pcap: PcapOption = False,
+    expect: ExpectOption = None,
+    junit: JunitOption = None,
+    json: JsonOption = False,
+    ignore_unsupported: Annotated[
+        bool, typer.Option("--ignore-unsupported", help="Leave out what the kernel cannot do, and say so.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Test whether this machine can do it; no scenario.")] = False,
+) -> None:
+    """Run a scenario in real time, with the kernel's protocols and any program."""
+    from baton import cli_run
+    from baton.live import cli_live, machine
+
+    if check:
+        if scenario is not None:
+            raise InputError("--check tests the machine, without a scenario; `baton check --live` tests a scenario")
+        raise typer.Exit(machine.check_machine(as_json=json))
+    if scenario is None:
+        raise InputError("SCENARIO is missing: a scenario file, or a shipped one's name (`baton list scenarios`)")
+    options = cli_run.RunOptions(
+        scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json
+    )
+    raise typer.Exit(cli_live.run(cli_live.LiveOptions(options, server, ignore_unsupported, program or [])))
+
+
+@app.command()
+def handover(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A live run that is under way, by its name.")],
+    link: Annotated[str, typer.Argument(metavar="LINK", help="Where its mobile goes.")],
+    hard: Annotated[
+        str | None, typer.Option(metavar="OUTAGE", help="Break the old link first, as '2 s'; default: soft.")
+    ] = None,
+) -> None:
+    """Move the mobile of a live run now."""
+    from baton.handover_spec import seconds
+    from baton.live import control
+
+    answer = control.handover(run, link, None if hard is None else seconds(hard))
+    print(f"{run}: to {link} at {answer['at_s']:.3f} s")
+
+
+@app.command()
+def check(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    live: Annotated[bool, typer.Option("--live", help="Also whether the kernel can do it in real time.")] = False,
+) -> None:
     """Check a scenario without running it."""
     from baton import cli_run
 
     loaded, _ = cli_run.load(scenario, overrides or [])
+    if live:
+        from baton.live import machine
+        from baton.shipped import scenario_path
+
+        status = machine.check_scenario(scenario_path(scenario), overrides or [])
+        if status:
+            raise typer.Exit(status)
     print(f"{loaded.name}: nothing is wrong")
 
 
@@ -116,6 +190,18 @@ def rerun(
     for name, is_same in same.items():
         print(f"{name}: {'the same' if is_same else 'DIFFERS'}")
     raise typer.Exit(0 if all(same.values()) else 1)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run, or its manifest.json.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The other run's.")],
+    json: JsonOption = False,
+) -> None:
+    """Compare two runs, as a simulated and a live one: a table and a page."""
+    from baton.compare import cli_compare
+
+    raise typer.Exit(cli_compare.run(a, b, as_json=json))
 
 
 @app.command()
@@ -179,6 +265,8 @@ def describe(error: Exception) -> tuple[str, int] | None:
         return str(error), 2
     if isinstance(error, TyperException):  # a wrong use of the command line
         return error.format_message(), 2
+    if isinstance(error, Interrupted):
+        return str(error), 130
     if isinstance(error, BatonError):
         return str(error), 1
     if isinstance(error, OSError):
@@ -189,7 +277,8 @@ def describe(error: Exception) -> tuple[str, int] | None:
 
 def fail(message: str, status: int, arguments: list[str]) -> int:
     """Tells about an error, and returns its exit status."""
-    if "--json" in arguments:
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments  # behind it are a program's
+    if "--json" in own:
         import json
 
         print(json.dumps({"error": {"message": message, "exit_status": status}}))

@@ -28,6 +28,7 @@ class RunOptions:
     scenario: str
     seed: int | None
     overrides: list[str]
+    handovers: list[str]
     out: Path | None
     force: bool
     pcap: bool
@@ -38,7 +39,8 @@ class RunOptions:
 
 def run(options: RunOptions) -> int:
     """Runs a scenario, reports on it and returns the exit status."""
-    scenario, expectations = load(options.scenario, options.overrides, options.expectations)
+    overrides = with_handovers(options.scenario, options.overrides, options.handovers)
+    scenario, expectations = load(options.scenario, overrides, options.expectations)
     if options.junit is not None:
         try_junit(options.junit)
     result = execute(scenario, options)
@@ -69,14 +71,29 @@ def load(
     return scenario, parsed
 
 
+def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -> list[str]:
+    """The overrides, and one for the timetable if the command line asks for handovers. Raises `InputError`."""
+    if not handovers:
+        return overrides
+    from baton import Scenario
+    from baton.handover_spec import timetable_override
+
+    return [*overrides, timetable_override(Scenario.load(scenario_path(given), overrides), handovers)]
+
+
 def execute(scenario: Scenario, options: RunOptions) -> Result:
     """Runs, with a progress line. Ctrl-C ends the run early; its result says that it is not complete."""
     seed = scenario.seed if options.seed is None else options.seed
     out = options.out or Path("results") / f"{scenario.name}-{seed}"
-    if out.exists() and not options.force:
-        raise InputError(f"{out}: is there already; choose another folder with --out, or replace it with --force")
+    refuse_existing(out, options.force)
     with progress(scenario.duration_s) as report:
         return scenario.run(out, seed=seed, force=options.force, pcap=options.pcap, progress=report)
+
+
+def refuse_existing(out: Path, force: bool) -> None:
+    """Raises `InputError` if a folder of results is there and may not be replaced."""
+    if out.exists() and not force:
+        raise InputError(f"{out}: is there already; choose another folder with --out, or replace it with --force")
 
 
 def try_junit(path: Path) -> None:
@@ -91,12 +108,12 @@ def try_junit(path: Path) -> None:
         raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 
 
-def write_junit(path: Path, summary: Json, outcomes: Sequence[expect.Outcome]) -> None:
+def write_junit(path: Path, summary: Json, outcomes: Sequence[expect.Outcome], not_checked: Sequence[str] = ()) -> None:
     """Writes the JUnit file. Raises `InputError` where that is not possible."""
     from baton import junit
 
     try:
-        junit.write(path, summary["scenario"], summary["wall_s"], outcomes)
+        junit.write(path, summary["scenario"], summary["wall_s"], outcomes, not_checked)
     except OSError as error:
         raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 
@@ -111,14 +128,19 @@ def write_report(folder: Path) -> Path:
 def show(result: Result, outcomes: Sequence[expect.Outcome], report: Path, *, as_json: bool) -> None:
     """Prints the result: one JSON object, or tables and, last, the path of the report."""
     if as_json:
-        import json
-
-        expectations = [outcome.to_json() for outcome in outcomes]
-        print(json.dumps({**result.summary, "expectations": expectations, "report": str(report)}))
+        print_json(result.summary, outcomes, report)
         return
     from baton import tables
 
-    tables.print_summary(result.summary, outcomes)
+    tables.print_summary(result.summary, outcomes, tables.headline(result.summary))
     if not result.complete:
         print("Interrupted: what is shown and kept ends there.")
     print(report)
+
+
+def print_json(summary: Json, outcomes: Sequence[expect.Outcome], report: Path) -> None:
+    """Prints the one object of `--json`."""
+    import json
+
+    expectations = [outcome.to_json() for outcome in outcomes]
+    print(json.dumps({**summary, "expectations": expectations, "report": str(report)}))

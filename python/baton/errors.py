@@ -11,6 +11,10 @@ class InputError(BatonError):
     """What the user gave is wrong: the text names it, what was expected, and the nearest valid name."""
 
 
+class Interrupted(BatonError):
+    """The user ended a command, and nothing of it is kept."""
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A clause for the end of an error message that names what was probably meant, and else what there is."""
     import difflib

@@ -3,7 +3,8 @@
 An expectation is a path, an operator and a number. The path walks the object that `baton run --json` prints: by key,
 by the name of a flow, by place in a list (`handovers[0].lost_packets` or `handovers.0.lost_packets`; the first is 0).
 The operators are `<` `<=` `>` `>=` `==` `!=`. The number is in the unit that the name ends with (`_s` seconds, `_bps`
-bits per second). What has no value, such as the completion of a flow that did not end, holds no expectation.
+bits per second); true counts as 1, false as 0. What has no value, such as the completion of a flow that did not end,
+holds no expectation.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 _FORM = re.compile(rf"\s*([\w.\[\]-]+)\s*({'|'.join(OPERATORS)})\s*(\S+)\s*", re.ASCII)
 _PATH = re.compile(r"[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*", re.ASCII)
+# Names of the conversations that a live run finds in its packets: transport, the server's port, a running number.
+_OBSERVED = re.compile(r"(tcp|udp)-\d+-\d+|icmp-\d+|others", re.ASCII)
 
 
 class ExpectationError(InputError):
@@ -36,7 +39,7 @@ class ExpectationError(InputError):
 
 @dataclass(frozen=True)
 class Missing:
-    """A list has fewer entries than an expectation asks for."""
+    """The run has nothing to compare with: a list has fewer entries than an expectation asks for, or no such flow."""
 
     why: str
 
@@ -77,6 +80,17 @@ class Expectation:
             raise ExpectationError(f"expectation `{self.text}`: {'.'.join(self.path)} is no number{inside}")
         return Outcome(self, measured, holds=OPERATORS[self.operator](measured, self.value))
 
+    @property
+    def flows(self) -> list[str]:
+        """Names of the flows that the path goes through."""
+        pairs = zip(self.path, self.path[1:], strict=False)
+        return [name for above, name in pairs if above == "flows" and not name.isdecimal()]
+
+    @property
+    def observed_flows(self) -> list[str]:
+        """Of these, the ones with a name that a live run gives to a conversation of its programs."""
+        return [name for name in self.flows if _OBSERVED.fullmatch(name)]
+
     def _step(self, found: Any, segment: str, above: tuple[str, ...]) -> Any:
         names = _names(found)
         if segment in names:
@@ -95,7 +109,7 @@ class Outcome:
 
     expectation: Expectation
     measured: float | Missing | None
-    """Value in the summary; `None` for null, `Missing` if a list was too short."""
+    """Value in the summary; `None` for null, `Missing` if there was nothing to measure."""
     holds: bool
 
     @property
@@ -145,4 +159,4 @@ def _names(found: Any) -> dict[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (float, int)) and not isinstance(value, bool)
+    return isinstance(value, (float, int))

@@ -13,12 +13,19 @@ from baton.expect import Outcome
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write(path: Path, scenario: str, wall_s: float, outcomes: Sequence[Outcome]) -> None:
-    """Writes one test case an expectation. `wall_s` is the time that the run took."""
+def write(
+    path: Path, scenario: str, wall_s: float, outcomes: Sequence[Outcome], not_checked: Sequence[str] = ()
+) -> None:
+    """Writes one test case an expectation; those that were `not_checked` are skipped ones.
+
+    `wall_s` is the time that the run took.
+    """
     failures = sum(not outcome.holds for outcome in outcomes)
-    counts = {"tests": str(len(outcomes)), "failures": str(failures), "errors": "0", "time": f"{wall_s:.3f}"}
+    tests = len(outcomes) + len(not_checked)
+    counts = {"tests": str(tests), "failures": str(failures), "errors": "0", "time": f"{wall_s:.3f}"}
     suites = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": _clean(scenario), **counts, "skipped": "0"})
+    attributes = {"name": _clean(scenario), **counts, "skipped": str(len(not_checked))}
+    suite = ElementTree.SubElement(suites, "testsuite", attributes)
     for outcome in outcomes:
         name = _clean(outcome.expectation.text)
         case = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": _clean(scenario), "time": "0"})
@@ -26,6 +33,9 @@ def write(path: Path, scenario: str, wall_s: float, outcomes: Sequence[Outcome])
             message = _clean(f"expected {outcome.expected_text}, measured {outcome.measured_text}")
             failure = ElementTree.SubElement(case, "failure", {"message": message, "type": "expectation"})
             failure.text = f"{name}\n{message}"
+    for text in not_checked:
+        names = {"name": _clean(text), "classname": _clean(scenario), "time": "0"}
+        ElementTree.SubElement(ElementTree.SubElement(suite, "testcase", names), "skipped")
     ElementTree.indent(suites)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True) + b"\n")

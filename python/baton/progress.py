@@ -12,8 +12,11 @@ Report = Callable[[float, str], None]
 
 
 @contextmanager
-def progress(duration_s: float) -> Iterator[Report | None]:
-    """Shows simulated time, speed and what is going on, on standard error if that is a terminal."""
+def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report | None]:
+    """Shows simulated time, speed and what is going on, on standard error if that is a terminal.
+
+    A run in `real_time` has no speed of its own to show.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -23,7 +26,7 @@ def progress(duration_s: float) -> Iterator[Report | None]:
     columns = (
         BarColumn(bar_width=30),
         TextColumn(f"{{task.completed:.1f}} of {duration_s:g} s"),
-        TextColumn("{task.fields[speed]:.0f} x real time"),
+        TextColumn("real time" if real_time else "{task.fields[speed]:.0f} x real time"),
         TextColumn("{task.fields[news]}", markup=False),
     )
     begun = time.monotonic()

@@ -27,6 +27,11 @@ def read_manifest(path: Path) -> Json:
         raise InputError(f"{file}: is no manifest; expected the manifest.json of a results folder")
     if manifest["format"] != MANIFEST_FORMAT:
         raise InputError(f"{file}: has format {manifest['format']}; this version reads {MANIFEST_FORMAT}")
+    if manifest.get("mode") == "live":
+        raise InputError(
+            f"{file}: a live run cannot be repeated byte for byte, since its clock and its hosts are real ones;"
+            " run it again with `baton live`, and compare the two with `baton compare`"
+        )
     if not manifest["complete"]:
         raise InputError(f"{file}: the run was interrupted at {manifest['simulated_s']:g} s, and cannot be repeated")
     return manifest

@@ -89,10 +89,99 @@ class Summary(TypedDict):
     discarded: Discarded
 
 
+class Program(TypedDict):
+    """What became of the program of a live run."""
+
+    argv: list[str]
+    status: int | None
+    signal: int | None
+    wall_s: float
+    stopped_at_end: bool
+    delivered_bytes: int
+    longest_stall_s: float
+
+
+class Server(TypedDict):
+    """What became of the server's program of a live run."""
+
+    command: str
+    status: int | None
+    signal: int | None
+
+
+class Lateness(TypedDict):
+    """How late events were handled that the clock called for."""
+
+    events: int
+    median_us: float
+    p99_us: float
+    largest_us: float
+    bound_us: float
+
+
+class Live(TypedDict):
+    """What is to be known of a live run before its numbers are believed."""
+
+    trusted: bool
+    doubts: list[str]
+    lateness: Lateness
+    lost_rows: int
+    dropped_outside_model: int
+    not_forwarded: int
+    drops: dict[str, int]
+    kernel: str
+    sysctls: dict[str, dict[str, str]]
+    ignored: list[str]
+    address: str
+    nat: bool
+    priority: bool
+
+
+# What a conversation of real hosts, measured from its packets, has beside the keys of a flow.
+ObservedFlow = TypedDict(
+    "ObservedFlow",
+    {"from": str, "to": str, "five_tuple": str, "reordered": int, "reverse_bytes": int},
+)
+
+
+class LiveSummary(Summary):
+    """What became of a live run. `program` and `server` are null where none was given."""
+
+    program: Program
+    server: Server
+    live: Live
+
+
+def main_flows(summary: Json, most: int) -> tuple[Json, int]:
+    """A summary with only the flows that delivered most, in their order, and how many flows it lacks."""
+    flows = summary.get("flows") or []
+    if len(flows) <= most:
+        return summary, 0
+    largest = sorted(flows, key=lambda flow: flow.get("delivered_bytes") or 0, reverse=True)[:most]
+    names = {flow["name"] for flow in largest}
+
+    def kept(listed: list[Json]) -> list[Json]:
+        return [flow for flow in listed if flow["name"] in names]
+
+    handovers = [{**each, "flows": kept(each.get("flows") or [])} for each in summary.get("handovers") or []]
+    return {**summary, "flows": kept(flows), "handovers": handovers}, len(flows) - most
+
+
 def skeleton(flow_names: Iterable[str]) -> Json:
     """A summary without values of a run with these flows, to find out before the run which names it will have."""
-    names = list(flow_names)
-    summary = _empty(Summary, names)
+    return _skeleton(Summary, flow_names)
+
+
+def live_skeleton(flow_names: Iterable[str], *, program: bool, server: bool) -> Json:
+    """The same of a live run, with a program or not, and with one in the server or not."""
+    given = {"program": program, "server": server}
+    summary = _skeleton(LiveSummary, flow_names)
+    summary["flows"] = [flow | _empty(ObservedFlow, []) for flow in summary["flows"]]
+    return summary | {name: None for name, is_there in given.items() if not is_there}
+
+
+def _skeleton(kind: Any, flow_names: Iterable[str]) -> Json:
+    summary = _empty(kind, list(flow_names))
     assert isinstance(summary, dict)
     return summary
 

@@ -15,15 +15,24 @@ from baton.summary import Json
 NOTHING = "-"
 
 
-def print_summary(summary: Json, outcomes: Sequence[Outcome]) -> None:
-    """Prints flows, handovers and expectations on standard output."""
-    # A file or a pipe has no width: nothing is cut there.
-    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+def headline(summary: Json) -> str:
+    """A simulated run in a line: what, how long, how fast."""
     speed = summary["simulated_s"] / max(summary["wall_s"], 1e-9)
-    console.print(
+    return (
         f"{summary['scenario']}, seed {summary['seed']}: {seconds(summary['simulated_s'])} simulated in"
         f" {seconds(summary['wall_s'])} ({speed:,.0f} x real time, {summary['events']:,} events)"
     )
+
+
+def new_console() -> Console:
+    """Standard output, for tables. A file or a pipe has no width: nothing is cut there."""
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+
+
+def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -> None:
+    """Prints flows, handovers and expectations on standard output."""
+    console = new_console()
+    console.print(first_line)
     if summary["flows"]:
         console.print(flow_table(summary["flows"]))
     if summary["handovers"]:

@@ -5,22 +5,35 @@ use baton_proto::time::{Duration, Instant};
 /// The shortest sleep that is worth asking the kernel for; what is left is spun away.
 const SPIN: Duration = Duration::from_micros(300);
 
-/// Time since the start, by the system's monotonic clock.
+/// Time since a moment, by the system's monotonic clock.
+#[derive(Clone, Copy, Debug)]
 pub struct RealClock {
-    start: std::time::Instant,
+    zero: std::time::Instant,
 }
 
 impl RealClock {
     /// Time zero is now.
     pub fn start() -> RealClock {
         RealClock {
-            start: std::time::Instant::now(),
+            zero: std::time::Instant::now(),
         }
     }
 
-    /// The present moment.
+    /// Time zero is to come in a while.
+    pub fn start_in(time: std::time::Duration) -> RealClock {
+        RealClock {
+            zero: std::time::Instant::now() + time,
+        }
+    }
+
+    /// Time zero by the system's clock.
+    pub fn zero(&self) -> std::time::Instant {
+        self.zero
+    }
+
+    /// The present moment; zero as long as that is to come.
     pub fn now(&self) -> Instant {
-        Instant::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// Returns at `due`, or at once if that is past. The kernel wakes sleepers some tens of microseconds late,
@@ -36,46 +49,55 @@ impl RealClock {
     }
 }
 
-/// How late events were handled.
+/// How late packets were handed over.
 pub struct Lateness {
-    /// Events by the power of two of their lateness in nanoseconds.
-    counts: [u64; 64],
+    /// Packets by lateness: eight classes for each power of two of nanoseconds.
+    counts: Vec<u64>,
     largest: Duration,
 }
 
 impl Default for Lateness {
     fn default() -> Self {
         Lateness {
-            counts: [0; 64],
+            counts: vec![0; 64 * 8],
             largest: Duration::ZERO,
         }
     }
 }
 
 impl Lateness {
-    /// An event was handled this much after its time.
+    /// A packet was handed over this much after its time.
     pub fn note(&mut self, late: Duration) {
-        self.counts[63 - late.as_nanos().max(1).leading_zeros() as usize] += 1;
+        let nanoseconds = late.as_nanos().max(8);
+        let power = nanoseconds.ilog2();
+        let eighth = (nanoseconds >> (power - 3)) & 7;
+        self.counts[(power * 8) as usize + eighth as usize] += 1;
         self.largest = self.largest.max(late);
     }
 
-    /// Median and 99th percentile, each as the upper bound of its power of two, and the largest, in
-    /// microseconds.
-    pub fn summary(&self) -> serde_json::Value {
+    /// The lateness that this share of the packets did not exceed: the upper bound of its class, at most an eighth
+    /// too long.
+    pub fn quantile(&self, share: f64) -> Duration {
         let total: u64 = self.counts.iter().sum();
-        let quantile = |share: f64| {
-            let mut seen = 0;
-            let place = self.counts.iter().position(|count| {
-                seen += count;
-                seen as f64 >= share * total as f64
-            });
-            place.map_or(0.0, |power| 2f64.powi(power as i32 + 1) / 1e3)
-        };
+        let mut seen = 0;
+        let place = self.counts.iter().position(|count| {
+            seen += count;
+            seen > 0 && seen as f64 >= share * total as f64
+        });
+        place.map_or(Duration::ZERO, |place| {
+            let (power, eighth) = (place / 8, place as u64 % 8);
+            Duration::from_nanos((8 + eighth + 1) << (power - 3)).min(self.largest)
+        })
+    }
+
+    /// Median, 99th percentile and the largest, in microseconds.
+    pub fn summary(&self) -> serde_json::Value {
+        let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
         serde_json::json!({
-            "events": total,
-            "median_us": quantile(0.5),
-            "p99_us": quantile(0.99),
-            "largest_us": self.largest.as_nanos() as f64 / 1e3,
+            "events": self.counts.iter().sum::<u64>(),
+            "median_us": microseconds(self.quantile(0.5)),
+            "p99_us": microseconds(self.quantile(0.99)),
+            "largest_us": microseconds(self.largest),
         })
     }
 }
@@ -95,13 +117,17 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_upper_bounds() {
+    fn quantiles_are_upper_bounds_within_an_eighth() {
         let mut lateness = Lateness::default();
+        assert_eq!(lateness.summary()["p99_us"], 0.0);
         (0..99).for_each(|_| lateness.note(Duration::from_nanos(700)));
         lateness.note(Duration::from_micros(900));
         let summary = lateness.summary();
-        assert_eq!(summary["median_us"], 1.024);
-        assert_eq!(summary["p99_us"], 1.024);
+        // 700 ns lie between 640 and 704.
+        assert_eq!(summary["median_us"], 0.704);
+        assert_eq!(summary["p99_us"], 0.704);
+        assert_eq!(lateness.quantile(1.0), Duration::from_micros(900));
         assert_eq!(summary["largest_us"], 900.0);
+        lateness.note(Duration::from_nanos(u64::MAX));
     }
 }

@@ -1,56 +1,65 @@
 //! `batond`: the laboratory's hosts and links under a real clock.
-//!
-//! `batond world SCENARIO` runs a scenario in real time and prints its summary, with how late it was.
 
-mod clock;
-
-use baton_sim::run::{Run, RunOptions};
+use baton_live::arguments::{Command, ScenarioOptions};
+use baton_live::emulator::{self, Failure};
+use baton_live::events::Events;
+use baton_live::plan::{KernelFacts, plan};
+use baton_live::{machine, program};
 use baton_sim::scenario;
-use clock::{Lateness, RealClock};
-use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: batond world SCENARIO";
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["world", path] => world(Path::new(path)),
-        ["--version"] => {
-            println!("batond {}", env!("CARGO_PKG_VERSION"));
-            Ok(())
+    let command = match Command::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
+        Err(message) => {
+            eprintln!("batond: {message}");
+            return ExitCode::from(2);
         }
-        _ => Err((2, USAGE.to_owned())),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err((status, message)) => {
-            eprintln!("{message}");
+    match command {
+        Command::World(options) => {
+            let mut events = Events::open(options.events);
+            let status = emulator::world(*options, &mut events).unwrap_or_else(|failure| {
+                events.failed(&failure.message, failure.exit_status);
+                failure.exit_status
+            });
             ExitCode::from(status)
+        }
+        Command::Check(options) => exit(check(&options)),
+        Command::Machine => {
+            let (fit, report) = machine::examine();
+            println!("{report:#}");
+            ExitCode::from(u8::from(!fit))
+        }
+        Command::Inside(spec) => exit(program::inside(&spec).map_err(Failure::run)),
+        Command::Version => {
+            println!("batond {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
         }
     }
 }
 
-/// Runs a scenario in real time; fails with an exit status and a message.
-fn world(path: &Path) -> Result<(), (u8, String)> {
-    let loaded = scenario::load(path, &[]).map_err(|error| (2, error.to_string()))?;
-    let mut run =
-        Run::new(loaded, &RunOptions::default()).map_err(|error| (1, error.to_string()))?;
-    let clock = RealClock::start();
-    let mut lateness = Lateness::default();
-    while let Some(due) = run.next_time() {
-        clock.sleep_until(due);
-        lateness.note(clock.now().saturating_since(due));
-        run.advance_to(clock.now())
-            .map_err(|error| (1, error.to_string()))?;
+fn exit(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("batond: {}", failure.message);
+            ExitCode::from(failure.exit_status)
+        }
     }
-    clock.sleep_until(run.end());
-    run.advance_to(run.end())
-        .map_err(|error| (1, error.to_string()))?;
-    let results = run
-        .finish(Some(clock.now().as_secs_f64()))
-        .map_err(|error| (1, error.to_string()))?;
-    let report = serde_json::json!({ "summary": results.summary, "lateness": lateness.summary() });
-    println!("{report:#}");
-    Ok(())
+}
+
+/// Prints what the kernel cannot honour of a scenario.
+fn check(options: &ScenarioOptions) -> Result<(), Failure> {
+    let loaded = scenario::load(&options.file, &options.overrides).map_err(Failure::input)?;
+    let refused = plan(&loaded, &KernelFacts::read()).refused;
+    println!("{:#}", serde_json::json!({ "refused": refused }));
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::input(format!(
+            "the kernel cannot honour {} keys of this scenario",
+            refused.len()
+        )))
+    }
 }

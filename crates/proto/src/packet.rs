@@ -11,6 +11,12 @@ use crate::wire::udp::UdpHeader;
 use crate::wire::{DecodeError, protocol};
 use core::net::IpAddr;
 
+mod verbatim;
+mod view;
+
+pub use verbatim::Verbatim;
+pub use view::View;
+
 /// One IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
@@ -76,6 +82,9 @@ pub enum Body {
         /// The bytes after the IP header.
         bytes: Box<[u8]>,
     },
+    /// The whole packet as a kernel wrote it, of which only the IP header was read. `Packet::ip` says what
+    /// that header says, and its hop limit counts.
+    Verbatim(Verbatim),
 }
 
 /// What a transport carries: real bytes, or the length of a stretch of a pattern that is made on demand.
@@ -116,7 +125,7 @@ impl Payload {
     }
 
     /// A copy of real bytes.
-    fn from_slice(bytes: &[u8]) -> Payload {
+    pub(crate) fn from_slice(bytes: &[u8]) -> Payload {
         if bytes.is_empty() {
             Payload::EMPTY
         } else {
@@ -174,17 +183,18 @@ impl Packet {
 
     /// Bytes of the packet from the first of the IP header to the last of the payload.
     pub fn wire_length(&self) -> u32 {
-        self.ip.wire_length()
-            + match &self.body {
-                Body::Tcp(header, payload) => header.wire_length() + payload.length(),
-                Body::Udp(header, payload) => header.wire_length() + payload.length(),
-                Body::Icmp(message) => message.wire_length(),
-                Body::Opaque { bytes, .. } => bytes.len() as u32,
-            }
+        let body = match &self.body {
+            Body::Tcp(header, payload) => header.wire_length() + payload.length(),
+            Body::Udp(header, payload) => header.wire_length() + payload.length(),
+            Body::Icmp(message) => message.wire_length(),
+            Body::Opaque { bytes, .. } => bytes.len() as u32,
+            Body::Verbatim(verbatim) => return verbatim.bytes().len() as u32,
+        };
+        self.ip.wire_length() + body
     }
 
-    /// Appends the whole packet as bytes, with valid checksums and the bytes of patterns. `bit_errors` are not
-    /// applied. More than a packet can hold (65,535 bytes) gives length fields that do not tell.
+    /// Appends the whole packet as bytes, with valid checksums and the bytes of patterns; a verbatim one as it
+    /// came, with the hop limit of now. `bit_errors` are not applied. More than a packet can hold (65,535 bytes) gives length fields that do not tell.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len() + self.ip.wire_length() as usize;
         let length = self.wire_length() - self.ip.wire_length();
@@ -197,6 +207,7 @@ impl Packet {
             Body::Opaque {
                 protocol, fragment, ..
             } => (*protocol, *fragment),
+            Body::Verbatim(verbatim) => return verbatim.encode(&self.ip, out),
         };
         self.ip.encode(protocol, fragment, length, out);
         let checksum_at = match &self.body {
@@ -218,6 +229,7 @@ impl Packet {
                 out.extend_from_slice(bytes);
                 return;
             }
+            Body::Verbatim(_) => return,
         };
         let body = &mut out[start..];
         let mut checksum = match protocol {
@@ -283,13 +295,18 @@ impl Packet {
         }
     }
 
-    /// The packet as its receiver reads it, after the channel has flipped its `bit_errors`. A payload that
-    /// came through whole stays the pattern that it was.
+    /// Whether the headers are values: not so in a packet that a kernel wrote.
+    pub const fn is_typed(&self) -> bool {
+        !matches!(self.body, Body::Verbatim(_))
+    }
+
+    /// The packet as its receiver reads it, after the channel has flipped its `bit_errors`, with typed headers.
+    /// A payload that came through whole stays the pattern that it was.
     ///
     /// # Errors
     /// What a receiver drops the damaged packet for.
     pub fn apply_bit_errors(self) -> Result<Packet, DecodeError> {
-        if self.bit_errors.is_empty() {
+        if self.is_typed() && self.bit_errors.is_empty() {
             return Ok(self);
         }
         let mut bytes = Vec::new();

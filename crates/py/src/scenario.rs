@@ -178,6 +178,7 @@ impl Scenario {
             commit: Some(env!("BATON_COMMIT"))
                 .filter(|commit| !commit.is_empty())
                 .map(str::to_owned),
+            live: false,
         };
         let results = py.detach(|| {
             let mut run = Run::new(loaded, &options).map_err(from_run)?;

@@ -2,7 +2,8 @@
 
 use crate::link::End;
 use crate::pcap::{Capture, Direction};
-use crate::record::RecordError;
+use crate::record::relay::{Load, MOST_WAITING, Relay, Writer};
+use crate::record::{LostRows, RecordError};
 use crate::scenario::model::Scenario;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
@@ -12,6 +13,20 @@ use std::path::{Path, PathBuf};
 
 /// Captures of both ends of every link.
 pub struct Captures {
+    files: Vec<String>,
+    way: Way,
+}
+
+/// Which way packets take into their files.
+enum Way {
+    /// At once; the caller waits while the disk is slower than the run.
+    Direct(Files),
+    /// Through a thread; the caller never waits.
+    Relayed(Relay<Files>),
+}
+
+/// The files, for both ends of every link.
+struct Files {
     links: Vec<[Interface; 2]>,
     failure: Option<RecordError>,
 }
@@ -21,12 +36,139 @@ struct Interface {
     capture: Capture<BufWriter<File>>,
 }
 
+/// A packet at an interface.
+struct Seen {
+    at: Instant,
+    link: usize,
+    end: End,
+    direction: Direction,
+    packet: Packet,
+}
+
 impl Captures {
     /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each interface.
     ///
     /// # Errors
     /// If one cannot be created.
     pub fn create(folder: &Path, scenario: &Scenario) -> Result<Captures, RecordError> {
+        let files = Files::create(folder, scenario)?;
+        Ok(Captures {
+            files: files.names(),
+            way: Way::Direct(files),
+        })
+    }
+
+    /// The same, but callers never wait: a thread writes, and packets that come faster than it can write and
+    /// memory may hold are lost and counted in `lost`.
+    ///
+    /// # Errors
+    /// If a file cannot be created, or there can be no thread.
+    pub fn relayed(
+        folder: &Path,
+        scenario: &Scenario,
+        lost: LostRows,
+    ) -> Result<Captures, RecordError> {
+        let files = Files::create(folder, scenario)?;
+        Ok(Captures {
+            files: files.names(),
+            way: Way::Relayed(Relay::start(files, MOST_WAITING, lost)?),
+        })
+    }
+
+    /// Names of the files.
+    pub fn files(&self) -> Vec<String> {
+        self.files.clone()
+    }
+
+    /// A packet left the node at `end` of a link.
+    pub fn sent(&mut self, at: Instant, link: usize, end: End, packet: &Packet) {
+        self.see(at, link, end, Direction::Outbound, packet);
+    }
+
+    /// A packet that was offered at `from` has come out at the other end.
+    pub fn received(&mut self, at: Instant, link: usize, from: End, packet: &Packet) {
+        let end = match from {
+            End::A => End::B,
+            End::B => End::A,
+        };
+        self.see(at, link, end, Direction::Inbound, packet);
+    }
+
+    fn see(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {
+        match &mut self.way {
+            Way::Direct(files) => files.write(at, link, end, direction, packet),
+            Way::Relayed(relay) => {
+                relay.load().push(Seen {
+                    at,
+                    link,
+                    end,
+                    direction,
+                    packet: packet.clone(),
+                });
+                // Patterns and shared bytes take less: this is the most that it can be.
+                relay.added(size_of::<Seen>() + packet.wire_length() as usize);
+            }
+        }
+    }
+
+    /// Hands what has been gathered to the thread that writes, if there is one.
+    pub fn flush(&mut self) {
+        if let Way::Relayed(relay) = &mut self.way {
+            relay.flush();
+        }
+    }
+
+    /// Fails once a file could not be written.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn check(&self) -> Result<(), RecordError> {
+        match &self.way {
+            Way::Direct(files) => files.check(),
+            Way::Relayed(relay) => relay.check(),
+        }
+    }
+
+    /// Ends all files.
+    ///
+    /// # Errors
+    /// If one cannot be written to its end.
+    pub fn finish(self) -> Result<(), RecordError> {
+        match self.way {
+            Way::Direct(files) => files.finish(),
+            Way::Relayed(relay) => relay.finish()?.finish(),
+        }
+    }
+}
+
+impl Load for Vec<Seen> {
+    fn drop_rows(&mut self) -> u64 {
+        let packets = self.len() as u64;
+        self.clear();
+        packets
+    }
+}
+
+impl Writer for Files {
+    type Load = Vec<Seen>;
+
+    fn write(&mut self, load: Vec<Seen>) -> Result<(), RecordError> {
+        for seen in &load {
+            Files::write(
+                self,
+                seen.at,
+                seen.link,
+                seen.end,
+                seen.direction,
+                &seen.packet,
+            );
+        }
+        self.check()
+    }
+}
+
+impl Files {
+    fn create(folder: &Path, scenario: &Scenario) -> Result<Files, RecordError> {
         let mut links = Vec::with_capacity(scenario.links.len());
         for spec in &scenario.links {
             let interface = |end: End| {
@@ -43,14 +185,13 @@ impl Captures {
             };
             links.push([interface(End::A)?, interface(End::B)?]);
         }
-        Ok(Captures {
+        Ok(Files {
             links,
             failure: None,
         })
     }
 
-    /// Names of the files.
-    pub fn files(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         let name = |interface: &Interface| {
             interface
                 .file
@@ -58,20 +199,6 @@ impl Captures {
                 .map(|name| name.to_string_lossy().into_owned())
         };
         self.links.iter().flatten().filter_map(name).collect()
-    }
-
-    /// A packet left the node at `end` of a link.
-    pub fn sent(&mut self, at: Instant, link: usize, end: End, packet: &Packet) {
-        self.write(at, link, end, Direction::Outbound, packet);
-    }
-
-    /// A packet that was offered at `from` has come out at the other end.
-    pub fn received(&mut self, at: Instant, link: usize, from: End, packet: &Packet) {
-        let end = match from {
-            End::A => End::B,
-            End::B => End::A,
-        };
-        self.write(at, link, end, Direction::Inbound, packet);
     }
 
     fn write(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {
@@ -83,24 +210,87 @@ impl Captures {
         }
     }
 
-    /// Fails once a file could not be written.
-    ///
-    /// # Errors
-    /// The first failure.
-    pub fn check(&self) -> Result<(), RecordError> {
+    fn check(&self) -> Result<(), RecordError> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Ends all files.
-    ///
-    /// # Errors
-    /// If one cannot be written to its end.
-    pub fn finish(self) -> Result<(), RecordError> {
+    fn finish(self) -> Result<(), RecordError> {
         self.check()?;
         for interface in self.links.into_iter().flatten() {
             let done: io::Result<_> = interface.capture.finish();
             done.map_err(|error| RecordError::write(&interface.file, &error))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+    use baton_proto::packet::{Body, IpHeader};
+
+    #[test]
+    fn relayed_captures_have_the_bytes_of_direct_ones() {
+        let text = r#"
+            name = "line"
+            duration = "1 s"
+            links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+        "#;
+        let scenario = scenario::parse(text, "test.toml", Path::new(""), &[])
+            .unwrap()
+            .scenario;
+        let lost = LostRows::default();
+        let written = ["direct", "relayed"].map(|way| {
+            let name = format!("baton-captures-{way}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            let mut captures = match way {
+                "direct" => Captures::create(&folder, &scenario).unwrap(),
+                _ => Captures::relayed(&folder, &scenario, lost.clone()).unwrap(),
+            };
+            for number in 0..1_000 {
+                let packet = packet(number);
+                let at = Instant::from_millis(u64::from(number));
+                captures.sent(at, 0, End::A, &packet);
+                captures.received(at, 0, End::A, &packet);
+            }
+            let files = captures.files();
+            captures.finish().unwrap();
+            let bytes: Vec<Vec<u8>> = files
+                .iter()
+                .map(|file| std::fs::read(folder.join(file)).unwrap())
+                .collect();
+            std::fs::remove_dir_all(&folder).unwrap();
+            (files, bytes)
+        });
+        assert_eq!(
+            written[0].0,
+            ["capture-a-one.pcapng", "capture-b-one.pcapng"]
+        );
+        assert!(written[0] == written[1]);
+        assert!(written[0].1.iter().all(|bytes| bytes.len() > 1_000 * 20));
+        assert_eq!(lost.count(), 0);
+    }
+
+    fn packet(identification: u16) -> Packet {
+        Packet {
+            ip: IpHeader {
+                source: [10, 0, 0, 1].into(),
+                destination: [10, 0, 0, 2].into(),
+                hop_limit: 64,
+                traffic_class: 0,
+                identification,
+                dont_fragment: true,
+            },
+            body: Body::Opaque {
+                protocol: 50,
+                fragment: 0,
+                bytes: Box::new([7; 20]),
+            },
+            flow: None,
+            retransmission: false,
+            bit_errors: Vec::new(),
+        }
     }
 }

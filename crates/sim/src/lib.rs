@@ -6,6 +6,7 @@
 pub mod captures;
 pub mod kernel;
 pub mod link;
+pub mod observe;
 pub mod packets;
 pub mod pcap;
 pub mod record;

@@ -5,11 +5,11 @@
 
 use crate::captures::Captures;
 use crate::record::{
-    RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
+    LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
 };
 use crate::scenario::Loaded;
 use crate::world::World;
-use crate::world::summary::Summary;
+use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,6 +37,9 @@ pub struct RunOptions {
     pub overrides: Vec<String>,
     /// The commit that this program was built from, if it is known, for the manifest.
     pub commit: Option<String>,
+    /// The scenario's real hosts are real: whoever runs the world carries their packets, and the record never
+    /// makes it wait.
+    pub live: bool,
 }
 
 /// Why a run could not be made or kept.
@@ -76,11 +79,14 @@ pub struct Manifest {
     pub version: &'static str,
     /// Commit that it was built from, with "-dirty" if the tree had changes; null outside a checkout.
     pub commit: Option<String>,
+    /// `simulated`, or `live`: against a clock and with kernels, so that a repetition gives other data.
+    pub mode: &'static str,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Whether the run reached its end; otherwise it was interrupted at `simulated_s`.
+    /// Whether the run reached its end and its record is whole. Otherwise it was interrupted at `simulated_s`, or a
+    /// live run's record lost rows.
     pub complete: bool,
     /// Simulated time reached, in seconds.
     pub simulated_s: f64,
@@ -109,6 +115,30 @@ pub struct Results {
     pub folder: Option<PathBuf>,
 }
 
+/// What the application of a flow saw, where its packets do not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeenByApplication {
+    /// Round-trip times of a ping.
+    pub ping: Option<PingResult>,
+    /// Why it ended before its time, in the kernel's words.
+    pub failure: Option<String>,
+}
+
+/// What there is to say of a live run besides what every run says.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSummary {
+    /// It has come to its end, with its program, although the scenario would go on.
+    pub ended: bool,
+    /// What applications on real hosts saw of the scenario's flows, by place there.
+    pub flows: Vec<(usize, SeenByApplication)>,
+    /// Its program, and how it ended.
+    pub program: Option<serde_json::Value>,
+    /// Its server.
+    pub server: Option<serde_json::Value>,
+    /// How far it is to be trusted.
+    pub live: Option<serde_json::Value>,
+}
+
 /// A scenario under way.
 pub struct Run {
     world: World,
@@ -116,6 +146,7 @@ pub struct Run {
     folder: Option<ResultFolder>,
     manifest: Manifest,
     captures: Vec<String>,
+    lost: LostRows,
 }
 
 impl Run {
@@ -150,9 +181,18 @@ impl Run {
         let sink = folder.as_ref().map_or(Sink::Memory, |folder| {
             Sink::Folder(folder.path().to_owned())
         });
-        let recorder = Recorder::new(settings, names, sink)?;
+        let lost = LostRows::default();
+        let recorder = if options.live {
+            Recorder::relayed(settings, names, sink, lost.clone())?
+        } else {
+            Recorder::new(settings, names, sink)?
+        };
         let captures = match &folder {
-            Some(folder) if options.captures => Some(Captures::create(folder.path(), &scenario)?),
+            Some(folder) if options.captures => Some(if options.live {
+                Captures::relayed(folder.path(), &scenario, lost.clone())?
+            } else {
+                Captures::create(folder.path(), &scenario)?
+            }),
             _ => None,
         };
         let capture_files = captures.as_ref().map(Captures::files).unwrap_or_default();
@@ -160,6 +200,7 @@ impl Run {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION"),
             commit: options.commit.clone(),
+            mode: if options.live { "live" } else { "simulated" },
             scenario: scenario.name.clone(),
             seed: scenario.seed,
             complete: false,
@@ -171,18 +212,44 @@ impl Run {
             results: BTreeMap::new(),
         };
         let end = Instant::ZERO + scenario.duration;
+        let world = if options.live {
+            World::new_live(scenario, recorder, captures)
+        } else {
+            World::new(scenario, recorder, captures)
+        };
         Ok(Run {
-            world: World::new(scenario, recorder, captures),
+            world,
             end,
             folder,
             manifest,
             captures: capture_files,
+            lost,
         })
     }
 
     /// The world, to look at.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// The world, to exchange packets with.
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// Hands on what a live run has recorded so far.
+    pub fn flush_record(&mut self) {
+        self.world.flush_record();
+    }
+
+    /// Rows and captured packets that a live run's record could not take as fast as they came.
+    pub fn lost_rows(&self) -> u64 {
+        self.lost.count()
+    }
+
+    /// The folder in which results are prepared.
+    pub fn staging(&self) -> Option<&Path> {
+        self.folder.as_ref().map(ResultFolder::path)
     }
 
     /// The moment at which the run ends.
@@ -217,17 +284,40 @@ impl Run {
     /// Closes the files and puts the folder in its place. `wall_seconds` is what the run took, for the
     /// summary; the manifest says whether the run had reached its end.
     pub fn finish(self, wall_seconds: Option<f64>) -> Result<Results, RunError> {
+        self.finish_live(wall_seconds, LiveSummary::default())
+    }
+
+    /// As [`Run::finish`], with what else there is to say of a live run. Of that, `lost_rows` in `live` is filled in
+    /// here, since the last rows come with the end.
+    pub fn finish_live(
+        self,
+        wall_seconds: Option<f64>,
+        live: LiveSummary,
+    ) -> Result<Results, RunError> {
         let Run {
             world,
             end,
             folder,
             mut manifest,
             captures,
+            lost,
         } = self;
-        manifest.complete = world.now() >= end;
+        let ended = live.ended || world.now() >= end;
         manifest.simulated_s = world.now().as_secs_f64();
         let (mut summary, tables) = world.finish()?;
+        manifest.complete = ended && lost.count() == 0;
         summary.wall_s = wall_seconds;
+        for (flow, seen) in live.flows {
+            let flow = &mut summary.flows[flow];
+            flow.ping = seen.ping.or(flow.ping);
+            flow.failure = seen.failure.or(flow.failure.take());
+        }
+        summary.program = live.program;
+        summary.server = live.server;
+        summary.live = live.live;
+        if let Some(serde_json::Value::Object(live)) = &mut summary.live {
+            live.insert("lost_rows".to_owned(), lost.count().into());
+        }
         let folder = match folder {
             Some(folder) => {
                 let tables = ["series.parquet", "packets.parquet"].map(str::to_owned);
@@ -260,4 +350,48 @@ fn write_json(file: &Path, value: &impl Serialize) -> Result<(), RunError> {
     let mut text = serde_json::to_string_pretty(value).map_err(|error| failed(error.into()))?;
     text.push('\n');
     std::fs::write(file, text).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(live: bool, until: Instant) -> Results {
+        let text = r#"
+            name = "line"
+            duration = "1 s"
+            links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+        "#;
+        let loaded = crate::scenario::parse(text, "test.toml", Path::new(""), &[]).unwrap();
+        let options = RunOptions {
+            live,
+            ..RunOptions::default()
+        };
+        let mut run = Run::new(loaded, &options).unwrap();
+        run.advance_to(until).unwrap();
+        run.flush_record();
+        let summary = LiveSummary {
+            live: live.then(|| serde_json::json!({ "trusted": true })),
+            ..LiveSummary::default()
+        };
+        run.finish_live(None, summary).unwrap()
+    }
+
+    #[test]
+    fn a_manifest_says_how_the_run_was_made_and_whether_it_is_whole() {
+        let end = Instant::from_secs(1);
+        let simulated = finished(false, end);
+        assert_eq!(
+            (simulated.manifest.mode, simulated.manifest.complete),
+            ("simulated", true)
+        );
+        assert_eq!(simulated.summary.live, None);
+        let live = finished(true, end);
+        assert_eq!((live.manifest.mode, live.manifest.complete), ("live", true));
+        assert_eq!(
+            live.summary.live,
+            Some(serde_json::json!({ "trusted": true, "lost_rows": 0 }))
+        );
+        assert!(!finished(true, Instant::from_millis(10)).manifest.complete);
+    }
 }

@@ -9,7 +9,7 @@ from .figures import Description
 from .render import page
 from .tables import read_run
 
-__all__ = ["Description", "describe", "write"]
+__all__ = ["Description", "describe", "write", "write_page"]
 
 
 def write(folder: Path) -> Path:
@@ -20,13 +20,16 @@ def write(folder: Path) -> Path:
     the page cannot be written, of which nothing is left then.
     """
     run = read_run(folder)
-    text = page(run, describe(run))
-    report = folder / "report.html"
-    staged = folder / ".partial-report.html"
+    return write_page(folder / "report.html", page(run, describe(run)))
+
+
+def write_page(file: Path, text: str) -> Path:
+    """Writes a page whole or not at all, and returns its path. Raises `OSError`."""
+    staged = file.with_name(f".partial-{file.name}")
     try:
         staged.write_text(text, encoding="utf-8")
-        return staged.replace(report)
+        return staged.replace(file)
     except OSError as error:
         staged.unlink(missing_ok=True)
         reason = f"cannot be written: {error.strerror}; the data beside it is whole"
-        raise OSError(error.errno, reason, str(report)) from error
+        raise OSError(error.errno, reason, str(file)) from error

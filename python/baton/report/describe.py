@@ -19,7 +19,7 @@ def describe(run: Run) -> Description:
     """Panels of every flow of a run, in the order of the summary; then flows that only the packets know."""
     index = PacketIndex.of(run.packets) if run.packets is not None else None
     transports = {flow["name"]: flow.get("transport") or "tcp" for flow in run.summary.get("flows") or []}
-    for name, rows in (index.rows if index is not None else {}).items():
+    for name, rows in (index.rows if index is not None and not run.left_out else {}).items():
         if len(rows) and run.packets is not None:
             protocol = run.packets.names["protocol"]
             transports.setdefault(name, protocol.values[protocol.codes[rows[0]]])

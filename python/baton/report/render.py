@@ -13,6 +13,7 @@ from typing import Any
 
 from .columns import ColumnStore, pack_bytes
 from .figures import Description, Panel, Trace
+from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
 from .text_tables import ABSENT, flow_table, handover_table, number, with_unit
@@ -22,16 +23,22 @@ SCRIPTS = ("decode.js", "detail.js", "panel.js", "report.js")
 
 def page(run: Run, description: Description) -> str:
     """The whole report as one HTML document."""
-    store = ColumnStore()
-    data = _data(description, store)
     parts = {
         "title": html.escape(str(run.summary.get("scenario") or run.manifest.get("scenario") or run.folder.name)),
         "description": html.escape(_scenario_description(run.manifest)),
         "banner": _banner(run),
-        "facts": _facts(run),
-        "flows": flow_table(run.summary),
-        "handovers": handover_table(run.summary),
-        "scenario": html.escape(_scenario_text(run.manifest)),
+        "facts": facts(_facts(run)),
+        "tables": flow_table(run.summary) + handover_table(run.summary),
+        "details": details("Scenario, as it was run", scenario_text(run.manifest)),
+    }
+    return assemble(parts, description)
+
+
+def assemble(parts: dict[str, str], description: Description) -> str:
+    """A page from its parts, which are HTML, and the diagrams."""
+    store = ColumnStore()
+    data = _data(description, store)
+    filled = parts | {
         "style": _asset("report.css").replace("/* looks */", _look_variables()),
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
@@ -42,8 +49,19 @@ def page(run: Run, description: Description) -> str:
     out = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
-        out += [parts[name], rest]
+        out += [filled[name], rest]
     return "".join(out)
+
+
+def facts(entries: list[tuple[str, str]]) -> str:
+    """Names and values in a row; absent values are left out."""
+    shown = [(name, value) for name, value in entries if value != ABSENT]
+    return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in shown)
+
+
+def details(title: str, text: str) -> str:
+    """A text that is folded away."""
+    return f"<details><summary>{html.escape(title)}</summary><pre>{html.escape(text)}</pre></details>"
 
 
 def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
@@ -75,34 +93,40 @@ def _trace(trace: Trace, store: ColumnStore) -> dict[str, Any]:
 
 
 def _banner(run: Run) -> str:
-    banners = []
+    banners = list(live_banners(run.summary))
     if run.manifest.get("complete") is False:
-        text = "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
-        banners.append(f'<p class="banner" role="status">{text}</p>')
-    missing = []
+        banners.append(("warning", _why_incomplete(run)))
+    if run.left_out:
+        banners.append(("note", f"{run.left_out:,} more flows delivered less and are not shown; summary.json has all."))
     if run.packets is None:
-        missing.append("No packets were recorded, so the diagrams made of packets are missing.")
+        banners.append(("note", "No packets were recorded, so the diagrams made of packets are missing."))
     if run.series is None:
-        missing.append("No series were recorded, so windows, round-trip times and queues are missing.")
-    return "".join(banners + [f'<p class="banner calm">{text}</p>' for text in missing])
+        banners.append(("note", "No series were recorded, so windows, round-trip times and queues are missing."))
+    looks = {"warning": 'class="banner" role="status"', "note": 'class="banner calm"'}
+    return "".join(f"<p {looks[kind]}>{html.escape(text)}</p>" for kind, text in banners)
 
 
-def _facts(run: Run) -> str:
+def _why_incomplete(run: Run) -> str:
+    lost = (run.summary.get("live") or {}).get("lost_rows")
+    if lost:
+        return f"The record has gaps: {lost:,} rows could not be written as fast as the run went."
+    return "This run was interrupted: what follows is true as far as it goes, and ends where the run ended."
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
     seed, simulated = run.summary.get("seed", run.manifest.get("seed")), run.summary.get("simulated_s", run.duration_s)
     version = " ".join(str(run.manifest[key])[:12] for key in ("version", "commit") if run.manifest.get(key))
-    facts = [
+    return [
         ("Seed", number(seed)),
-        ("Simulated", with_unit(simulated, "s")),
+        ("Lasted" if run.summary.get("live") else "Simulated", with_unit(simulated, "s")),
         ("Wall time", with_unit(run.summary.get("wall_s"), "s")),
         ("Events", number(run.summary.get("events"))),
         ("Packets recorded", number(len(run.packets) if run.packets is not None else None, "none")),
         ("Baton", version or ABSENT),
     ]
-    shown = [(name, value) for name, value in facts if value != ABSENT]
-    return "".join(f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>" for name, value in shown)
 
 
-def _scenario_text(manifest: dict[str, Any]) -> str:
+def scenario_text(manifest: dict[str, Any]) -> str:
     """The scenario with its overrides as TOML, and how it differs from the file."""
     overrides = "".join(f"# --set {override}\n" for override in manifest.get("overrides") or [])
     return overrides + str(manifest.get("resolved") or "The manifest holds no scenario.")

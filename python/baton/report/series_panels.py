@@ -18,21 +18,21 @@ RATIO_OF_LINKS_FOR_LOGARITHM = 50
 def window(run: Run, flow: str) -> Panel:
     """Congestion window, slow-start threshold and bytes in flight."""
     names = ["bytes in flight", "congestion window", "slow-start threshold"]
-    panel = Panel("Congestion window", "window", "B", _states(run, flow, {name: name for name in names}))
+    panel = Panel("Congestion window", "window", "B", states(run, flow, {name: name for name in names}))
     windows = [t.value for t in panel.traces if t.role != "slow-start threshold"]
     largest = max((float(values.max()) for values in windows), default=0.0)
     for trace in panel.traces:
         if trace.role == "slow-start threshold" and largest:  # before it is set it is infinite, or as good as that
             trace.value = np.where(trace.value > 20 * largest, np.nan, trace.value)
     panel.traces = [trace for trace in panel.traces if not np.all(np.isnan(trace.value))]
-    return _finished(run, panel)
+    return finished(panel, recorded=run.series is not None)
 
 
 def round_trip(run: Run, flow: str) -> Panel:
     """Samples of the round-trip time, the smoothed one and the retransmission timeout."""
     names = {"RTT sample": "round-trip time", "smoothed RTT": "smoothed round-trip time"}
-    traces = _states(run, flow, names | {"RTO": "retransmission timeout"})
-    panel = _finished(run, Panel("Round-trip time and timeout", "time", "s", traces))
+    traces = states(run, flow, names | {"RTO": "retransmission timeout"})
+    panel = finished(Panel("Round-trip time and timeout", "time", "s", traces), recorded=run.series is not None)
     positive = [trace.value[trace.value > 0] for trace in traces]
     least = min((float(v.min()) for v in positive if len(v)), default=0.0)
     largest = max((float(v.max()) for v in positive if len(v)), default=0.0)
@@ -47,7 +47,7 @@ def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace
         for direction in ("down", "up"):
             series = run.find(f"link {link} {direction}", "queue packets")
             if series is not None and np.any(series.value > 0):
-                kept, dashed = thinned(_held(series, run)), direction == "up"
+                kept, dashed = thinned(held(series, run)), direction == "up"
                 trace = Trace(f"{link}, {direction}", role, "steps", kept.time_ns, kept.value, dashed=dashed)
                 traces[link, direction] = trace
     return traces
@@ -68,46 +68,46 @@ def goodput(
     delivered = run.find(f"flow {flow}", "delivered bytes")
     if delivered is not None:
         increments = np.diff(delivered.value, prepend=0.0)
-        rate = _rate(run, delivered.time_ns, increments, interval)
+        rate = rate_in_bins(run, delivered.time_ns, increments, interval)
         panel.traces.append(Trace("read by the application", "total", "steps", *rate))
     for link, (time_ns, size) in (by_link or {}).items():
-        panel.traces.append(Trace(f"over {link}", roles[link], "steps", *_rate(run, time_ns, size, interval)))
+        panel.traces.append(Trace(f"over {link}", roles[link], "steps", *rate_in_bins(run, time_ns, size, interval)))
     peaks = [float(trace.value.max()) for trace in panel.traces if trace.role != "total"]
     panel.logarithmic = len(peaks) > 1 and max(peaks) > RATIO_OF_LINKS_FOR_LOGARITHM * min(peaks) > 0
     if by_link is None:
         panel.note = f"Data read by the application per {interval:g} s. By link it would need recorded packets."
-    return _finished(run, panel)
+    return finished(panel, recorded=run.series is not None)
 
 
-def _states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
+def states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
     """Traces of a flow's series, by the name that is shown; those that were not recorded are left out."""
     traces = []
     for name, quantity in names.items():
         series = run.find(f"flow {flow}", quantity)
         if series is not None:
             samples = quantity == "round-trip time"
-            kept = thinned(series if samples else _held(series, run))
+            kept = thinned(series if samples else held(series, run))
             traces.append(Trace(name, quantity, "dots" if samples else "steps", kept.time_ns, kept.value))
     return traces
 
 
-def _held(series: Series, run: Run) -> Series:
+def held(series: Series, run: Run) -> Series:
     """A state, which is recorded when it changes, goes on to the end of the run."""
     end = max(int(run.duration_s * 1e9), int(series.time_ns[-1]))
     return Series(np.append(series.time_ns, end), np.append(series.value, series.value[-1]))
 
 
-def _finished(run: Run, panel: Panel) -> Panel:
-    """Puts the values into a readable unit, and a note where there are none."""
+def finished(panel: Panel, *, recorded: bool) -> Panel:
+    """Puts the values into a readable unit, and a note where there are none; `recorded` tells whether series were."""
     factor, panel.unit = scaled([trace.value for trace in panel.traces], panel.unit)
     for trace in panel.traces:
         trace.value = trace.value * factor
     if not panel.traces:
-        panel.note = NO_SERIES if run.series is None else "Nothing was recorded for this flow."
+        panel.note = "Nothing was recorded for this flow." if recorded else NO_SERIES
     return panel
 
 
-def _rate(run: Run, time_ns: np.ndarray, size: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarray]:
+def rate_in_bins(run: Run, time_ns: np.ndarray, size: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarray]:
     """Bits per second in bins of `interval` seconds; the last bin counts only as far as the run went."""
     count = max(int(np.ceil(run.duration_s / interval - 1e-9)), 1)
     place = np.minimum((time_ns / (interval * 1e9)).astype(np.int64), count - 1)

@@ -46,6 +46,13 @@ LOOKS: dict[str, Look] = {
     "link 4": Look("#b0588f", "#d79bc2", 1.7, sign="D"),
     "link 5": Look("#8a6d00", "#e3bf3f", 1.7, sign="v"),
     "link 6": Look("#555b65", "#b9bec7", 1.7, sign="P"),
+    # Two runs in one panel: dark and light remain apart in grey, and lines of the second are dashed.
+    "first run": Look("#0072b2", "#6cb6e8", 1.8),
+    "first run again": Look("#0072b2", "#6cb6e8", 4.2),
+    "first run lost": Look("#003f66", "#c2e2f7", 8),
+    "second run": Look("#e69f00", "#ffc14d", 1.8),
+    "second run again": Look("#e69f00", "#ffc14d", 4.2),
+    "second run lost": Look("#8f5d00", "#ffe5b0", 8),
 }
 LINK_LOOKS = 6
 

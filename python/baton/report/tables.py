@@ -13,6 +13,7 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 
 from baton import Result
+from baton.summary import main_flows
 
 PACKET_COLUMNS = {
     "numbers": ["packet", "sent_ns", "sequence", "acknowledgment", "payload_bytes", "retransmission"],
@@ -22,6 +23,8 @@ PACKET_COLUMNS = {
 # Rows that a page can show: some 2 GB of memory while it is made.
 MOST_PACKETS = 5_000_000
 MOST_VALUES = 30_000_000
+# Flows that a page shows; a live run may have thousands of short conversations.
+MOST_FLOWS = 100
 
 
 @dataclass
@@ -68,6 +71,8 @@ class Run:
     summary: dict[str, Any]
     packets: Packets | None
     series: dict[tuple[str, str], Series] | None
+    left_out: int = 0
+    """Flows that the summary of the folder has and this one not, since they delivered least."""
 
     def find(self, subject: str, quantity: str) -> Series | None:
         """A series by subject (`flow download`, `link gsm down`) and quantity; `None` when it is not there or empty."""
@@ -92,13 +97,14 @@ def read_run(folder: Path) -> Run:
     Raises `FileNotFoundError` when the folder holds no manifest, `ValueError` when a file cannot be read.
     """
     manifest = _read_json(folder / "manifest.json")
-    summary = _read_json(folder / "summary.json") if (folder / "summary.json").exists() else {}
+    whole = _read_json(folder / "summary.json") if (folder / "summary.json").exists() else {}
+    summary, left_out = main_flows(whole, MOST_FLOWS)
     packets = series = None
     if _can_be_shown(folder / "packets.parquet", MOST_PACKETS):
         packets = _read_packets(folder / "packets.parquet")
     if _can_be_shown(folder / "series.parquet", MOST_VALUES):
         series = _read_series(folder / "series.parquet")
-    return Run(folder, manifest, summary, packets, series)
+    return Run(folder, manifest, summary, packets, series, left_out)
 
 
 def run_of(result: Result) -> Run:

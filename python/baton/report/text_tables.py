@@ -30,7 +30,8 @@ def flow_table(summary: dict[str, Any]) -> str:
         ("Packets lost", ""),
     ]
     rows = []
-    for flow in summary.get("flows") or []:
+    flows = summary.get("flows") or []
+    for flow in flows:
         unfinished = "unfinished" if flow.get("transport") == "tcp" else ABSENT
         rows.append(
             [
@@ -47,7 +48,12 @@ def flow_table(summary: dict[str, Any]) -> str:
                 number(flow.get("lost_packets")),
             ]
         )
-    return _table("Flows", heads, rows, texts=2) if rows else ""
+    if any(flow.get("five_tuple") for flow in flows):  # conversations of a live run, whose names say little
+        heads.insert(2, ("Conversation", ""))
+        for flow, row in zip(flows, rows, strict=True):
+            row.insert(2, str(flow.get("five_tuple") or ABSENT))
+        return table("Flows", heads, rows, texts=3)
+    return table("Flows", heads, rows, texts=2) if rows else ""
 
 
 def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
@@ -82,7 +88,7 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
             ]
         )
         before = row.number
-    return _table("Handovers", heads, rows, texts=3) if rows else ""
+    return table("Handovers", heads, rows, texts=3) if rows else ""
 
 
 def number(value: Any, absent: str = ABSENT) -> str:
@@ -110,7 +116,7 @@ def quantity(value: Any, unit: str) -> str:
     return f"{value:.4g}\u00a0{unit}"
 
 
-def _table(caption: str, heads: list[tuple[str, str]], rows: list[list[str]], texts: int) -> str:
+def table(caption: str, heads: list[tuple[str, str]], rows: list[list[str]], texts: int) -> str:
     """A table whose first `texts` columns are words; the first one heads its row."""
     heading = "".join(
         f'<th scope="col"{"" if place < texts else " class=n"}>{html.escape(name)}'

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from baton.toml import loads
 
 Verdict = Literal["agrees", "differs", "beyond"]
 
@@ -59,7 +55,7 @@ class Check:
 
 def load_expected(file: Path) -> list[Expected]:
     """The published numbers of a study, in the order of its file."""
-    rows = tomllib.loads(file.read_text(encoding="utf-8"))["check"]
+    rows = loads(file.read_text(encoding="utf-8"))["check"]
     return [
         Expected(
             id=row["id"],
@@ -76,7 +72,7 @@ def load_expected(file: Path) -> list[Expected]:
 
 def load_notes(file: Path) -> dict[str, str]:
     """Why numbers differ, as far as it was found out, by check."""
-    notes: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))
+    notes: dict[str, str] = loads(file.read_text(encoding="utf-8"))
     return notes
 
 

@@ -18,11 +18,12 @@ mod sockets;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
-use crate::packet::{Body, FlowId, IpHeader, Packet, Payload};
+use crate::packet::{Body, FlowId, IpHeader, Packet, Payload, Verbatim};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
+use crate::wire::protocol;
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
 use sockets::Sockets;
@@ -74,7 +75,7 @@ pub enum HostEvent {
     },
     /// An echo reply arrived.
     EchoReply {
-        /// The reply's identifier, sequence number and length.
+        /// The reply.
         echo: Echo,
     },
     /// A datagram or an echo request did not get through: an ICMP error came back.
@@ -107,6 +108,7 @@ pub struct Discarded {
 #[derive(Debug)]
 pub struct Host {
     address: IpAddr,
+    other_addresses: Vec<IpAddr>,
     interface_mtus: Vec<u32>,
     routes: RouteTable,
     sockets: Sockets,
@@ -121,6 +123,7 @@ impl Host {
     pub fn new(address: IpAddr, secret: [u8; 16]) -> Host {
         Host {
             address,
+            other_addresses: Vec::new(),
             interface_mtus: Vec::new(),
             routes: RouteTable::default(),
             sockets: Sockets::new(secret),
@@ -131,9 +134,30 @@ impl Host {
         }
     }
 
-    /// This host's address.
+    /// This host's address; of several the first.
     pub fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// Gives this host a further address. To a destination of either version it speaks from its first address
+    /// of that version.
+    pub fn add_address(&mut self, address: IpAddr) {
+        self.other_addresses.push(address);
+    }
+
+    /// All addresses of this host, the first one first.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        core::iter::once(self.address).chain(self.other_addresses.iter().copied())
+    }
+
+    fn is_local(&self, address: IpAddr) -> bool {
+        address == self.address || self.other_addresses.contains(&address)
+    }
+
+    /// The address from which this host speaks to a destination; `None` if it has none of that version.
+    fn address_towards(&self, destination: IpAddr) -> Option<IpAddr> {
+        self.addresses()
+            .find(|address| address.is_ipv4() == destination.is_ipv4())
     }
 
     /// Adds an interface that takes packets of up to `mtu` bytes.
@@ -167,7 +191,7 @@ impl Host {
 
     /// Decides about a packet that has arrived; one that is forwarded loses a hop.
     pub fn route(&mut self, packet: &mut Packet) -> Verdict {
-        if packet.ip.destination == self.address {
+        if self.is_local(packet.ip.destination) {
             return Verdict::Local;
         }
         if packet.ip.hop_limit <= 1 {
@@ -185,12 +209,28 @@ impl Host {
         }
     }
 
-    /// The interface towards a packet's destination, if there is one and the packet fits it.
-    fn route_out(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
+    /// The interface towards a packet's destination, if there is one and the packet fits it. One that does not
+    /// leave counts as given up.
+    ///
+    /// # Errors
+    /// What a router would tell the packet's source.
+    pub fn route_out(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
         let Some(interface) = self.routes.lookup(packet.ip.destination) else {
             self.discarded.no_route += 1;
             return Err(IcmpError::Unreachable);
         };
+        self.fit(interface, packet)
+    }
+
+    /// The interface, if the packet fits it; as [`route_out`](Self::route_out).
+    ///
+    /// # Errors
+    /// What a router would tell the packet's source.
+    pub fn fit(
+        &mut self,
+        interface: InterfaceId,
+        packet: &Packet,
+    ) -> Result<InterfaceId, IcmpError> {
         let mtu = self.interface_mtus[interface.0];
         if packet.wire_length() > mtu {
             self.discarded.too_big += 1;
@@ -201,12 +241,12 @@ impl Host {
 
     /// Takes in a packet for this host.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        let packet = if packet.bit_errors.is_empty() {
+        let packet = if packet.is_typed() && packet.bit_errors.is_empty() {
             packet
         } else {
             match packet.apply_bit_errors() {
                 // The error may have hit the address: then this host would not have taken the packet.
-                Ok(decoded) if decoded.ip.destination == self.address => decoded,
+                Ok(decoded) if self.is_local(decoded.ip.destination) => decoded,
                 _ => {
                     self.discarded.damaged += 1;
                     return;
@@ -270,7 +310,7 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Opaque { .. } => self.discarded.no_receiver += 1,
+            Body::Opaque { .. } | Body::Verbatim(_) => self.discarded.no_receiver += 1,
         }
     }
 
@@ -315,7 +355,7 @@ impl Host {
                 None => {
                     let outgoing = self.sockets.poll_transmit(now)?;
                     let mut packet = self.packet(
-                        outgoing.remote.address,
+                        (outgoing.local.address, outgoing.remote.address),
                         Body::Tcp(outgoing.segment.header, outgoing.segment.payload),
                         outgoing.flow,
                     );
@@ -358,8 +398,15 @@ impl Host {
         flow: Option<FlowId>,
     ) -> SocketId {
         let mtu = self.mtu_towards(remote.address);
-        self.sockets
-            .connect(now, self.address, remote, profile, mtu, flow)
+        let address = self.address_towards(remote.address);
+        self.sockets.connect(
+            now,
+            address.unwrap_or(self.address),
+            remote,
+            profile,
+            mtu,
+            flow,
+        )
     }
 
     /// Takes connections to `port`, at most `backlog` of them half open.
@@ -409,11 +456,16 @@ impl Host {
         }
     }
 
-    fn packet(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) -> Packet {
+    fn packet(
+        &mut self,
+        (source, destination): (IpAddr, IpAddr),
+        body: Body,
+        flow: Option<FlowId>,
+    ) -> Packet {
         self.identification = self.identification.wrapping_add(1);
         Packet {
             ip: IpHeader {
-                source: self.address,
+                source,
                 destination,
                 hop_limit: HOP_LIMIT,
                 traffic_class: 0,
@@ -428,20 +480,46 @@ impl Host {
     }
 
     fn send(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) {
-        let packet = self.packet(destination, body, flow);
+        let Some(source) = self.address_towards(destination) else {
+            self.discarded.no_route += 1;
+            return;
+        };
+        let packet = self.packet((source, destination), body, flow);
         self.outbox.push_back(packet);
     }
 
-    /// Tells a packet's source what became of it; never about an ICMP error (RFC 1122 section 3.2.2).
+    /// Tells a packet's source what became of it.
     fn send_error(&mut self, packet: &Packet, kind: IcmpError) {
-        if let Some(quoted) = quote(packet) {
-            self.send(
-                packet.ip.source,
-                Body::Icmp(IcmpMessage::Error { kind, quoted }),
-                packet.flow,
-            );
+        if let Some(error) = self.error_about(packet, kind) {
+            self.outbox.push_back(error);
         }
     }
+
+    /// What this host would tell a packet's source of what became of it; nothing about an ICMP error
+    /// (RFC 1122 section 3.2.2), or to where it has no address of that version.
+    pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
+        let quoted = quote(packet)?;
+        let source = self.address_towards(packet.ip.source)?;
+        let error = Body::Icmp(IcmpMessage::Error { kind, quoted });
+        Some(self.packet((source, packet.ip.source), error, packet.flow))
+    }
+}
+
+/// What an ICMP error returns of a packet as a kernel wrote it; nothing of an ICMP error and of a fragment but the
+/// first (RFC 1122 section 3.2.2).
+fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
+    let carried = verbatim.carried();
+    let is_error = match (carried.protocol, carried.bytes.first()) {
+        (protocol::ICMP, Some(kind)) => !matches!(kind, 0 | 8),
+        // RFC 4443 section 2.1: errors have numbers below 128.
+        (protocol::ICMPV6, Some(kind)) => *kind < 128,
+        _ => false,
+    };
+    let later_fragment = carried.fragment & 0x1FFF != 0;
+    if is_error || later_fragment {
+        return None;
+    }
+    QuotedPacket::decode(verbatim.bytes()).ok()
 }
 
 /// What an ICMP error returns of a packet; nothing of an ICMP error.
@@ -457,6 +535,7 @@ fn quote(packet: &Packet) -> Option<QuotedPacket> {
         Body::Icmp(IcmpMessage::Error { .. }) => return None,
         Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
         Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
+        Body::Verbatim(verbatim) => return quote_verbatim(verbatim),
     };
     Some(QuotedPacket {
         source: packet.ip.source,

@@ -57,6 +57,7 @@ pub enum Delivery {
 
 /// A segment to send.
 pub struct Outgoing {
+    pub local: Endpoint,
     pub remote: Endpoint,
     pub flow: Option<FlowId>,
     pub segment: Segment,
@@ -305,6 +306,7 @@ impl Sockets {
             let socket = &mut self.sockets[id.0 as usize];
             if let Some(segment) = socket.connection.poll_transmit(now) {
                 return Some(Outgoing {
+                    local: socket.pair.0,
                     remote: socket.pair.1,
                     flow: socket.flow,
                     segment,

@@ -203,9 +203,8 @@ fn unknown_protocols_are_opaque() {
     assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
 }
 
-#[test]
-fn options_of_ipv4_are_skipped() {
-    // The datagram with a router alert (RFC 2113: 94 04 00 00), so IHL 6 and four bytes more.
+/// The datagram with a router alert (RFC 2113: 94 04 00 00), so IHL 6 and four bytes more.
+fn with_router_alert() -> Vec<u8> {
     let mut with_option = bytes(UDP);
     with_option.splice(20..20, [0x94, 0x04, 0, 0]);
     with_option[0] = 0x46;
@@ -215,7 +214,101 @@ fn options_of_ipv4_are_skipped() {
     let sum = u32::from(sum) + 0xFFFF - 0x9508;
     let sum = (sum & 0xFFFF) + (sum >> 16);
     with_option[10..12].copy_from_slice(&(sum as u16).to_be_bytes());
-    assert_eq!(Packet::decode(&with_option), Ok(decode(UDP)));
+    with_option
+}
+
+#[test]
+fn options_of_ipv4_are_skipped() {
+    assert_eq!(Packet::decode(&with_router_alert()), Ok(decode(UDP)));
+}
+
+/// The options of IPv4's router alert, a reserved bit of TCP, and a flow label.
+fn unusual() -> [Vec<u8>; 3] {
+    let mut reserved = bytes(DATA);
+    // Bit 0x0100 of the word of data offset and flags; the checksum shrinks by as much.
+    reserved[32] |= 0x01;
+    let sum = u16::from_be_bytes([reserved[36], reserved[37]]) - 0x0100;
+    reserved[36..38].copy_from_slice(&sum.to_be_bytes());
+    [with_router_alert(), reserved, bytes(DATA_V6)]
+}
+
+#[test]
+fn a_verbatim_packet_leaves_as_it_came() {
+    let kernels = [SYN, DATA, SACK, UDP, UNREACHABLE, PING, DATA_V6, PING_V6].map(bytes);
+    for original in kernels.into_iter().chain(unusual()) {
+        let mut padded = original.clone();
+        padded.extend_from_slice(&[0xAA; 3]);
+        let packet = Packet::verbatim(&padded).expect("a right header");
+        assert_eq!(encode(&packet), original);
+        assert_eq!(packet.wire_length() as usize, original.len());
+        let typed = Packet::decode(&original).expect("a right packet");
+        assert_eq!(packet.ip, typed.ip);
+        assert_eq!(packet.apply_bit_errors(), Ok(typed));
+    }
+    assert!(Packet::verbatim(&bytes(UDP)[..34]).is_err());
+    let mut damaged = bytes(UDP);
+    damaged[8] ^= 1;
+    assert_eq!(
+        Packet::verbatim(&damaged),
+        Err(DecodeError::Checksum { header: "IPv4" })
+    );
+}
+
+#[test]
+fn a_hop_changes_the_hop_limit_and_its_checksum_only() {
+    for original in unusual() {
+        let mut packet = Packet::verbatim(&original).expect("a right header");
+        for hop_limit in (0..packet.ip.hop_limit).rev() {
+            packet.ip.hop_limit = hop_limit;
+            let written = encode(&packet);
+            let typed = Packet::decode(&written).expect("a right checksum");
+            assert_eq!(typed.ip.hop_limit, hop_limit);
+            let (limit_at, sum_at) = if original[0] >> 4 == 4 {
+                (8, 10)
+            } else {
+                (7, 7)
+            };
+            for at in 0..original.len() {
+                let may_differ = at == limit_at || at == sum_at || at == sum_at + 1;
+                assert!(may_differ || written[at] == original[at], "byte {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_channel_flips_bits_of_a_verbatim_packet() {
+    let mut packet = Packet::verbatim(&bytes(DATA_V6)).expect("a right header");
+    packet.add_bit_errors(vec![12, 8 * 74 + 7]);
+    let mut written = Vec::new();
+    packet.encode_damaged(&mut written);
+    let mut expected = bytes(DATA_V6);
+    expected[1] ^= 0x08;
+    expected[74] ^= 0x01;
+    assert_eq!(written, expected);
+    assert_eq!(
+        packet.apply_bit_errors(),
+        Err(DecodeError::Checksum { header: "TCP" })
+    );
+}
+
+#[test]
+fn bytes_say_in_a_view_what_typed_headers_say() {
+    for original in [SYN, DATA, SACK, FIN, UDP, DATA_V6, SACK_V6, UDP_V6] {
+        let verbatim = Packet::verbatim(&bytes(original)).expect("a right header");
+        let typed = decode(original);
+        let (verbatim, typed) = (verbatim.view(), typed.view());
+        assert_eq!(verbatim.tcp, typed.tcp);
+        assert_eq!(verbatim.ports, typed.ports);
+        assert_eq!(verbatim.protocol, typed.protocol);
+        assert_eq!(verbatim.payload_bytes, typed.payload_bytes);
+    }
+    // Seven bytes of data in both; identifier and number stand in the hexadecimal digits.
+    for (original, echo) in [(PING, (0xea37, 7)), (PING_V6, (0x1234, 7))] {
+        let packet = Packet::verbatim(&bytes(original)).expect("a right header");
+        let view = packet.view();
+        assert_eq!((view.payload_bytes, view.echo), (7, Some(echo)));
+    }
 }
 
 #[test]
@@ -378,7 +471,7 @@ fn any_ip() -> impl Strategy<Value = IpHeader> {
         })
 }
 
-fn any_payload() -> impl Strategy<Value = Payload> {
+fn any_payload() -> impl Strategy<Value = Payload> + Clone {
     proptest::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| Payload::from_slice(&bytes))
 }
 
@@ -421,10 +514,10 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
 
 fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
     let echo =
-        (any::<(u16, u16)>(), 0..2000u32).prop_map(|((identifier, sequence), data_length)| Echo {
+        (any::<(u16, u16)>(), any_payload()).prop_map(|((identifier, sequence), data)| Echo {
             identifier,
             sequence,
-            data_length,
+            data,
         });
     let kind = prop_oneof![
         (0..=0xFFFFu32).prop_map(|mtu| IcmpError::PacketTooBig { mtu }),
@@ -512,6 +605,10 @@ proptest! {
         }
         if let Ok(packet) = Packet::decode(&bytes) {
             prop_assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
+        }
+        if let Ok(packet) = Packet::verbatim(&bytes) {
+            prop_assert!(packet.view().payload_bytes <= packet.wire_length());
+            prop_assert_eq!(&encode(&packet)[..], &bytes[..packet.wire_length() as usize]);
         }
     }
 

@@ -103,12 +103,14 @@ pub enum RtoArithmetic {
 
 impl Profile {
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&'static str; 3] = ["rfc", "ns2", "linux-2.0.36"];
+    pub const NAMES: [&'static str; 5] = ["rfc", "ns2", "linux-2.0.36", "linux-6", "classic"];
 
     /// The profile of that name, one of [`Profile::NAMES`].
     pub fn named(name: &str) -> Option<Profile> {
         match name {
             "rfc" => Some(Profile::rfc()),
+            "linux-6" => Some(Profile::linux_6()),
+            "classic" => Some(Profile::classic()),
             "ns2" => Some(Profile::ns2()),
             "linux-2.0.36" => Some(Profile::linux_2_0_36()),
             _ => None,
@@ -146,6 +148,39 @@ impl Profile {
             syn_retries: 6,
             data_retries: 15,
             time_wait: Duration::from_secs(60),
+        }
+    }
+
+    /// A present Linux (6.18) as it comes: the constants of its `include/net/tcp.h` and the defaults of its
+    /// settings under `net.ipv4`. CUBIC, an initial window of 10 segments, SACK, timestamps (so that a full
+    /// segment of an Ethernet frame carries 1448 bytes), acknowledgments delayed by 40 ms, timeouts from 200 ms
+    /// to 120 s. Buffers do not tune themselves here: they have the size that Linux lets them grow to, of which it
+    /// advertises half for receiving.
+    ///
+    /// Not modelled: RACK-TLP, PRR, F-RTO and the undoing of reductions; the timeout's floor, which Linux puts
+    /// under the deviation instead of under the sum; the first acknowledgments of a connection, which Linux does not
+    /// delay; and the first four retransmissions of a SYN, which it sends a second apart.
+    pub fn linux_6() -> Profile {
+        Profile {
+            congestion: Algorithm::Cubic,
+            receive_buffer: 16 << 20,
+            send_buffer: 4 << 20,
+            timestamps: true,
+            delayed_ack: Some(Duration::from_millis(40)),
+            minimum_rto: Duration::from_millis(200),
+            maximum_rto: Duration::from_secs(120),
+            ..Profile::rfc()
+        }
+    }
+
+    /// The same Linux with SACK, timestamps, RACK, TLP and F-RTO switched off, which leaves NewReno's recovery:
+    /// what a real kernel can be made to do that is nearest to a stack of the nineties.
+    pub fn classic() -> Profile {
+        Profile {
+            recovery: Recovery::NewReno,
+            timestamps: false,
+            sack: false,
+            ..Profile::linux_6()
         }
     }
 
@@ -197,5 +232,33 @@ impl Profile {
             syn_retries: 10,
             ..Profile::rfc()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_that_of_a_profile() {
+        for name in Profile::NAMES {
+            assert!(Profile::named(name).is_some(), "{name}");
+        }
+        assert_eq!(Profile::named("linux"), None);
+    }
+
+    /// `include/net/tcp.h` of Linux 6.18: `TCP_INIT_CWND`, `TCP_TIMEOUT_INIT`, `TCP_RTO_MIN`, `TCP_RTO_MAX`,
+    /// `TCP_DELACK_MIN`, `TCP_SYN_RETRIES`, `TCP_RETR2`, `TCP_TIMEWAIT_LEN`.
+    #[test]
+    fn linux_has_the_constants_of_its_source() {
+        let linux = Profile::linux_6();
+        assert_eq!(linux.initial_window, 10);
+        assert_eq!(linux.initial_rto, Duration::from_secs(1));
+        assert_eq!(linux.minimum_rto, Duration::from_millis(200));
+        assert_eq!(linux.maximum_rto, Duration::from_secs(120));
+        assert_eq!(linux.delayed_ack, Some(Duration::from_millis(40)));
+        assert_eq!((linux.syn_retries, linux.data_retries), (6, 15));
+        assert_eq!(linux.time_wait, Duration::from_secs(60));
+        assert_eq!(linux.congestion, Algorithm::Cubic);
     }
 }

@@ -63,6 +63,21 @@ impl Checksum {
     }
 }
 
+/// A checksum over bytes of which `before`, which began a 16-bit word, have become `after`, as long and of even
+/// length: HC' = ~(~HC + ~m + m') for each word (RFC 1624, equation 3).
+pub fn updated(checksum: u16, before: &[u8], after: &[u8]) -> u16 {
+    let mut sum = u64::from(!checksum);
+    for (before, after) in before
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .zip(after.as_chunks::<2>().0)
+    {
+        sum += u64::from(!u16::from_be_bytes(*before)) + u64::from(u16::from_be_bytes(*after));
+    }
+    Checksum { sum, odd: false }.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +90,12 @@ mod tests {
         let mut checksum = Checksum::new();
         checksum.add(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
         assert_eq!(checksum.finish(), !0xddf2);
+    }
+
+    #[test]
+    fn the_worked_example_of_rfc_1624() {
+        // Section 4: a field of 5555 becomes 3285, the checksum goes from dd2f to 0000.
+        assert_eq!(updated(0xdd2f, &[0x55, 0x55], &[0x32, 0x85]), 0x0000);
     }
 
     #[test]

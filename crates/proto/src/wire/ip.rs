@@ -8,7 +8,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// IPv4's "don't fragment" in the word of flags and fragment offset.
 const DONT_FRAGMENT: u16 = 0x4000;
 /// "More fragments" and the fragment offset, in the same word.
-const FRAGMENT: u16 = 0x3FFF;
+pub(crate) const FRAGMENT: u16 = 0x3FFF;
 
 /// What an IP header carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,12 +67,12 @@ fn expect_length(header: &'static str, bytes: &[u8], needed: usize) -> Result<()
 }
 
 /// The 16-bit field that begins at byte `at`, which the caller has checked to be there.
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
 /// The 32-bit field that begins at byte `at`, which the caller has checked to be there.
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 

@@ -265,22 +265,21 @@ impl TcpHeader {
         ip: &IpHeader,
         bytes: &'a [u8],
     ) -> Result<(TcpHeader, &'a [u8]), DecodeError> {
-        expect_length("TCP", bytes, 20)?;
-        let data_offset = bytes[12] >> 4;
-        if data_offset < 5 {
-            return Err(DecodeError::Field {
-                header: "TCP",
-                field: "data offset",
-                value: u32::from(data_offset),
-            });
-        }
-        let header_length = usize::from(data_offset) * 4;
-        expect_length("TCP", bytes, header_length)?;
+        header_length(bytes)?;
         let mut checksum = Checksum::pseudo_header(ip, protocol::TCP, bytes.len());
         checksum.add(bytes);
         if checksum.finish() != 0 {
             return Err(DecodeError::Checksum { header: "TCP" });
         }
+        TcpHeader::read(bytes)
+    }
+
+    /// As [`decode`](Self::decode), whatever the checksum.
+    ///
+    /// # Errors
+    /// Those of `decode` but the checksum.
+    pub fn read(bytes: &[u8]) -> Result<(TcpHeader, &[u8]), DecodeError> {
+        let header_length = header_length(bytes)?;
         let header = TcpHeader {
             source_port: u16_at(bytes, 0),
             destination_port: u16_at(bytes, 2),
@@ -292,4 +291,20 @@ impl TcpHeader {
         };
         Ok((header, &bytes[header_length..]))
     }
+}
+
+/// Bytes of the header, options included, at the beginning of a segment, which are there.
+fn header_length(bytes: &[u8]) -> Result<usize, DecodeError> {
+    expect_length("TCP", bytes, 20)?;
+    let data_offset = bytes[12] >> 4;
+    if data_offset < 5 {
+        return Err(DecodeError::Field {
+            header: "TCP",
+            field: "data offset",
+            value: u32::from(data_offset),
+        });
+    }
+    let length = usize::from(data_offset) * 4;
+    expect_length("TCP", bytes, length)?;
+    Ok(length)
 }

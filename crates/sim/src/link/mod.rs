@@ -102,6 +102,21 @@ pub enum DropReason {
     Discarded,
 }
 
+impl DropReason {
+    /// What it is called in tables and summaries.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::QueueFull => "queue full",
+            DropReason::QueueManagement => "queue management",
+            DropReason::ChannelError => "channel error",
+            DropReason::BurstLoss => "burst loss",
+            DropReason::RetryLimit => "retry limit",
+            DropReason::LinkDown => "link down",
+            DropReason::Discarded => "discarded",
+        }
+    }
+}
+
 /// A link between two ends.
 ///
 /// After every call of [`offer`](Link::offer), [`reconfigure`](Link::reconfigure),

@@ -59,6 +59,9 @@ pub enum RecordError {
     /// The thread that encodes a file has stopped without a word.
     #[error("the record's writer has stopped")]
     WriterLost,
+    /// The system gives no thread to write in.
+    #[error("there can be no thread that writes the record: {0}")]
+    NoThread(String),
     /// Columns do not make a table: a row names a link or a flow that does not exist. A mistake in this crate.
     #[error("columns do not make a table: {0}")]
     Columns(String),

@@ -1,8 +1,10 @@
 //! Records of a run: series and packets in columns, and the folder in which they end.
 //!
 //! [`Recorder`] takes rows as they happen, builds columns and hands them on in batches, into memory or
-//! into Parquet files. Equal rows give equal bytes: the files hold no date and no path.
+//! into Parquet files. Equal rows give equal bytes: the files hold no date and no path. Where callers must not
+//! wait, a [`relay`] stands between them and the tables.
 
+mod direct;
 mod endpoints;
 mod error;
 mod folder;
@@ -10,6 +12,8 @@ mod names;
 mod packets;
 mod quantity;
 mod recorder;
+pub(crate) mod relay;
+mod relayed;
 mod series;
 mod table;
 #[cfg(test)]
@@ -20,6 +24,7 @@ pub use folder::{MANIFEST_FILE, ResultFolder, sha256};
 pub use packets::PacketRecord;
 pub use quantity::Quantity;
 pub use recorder::{RecordNames, RecordSettings, Recorder, Sink, Tables};
+pub use relay::LostRows;
 pub use table::{Table, read_table};
 
 use baton_proto::time::Instant;

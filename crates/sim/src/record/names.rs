@@ -51,6 +51,36 @@ impl<Key: Ord> Names<Key> {
     }
 }
 
+/// Names that have numbers by their places, to which others may be added.
+#[derive(Debug)]
+pub(super) struct Growing {
+    names: Vec<String>,
+    /// As in [`Names`].
+    values: Option<ArrayRef>,
+}
+
+impl Growing {
+    pub(super) fn new(names: Vec<String>) -> Growing {
+        Growing {
+            names,
+            values: None,
+        }
+    }
+
+    pub(super) fn add(&mut self, name: &str) {
+        self.names.push(name.to_owned());
+        self.values = None;
+    }
+
+    /// All names so far.
+    pub(super) fn values(&mut self) -> ArrayRef {
+        let names = &self.names;
+        self.values
+            .get_or_insert_with(|| Arc::new(StringArray::from_iter_values(names)))
+            .clone()
+    }
+}
+
 /// A column of `numbers` into `values`; where `valid` is false there is none.
 pub(super) fn column(
     numbers: Vec<i32>,

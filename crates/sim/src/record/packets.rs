@@ -10,11 +10,9 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, SchemaRef};
-use baton_proto::packet::{Body, Packet};
+use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
-use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader};
-use core::net::IpAddr;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -101,13 +99,13 @@ const COLUMNS: [Column; 18] = [
 const FATES: [&str; 9] = [
     "delivered",
     "under way",
-    "queue full",
-    "queue management",
-    "channel error",
-    "burst loss",
-    "retry limit",
-    "link down",
-    "discarded",
+    DropReason::QueueFull.name(),
+    DropReason::QueueManagement.name(),
+    DropReason::ChannelError.name(),
+    DropReason::BurstLoss.name(),
+    DropReason::RetryLimit.name(),
+    DropReason::LinkDown.name(),
+    DropReason::Discarded.name(),
 ];
 
 /// How the table is laid out in a file.
@@ -176,7 +174,7 @@ pub(super) struct PacketRows {
     rows: Columns,
     links: ArrayRef,
     directions: ArrayRef,
-    flows: ArrayRef,
+    flows: names::Growing,
     fates: ArrayRef,
     protocols: Names<u8>,
     endpoints: Endpoints,
@@ -250,7 +248,7 @@ impl PacketRows {
             rows: Columns::with_capacity(BATCH),
             links: names::fixed(links.iter().map(String::as_str)),
             directions: names::fixed(["down", "up"]),
-            flows: names::fixed(flows.iter().map(String::as_str)),
+            flows: names::Growing::new(flows.to_vec()),
             fates: names::fixed(FATES),
             protocols: Names::new(),
             endpoints: Endpoints::new(),
@@ -258,10 +256,15 @@ impl PacketRows {
         }
     }
 
+    /// Adds a flow, with the next number.
+    pub(super) fn add_flow(&mut self, name: &str) {
+        self.flows.add(name);
+    }
+
     /// Adds a row. Returns whether a batch is to be taken.
     pub(super) fn push(&mut self, row: &PacketRecord) -> bool {
         let packet = row.packet;
-        let body = View::of(packet);
+        let body = packet.view();
         let rows = &mut self.rows;
         rows.number.push(row.number);
         rows.link.push(row.link as i32);
@@ -291,7 +294,7 @@ impl PacketRows {
         );
         rows.payload_bytes.push(body.payload_bytes);
         rows.retransmission.push(packet.retransmission);
-        self.push_tcp(body.tcp);
+        self.push_tcp(body.tcp.as_deref());
         self.rows.number.len() == BATCH
     }
 
@@ -343,7 +346,7 @@ impl PacketRows {
             Arc::new(UInt64Array::from(rows.number)),
             names::column(rows.link, None, self.links.clone())?,
             names::column(rows.direction, None, self.directions.clone())?,
-            names::column(rows.flow, Some(rows.flow_known), self.flows.clone())?,
+            names::column(rows.flow, Some(rows.flow_known), self.flows.values())?,
             Arc::new(Int64Array::from(rows.sent)),
             Arc::new(Int64Array::try_new(
                 rows.decided.into(),
@@ -374,56 +377,6 @@ impl PacketRows {
     /// How many rows wait.
     pub(super) fn len(&self) -> usize {
         self.rows.number.len()
-    }
-}
-
-/// What a row says of a packet's body.
-struct View<'a> {
-    protocol: u8,
-    ports: Option<(u16, u16)>,
-    payload_bytes: u32,
-    tcp: Option<&'a TcpHeader>,
-}
-
-impl View<'_> {
-    #[inline]
-    fn of(packet: &Packet) -> View<'_> {
-        let (protocol, ports, payload_bytes, tcp) = match &packet.body {
-            Body::Tcp(header, payload) => (
-                6,
-                Some((header.source_port, header.destination_port)),
-                payload.length(),
-                Some(header),
-            ),
-            Body::Udp(header, payload) => (
-                17,
-                Some((header.source_port, header.destination_port)),
-                payload.length(),
-                None,
-            ),
-            Body::Icmp(message) => {
-                let data = match message {
-                    IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => {
-                        echo.data_length
-                    }
-                    IcmpMessage::Error { .. } => 0,
-                };
-                let protocol = match packet.ip.source {
-                    IpAddr::V4(_) => 1,
-                    IpAddr::V6(_) => 58,
-                };
-                (protocol, None, data, None)
-            }
-            Body::Opaque {
-                protocol, bytes, ..
-            } => (*protocol, None, bytes.len() as u32, None),
-        };
-        View {
-            protocol,
-            ports,
-            payload_bytes,
-            tcp,
-        }
     }
 }
 

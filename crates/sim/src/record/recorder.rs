@@ -1,10 +1,10 @@
-//! Takes rows as they happen and hands them on in batches.
+//! Takes rows as they happen, and writes them or hands them to a thread that does.
 
-use super::names::Names;
-use super::packets::{self, PacketRecord, PacketRows};
-use super::series::{self, SeriesRows};
-use super::table::{Closed, Table, TableSink};
-use super::{PACKETS_FILE, Quantity, RecordError, SERIES_FILE, Subject};
+use super::direct::TableWriter;
+use super::packets::PacketRecord;
+use super::relayed::RelayedRows;
+use super::table::Table;
+use super::{LostRows, Quantity, RecordError, Subject};
 use baton_proto::time::Instant;
 use std::path::PathBuf;
 
@@ -49,21 +49,18 @@ pub struct Tables {
 /// A failure (a full disk) ends the recording and is kept: ask [`Recorder::check`] now and then, or get it
 /// from [`Recorder::finish`]. Files bear their names only after `finish`; a recorder that is dropped before
 /// removes them.
-pub struct Recorder {
-    series: Option<SeriesTable>,
-    packets: Option<PacketTable>,
-    subjects: Names<String>,
-    failure: Option<RecordError>,
-}
+pub struct Recorder(Way);
 
-struct SeriesTable {
-    rows: SeriesRows,
-    sink: TableSink,
-}
-
-struct PacketTable {
-    rows: PacketRows,
-    sink: TableSink,
+/// Which way rows take into their tables.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one recorder a run, and every row passes it"
+)]
+enum Way {
+    /// At once; the caller waits while the disk is slower than the run.
+    Direct(TableWriter),
+    /// Through a thread; the caller never waits.
+    Relayed(RelayedRows),
 }
 
 impl Recorder {
@@ -73,36 +70,36 @@ impl Recorder {
         names: RecordNames,
         sink: Sink,
     ) -> Result<Recorder, RecordError> {
-        let series = if settings.series {
-            let schema = series::schema(&series::dictionary()?);
-            Some(SeriesTable {
-                rows: SeriesRows::new(schema.clone()),
-                sink: TableSink::new(&sink, SERIES_FILE, schema, &series::LAYOUT)?,
-            })
-        } else {
-            None
-        };
-        let packets = if settings.packets {
-            let schema = packets::schema(&packets::dictionary()?);
-            Some(PacketTable {
-                rows: PacketRows::new(schema.clone(), &names.links, &names.flows),
-                sink: TableSink::new(&sink, PACKETS_FILE, schema, &packets::LAYOUT)?,
-            })
-        } else {
-            None
-        };
-        Ok(Recorder {
-            series,
-            packets,
-            subjects: Names::new(),
-            failure: None,
-        })
+        TableWriter::new(settings, names, sink).map(|writer| Recorder(Way::Direct(writer)))
+    }
+
+    /// A recorder whose callers never wait: a thread writes, and rows that come faster than it can write and
+    /// memory may hold are lost and counted in `lost`. Fails if there can be no thread.
+    pub fn relayed(
+        settings: RecordSettings,
+        names: RecordNames,
+        sink: Sink,
+        lost: LostRows,
+    ) -> Result<Recorder, RecordError> {
+        let writer = TableWriter::new(settings, names, sink)?;
+        RelayedRows::start(writer, lost).map(|rows| Recorder(Way::Relayed(rows)))
     }
 
     /// The number of a subject, by its name: `flow download`, `link gsm down`, `mobile laptop`. The same
     /// name gives the same number.
     pub fn subject(&mut self, name: &str) -> Subject {
-        Subject(self.subjects.number(name.to_owned(), String::clone) as u32)
+        match &mut self.0 {
+            Way::Direct(writer) => writer.subject(name),
+            Way::Relayed(rows) => rows.subject(name),
+        }
+    }
+
+    /// Adds a flow that is in no scenario; its number follows on the last flow's.
+    pub fn add_flow(&mut self, name: &str) {
+        match &mut self.0 {
+            Way::Direct(writer) => writer.add_flow(name),
+            Way::Relayed(rows) => rows.add_flow(name),
+        }
     }
 
     /// Records that `quantity` of `subject` is `value` from `at` on.
@@ -113,90 +110,50 @@ impl Recorder {
     /// younger ones.
     #[inline]
     pub fn series(&mut self, at: Instant, subject: Subject, quantity: Quantity, value: f64) {
-        if let Some(series) = &mut self.series
-            && series.rows.push(at, subject, quantity, value)
-        {
-            self.write_series();
+        match &mut self.0 {
+            Way::Direct(writer) => writer.series(at, subject, quantity, value),
+            Way::Relayed(rows) => rows.series(at, subject, quantity, value),
         }
     }
 
     /// Records the fate of a packet on a link.
     #[inline]
     pub fn packet(&mut self, row: &PacketRecord) {
-        if let Some(packets) = &mut self.packets
-            && packets.rows.push(row)
-        {
-            self.write_packets();
+        match &mut self.0 {
+            Way::Direct(writer) => writer.packet(row),
+            Way::Relayed(rows) => rows.packet(row),
         }
     }
 
     /// Whether series are recorded, for callers who would have to compute a value first.
     #[inline]
     pub fn records_series(&self) -> bool {
-        self.series.is_some()
+        match &self.0 {
+            Way::Direct(writer) => writer.settings().series,
+            Way::Relayed(rows) => rows.settings().series,
+        }
+    }
+
+    /// Hands what has been gathered to the thread that writes, if there is one.
+    pub fn flush(&mut self) {
+        if let Way::Relayed(rows) = &mut self.0 {
+            rows.flush();
+        }
     }
 
     /// Fails if something has ended the recording.
     pub fn check(&self) -> Result<(), RecordError> {
-        self.failure.clone().map_or(Ok(()), Err)
+        match &self.0 {
+            Way::Direct(writer) => writer.check(),
+            Way::Relayed(rows) => rows.check(),
+        }
     }
 
     /// Hands on what is left and closes the files.
-    pub fn finish(mut self) -> Result<Tables, RecordError> {
-        while self
-            .series
-            .as_ref()
-            .is_some_and(|table| table.rows.len() > 0)
-        {
-            self.write_series();
-        }
-        if self
-            .packets
-            .as_ref()
-            .is_some_and(|table| table.rows.len() > 0)
-        {
-            self.write_packets();
-        }
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let series = self.series.map(|table| table.sink.close()).transpose()?;
-        let packets = self.packets.map(|table| table.sink.close()).transpose()?;
-        let series = series.map(Closed::keep).transpose()?;
-        let packets = packets.map(Closed::keep).transpose()?;
-        Ok(Tables { series, packets })
-    }
-
-    #[cold]
-    fn write_series(&mut self) {
-        let Some(table) = &mut self.series else {
-            return;
-        };
-        let written = table
-            .rows
-            .take_batch(&mut self.subjects)
-            .and_then(|batch| table.sink.write(batch));
-        self.end_on_failure(written);
-    }
-
-    #[cold]
-    fn write_packets(&mut self) {
-        let Some(table) = &mut self.packets else {
-            return;
-        };
-        let written = table
-            .rows
-            .take_batch()
-            .and_then(|batch| table.sink.write(batch));
-        self.end_on_failure(written);
-    }
-
-    /// The first failure ends both tables: half a record would not be noticed.
-    fn end_on_failure(&mut self, written: Result<(), RecordError>) {
-        if let Err(failure) = written {
-            self.failure.get_or_insert(failure);
-            self.series = None;
-            self.packets = None;
+    pub fn finish(self) -> Result<Tables, RecordError> {
+        match self.0 {
+            Way::Direct(writer) => writer.finish(),
+            Way::Relayed(rows) => rows.finish(),
         }
     }
 }

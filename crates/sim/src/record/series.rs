@@ -82,12 +82,39 @@ struct Row {
     value: f64,
 }
 
+/// The last value of each quantity of each subject.
+#[derive(Default)]
+pub(super) struct LastValues {
+    /// NaN, which equals nothing, before the first.
+    values: Vec<[f64; Quantity::ALL.len()]>,
+}
+
+impl LastValues {
+    /// Takes the value in. Returns whether it makes a row: unless it repeats a state.
+    #[inline]
+    pub(super) fn is_row(
+        &mut self,
+        Subject(subject): Subject,
+        quantity: Quantity,
+        value: f64,
+    ) -> bool {
+        let index = subject as usize;
+        if index >= self.values.len() {
+            self.values
+                .resize(index + 1, [f64::NAN; Quantity::ALL.len()]);
+        }
+        let last = &mut self.values[index][quantity as usize];
+        let repeats = *last == value && !quantity.is_sample();
+        *last = value;
+        !repeats
+    }
+}
+
 /// Rows of series on their way into batches.
 pub(super) struct SeriesRows {
     schema: SchemaRef,
     rows: Vec<Row>,
-    /// The last value of each (subject, quantity); NaN, which equals nothing, before the first.
-    last: Vec<[f64; Quantity::ALL.len()]>,
+    last: LastValues,
     /// The latest time that has left in a batch.
     left_until: i64,
     series_names: ArrayRef,
@@ -98,7 +125,7 @@ impl SeriesRows {
         SeriesRows {
             schema,
             rows: Vec::with_capacity(2 * BATCH),
-            last: Vec::new(),
+            last: LastValues::default(),
             left_until: 0,
             series_names: names::fixed(Quantity::ALL.into_iter().map(Quantity::name)),
         }
@@ -109,22 +136,16 @@ impl SeriesRows {
     pub(super) fn push(
         &mut self,
         at: Instant,
-        Subject(subject): Subject,
+        subject: Subject,
         quantity: Quantity,
         value: f64,
     ) -> bool {
-        let index = subject as usize;
-        if index >= self.last.len() {
-            self.last.resize(index + 1, [f64::NAN; Quantity::ALL.len()]);
-        }
-        let last = &mut self.last[index][quantity as usize];
-        if *last == value && !quantity.is_sample() {
+        if !self.last.is_row(subject, quantity, value) {
             return false;
         }
-        *last = value;
         self.rows.push(Row {
             time: super::nanoseconds(at),
-            subject,
+            subject: subject.0,
             quantity,
             value,
         });

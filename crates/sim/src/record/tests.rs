@@ -34,6 +34,14 @@ fn recorder(settings: RecordSettings, sink: Sink) -> Recorder {
     Recorder::new(settings, names, sink).unwrap()
 }
 
+fn relayed(sink: Sink, lost: &LostRows) -> Recorder {
+    let names = RecordNames {
+        links: vec!["wavelan".into(), "gsm".into()],
+        flows: vec!["download".into()],
+    };
+    Recorder::relayed(BOTH, names, sink, lost.clone()).unwrap()
+}
+
 fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
@@ -199,11 +207,9 @@ fn a_packets_row_says_what_became_of_it() {
         destination_port: 6,
     };
     let datagram = packet(Body::Udp(udp, Payload::Bytes(Box::new([0; 10]))));
-    let mut ping = packet(Body::Icmp(IcmpMessage::EchoRequest(Echo {
-        identifier: 1,
-        sequence: 1,
-        data_length: 56,
-    })));
+    let mut ping = packet(Body::Icmp(IcmpMessage::EchoRequest(Echo::counting(
+        1, 1, 56,
+    ))));
     ping.flow = None;
     recorder.packet(&row(0, &acknowledgment));
     recorder.packet(&PacketRecord {
@@ -451,6 +457,56 @@ fn the_systems_full_disk_is_reported() {
         error.contains("packets.parquet: cannot be written") && error.contains("free some space"),
         "{error}"
     );
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_relayed_record_has_the_bytes_of_a_direct_one() {
+    let folders = [temporary("direct"), temporary("relayed")];
+    let lost = LostRows::default();
+    let recorders = [
+        recorder(BOTH, Sink::Folder(folders[0].clone())),
+        relayed(Sink::Folder(folders[1].clone()), &lost),
+    ];
+    for mut recorder in recorders {
+        let mut segment = segment(0, TcpFlags::ACK, 1460);
+        for number in 0..5_000 {
+            // Names come under way, states repeat, and flushes fall anywhere.
+            let subject = recorder.subject(&format!("flow {}", number / 1_000));
+            if number % 1_000 == 0 {
+                recorder.add_flow(&format!("tcp-443-{number}"));
+                segment.flow = Some(FlowId(number as u32 / 1_000 + 1));
+            }
+            if number % 300 == 0 {
+                recorder.flush();
+            }
+            recorder.packet(&row(number, &segment));
+            let window = (number / 10) as f64;
+            recorder.series(at(number), subject, Quantity::CongestionWindow, window);
+            recorder.series(at(number), subject, Quantity::RoundTripTime, 0.1);
+        }
+        let tables = recorder.finish().unwrap();
+        assert_eq!(tables.packets.unwrap().rows(), 5_000);
+        assert_eq!(tables.series.unwrap().rows(), 5_500);
+    }
+    for file in [SERIES_FILE, PACKETS_FILE] {
+        let bytes = fs::read(folders[0].join(file)).unwrap();
+        assert!(bytes == fs::read(folders[1].join(file)).unwrap(), "{file}");
+    }
+    assert_eq!(lost.count(), 0);
+    for folder in folders {
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn a_relayed_recorder_that_is_dropped_leaves_no_file() {
+    let folder = temporary("relay-dropped");
+    let mut recorder = relayed(Sink::Folder(folder.clone()), &LostRows::default());
+    recorder.packet(&row(0, &segment(0, TcpFlags::ACK, 1460)));
+    recorder.flush();
+    drop(recorder);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     fs::remove_dir_all(folder).unwrap();
 }

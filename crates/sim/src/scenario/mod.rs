@@ -20,6 +20,7 @@ mod resolve_changes;
 mod resolve_direction;
 mod resolve_flows;
 mod resolve_links;
+mod resolve_live;
 mod resolve_mobility;
 mod resolve_tcp;
 mod resolve_traffic;
@@ -50,6 +51,8 @@ const LARGEST_FILE: u64 = 10_000_000;
 pub struct Loaded {
     /// What to run.
     pub scenario: Scenario,
+    /// The scenario as TOML values with the overrides applied: which keys were written, and which are defaults.
+    pub document: toml::Table,
     /// TOML text with the overrides applied. Parsed in the same directory it gives the same scenario.
     pub resolved: String,
     /// Recordings that the scenario names, as it names them (relative to its directory), each with the
@@ -57,6 +60,15 @@ pub struct Loaded {
     pub traces: Vec<(String, String)>,
     /// What is probably not meant, such as a change after the end of the run.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Loaded {
+    /// The warnings that hold for a live run too: it does what a simulated one ignores.
+    pub fn warnings_when_live(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings
+            .iter()
+            .filter(|warning| !warning.key.starts_with("live."))
+    }
 }
 
 /// Reads the scenario at `path` and the recordings that it names, relative to its directory.
@@ -196,10 +208,12 @@ fn resolved(
             return Err(report.into_error());
         }
     };
+    let warnings = report.warnings;
     Ok(Loaded {
         scenario,
+        document: document.table,
         resolved,
         traces: traces.hashes,
-        warnings: report.warnings,
+        warnings,
     })
 }

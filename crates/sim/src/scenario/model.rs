@@ -36,6 +36,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// What is recorded.
     pub record: Record,
+    /// What only a live run does.
+    pub live: Live,
     /// Expectations that the scenario holds itself to, as written.
     pub expectations: Vec<String>,
 }
@@ -231,4 +233,29 @@ pub struct Record {
     pub packets: bool,
     /// Bin of goodput series.
     pub interval: Duration,
+}
+
+/// What only a live run does; a simulated one ignores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Nodes that are real hosts, each once and never none; all others are simulated.
+    pub hosts: Vec<NodeIndex>,
+    /// What a real mobile's programs see of a handover.
+    pub address: AddressPolicy,
+    /// Whether what a real mobile sends leaves each access link under an address and ports of that link's.
+    pub nat: bool,
+    /// From one look at the kernel's TCP connections to the next; at least 1 ms.
+    pub sample_interval: Duration,
+    /// A 99th percentile of the lateness of events above this marks the run as not to be trusted.
+    pub lateness_bound: Duration,
+}
+
+/// What a handover does to a real mobile's addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressPolicy {
+    /// They stay, as under Mobile IP: only the path changes.
+    #[default]
+    Kept,
+    /// Each access link has its own; at a handover the old ones go and the new ones come.
+    New,
 }

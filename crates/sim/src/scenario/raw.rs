@@ -40,6 +40,9 @@ pub struct RawScenario {
     /// What is recorded.
     #[serde(default)]
     pub record: RawRecord,
+    /// What only a live run (`baton live`) does.
+    #[serde(default)]
+    pub live: RawLive,
     /// What must hold after the run, like "flows.download.longest_stall_s < 2"; exit status 3 if not.
     #[serde(default)]
     pub expect: Vec<String>,
@@ -126,6 +129,37 @@ pub struct RawRecord {
     pub packets: Option<bool>,
     /// Bin of the goodput series. Default "100 ms".
     pub interval: Option<PositiveTime>,
+}
+
+/// What only a live run (`baton live`) does.
+#[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
+pub struct RawLive {
+    /// Nodes that are real hosts, with the kernel's network stack and programs; all others are simulated. Default:
+    /// the first mobile (without mobiles the `to` of the first flow), and all that flows join to it, directly or
+    /// through others; without a flow there, the node farthest from it.
+    #[schemars(length(min = 1))]
+    pub hosts: Option<Vec<String>>,
+    /// What a handover does to a real mobile's addresses. Default "kept".
+    pub address: Option<RawAddress>,
+    /// Whether the address and ports of what a real mobile sends are translated to others on each access link, so
+    /// that they change at a handover as at a change of NAT. Default false.
+    pub nat: Option<bool>,
+    /// From one look at the kernel's TCP connections (windows, timeouts, round-trip times) to the next; at least
+    /// "1 ms". Default "50 ms".
+    pub sample_interval: Option<PositiveTime>,
+    /// The run is marked as not to be trusted if the 99th percentile of the lateness of its events is above this.
+    /// Default "1 ms".
+    pub lateness_bound: Option<PositiveTime>,
+}
+
+/// What a handover does to a real mobile's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawAddress {
+    /// They stay, as under Mobile IP: only the path changes.
+    Kept,
+    /// The old interface loses its addresses and the new one has others, as without any mobility protocol.
+    New,
 }
 
 /// A table with keys of the user's choice, in the order of the file.

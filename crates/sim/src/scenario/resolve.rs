@@ -8,7 +8,9 @@ use super::profiles::PythonControls;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::traces::Traces;
-use super::{expectation, resolve_changes, resolve_flows, resolve_links, resolve_mobility};
+use super::{
+    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_mobility,
+};
 use baton_proto::time::{Duration, Instant};
 
 /// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
@@ -117,6 +119,7 @@ pub(super) fn resolve(
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, &links, end, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
+    let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {
             report.wrong(&top.key("expect").index(index), message);
@@ -133,6 +136,7 @@ pub(super) fn resolve(
         changes,
         mobiles,
         flows,
+        live,
         expectations: raw.expect.clone(),
     }
 }

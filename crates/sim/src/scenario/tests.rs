@@ -2,7 +2,9 @@
 
 mod messages;
 
-use super::model::{AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport};
+use super::model::{
+    AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport,
+};
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
 use baton_proto::rate::DataRate;
@@ -295,6 +297,69 @@ fn what_never_happens_is_a_warning() {
             format!("test.toml:31:10: mobiles.laptop.timetable[2].at: {never}"),
         ]
     );
+}
+
+/// The names of `text`'s real hosts.
+fn hosts(text: &str) -> Vec<String> {
+    let scenario = parsed(text);
+    let hosts = scenario.live.hosts.iter();
+    hosts
+        .map(|&NodeIndex(host)| scenario.nodes[host].clone())
+        .collect()
+}
+
+#[test]
+fn real_hosts_are_the_mobile_and_whom_flows_join_to_it() {
+    assert_eq!(hosts(EXAMPLE), ["server", "laptop"]);
+    // Through another, and whatever does not reach the mobile stays simulated.
+    let relayed = EXAMPLE.replace("to = \"server\"", "to = \"home-agent\"");
+    assert_eq!(hosts(&relayed), ["server", "home-agent", "laptop"]);
+    let aside = relayed.replace(
+        "from = \"server\"\nto = \"laptop\"",
+        "from = \"home-agent\"\nto = \"server\"",
+    );
+    let aside = aside.replace(
+        "from = \"laptop\"\nto = \"home-agent\"",
+        "from = \"home-agent\"\nto = \"server\"",
+    );
+    // Without a flow at the mobile its peer is the node farthest from it.
+    assert_eq!(hosts(&aside), ["server", "laptop"]);
+    let chosen = format!("{EXAMPLE}\n[live]\nhosts = [\"laptop\", \"home-agent\"]");
+    assert_eq!(hosts(&chosen), ["laptop", "home-agent"]);
+}
+
+#[test]
+fn real_hosts_without_mobiles() {
+    let links = r#"
+        name = "line"
+        duration = "1 s"
+        links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+        links.two = { between = ["b", "c"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+    "#;
+    assert_eq!(hosts(links), ["a", "c"]);
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"";
+    assert_eq!(hosts(&format!("{links}\n{flow}")), ["a", "b"]);
+}
+
+#[test]
+fn what_only_a_live_run_does_is_a_warning_in_a_simulated_one() {
+    let text =
+        format!("{EXAMPLE}\n[live]\naddress = \"new\"\nnat = true\nsample_interval = \"10 ms\"");
+    let loaded = parse(&text, "test.toml", Path::new(""), &[]).expect("valid");
+    let live = &loaded.scenario.live;
+    assert_eq!((live.address, live.nat), (AddressPolicy::New, true));
+    assert_eq!(live.sample_interval, Duration::from_millis(10));
+    assert_eq!(live.lateness_bound, Duration::from_millis(1));
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "test.toml:72:11: live.address: only a live run (baton live) changes addresses; a simulated one keeps them",
+            "test.toml:73:7: live.nat: only a live run (baton live) translates addresses; a simulated one leaves them",
+        ]
+    );
+    assert_eq!(loaded.warnings_when_live().count(), 0);
+    assert_eq!(loaded.document["live"]["nat"], toml::Value::Boolean(true));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
+use super::observed::Observed;
+use super::ports::{RealHosts, node_addresses};
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
@@ -10,12 +12,11 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{AttachmentPolicy, Mobile, Scenario};
+use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Scenario};
 use baton_proto::host::Host;
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
-use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Port of the first flow of a host. Each further one has the next port that is free at both its ends, which
@@ -25,13 +26,32 @@ const FIRST_PORT: u16 = 5001;
 
 impl World {
     /// A world at time zero. `captures` takes every packet at every interface, if given.
-    pub fn new(scenario: Scenario, mut recorder: Recorder, captures: Option<Captures>) -> World {
+    pub fn new(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
+        World::build(scenario, recorder, captures, &[])
+    }
+
+    /// A world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
+    /// their kernels.
+    pub fn new_live(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
+        let hosts = scenario.live.hosts.clone();
+        World::build(scenario, recorder, captures, &hosts)
+    }
+
+    fn build(
+        scenario: Scenario,
+        mut recorder: Recorder,
+        captures: Option<Captures>,
+        real: &[NodeIndex],
+    ) -> World {
         let seed = Seed(scenario.seed);
         let mut nodes: Vec<Node> = (0..scenario.nodes.len())
             .map(|number| node(number, &scenario.nodes[number], seed))
             .collect();
         let wires = wires(&scenario, &mut nodes, seed, &mut recorder);
-        let flows = flows(&scenario, &mut nodes, seed, &mut recorder);
+        let is_real = |node| real.contains(&node);
+        let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
+        let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
+        let flows = flows(&scenario, &started, &mut nodes, seed, &mut recorder);
         let mut world = World {
             now: Instant::ZERO,
             queue: EventQueue::default(),
@@ -43,17 +63,22 @@ impl World {
             recorder,
             captures,
             arrived_over: None,
+            real: RealHosts::default(),
             touched: VecDeque::new(),
             events: 0,
+            observed: Observed::default(),
             scenario,
         };
         world.add_mobiles();
+        world.add_ports(real);
         world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
         }
         (0..world.mobiles.len()).for_each(|mobile| world.arm_mobile(mobile));
-        (0..world.flows.len()).for_each(|flow| world.arm_flow(flow));
+        (0..world.flows.len())
+            .filter(|&flow| started[flow])
+            .for_each(|flow| world.arm_flow(flow));
         world
     }
 
@@ -135,16 +160,17 @@ fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, 
 
 /// A host at the address of its number: 10.0.0.1 and on.
 fn node(number: usize, name: &str, seed: Seed) -> Node {
-    let address = Ipv4Addr::from_bits(0x0a00_0001 + number as u32);
     let mut secret = seed.stream(&format!("node {name} secret"));
     let secret = u128::from(secret.bits()) << 64 | u128::from(secret.bits());
     let secret = secret.to_be_bytes();
     Node {
-        host: Host::new(IpAddr::V4(address), secret),
+        host: Host::new(node_addresses(number)[0], secret),
         timer: Timer::default(),
         interfaces: Vec::new(),
         sockets: Vec::new(),
         ports: BTreeMap::new(),
+        real: false,
+        port: None,
     }
 }
 
@@ -171,6 +197,9 @@ fn wires(
             mobile: None,
             works: true,
             broken: false,
+            port: None,
+            nat: None,
+            leaving: None,
             subjects: ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}"))),
         });
     }
@@ -179,6 +208,7 @@ fn wires(
 
 fn flows(
     scenario: &Scenario,
+    started: &[bool],
     nodes: &mut [Node],
     seed: Seed,
     recorder: &mut Recorder,
@@ -204,7 +234,9 @@ fn flows(
         let run = FlowRun::new(id, spec, addresses, port, application, subject);
         nodes[source].ports.insert(run.port, number);
         nodes[sink].ports.insert(run.port, number);
-        if let Ok([source, sink]) = nodes.get_disjoint_mut([source, sink]) {
+        if started[number]
+            && let Ok([source, sink]) = nodes.get_disjoint_mut([source, sink])
+        {
             run.prepare([&mut source.host, &mut sink.host]);
         }
         flows.push(run);

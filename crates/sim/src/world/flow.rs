@@ -1,5 +1,6 @@
 //! A flow under way: an application at each end, what carries their data, and what came of it.
 
+use super::observed::ObservedFlow;
 use super::progress::Progress;
 use super::traffic::Application;
 use crate::kernel::Timer;
@@ -68,6 +69,8 @@ pub struct FlowRun {
     pub completion: Option<Duration>,
     /// Why its connection ended before its time.
     pub failure: Option<tcp::Event>,
+    /// What its packets say, if real hosts send them.
+    pub observed: Option<Box<ObservedFlow>>,
     pub(super) application: Application,
     subject: Subject,
     /// When delivered bytes were last recorded.
@@ -99,6 +102,7 @@ impl FlowRun {
             dropped_packets: 0,
             completion: None,
             failure: None,
+            observed: None,
             application,
             subject,
             last_row: None,
@@ -295,11 +299,19 @@ impl FlowRun {
     /// How long nothing has come although something should. Over UDP and ICMP, where the last packet may be
     /// lost for good, this ends with the source.
     pub fn open_stall(&self, now: Instant) -> Duration {
+        if let Some(stall) = self.observed_stall(now) {
+            return stall;
+        }
         let until = match (&self.spec.transport, self.spec.stop) {
             (Transport::Udp | Transport::Icmp, Some(stop)) => now.min(stop),
             _ => now,
         };
         self.progress.current_stall(until)
+    }
+
+    /// Whom its series are about.
+    pub fn subject(&self) -> Subject {
+        self.subject
     }
 
     /// Records the state of the source's connection.

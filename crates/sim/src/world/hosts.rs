@@ -31,7 +31,8 @@ impl World {
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
     }
 
-    fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
+    /// Counts a host's own packet and hands it to the link behind an interface.
+    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].sent_packets += 1;
         }
@@ -108,7 +109,7 @@ impl World {
     }
 
     /// Tells the record and the mobiles of bytes that have come to an application.
-    fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
+    pub(super) fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
         let Some(delivered) = delivered else { return };
         for mobile in self.flows[flow].mobiles.into_iter().flatten() {
             self.mobiles[mobile].deliver(self.now, flow, &delivered, self.arrived_over);

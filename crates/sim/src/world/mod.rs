@@ -9,6 +9,8 @@ mod build;
 pub mod flow;
 mod handover;
 mod hosts;
+pub mod observed;
+pub mod ports;
 pub mod progress;
 mod routing;
 mod status;
@@ -28,7 +30,9 @@ use baton_proto::host::{Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
-use std::collections::{BTreeMap, VecDeque};
+use observed::Observed;
+use ports::{AccessNat, PortId, RealHosts};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use summary::Summary;
 
 /// A scenario under way.
@@ -45,9 +49,11 @@ pub struct World {
     captures: Option<Captures>,
     /// The access link over which the packet came that a host is taking in.
     arrived_over: Option<usize>,
+    real: RealHosts,
     /// Links to poll before the next event.
     touched: VecDeque<usize>,
     events: u64,
+    observed: Observed,
 }
 
 /// What can happen next.
@@ -71,6 +77,10 @@ struct Node {
     sockets: Vec<Option<(usize, Role)>>,
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
+    /// Whether a kernel stands for it.
+    real: bool,
+    /// Where a kernel reads and writes, if it is real and not a mobile.
+    port: Option<PortId>,
 }
 
 /// A link and what it joins.
@@ -90,6 +100,29 @@ struct Wire {
     /// Whether a handover has broken it.
     broken: bool,
     subjects: [Subject; 2],
+    /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
+    port: Option<PortId>,
+    /// What translates addresses between that mobile and the network.
+    nat: Option<Box<AccessNat>>,
+    /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
+    /// that it held at the handover and still does.
+    leaving: Option<BTreeSet<u64>>,
+}
+
+impl Wire {
+    /// Node and interface at the end across from a node.
+    fn far_from(&self, node: usize) -> (usize, InterfaceId) {
+        self.ends[self.end_across(node).index()]
+    }
+
+    /// The end across from a node.
+    fn end_across(&self, node: usize) -> End {
+        if self.ends[0].0 == node {
+            End::B
+        } else {
+            End::A
+        }
+    }
 }
 
 impl World {
@@ -108,6 +141,11 @@ impl World {
         self.queue.next_time()
     }
 
+    /// A flow of the scenario, by its place there.
+    pub fn flow(&self, number: usize) -> &FlowRun {
+        &self.flows[number]
+    }
+
     /// The scenario that runs here.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
@@ -119,6 +157,14 @@ impl World {
             captures.check()?;
         }
         self.recorder.check()
+    }
+
+    /// Hands on what has been recorded so far, where a thread of its own writes it.
+    pub fn flush_record(&mut self) {
+        if let Some(captures) = &mut self.captures {
+            captures.flush();
+        }
+        self.recorder.flush();
     }
 
     /// Runs everything that happens up to and including `limit`, and then stands there; or stops after
@@ -172,6 +218,9 @@ impl World {
             self.wires[link].touched = false;
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
+            }
+            if self.wires[link].leaving.is_some() {
+                self.leave_when_drained(link);
             }
             self.record_queues(link);
             let wire = &mut self.wires[link];

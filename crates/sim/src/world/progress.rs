@@ -39,6 +39,12 @@ impl Progress {
         waited
     }
 
+    /// What was waited for until now is over, without a delivery, and another wait begins.
+    pub fn wait_anew(&mut self, now: Instant) {
+        self.longest_stall = self.longest_stall.max(self.current_stall(now));
+        self.waiting_since = Some(now);
+    }
+
     /// Nothing is to be delivered any more.
     pub fn stop_waiting(&mut self) {
         self.waiting_since = None;

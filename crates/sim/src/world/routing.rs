@@ -1,12 +1,15 @@
 //! Routes over the links that are in use: fewest hops, and among equals the link that stands first in the
 //! scenario.
 
+use super::ports::BehindLink;
 use super::{Node, Wire};
 use baton_proto::host::InterfaceId;
+use core::net::IpAddr;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
-/// route to every host.
-pub fn install(nodes: &mut [Node], wires: &[Wire]) {
+/// route to every host. An address that lies behind an access link is reached over that link only, whether it
+/// is in use or not.
+pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) {
     let in_use: Vec<Vec<(usize, InterfaceId)>> =
         nodes.iter().map(|node| neighbours(node, wires)).collect();
     for (node, links) in nodes.iter_mut().zip(&in_use) {
@@ -17,9 +20,27 @@ pub fn install(nodes: &mut [Node], wires: &[Wire]) {
         }
     }
     for destination in 0..nodes.len() {
-        let address = nodes[destination].host.address();
-        for (node, interface) in towards(destination, &in_use) {
-            if in_use[node].len() > 1 {
+        let addresses: Vec<IpAddr> = nodes[destination].host.addresses().collect();
+        set_towards(destination, &addresses, nodes, &in_use);
+    }
+    for behind in behind_links {
+        let (far, interface) = behind.far;
+        set_towards(far, &[behind.address], nodes, &in_use);
+        let routes = nodes[far].host.routes_mut();
+        routes.set(behind.address, interface);
+    }
+}
+
+/// Gives every node with several links in use a route towards a node for these addresses.
+fn set_towards(
+    destination: usize,
+    addresses: &[IpAddr],
+    nodes: &mut [Node],
+    in_use: &[Vec<(usize, InterfaceId)>],
+) {
+    for (node, interface) in towards(destination, in_use) {
+        if in_use[node].len() > 1 {
+            for &address in addresses {
                 nodes[node].host.routes_mut().set(address, interface);
             }
         }

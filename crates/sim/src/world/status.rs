@@ -1,6 +1,8 @@
 //! What is going on in a world, in a line for whoever waits for it.
 
 use super::World;
+use super::flow::FlowRun;
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 /// Flows that the line has room for.
@@ -12,8 +14,12 @@ impl World {
         self.packets.len()
     }
 
-    /// What is going on: for each mobile the link in use and since when, and how much each of the first flows
-    /// has delivered.
+    /// The scenario's flows in its order, with their ports and starts as drawn; then conversations as they began.
+    pub fn flows(&self) -> &[FlowRun] {
+        &self.flows
+    }
+
+    /// What is going on: for each mobile the link in use and since when, and how much some flows have delivered.
     pub fn status(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for mobile in &self.mobiles {
@@ -28,7 +34,8 @@ impl World {
             parts.push(part);
         }
         parts.truncate(FLOWS_SHOWN);
-        for flow in self.flows.iter().take(FLOWS_SHOWN) {
+        for flow in self.flows_shown() {
+            let flow = &self.flows[flow];
             let delivered = size(flow.progress.delivered_bytes);
             parts.push(format!("{} {delivered}", flow.spec.name));
         }
@@ -36,6 +43,17 @@ impl World {
             parts.push(format!("and {} more flows", more + 1));
         }
         parts.join(", ")
+    }
+
+    /// The first flows; if real hosts make more and more of them, those to which something came last.
+    fn flows_shown(&self) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..self.flows.len()).collect();
+        if self.flows.iter().any(|flow| flow.observed.is_some()) {
+            shown.sort_by_key(|&flow| Reverse(self.flows[flow].progress.last_delivery));
+        }
+        shown.truncate(FLOWS_SHOWN);
+        shown.sort_unstable();
+        shown
     }
 }
 

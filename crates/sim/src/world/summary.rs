@@ -2,10 +2,12 @@
 
 use super::World;
 use super::flow::FlowRun;
+use super::observed::ObservedSummary;
 use crate::scenario::model::Transport;
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
+use serde_json::Value;
 
 /// A run's results.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +30,15 @@ pub struct Summary {
     pub handovers: Vec<HandoverSummary>,
     /// Packets that hosts and routers gave up.
     pub discarded: DiscardedSummary,
+    /// The program of a live run, and how it ended; null if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<Value>,
+    /// The server of a live run; null if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<Value>,
+    /// How far a live run is to be trusted, and what it ran on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Value>,
 }
 
 /// Packets that hosts and routers gave up, by cause.
@@ -59,7 +70,8 @@ pub struct FlowSummary {
     /// From the start to the last byte, in seconds; null if unfinished or endless.
     pub completion_s: Option<f64>,
     /// Payload delivered, over the time from the start to the completion; without one to the stop, or to the
-    /// last delivery if that is later, or to the end of the run.
+    /// last delivery if that is later, or to the end of the run; of a flow that is not in the scenario to its
+    /// last packet.
     pub goodput_bps: f64,
     /// TCP segments that the source sent, retransmissions and bare acknowledgments included; without TCP the
     /// packets of both ends.
@@ -68,10 +80,10 @@ pub struct FlowSummary {
     pub retransmitted: u64,
     /// Segments with data or FIN that came to the far end with nothing new in them.
     pub spurious_retransmitted: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Losses that duplicate acknowledgments told.
-    pub fast_retransmits: u64,
+    /// Expiries of the retransmission timer; null if a kernel sends and does not tell.
+    pub timeouts: Option<u64>,
+    /// Losses that duplicate acknowledgments told; null if a kernel sends.
+    pub fast_retransmits: Option<u64>,
     /// Duplicate acknowledgments that the source received.
     pub duplicate_acks: u64,
     /// Longest time without new data for the application while some was to come: from the last delivery, or
@@ -83,11 +95,14 @@ pub struct FlowSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
     /// Why the connection ended before its time; null otherwise.
-    pub failure: Option<&'static str>,
+    pub failure: Option<String>,
+    /// What only a flow between real hosts has.
+    #[serde(flatten)]
+    pub observed: Option<ObservedSummary>,
 }
 
 /// A ping flow's results.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PingResult {
     /// Requests sent.
     pub sent: u64,
@@ -159,6 +174,9 @@ pub fn summarise(world: &World) -> Summary {
             .collect(),
         handovers: handovers(world),
         discarded,
+        program: None,
+        server: None,
+        live: None,
     }
 }
 
@@ -175,7 +193,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
     });
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
-    FlowSummary {
+    let simulated = FlowSummary {
         name: flow.spec.name.clone(),
         transport,
         delivered_bytes: flow.progress.delivered_bytes,
@@ -184,17 +202,22 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         segments_sent: statistics.map_or(flow.sent_packets, |statistics| statistics.segments_sent),
         retransmitted: statistics.map_or(0, |statistics| statistics.retransmitted),
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
-        timeouts: statistics.map_or(0, |statistics| statistics.timeouts),
-        fast_retransmits: statistics.map_or(0, |statistics| statistics.fast_retransmits),
+        timeouts: Some(statistics.map_or(0, |statistics| statistics.timeouts)),
+        fast_retransmits: Some(statistics.map_or(0, |statistics| statistics.fast_retransmits)),
         duplicate_acks: statistics.map_or(0, |statistics| statistics.duplicate_acks_received),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         ping,
-        failure: flow.failure.map(failure),
+        failure: flow.failure.map(|event| failure(event).to_owned()),
+        observed: None,
+    };
+    match flow.observation() {
+        Some((observed, main)) => observed.summary(world, flow, main, simulated),
+        None => simulated,
     }
 }
 
-fn failure(event: tcp::Event) -> &'static str {
+pub(super) fn failure(event: tcp::Event) -> &'static str {
     match event {
         tcp::Event::Refused => "the connection was refused",
         tcp::Event::Reset => "the connection was reset",
@@ -207,7 +230,13 @@ fn failure(event: tcp::Event) -> &'static str {
 
 fn goodput(flow: &FlowRun, now: Instant) -> f64 {
     let last = flow.progress.last_delivery.unwrap_or_default();
-    let end = flow.spec.stop.map_or(now, |stop| stop.max(last).min(now));
+    let end = match (&flow.observed, flow.spec.stop) {
+        // Nobody says how long it was to last.
+        (Some(observed), None) if !observed.in_scenario => {
+            observed.conversation.last_sent_at().max(last).min(now)
+        }
+        (_, stop) => stop.map_or(now, |stop| stop.max(last).min(now)),
+    };
     let time = flow
         .completion
         .unwrap_or(end.saturating_since(flow.spec.start))
@@ -265,6 +294,9 @@ impl World {
     /// Segments that came to a flow's sink with nothing new in them.
     pub(super) fn spurious_retransmissions(&self, flow: usize) -> u64 {
         let flow = &self.flows[flow];
+        if let Some((observed, main)) = flow.observation() {
+            return observed.conversation.counters(main).spurious;
+        }
         self.connection(flow, 1)
             .map_or(0, |connection| connection.statistics().duplicates_received)
     }

@@ -11,6 +11,10 @@ impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
         let (link, end) = self.nodes[node].interfaces[interface.0];
+        if self.wires[link].nat.is_some() && !self.translate_offered(link, end, id) {
+            self.packets.remove(id);
+            return;
+        }
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;
         travelling.on = (link, end);
@@ -42,6 +46,9 @@ impl World {
 
     pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
         self.record_packet(link, &fate);
+        if let Some(held) = &mut self.wires[link].leaving {
+            held.remove(&self.packets[fate.packet].number);
+        }
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
                 let wire = &self.wires[link];
@@ -51,6 +58,12 @@ impl World {
                 }
                 if let Some(captures) = &mut self.captures {
                     captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
+                }
+                if self.wires[link].nat.is_some()
+                    && !self.translate_delivered(link, fate.from, fate.packet)
+                {
+                    self.packets.remove(fate.packet);
+                    return;
                 }
                 self.arrive(node, fate.packet, bit_errors);
             }
@@ -83,6 +96,7 @@ impl World {
         packet.add_bit_errors(bit_errors);
         match self.nodes[node].host.route(packet) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
+            Verdict::Local if self.nodes[node].real => self.deliver_to_port(node, id),
             Verdict::Local => {
                 self.arrived_over = self.packets[id].access;
                 let packet = self.packets.remove(id);
@@ -98,6 +112,7 @@ impl World {
     }
 
     fn count_drop(&mut self, link: usize, reason: DropReason, packet: &Packet) {
+        self.count_cause(reason);
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;
         }

@@ -37,7 +37,7 @@ const CASES: &[Case] = &[
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: name, description, duration, seed, links, mobiles, changes, flows, record, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: name, description, duration, seed, links, mobiles, changes, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -247,7 +247,7 @@ const CASES: &[Case] = &[
         r#""linux-2.0.36""#,
         r#""linux-2.0.35""#,
         &[
-            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36)"#,
+            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36, linux-6, classic)"#,
         ],
     ),
     (
@@ -574,6 +574,38 @@ const CASES: &[Case] = &[
             r#"test.toml:5:11: expect[0]: "x < 2 s" is no expectation; expected <path> <operator> <number>, like "flows.download.longest_stall_s < 30""#,
         ],
     ),
+    (
+        "[record]",
+        "[live]\nhosts = [\"server\", \"labtop\", \"server\"]\n[record]",
+        &[
+            r#"test.toml:69:20: live.hosts[1]: unknown node "labtop"; did you mean "laptop"? (valid: server, home-agent, laptop)"#,
+            r#"test.toml:69:30: live.hosts[2]: "server" stands here twice"#,
+        ],
+    ),
+    (
+        "[record]",
+        "[live]\nhosts = []\n[record]",
+        &["test.toml:69:9: live.hosts: holds 0; expected at least 1 elements"],
+    ),
+    (
+        "[record]",
+        "[live]\naddress = \"old\"\nsample_interval = \"100 us\"\n[record]",
+        &[r#"test.toml:69:11: live.address: unknown address "old" (valid: kept, new)"#],
+    ),
+    (
+        "[record]",
+        "[live]\nsample_interval = \"100 us\"\nlateness_bound = \"1\"\n[record]",
+        &[
+            r#"test.toml:70:18: live.lateness_bound: "1" has no unit; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
+        ],
+    ),
+    (
+        "[record]",
+        "[live]\nsample_interval = \"100 us\"\n[record]",
+        &[
+            r#"test.toml:69:19: live.sample_interval: 0.0001 s is too short; expected at least "1 ms""#,
+        ],
+    ),
 ];
 
 /// Arguments of `--set`, and what they are answered with.
@@ -608,7 +640,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: name, description, duration, seed, links, mobiles, changes, flows, record, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: name, description, duration, seed, links, mobiles, changes, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -620,7 +652,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: name, description, duration, seed, links, mobiles, changes, flows, record, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: name, description, duration, seed, links, mobiles, changes, flows, record, live, expect)"#,
     ),
 ];
 

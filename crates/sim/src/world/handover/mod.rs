@@ -10,7 +10,7 @@ use super::flow::Delivered;
 use super::{Event, Wire, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
-use crate::scenario::model::{Attachment, Handover, NodeIndex};
+use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex};
 use baton_proto::mobility::failback::Failback;
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -131,7 +131,75 @@ impl World {
         while let Some(due) = self.next_handover(number) {
             self.begin_handover(number, &due);
         }
+        self.announce(number);
         self.arm_mobile(number);
+    }
+
+    /// Begins a handover on demand, now, as an entry of a timetable would.
+    ///
+    /// # Errors
+    /// Why the mobile cannot.
+    pub fn request_handover(
+        &mut self,
+        node: NodeIndex,
+        to: Option<LinkIndex>,
+        handover: Handover,
+    ) -> Result<(), String> {
+        let number = self.movable(node, to, handover)?;
+        let due = Due {
+            at: self.now,
+            link: to.map(|link| link.0),
+            handover: Some(handover),
+        };
+        self.begin_handover(number, &due);
+        self.announce(number);
+        self.arm_mobile(number);
+        self.settle();
+        Ok(())
+    }
+
+    /// The number of the mobile at a node, if it can be handed over to a link on demand.
+    fn movable(
+        &self,
+        node: NodeIndex,
+        to: Option<LinkIndex>,
+        handover: Handover,
+    ) -> Result<usize, String> {
+        let name = &self.scenario.nodes[node.0];
+        let Some(number) = self.mobiles.iter().position(|mobile| mobile.node == node) else {
+            return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
+        };
+        let mobile = &self.mobiles[number];
+        if matches!(mobile.chooser, Chooser::Failback(..)) {
+            return Err(format!(
+                "{name} chooses its link by `prefer`; expected a mobile with a timetable, or a change of a link's state"
+            ));
+        }
+        let Some(LinkIndex(link)) = to else {
+            return Ok(number);
+        };
+        let is_own = |wire: &Wire| wire.mobile == Some(number);
+        if !self.wires.get(link).is_some_and(is_own) {
+            let own = self.wires.iter().filter(|wire| is_own(wire));
+            let own: Vec<&str> = own.map(|wire| wire.link.config().name.as_str()).collect();
+            let wanted = self.scenario.links.get(link);
+            let wanted = wanted.map_or("that link", |spec| spec.config.name.as_str());
+            return Err(format!(
+                "{wanted} is not an access link of {name}; expected one of: {}",
+                own.join(", ")
+            ));
+        }
+        let wire = &self.wires[link];
+        if matches!(handover, Handover::Soft { .. })
+            && mobile.attached == Some(link)
+            && !wire.broken
+        {
+            let link = &wire.link.config().name;
+            return Err(format!(
+                "{name} is attached to {link} already; expected another link, or a hard handover"
+            ));
+        }
+        Ok(number)
     }
 
     pub(super) fn arm_mobile(&mut self, number: usize) {
@@ -173,8 +241,7 @@ impl World {
     fn begin_handover(&mut self, number: usize, due: &Due) {
         self.close_last_record(number);
         let old = self.mobiles[number].attached;
-        let flows = self.mobiles[number].flows.iter();
-        let flows = flows.map(|&flow| self.flow_at_handover(flow)).collect();
+        let flows = self.flows_at_handover(number);
         let mobile = &mut self.mobiles[number];
         // Of what the last handover had planned, only the end of its overlap stays.
         mobile.outgoing = None;
@@ -195,7 +262,13 @@ impl World {
         record.add_losses(&core::mem::take(&mut mobile.losses_before));
         mobile.handovers.push(record);
         match due.handover {
-            None => self.attach(number, due.link),
+            None => {
+                self.attach(number, due.link);
+                // A kernel whose addresses come and go loses those of the lost link for good.
+                if let Some(old) = old.filter(|_| self.changes_address(number)) {
+                    self.silence(number, old);
+                }
+            }
             Some(Handover::Soft {
                 overlap,
                 discard_queue,
@@ -230,6 +303,9 @@ impl World {
             self.wires[old].link.discard_queue(self.now);
             self.touch(old);
         }
+        if overlap.is_none() && self.changes_address(number) {
+            self.begin_leaving(old);
+        }
         if let Some(overlap) = overlap {
             self.mobiles[number].plan(self.now + overlap, Step::Silence(old));
         }
@@ -245,16 +321,23 @@ impl World {
     }
 
     fn move_outgoing(&mut self, number: usize) {
-        self.mobiles[number].outgoing = None;
+        if let Some(old) = self.mobiles[number].outgoing.take() {
+            self.touch(old);
+        }
         self.install_routes();
     }
 
     /// Lets nothing pass on any link of a mobile, an old one that still delivers included.
     fn break_links(&mut self, number: usize, keep_queue: bool) {
+        let changes_address = self.changes_address(number);
         for link in 0..self.wires.len() {
             let wire = &mut self.wires[link];
-            if wire.mobile == Some(number) && wire.link.is_up() {
+            let own = wire.mobile == Some(number);
+            // An interface that goes with its link goes, too, if the scenario has that link down.
+            wire.broken |= own && changes_address;
+            if own && wire.link.is_up() {
                 wire.broken = true;
+                wire.leaving = None;
                 wire.link.set_down(self.now, keep_queue);
                 self.touch(link);
             }
@@ -274,6 +357,7 @@ impl World {
             let wire = &mut self.wires[link];
             wire.in_use = true;
             wire.broken = false;
+            wire.leaving = None;
             if wire.works && !wire.link.is_up() {
                 wire.link.set_up(self.now);
             }
@@ -290,7 +374,7 @@ impl World {
 
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
     pub(super) fn install_routes(&mut self) {
-        routing::install(&mut self.nodes, &self.wires);
+        routing::install(&mut self.nodes, &self.wires, &self.real.behind_links);
         for mobile in &self.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
                 let node = mobile.node.0;
@@ -303,7 +387,7 @@ impl World {
         }
     }
 
-    fn silence(&mut self, number: usize, link: usize) {
+    pub(super) fn silence(&mut self, number: usize, link: usize) {
         if self.mobiles[number].outgoing == Some(link) {
             self.move_outgoing(number);
         }
@@ -338,6 +422,7 @@ impl World {
         }
         let mobile = wire.mobile;
         self.touch(change.link.0);
+        self.announce_mtu(change.link.0);
         if let (Some(number), true) = (mobile, turned) {
             if self.mobiles[number].attached == Some(change.link.0) {
                 self.mobiles[number].losses_before = Losses::default();

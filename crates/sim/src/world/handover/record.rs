@@ -2,6 +2,7 @@
 
 use super::super::World;
 use super::super::flow::{Delivered, FlowRun};
+use super::super::observed::ObservedFlow;
 use super::super::progress::RateWatch;
 use crate::link::End;
 use crate::link::config::Medium;
@@ -30,7 +31,7 @@ pub struct HandoverRecord {
     pub kind: &'static str,
     /// Packets that were lost with the old link or with its queue.
     pub lost_packets: u64,
-    /// The mobile's flows.
+    /// The mobile's flows, ascending.
     pub flows: Vec<FlowAtHandover>,
 }
 
@@ -104,7 +105,8 @@ impl HandoverRecord {
         delivered: &Delivered,
         over: Option<usize>,
     ) {
-        if let Some(entry) = self.flows.iter_mut().find(|entry| entry.flow == flow) {
+        if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
+            let entry = &mut self.flows[place];
             entry.longest_stall = entry.longest_stall.max(delivered.waited);
             if let Some(watch) = entry.watch.as_mut().filter(|_| over == self.links[1]) {
                 watch.deliver(now, delivered.bytes);
@@ -114,7 +116,34 @@ impl HandoverRecord {
 }
 
 impl World {
-    pub(super) fn flow_at_handover(&self, flow: usize) -> FlowAtHandover {
+    /// The flows that a handover of a mobile may touch: all but the conversations that are over.
+    pub(super) fn flows_at_handover(&self, number: usize) -> Vec<FlowAtHandover> {
+        let flows = self.mobiles[number].flows.iter();
+        flows
+            .filter(|&&flow| {
+                let observed = self.flows[flow].observed.as_deref();
+                !observed.is_some_and(ObservedFlow::is_over)
+            })
+            .map(|&flow| self.flow_at_handover(flow))
+            .collect()
+    }
+
+    /// A conversation has begun since the last handover: its record takes it in.
+    pub(in super::super) fn add_to_last_record(&mut self, number: usize, flow: usize) {
+        let Some(mut record) = self.mobiles[number].handovers.pop() else {
+            return;
+        };
+        if let Err(place) = record.flows.binary_search_by_key(&flow, |entry| entry.flow) {
+            let mut entry = self.flow_at_handover(flow);
+            if record.completed.is_some() {
+                entry.watch = record.links[1].and_then(|link| self.rate_watch(flow, link));
+            }
+            record.flows.insert(place, entry);
+        }
+        self.mobiles[number].handovers.push(record);
+    }
+
+    fn flow_at_handover(&self, flow: usize) -> FlowAtHandover {
         FlowAtHandover {
             flow,
             longest_stall: Duration::ZERO,
@@ -143,7 +172,9 @@ impl World {
             return;
         };
         for entry in &mut record.flows {
-            entry.spurious = self.spurious_retransmissions(entry.flow) - entry.spurious_before;
+            entry.spurious = self.spurious_retransmissions(entry.flow);
+            // An observed flow may have changed its main direction since.
+            entry.spurious = entry.spurious.saturating_sub(entry.spurious_before);
             let open = self.flows[entry.flow].open_stall(self.now);
             entry.longest_stall = entry.longest_stall.max(open);
         }

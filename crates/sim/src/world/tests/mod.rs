@@ -4,7 +4,9 @@ mod conservation;
 mod determinism;
 mod failback;
 mod handover;
+mod observed;
 mod path_mtu;
+mod ports;
 mod steady;
 mod traffic;
 

@@ -24,7 +24,7 @@ fn a_wired_bottleneck_is_filled_with_payload() {
         let goodput = goodput_between(&results, 20.0, 60.0);
         near(goodput, 1e6 * 1460.0 / 1500.0, 0.01 * 973_333.0);
         let flow = super::flow(&results.summary, "f");
-        assert_eq!(flow.timeouts, 0, "{congestion}");
+        assert_eq!(flow.timeouts, Some(0), "{congestion}");
         assert!(
             flow.lost_packets > 0,
             "{congestion} has never filled the queue"

@@ -1,0 +1,20 @@
+//! How well the emulator keeps up with its model and with a bare pair of devices: `make bench-live`.
+//!
+//! Needs root or user namespaces, and some two minutes. Every figure comes with its target.
+
+mod accuracy;
+mod capacity;
+mod pair;
+mod traffic;
+
+use baton_live::rights::Rights;
+
+fn main() {
+    if let Err(error) = Rights::acquire() {
+        eprintln!("{error}");
+        std::process::exit(2);
+    }
+    baton_live::priority::raise();
+    accuracy::run();
+    capacity::run();
+}

@@ -1,0 +1,161 @@
+//! The command line of `batond`.
+
+use crate::program::INSIDE;
+use baton_sim::scenario::Override;
+use lexopt::prelude::{Long, Value};
+use lexopt::{Parser, ValueExt};
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+/// How `batond` is called.
+pub const USAGE: &str = "usage:
+  batond world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap] [--server COMMAND]
+               [--ignore-unsupported] [--run-name NAME] [--program-output inherit|stderr] [--events FD]
+               [-- PROGRAM ARGUMENT...]
+  batond check SCENARIO [--set KEY=VALUE]...
+  batond machine
+  batond --version";
+
+/// What is asked.
+#[derive(Debug)]
+pub enum Command {
+    /// Run a world in real time.
+    World(Box<WorldOptions>),
+    /// Tell what the kernel cannot honour of a scenario.
+    Check(ScenarioOptions),
+    /// Tell whether this machine can run worlds with real hosts.
+    Machine,
+    /// Be a process between the emulator and a program.
+    Inside(String),
+    /// Print the version.
+    Version,
+}
+
+/// Which scenario.
+#[derive(Debug, Default)]
+pub struct ScenarioOptions {
+    /// Its file.
+    pub file: PathBuf,
+    /// Keys that are set otherwise.
+    pub overrides: Vec<Override>,
+    /// The same, as given.
+    pub overrides_given: Vec<String>,
+}
+
+/// How to run a world.
+#[derive(Debug, Default)]
+pub struct WorldOptions {
+    /// Which scenario.
+    pub scenario: ScenarioOptions,
+    /// Seed, if not the scenario's.
+    pub seed: Option<u64>,
+    /// Folder of the results; without one nothing is kept but the summary.
+    pub out: Option<PathBuf>,
+    /// Replace that folder.
+    pub force: bool,
+    /// Write captures.
+    pub pcap: bool,
+    /// What runs at the correspondent, for the shell.
+    pub server: Option<String>,
+    /// Leave out what the kernel cannot honour.
+    pub ignore_unsupported: bool,
+    /// Name of the run, if not the scenario's.
+    pub run_name: Option<String>,
+    /// Where events are told.
+    pub events: Option<RawFd>,
+    /// Whether the program's standard output goes to standard error.
+    pub program_to_stderr: bool,
+    /// The program and its arguments; empty for none.
+    pub program: Vec<String>,
+}
+
+impl Command {
+    /// Parses the arguments after the program's name.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
+        let mut parser = Parser::from_args(arguments);
+        let command = match parser.next().map_err(text)? {
+            Some(Value(word)) => word.string().map_err(text)?,
+            Some(Long("version")) => return Ok(Command::Version),
+            _ => return Err(USAGE.to_owned()),
+        };
+        match command.as_str() {
+            "world" => world(parser).map(|options| Command::World(Box::new(options))),
+            "check" => {
+                let options = world(parser)?;
+                Ok(Command::Check(options.scenario))
+            }
+            "machine" => Ok(Command::Machine),
+            INSIDE => match parser.next().map_err(text)? {
+                Some(Value(spec)) => Ok(Command::Inside(spec.string().map_err(text)?)),
+                _ => Err(USAGE.to_owned()),
+            },
+            other => Err(format!("no command `{other}`\n{USAGE}")),
+        }
+    }
+}
+
+fn world(mut parser: Parser) -> Result<WorldOptions, String> {
+    let mut options = WorldOptions::default();
+    let mut file = None;
+    loop {
+        // What follows `--` is the program's, options included.
+        if let Some(mut raw) = parser.try_raw_args()
+            && raw.peek().is_some_and(|word| word == "--")
+        {
+            raw.next();
+            let words = raw.map(|word| word.string().map_err(text));
+            options.program = words.collect::<Result<_, _>>()?;
+            if options.program.is_empty() {
+                return Err("after `--` stands the program to run; expected one".to_owned());
+            }
+            break;
+        }
+        let Some(argument) = parser.next().map_err(text)? else {
+            break;
+        };
+        let value = |parser: &mut Parser| parser.value().and_then(ValueExt::string).map_err(text);
+        match argument {
+            Value(given) if file.is_none() => file = Some(PathBuf::from(given)),
+            Long("set") => {
+                let given = parser
+                    .value()
+                    .and_then(|given| given.string())
+                    .map_err(text)?;
+                let parsed = given.parse().map_err(text)?;
+                options.scenario.overrides.push(parsed);
+                options.scenario.overrides_given.push(given);
+            }
+            Long("seed") => {
+                options.seed = Some(parser.value().and_then(|seed| seed.parse()).map_err(text)?);
+            }
+            Long("out") => options.out = Some(parser.value().map_err(text)?.into()),
+            Long("force") => options.force = true,
+            Long("pcap") => options.pcap = true,
+            Long("server") => options.server = Some(value(&mut parser)?),
+            Long("ignore-unsupported") => options.ignore_unsupported = true,
+            Long("run-name") => options.run_name = Some(value(&mut parser)?),
+            Long("events") => {
+                options.events = Some(parser.value().and_then(|fd| fd.parse()).map_err(text)?);
+            }
+            Long("program-output") => match value(&mut parser)?.as_str() {
+                "inherit" => options.program_to_stderr = false,
+                "stderr" => options.program_to_stderr = true,
+                other => {
+                    return Err(format!(
+                        "--program-output {other}: expected inherit or stderr"
+                    ));
+                }
+            },
+            other => return Err(format!("{}\n{USAGE}", other.unexpected())),
+        }
+    }
+    options.scenario.file = file.ok_or(USAGE)?;
+    Ok(options)
+}
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}

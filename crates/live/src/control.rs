@@ -1,0 +1,201 @@
+//! Commands to a run under way: `baton handover`.
+//!
+//! A run listens at the abstract Unix socket `@baton/<run>`, which goes with its process. Only root and the user who
+//! called are heard.
+
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::unistd::Uid;
+use serde::Deserialize;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// Longest command, in bytes.
+const LONGEST_COMMAND: u64 = 4096;
+/// How long a caller may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A handover on demand.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandoverCommand {
+    /// Name of the link to go to.
+    #[serde(rename = "handover")]
+    pub link: String,
+    /// How the old link is left.
+    #[serde(default)]
+    pub kind: HandoverKind,
+    /// How long nothing passes, in seconds; only with a hard handover.
+    #[serde(default)]
+    pub outage_s: f64,
+}
+
+/// How a link is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HandoverKind {
+    /// Both links work for a time.
+    #[default]
+    Soft,
+    /// Break before make.
+    Hard,
+}
+
+/// A command, and where its answer goes: the moment in seconds, or why not.
+pub struct Request {
+    /// What is asked.
+    pub command: HandoverCommand,
+    answer: SyncSender<Result<f64, String>>,
+}
+
+impl Request {
+    /// Answers.
+    pub fn answer(&self, answer: Result<f64, String>) {
+        let _ = self.answer.try_send(answer);
+    }
+}
+
+/// The socket of a run.
+pub struct Control {
+    /// The name that the run got.
+    pub name: String,
+    requests: Receiver<Request>,
+}
+
+impl Control {
+    /// Listens under `name`, or under `name-2` and on if runs of that name are under way. `wake` is called for each
+    /// command.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn open(name: &str, invoker: Uid, wake: impl Fn() + Send + 'static) -> io::Result<Control> {
+        let (name, listener) = bind(name)?;
+        let (sender, requests) = channel();
+        thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || listen(&listener, invoker, &sender, &wake))?;
+        Ok(Control { name, requests })
+    }
+
+    /// The next command, if one waits.
+    pub fn poll(&self) -> Option<Request> {
+        self.requests.try_recv().ok()
+    }
+}
+
+fn bind(wanted: &str) -> io::Result<(String, UnixListener)> {
+    let mut number = 1;
+    loop {
+        let name = match number {
+            1 => wanted.to_owned(),
+            _ => format!("{wanted}-{number}"),
+        };
+        let address = SocketAddr::from_abstract_name(format!("baton/{name}"))?;
+        match UnixListener::bind_addr(&address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => number += 1,
+            bound => return Ok((name, bound?)),
+        }
+    }
+}
+
+fn listen(listener: &UnixListener, invoker: Uid, sender: &Sender<Request>, wake: &dyn Fn()) {
+    for stream in listener.incoming().flatten() {
+        if let Err(error) = serve(&stream, invoker, sender, wake) {
+            let mut stream = &stream;
+            let answer = serde_json::json!({ "error": error });
+            let _ = stream.write_all(format!("{answer}\n").as_bytes());
+        }
+    }
+}
+
+fn serve(
+    mut stream: &UnixStream,
+    invoker: Uid,
+    sender: &Sender<Request>,
+    wake: &dyn Fn(),
+) -> Result<(), String> {
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let peer = getsockopt(&stream, PeerCredentials).map_err(|error| error.to_string())?;
+    let peer = Uid::from_raw(peer.uid());
+    if !peer.is_root() && peer != invoker {
+        return Err("this run is another user's".to_owned());
+    }
+    let mut line = String::new();
+    BufReader::new(stream.take(LONGEST_COMMAND))
+        .read_line(&mut line)
+        .map_err(|error| error.to_string())?;
+    let command: HandoverCommand = serde_json::from_str(&line).map_err(|error| {
+        format!("expected a line like {{\"handover\":\"LINK\",\"kind\":\"hard\",\"outage_s\":2}}: {error}")
+    })?;
+    if !(0.0..=1e6).contains(&command.outage_s) {
+        return Err(format!(
+            "outage_s = {}: expected 0 to 1e6",
+            command.outage_s
+        ));
+    }
+    let (answer, answered) = sync_channel(1);
+    let gone = || "the run has ended".to_owned();
+    sender
+        .send(Request { command, answer })
+        .map_err(|_| gone())?;
+    wake();
+    let at = answered.recv_timeout(PATIENCE).map_err(|_| gone())??;
+    let answer = serde_json::json!({ "ok": true, "at_s": at });
+    let _ = stream.write_all(format!("{answer}\n").as_bytes());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::unistd::getuid;
+
+    fn say(name: &str, line: &str) -> String {
+        let address = SocketAddr::from_abstract_name(format!("baton/{name}")).unwrap();
+        let mut stream = UnixStream::connect_addr(&address).unwrap();
+        stream.write_all(line.as_bytes()).unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn commands_are_parsed_answered_and_refused() {
+        let name = format!("test-{}", std::process::id());
+        let (woken, wakes) = channel();
+        let control = Control::open(&name, getuid(), move || woken.send(()).unwrap()).unwrap();
+        let second = Control::open(&name, getuid(), || ()).unwrap();
+        assert_eq!(second.name, format!("{name}-2"));
+
+        let asked = control.name.clone();
+        let caller = thread::spawn(move || {
+            say(
+                &asked,
+                "{\"handover\":\"wifi\",\"kind\":\"hard\",\"outage_s\":2}\n",
+            )
+        });
+        wakes.recv().unwrap();
+        let request = control.poll().unwrap();
+        assert_eq!(
+            request.command,
+            HandoverCommand {
+                link: "wifi".to_owned(),
+                kind: HandoverKind::Hard,
+                outage_s: 2.0
+            }
+        );
+        request.answer(Ok(1.5));
+        assert_eq!(caller.join().unwrap(), "{\"at_s\":1.5,\"ok\":true}\n");
+
+        for wrong in [
+            "fly\n",
+            "{\"handover\":\"wifi\",\"outage_s\":-1}\n",
+            "{\"handover\":\"wifi\",\"how\":1}\n",
+        ] {
+            assert!(say(&name, wrong).contains("error"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! `batond world`: a scenario in real time, between real hosts.
+
+mod kernel;
+mod results;
+mod setup;
+
+use crate::arguments::WorldOptions;
+use crate::clock::RealClock;
+use crate::control::{Control, HandoverKind, Request};
+use crate::events::Events;
+use crate::forwarding::{Forwarding, ForwardingError};
+use crate::program::{Ending, Program};
+use crate::readiness::{Signals, Waker, wait_readable};
+use crate::traffic::TrafficHandle;
+use baton_proto::time::{Duration as SimulatedDuration, Instant};
+use baton_sim::scenario::model::{Handover, LinkIndex, NodeIndex, Scenario};
+use kernel::Samplers;
+use setup::{Names, Stage};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// From one look at signals, commands, samples and children to the next.
+const LOOK_EVERY: SimulatedDuration = SimulatedDuration::from_millis(5);
+/// From one line of progress to the next.
+const TELL_EVERY: SimulatedDuration = SimulatedDuration::from_millis(200);
+/// From one flush of the record to the next.
+const FLUSH_EVERY: SimulatedDuration = SimulatedDuration::from_millis(100);
+/// How long before time zero the kernels' flows are told of it.
+const LEAD: Duration = Duration::from_millis(20);
+/// How long after the last packet the thread stays awake for the next.
+const STAY_AWAKE: SimulatedDuration = SimulatedDuration::from_micros(100);
+
+/// A run that failed: what to say, and the exit status.
+#[derive(Debug)]
+pub struct Failure {
+    /// What to say.
+    pub message: String,
+    /// 1: the run failed; 2: the input or the machine is not fit for it.
+    pub exit_status: u8,
+}
+
+impl Failure {
+    /// The run failed.
+    pub fn run(error: impl ToString) -> Failure {
+        Failure {
+            message: error.to_string(),
+            exit_status: 1,
+        }
+    }
+
+    /// What was asked cannot be done.
+    pub fn input(error: impl ToString) -> Failure {
+        Failure {
+            message: error.to_string(),
+            exit_status: 2,
+        }
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stop {
+    /// The scenario's duration is over.
+    Duration,
+    /// The program has ended.
+    Program,
+    /// SIGINT or SIGTERM.
+    Interrupted,
+    /// A process that the run needs was killed.
+    Lost(String),
+}
+
+/// A run under way, apart from its forwarding.
+struct Emulator {
+    control: Control,
+    waker: Waker,
+    signals: Signals,
+    server: Option<Program>,
+    server_ending: Option<Ending>,
+    program: Option<Program>,
+    traffic: TrafficHandle,
+    samplers: Samplers,
+    next_look: Instant,
+    next_flush: Instant,
+    next_tale: Instant,
+}
+
+/// Runs a world; returns the exit status. The process must have a single thread.
+///
+/// # Errors
+/// [`Failure`]; nothing of the run is left then.
+pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> {
+    let (stage, loaded) = Stage::prepare(options, events)?;
+    let signals = Signals::take().map_err(Failure::run)?;
+    let waker = Waker::new().map_err(Failure::run)?;
+    let control = stage.control(&waker)?;
+    let run = stage.run(loaded)?;
+    let mut hosts = stage.hosts(&run)?;
+    let names = Names::new(&stage, &run, &control.name);
+    let server = match &stage.options.server {
+        Some(command) => Some(stage.start_server(command, &run, &hosts, &names)?),
+        None => None,
+    };
+    events.ready(&control.name, &names.told);
+    let traffic = stage.prepare_traffic(&run, &hosts)?;
+    let clock = RealClock::start_in(LEAD);
+    let samplers = Samplers::start(&stage, &hosts, &clock)?;
+    let traffic = traffic.start(clock.zero()).map_err(Failure::run)?;
+    let program = match stage.options.program.is_empty() {
+        true => None,
+        false => Some(stage.start_program(&hosts, &names)?),
+    };
+    let mut forwarding = Forwarding::new(run, &mut hosts, clock);
+    events.started();
+    let mut emulator = Emulator {
+        control,
+        waker,
+        signals,
+        server,
+        server_ending: None,
+        program,
+        traffic,
+        samplers,
+        next_look: Instant::ZERO,
+        next_flush: Instant::ZERO,
+        next_tale: Instant::ZERO,
+    };
+    let stop = emulator
+        .forward(&mut forwarding, events)
+        .map_err(Failure::run)?;
+    results::conclude(&stage, emulator, forwarding, &stop, events)
+}
+
+impl Emulator {
+    /// Forwards until the run ends.
+    fn forward(
+        &mut self,
+        forwarding: &mut Forwarding<'_>,
+        events: &mut Events,
+    ) -> Result<Stop, ForwardingError> {
+        let end = forwarding.run.end();
+        let mut last_packet = Instant::ZERO;
+        loop {
+            let busy = forwarding.turn()?;
+            let now = forwarding.clock.now();
+            if now >= end {
+                return Ok(Stop::Duration);
+            }
+            if now >= self.next_look {
+                self.next_look = now + LOOK_EVERY;
+                if let Some(stop) = self.look(forwarding, events, now) {
+                    return Ok(stop);
+                }
+            }
+            if busy {
+                last_packet = now;
+            } else if now > last_packet + STAY_AWAKE {
+                self.rest(forwarding, now);
+            }
+        }
+    }
+
+    /// Sleeps until there may be something to do.
+    fn rest(&mut self, forwarding: &Forwarding<'_>, now: Instant) {
+        let until = self
+            .next_flush
+            .min(self.next_tale)
+            .min(forwarding.run.end());
+        if let Some(time) = forwarding.leisure(until.saturating_since(now)) {
+            let mut waited = vec![self.signals.as_fd(), self.waker.as_fd()];
+            waited.extend(self.reports().map(|program| program.report.as_fd()));
+            waited.extend(forwarding.devices());
+            wait_readable(&waited, Duration::from_nanos(time.as_nanos()));
+            self.next_look = now;
+        }
+    }
+
+    /// The programs that have not ended.
+    fn reports(&self) -> impl Iterator<Item = &Program> {
+        let server = self.server.iter().filter(|_| self.server_ending.is_none());
+        server.chain(&self.program)
+    }
+
+    /// Looks after everything but packets.
+    fn look(
+        &mut self,
+        forwarding: &mut Forwarding<'_>,
+        events: &mut Events,
+        now: Instant,
+    ) -> Option<Stop> {
+        if self.signals.poll() {
+            return Some(Stop::Interrupted);
+        }
+        self.waker.clear();
+        while let Some(request) = self.control.poll() {
+            obey(forwarding, &request);
+        }
+        for sample in self.samplers.poll() {
+            forwarding.run.world_mut().note_tcp_info(&sample);
+        }
+        if now >= self.next_flush {
+            self.next_flush = now + FLUSH_EVERY;
+            forwarding.run.flush_record();
+        }
+        if now >= self.next_tale {
+            self.next_tale = now + TELL_EVERY;
+            events.progress(now.as_secs_f64(), &forwarding.run.world().status());
+        }
+        self.look_after_programs(events)
+    }
+
+    fn look_after_programs(&mut self, events: &mut Events) -> Option<Stop> {
+        let has_ended =
+            |program: &Program| wait_readable(&[program.report.as_fd()], Duration::ZERO)[0];
+        if let (Some(server), None) = (&mut self.server, self.server_ending)
+            && has_ended(server)
+        {
+            let ending = server.wait();
+            self.server_ending = Some(ending);
+            if ending == Ending::Lost {
+                return Some(Stop::Lost(format!("the server {}", ending.describe())));
+            }
+            events.warn(&format!(
+                "the server {} before the run's end",
+                ending.describe()
+            ));
+        }
+        let program = self.program.as_mut().filter(|program| has_ended(program))?;
+        match program.wait() {
+            Ending::Lost => Some(Stop::Lost(format!(
+                "the program {}",
+                Ending::Lost.describe()
+            ))),
+            _ => Some(Stop::Program),
+        }
+    }
+}
+
+/// Carries out a handover on demand.
+fn obey(forwarding: &mut Forwarding<'_>, request: &Request) {
+    let command = &request.command;
+    let handover = match command.kind {
+        HandoverKind::Soft => Handover::Soft {
+            overlap: None,
+            discard_queue: false,
+            outgoing_after: SimulatedDuration::ZERO,
+        },
+        HandoverKind::Hard => Handover::Hard {
+            outage: SimulatedDuration::from_nanos((command.outage_s * 1e9) as u64),
+            keep_queue: false,
+        },
+    };
+    let world = forwarding.run.world_mut();
+    let at = world.now().as_secs_f64();
+    let answer = mobile_and_link(world.scenario(), &command.link)
+        .and_then(|(mobile, link)| world.request_handover(mobile, link, handover));
+    request.answer(answer.map(|()| at));
+}
+
+/// The mobile whose access link has this name; "none" detaches the first.
+fn mobile_and_link(
+    scenario: &Scenario,
+    name: &str,
+) -> Result<(NodeIndex, Option<LinkIndex>), String> {
+    let Some(first) = scenario.mobiles.first() else {
+        return Err("nothing in this scenario is a mobile".to_owned());
+    };
+    if name == "none" {
+        return Ok((first.node, None));
+    }
+    let mut known = Vec::new();
+    for mobile in &scenario.mobiles {
+        for (number, link) in scenario.links.iter().enumerate() {
+            if link.ends.contains(&mobile.node) {
+                if link.config.name == name {
+                    return Ok((mobile.node, Some(LinkIndex(number))));
+                }
+                known.push(link.config.name.as_str());
+            }
+        }
+    }
+    Err(format!(
+        "no mobile has a link {name:?} (there are: {}, none)",
+        known.join(", ")
+    ))
+}

@@ -1,0 +1,93 @@
+//! What the kernels do in a run: the scenario's flows, and their figures of TCP.
+
+use super::Failure;
+use super::setup::Stage;
+use crate::clock::RealClock;
+use crate::forwarding::Hosts;
+use crate::sampler::{Sampler, SamplerReport};
+use crate::traffic::{EndSpec, FlowSpec, Prepared, prepare};
+use baton_sim::observe::TcpInfoSample;
+use baton_sim::rng::Seed;
+use baton_sim::run::Run;
+use baton_sim::scenario::model::NodeIndex;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, channel};
+
+/// The samplers of all real hosts.
+pub struct Samplers {
+    samplers: Vec<Sampler>,
+    samples: Receiver<TcpInfoSample>,
+}
+
+impl Samplers {
+    /// Starts one a host.
+    ///
+    /// # Errors
+    /// If the kernel does not tell of its sockets.
+    pub fn start(stage: &Stage, hosts: &Hosts, clock: &RealClock) -> Result<Samplers, Failure> {
+        let (sender, samples) = channel();
+        let mut samplers = Vec::new();
+        for &node in &stage.scenario.live.hosts {
+            let sampler = Sampler::start(
+                stage.host(hosts, node).namespace.as_fd(),
+                node,
+                clock.zero(),
+                stage.scenario.live.sample_interval,
+                sender.clone(),
+            );
+            samplers.push(sampler.map_err(Failure::run)?);
+        }
+        Ok(Samplers { samplers, samples })
+    }
+
+    /// Samples that have come.
+    pub fn poll(&self) -> impl Iterator<Item = TcpInfoSample> + '_ {
+        self.samples.try_iter()
+    }
+
+    /// Ends all samplers; their last samples, and how it went.
+    pub fn stop(self) -> (Vec<TcpInfoSample>, Vec<SamplerReport>) {
+        let reports = self.samplers.into_iter().map(Sampler::stop).collect();
+        (self.samples.try_iter().collect(), reports)
+    }
+}
+
+impl Stage {
+    /// Makes the flows ready that the kernels carry.
+    ///
+    /// # Errors
+    /// If a socket cannot be had as the scenario wants it.
+    pub fn prepare_traffic(&self, run: &Run, hosts: &Hosts) -> Result<Prepared, Failure> {
+        let world = run.world();
+        let mut flows = Vec::new();
+        for planned in &self.plan.flows {
+            let flow = world.flow(planned.flow);
+            let end = |node: NodeIndex, place: usize| EndSpec {
+                namespace: self.host(hosts, node).namespace.as_fd(),
+                address: first_ipv4(run, node),
+                options: planned.ends[place].clone(),
+            };
+            let ends = [end(flow.spec.from, 0), end(flow.spec.to, 1)];
+            flows.push(FlowSpec {
+                number: planned.flow,
+                flow: flow.spec.clone(),
+                port: flow.port,
+                seed: Seed(self.scenario.seed),
+                ends,
+            });
+        }
+        prepare(&flows).map_err(Failure::run)
+    }
+}
+
+/// A real host's IPv4 address at the start.
+fn first_ipv4(run: &Run, node: NodeIndex) -> Ipv4Addr {
+    let own = run.world().ports().iter().find(|port| port.node == node);
+    let addresses = own.into_iter().flat_map(|port| &port.addresses);
+    let first = addresses.filter_map(|address| match address {
+        IpAddr::V4(address) => Some(*address),
+        IpAddr::V6(_) => None,
+    });
+    first.into_iter().next().unwrap_or(Ipv4Addr::UNSPECIFIED)
+}

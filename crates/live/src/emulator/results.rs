@@ -1,0 +1,192 @@
+//! The end of a run: everything is stopped, counted and written.
+
+use super::setup::Stage;
+use super::{Emulator, Failure, Stop};
+use crate::events::Events;
+use crate::forwarding::Forwarding;
+use crate::program::{Ending, Program};
+use crate::readiness::wait_readable;
+use crate::sampler::SamplerReport;
+use baton_proto::time::Duration as SimulatedDuration;
+use baton_sim::run::LiveSummary;
+use baton_sim::scenario::model::{AddressPolicy, Traffic};
+use serde_json::{Value, json};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// How long programs may take to end when they are asked to.
+const GRACE: Duration = Duration::from_secs(2);
+const INTERRUPTED: u8 = 130;
+const PROGRAM_FAILED: u8 = 4;
+
+/// Stops everything, writes the results, and returns the exit status.
+///
+/// # Errors
+/// If the results cannot be written, or a process that the run needs was killed.
+pub fn conclude(
+    stage: &Stage,
+    mut emulator: Emulator,
+    mut forwarding: Forwarding<'_>,
+    stop: &Stop,
+    events: &mut Events,
+) -> Result<u8, Failure> {
+    let wall = forwarding.clock.now();
+    let outcomes = emulator.traffic.stop();
+    let (program, program_ending) = match emulator.program.take() {
+        Some(program) => {
+            let ending = end(program);
+            let mut value = ending_json(ending);
+            let progress = forwarding.run.world().program_progress();
+            value["argv"] = json!(stage.options.program);
+            value["wall_s"] = json!(wall.as_secs_f64());
+            value["stopped_at_end"] = json!(*stop == Stop::Duration);
+            value["delivered_bytes"] = json!(progress.delivered_bytes);
+            value["longest_stall_s"] = json!(progress.longest_stall.as_secs_f64());
+            (value, Some(ending))
+        }
+        None => (Value::Null, None),
+    };
+    let server = match emulator.server.take() {
+        Some(server) => {
+            let ending = emulator.server_ending.unwrap_or_else(|| end(server));
+            let mut value = ending_json(ending);
+            value["command"] = json!(stage.options.server);
+            value
+        }
+        None => Value::Null,
+    };
+    let (samples, reports) = emulator.samplers.stop();
+    for sample in samples {
+        forwarding.run.world_mut().note_tcp_info(&sample);
+    }
+    let flows = outcomes.iter().map(|outcome| {
+        let ping_size = match stage.scenario.flows[outcome.number].traffic {
+            Traffic::Ping { size, .. } => Some(size),
+            _ => None,
+        };
+        (outcome.number, outcome.seen(ping_size))
+    });
+    let live = live_summary(stage, &mut forwarding, &reports);
+    let summary = LiveSummary {
+        ended: *stop == Stop::Program,
+        flows: flows.collect(),
+        program: Some(program),
+        server: Some(server),
+        live: Some(live),
+    };
+    let results = forwarding
+        .run
+        .finish_live(Some(wall.as_secs_f64()), summary)
+        .map_err(Failure::run)?;
+    if let Stop::Lost(what) = stop {
+        return Err(Failure::run(what));
+    }
+    let folder = results
+        .folder
+        .as_ref()
+        .map(|folder| folder.display().to_string());
+    let told = serde_json::to_value(&results.summary).map_err(Failure::run)?;
+    events.done(&told, folder.as_deref(), results.manifest.complete);
+    Ok(match (stop, program_ending) {
+        (Stop::Interrupted, _) => INTERRUPTED,
+        (_, Some(ending)) if *stop == Stop::Duration || !ending.is_success() => PROGRAM_FAILED,
+        _ => 0,
+    })
+}
+
+/// Ends a program: asked first, then at once.
+fn end(mut program: Program) -> Ending {
+    program.terminate();
+    let _ = wait_readable(&[program.report.as_fd()], GRACE);
+    if !wait_readable(&[program.report.as_fd()], Duration::ZERO)[0] {
+        program.kill();
+        return Ending::Signal(9);
+    }
+    program.wait()
+}
+
+fn ending_json(ending: Ending) -> Value {
+    let (status, signal) = match ending {
+        Ending::Status(status) => (Some(status), None),
+        Ending::Signal(signal) => (None, Some(signal)),
+        Ending::NotStarted(_) => (Some(127), None),
+        Ending::Lost => (None, None),
+    };
+    json!({ "status": status, "signal": signal, "ending": ending.describe() })
+}
+
+/// Whether the run is to be trusted, and what it was run with.
+fn live_summary(
+    stage: &Stage,
+    forwarding: &mut Forwarding<'_>,
+    reports: &[SamplerReport],
+) -> Value {
+    let bound = stage.scenario.live.lateness_bound;
+    let lateness = &forwarding.lateness;
+    let mut doubts = Vec::new();
+    let microseconds = |time: SimulatedDuration| time.as_nanos() as f64 / 1e3;
+    let late = lateness.quantile(0.99);
+    if late > bound {
+        doubts.push(format!(
+            "one packet in a hundred was more than {:.0} µs late (bound {:.0} µs): this machine is too slow or too busy \
+             for this scenario",
+            microseconds(late),
+            microseconds(bound)
+        ));
+    }
+    let mut dropped = forwarding.not_taken;
+    for host in &mut forwarding.hosts.hosts {
+        match host.counters() {
+            Ok(counters) => dropped += counters.dropped_outgoing,
+            Err(error) => doubts.push(format!("an interface's counters cannot be read: {error}")),
+        }
+    }
+    let lost_rows = forwarding.run.lost_rows();
+    if lost_rows > 0 {
+        doubts.push(format!(
+            "{lost_rows} rows are missing from the record: it could not be written as fast as they came"
+        ));
+    }
+    if dropped > 0 && stage.scenario.live.address == AddressPolicy::Kept {
+        doubts.push(format!(
+            "{dropped} packets were dropped outside the model, at the kernels' devices"
+        ));
+    }
+    let mut sysctls = json!({});
+    for (node, host) in stage
+        .scenario
+        .live
+        .hosts
+        .iter()
+        .zip(&forwarding.hosts.hosts)
+    {
+        sysctls[&stage.scenario.nodes[node.0]] = json!(host.tcp_settings());
+    }
+    for report in reports {
+        if report.lost_messages > 0 {
+            let lost = report.lost_messages;
+            doubts.push(format!("{lost} of the kernel's messages on TCP were lost"));
+        }
+        doubts.extend(report.failure.clone());
+    }
+    let mut lateness = lateness.summary();
+    lateness["bound_us"] = json!(microseconds(bound));
+    let world = forwarding.run.world();
+    json!({
+        "trusted": doubts.is_empty(),
+        "doubts": doubts,
+        "lateness": lateness,
+        "dropped_outside_model": dropped,
+        "not_forwarded": world.not_forwarded().total(),
+        "drops": world.drops(),
+        "kernel": stage.kernel.release,
+        "sysctls": sysctls,
+        "ignored": stage.plan.refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "address": match stage.scenario.live.address {
+            AddressPolicy::Kept => "kept",
+            AddressPolicy::New => "new",
+        },
+        "nat": stage.scenario.live.nat,
+        "priority": forwarding.has_priority,
+    })
+}

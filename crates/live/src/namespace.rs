@@ -1,0 +1,318 @@
+//! A real host: a network namespace without a name, so that it goes with the last process that holds it, whatever
+//! ends that process.
+
+use crate::netlink::{InterfaceCounters, InterfaceIndex, RouteSocket};
+use crate::plan::Sysctl;
+use crate::tun::Tun;
+use crate::waiting::in_namespace;
+use netlink_packet_route::route::RouteMetric;
+use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, unshare};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread;
+
+/// Packets that may wait for the forwarding thread, which is never the bottleneck: more than it leaves unread in a
+/// tenth of a second.
+const QUEUE_LENGTH: u32 = 20_000;
+/// The loopback interface's number in every namespace.
+const LOOPBACK: InterfaceIndex = 1;
+
+/// Settings of every real host. Here nobody announces routers, looks for duplicates or makes up addresses; a port
+/// below 1024 and a ping need no privilege, since programs run as the user who called.
+const SYSCTLS: [(&str, &str); 10] = [
+    ("net/ipv4/ip_unprivileged_port_start", "0"),
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
+    ("net/ipv4/tcp_no_metrics_save", "1"),
+    ("net/ipv6/conf/default/accept_ra", "0"),
+    ("net/ipv6/conf/default/accept_dad", "0"),
+    ("net/ipv6/conf/default/dad_transmits", "0"),
+    ("net/ipv6/conf/default/router_solicitations", "0"),
+    ("net/ipv6/conf/default/addr_gen_mode", "1"),
+    ("net/ipv6/conf/all/accept_ra", "0"),
+];
+
+/// Settings that tell how a kernel's TCP behaves.
+const TOLD: [&str; 20] = [
+    "tcp_adv_win_scale",
+    "tcp_congestion_control",
+    "tcp_dsack",
+    "tcp_early_retrans",
+    "tcp_ecn",
+    "tcp_frto",
+    "tcp_moderate_rcvbuf",
+    "tcp_notsent_lowat",
+    "tcp_recovery",
+    "tcp_reordering",
+    "tcp_retries2",
+    "tcp_rmem",
+    "tcp_rto_max_ms",
+    "tcp_rto_min_us",
+    "tcp_sack",
+    "tcp_slow_start_after_idle",
+    "tcp_syn_retries",
+    "tcp_timestamps",
+    "tcp_window_scaling",
+    "tcp_wmem",
+];
+
+/// What a real host is made of.
+pub struct HostSpec {
+    /// Its node's name.
+    pub name: String,
+    /// Its interfaces.
+    pub interfaces: Vec<InterfaceSpec>,
+    /// Settings of its kernel's TCP.
+    pub sysctls: Vec<Sysctl>,
+    /// Metrics of its default route.
+    pub metrics: Vec<RouteMetric>,
+    /// Group of the user who called, who may ping, as this process numbers it.
+    pub group: u32,
+}
+
+/// What an interface is made of.
+pub struct InterfaceSpec {
+    /// Its name.
+    pub name: String,
+    /// Its largest packet in bytes.
+    pub mtu: u32,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// A real host.
+pub struct RealHost {
+    /// Its namespace: to enter, to pass on.
+    pub namespace: OwnedFd,
+    /// Its interfaces, as in the specification.
+    pub interfaces: Vec<Interface>,
+    routes: RouteSocket,
+    metrics: Vec<RouteMetric>,
+}
+
+/// An interface of a real host.
+pub struct Interface {
+    /// Where its packets come out and go in.
+    pub tun: Tun,
+    index: InterfaceIndex,
+    addresses: Vec<IpAddr>,
+}
+
+/// A real host that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("host {host}: {what}: {source}{advice}")]
+pub struct NamespaceError {
+    host: String,
+    what: String,
+    source: io::Error,
+    advice: &'static str,
+}
+
+impl RealHost {
+    /// Makes a host. Its interfaces are down, without addresses.
+    ///
+    /// # Errors
+    /// What could not be done, and what the kernel said.
+    pub fn build(spec: HostSpec) -> Result<RealHost, NamespaceError> {
+        let host = spec.name.clone();
+        // Namespaces belong to threads: this one leaves the process's own alone.
+        thread::spawn(move || build_here(spec))
+            .join()
+            .unwrap_or_else(|_| Err(failed("its thread", io::ErrorKind::Other.into())))
+            .map_err(|error| NamespaceError { host, ..error })
+    }
+
+    /// The settings of its TCP that tell how it behaves, read back from its kernel, by name.
+    pub fn tcp_settings(&self) -> BTreeMap<String, String> {
+        let read = || {
+            let setting = |name: &&str| {
+                let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
+                Some(((*name).to_owned(), text.trim().to_owned()))
+            };
+            Ok(TOLD.iter().filter_map(setting).collect())
+        };
+        in_namespace(self.namespace.as_fd(), read).unwrap_or_default()
+    }
+
+    /// Switches an interface on and gives it its addresses.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn raise(&mut self, interface: usize) -> io::Result<()> {
+        let Interface {
+            index, addresses, ..
+        } = &self.interfaces[interface];
+        self.routes.set_up(*index, true)?;
+        for &address in addresses {
+            self.routes.add_address(*index, address)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an interface's addresses and switches it off.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn lower(&mut self, interface: usize) -> io::Result<()> {
+        let Interface {
+            index, addresses, ..
+        } = &self.interfaces[interface];
+        for &address in addresses {
+            ignore(
+                self.routes.delete_address(*index, address),
+                Errno::EADDRNOTAVAIL,
+            )?;
+        }
+        self.routes.set_up(*index, false)
+    }
+
+    /// Sends everything out of an interface.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn set_default_route(&mut self, interface: usize) -> io::Result<()> {
+        let Interface {
+            index, addresses, ..
+        } = &self.interfaces[interface];
+        for &source in addresses {
+            self.routes
+                .set_default_route(*index, source, &self.metrics)?;
+        }
+        Ok(())
+    }
+
+    /// Sets an interface's largest packet, in bytes.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn set_mtu(&mut self, interface: usize, mtu: u32) -> io::Result<()> {
+        let index = self.interfaces[interface].index;
+        self.routes.set_mtu(index, mtu)
+    }
+
+    /// What all its interfaces have dropped.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn counters(&mut self) -> io::Result<InterfaceCounters> {
+        let mut sum = InterfaceCounters::default();
+        for interface in &self.interfaces {
+            let one = self.routes.counters(interface.index)?;
+            sum.dropped_incoming += one.dropped_incoming;
+            sum.dropped_outgoing += one.dropped_outgoing;
+        }
+        Ok(sum)
+    }
+}
+
+fn build_here(spec: HostSpec) -> Result<RealHost, NamespaceError> {
+    unshare(CloneFlags::CLONE_NEWNET)
+        .map_err(|error| failed("no network namespace can be made", error.into()))?;
+    let namespace = File::open("/proc/thread-self/ns/net")
+        .map_err(|error| failed("/proc/thread-self/ns/net", error))?;
+    for (path, value) in SYSCTLS {
+        set_sysctl(path, value, true)?;
+    }
+    let group = spec.group;
+    set_sysctl(
+        "net/ipv4/ping_group_range",
+        &format!("{group} {group}"),
+        true,
+    )?;
+    for Sysctl { path, value } in &spec.sysctls {
+        set_sysctl(path, value, false)?;
+    }
+    let mut routes =
+        RouteSocket::open().map_err(|error| failed("no route netlink socket", error))?;
+    routes
+        .set_up(LOOPBACK, true)
+        .map_err(|error| failed("interface lo", error))?;
+    let mut interfaces = Vec::with_capacity(spec.interfaces.len());
+    for interface in spec.interfaces {
+        interfaces.push(make_interface(&mut routes, interface)?);
+    }
+    Ok(RealHost {
+        namespace: namespace.into(),
+        interfaces,
+        routes,
+        metrics: spec.metrics,
+    })
+}
+
+fn make_interface(
+    routes: &mut RouteSocket,
+    spec: InterfaceSpec,
+) -> Result<Interface, NamespaceError> {
+    let failed = |error| failed(&format!("interface {}", spec.name), error);
+    let tun = Tun::create(&spec.name).map_err(tun_failed)?;
+    let index = if_nametoindex(spec.name.as_str()).map_err(|error| failed(error.into()))?;
+    routes
+        .set_queue_length(index, QUEUE_LENGTH)
+        .and_then(|()| routes.set_mtu(index, spec.mtu))
+        .map_err(failed)?;
+    Ok(Interface {
+        tun,
+        index,
+        addresses: spec.addresses,
+    })
+}
+
+/// Sets a kernel setting of the calling thread's namespace; an `optional` one may be missing in this kernel.
+fn set_sysctl(path: &str, value: &str, optional: bool) -> Result<(), NamespaceError> {
+    let file = format!("/proc/sys/{path}");
+    match fs::write(&file, value) {
+        Err(error) if optional && error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(NamespaceError {
+            advice: if error.kind() == io::ErrorKind::PermissionDenied
+                || error.raw_os_error() == Some(Errno::EROFS as i32)
+            {
+                "; /proc/sys must be writable: in a container, start it with --privileged or \
+                 --security-opt=systempaths=unconfined"
+            } else {
+                ""
+            },
+            ..failed(&file, error)
+        }),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn tun_failed(error: io::Error) -> NamespaceError {
+    let advice = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "; there is no TUN driver: load it with `sudo modprobe tun`; in a container, start it with \
+             --device=/dev/net/tun"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "; the device must be open to all: `sudo chmod 666 /dev/net/tun`; in a container, start it with \
+             --device=/dev/net/tun --cap-add=NET_ADMIN"
+        }
+        _ => "",
+    };
+    NamespaceError {
+        advice,
+        ..failed("/dev/net/tun", error)
+    }
+}
+
+fn failed(what: &str, source: io::Error) -> NamespaceError {
+    NamespaceError {
+        host: String::new(),
+        what: what.to_owned(),
+        source,
+        advice: "",
+    }
+}
+
+/// What is already as it should be is no failure.
+fn ignore(result: io::Result<()>, known: Errno) -> io::Result<()> {
+    match result {
+        Err(error) if error.raw_os_error() == Some(known as i32) => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,37 @@
+//! What there is of a kernel.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+/// What a kernel offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// Its release, as in "6.18.44".
+    pub release: String,
+    /// Congestion controls that a socket may have.
+    pub congestion_controls: Vec<String>,
+    /// Names of its settings of TCP.
+    pub sysctls: BTreeSet<String>,
+}
+
+impl KernelFacts {
+    /// Those of the kernel that runs here.
+    pub fn read() -> KernelFacts {
+        let text = |file: &str| fs::read_to_string(file).unwrap_or_default();
+        let controls = text("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let names = fs::read_dir("/proc/sys/net/ipv4").into_iter().flatten();
+        KernelFacts {
+            release: text("/proc/sys/kernel/osrelease").trim().to_owned(),
+            congestion_controls: controls.split_whitespace().map(str::to_owned).collect(),
+            sysctls: names
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .filter(|name| name.starts_with("tcp_"))
+                .collect(),
+        }
+    }
+
+    pub(super) fn has_sysctl(&self, name: &str) -> bool {
+        self.sysctls.contains(name)
+    }
+}

@@ -1,0 +1,190 @@
+//! Key by key: how the kernel is told, or why it cannot be.
+
+use super::{KernelFacts, Plan};
+use crate::traffic::SocketOptions;
+use baton_proto::tcp::profile::{Algorithm, Profile, Recovery};
+use baton_proto::time::Duration;
+use baton_sim::scenario::model::NodeIndex;
+use netlink_packet_route::route::RouteMetric;
+
+/// One end of a flow, for which one key was written.
+pub(super) struct End<'a> {
+    pub plan: &'a mut Plan,
+    pub kernel: &'a KernelFacts,
+    pub host: NodeIndex,
+    /// The values of all keys.
+    pub profile: &'a Profile,
+    pub options: &'a mut SocketOptions,
+    /// The key, for messages.
+    pub key: String,
+}
+
+/// What is done about a key.
+type Translate = fn(&mut End<'_>);
+
+/// Every key of a flow's TCP.
+pub(super) const KEYS: &[(&str, Translate)] = &[
+    ("congestion", congestion),
+    ("recovery", recovery),
+    ("maximum_segment_size", |end| {
+        end.options.maximum_segment_size = Some(end.profile.maximum_segment_size);
+    }),
+    ("receive_buffer", |end| {
+        // The kernel doubles the buffer for its own overhead; the clamp holds the window that is advertised.
+        end.options.receive_buffer = Some(end.profile.receive_buffer);
+        end.options.window_clamp = Some(end.profile.receive_buffer);
+    }),
+    ("send_buffer", |end| {
+        end.options.send_buffer = Some(end.profile.send_buffer)
+    }),
+    ("nagle", |end| end.options.no_delay = !end.profile.nagle),
+    ("window_scaling", |end| {
+        end.switch("tcp_window_scaling", end.profile.window_scaling)
+    }),
+    ("timestamps", |end| {
+        end.switch("tcp_timestamps", end.profile.timestamps)
+    }),
+    ("sack", |end| end.switch("tcp_sack", end.profile.sack)),
+    ("idle_restart", |end| {
+        end.switch("tcp_slow_start_after_idle", end.profile.idle_restart);
+    }),
+    ("syn_retries", |end| {
+        end.set("tcp_syn_retries", end.profile.syn_retries)
+    }),
+    ("data_retries", |end| {
+        end.set("tcp_retries2", end.profile.data_retries)
+    }),
+    ("minimum_rto", |end| {
+        end.set("tcp_rto_min_us", end.profile.minimum_rto.as_nanos() / 1000);
+    }),
+    ("maximum_rto", |end| {
+        end.set("tcp_rto_max_ms", milliseconds(end.profile.maximum_rto));
+    }),
+    ("duplicate_ack_threshold", duplicate_ack_threshold),
+    ("initial_window", |end| {
+        end.metric(RouteMetric::InitCwnd(end.profile.initial_window))
+    }),
+    ("delayed_ack", |end| match end.profile.delayed_ack {
+        None => end.metric(RouteMetric::QuickAck(1)),
+        Some(_) => end.refuse(
+            "the kernel chooses the delay itself, 40 ms at first",
+            Some("\"off\""),
+        ),
+    }),
+    ("initial_slow_start_threshold", |end| {
+        end.refuse(
+            "the kernel begins without one, and cannot be told another",
+            Some("\"off\""),
+        );
+    }),
+    ("limited_transmit", |end| {
+        if !end.profile.limited_transmit {
+            end.refuse(
+                "the kernel always sends on the first duplicate acknowledgments",
+                Some("true"),
+            );
+        }
+    }),
+    ("initial_rto", |end| {
+        if end.profile.initial_rto != Duration::from_secs(1) {
+            end.refuse("the kernel begins with one second", Some("\"1 s\""));
+        }
+    }),
+    ("tick", |end| {
+        end.refuse("the kernel's clock is its own", None)
+    }),
+    ("rto_arithmetic", |end| {
+        end.refuse("the kernel has its own", None)
+    }),
+    ("time_wait", |end| {
+        end.refuse("the kernel's lasts 60 s", None)
+    }),
+    ("timer_from_transmission", refuse_old_linux),
+    ("repair_before_new_data", refuse_old_linux),
+    ("threshold_from_window", refuse_old_linux),
+];
+
+impl End<'_> {
+    fn refuse(&mut self, message: &str, nearest: Option<&str>) {
+        self.plan.refuse(self.key.clone(), message, nearest);
+    }
+
+    fn set(&mut self, name: &'static str, value: impl ToString) {
+        let value = value.to_string();
+        self.plan
+            .set(self.kernel, self.host, name, value, &self.key);
+    }
+
+    fn switch(&mut self, name: &'static str, on: bool) {
+        self.set(name, u8::from(on));
+    }
+
+    /// A route's metrics hold for all flows of the host.
+    fn metric(&mut self, metric: RouteMetric) {
+        let same_kind = |other: &RouteMetric| {
+            core::mem::discriminant(other) == core::mem::discriminant(&metric)
+        };
+        let other = self
+            .plan
+            .metrics
+            .iter()
+            .find(|(host, other)| *host == self.host && same_kind(other));
+        match other {
+            Some((_, other)) if *other != metric => {
+                let message = "the host can have only one, and another flow wants another";
+                self.refuse(message, Some("flows between other hosts"));
+            }
+            Some(_) => {}
+            None => self.plan.metrics.push((self.host, metric)),
+        }
+    }
+}
+
+fn congestion(end: &mut End<'_>) {
+    // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
+    let name = match &end.profile.congestion {
+        Algorithm::Reno | Algorithm::NewReno => "reno".to_owned(),
+        Algorithm::Cubic => "cubic".to_owned(),
+        Algorithm::External(external) => format!("{external:?}"),
+    };
+    let known = &end.kernel.congestion_controls;
+    if known.contains(&name) {
+        end.options.congestion = Some(name);
+    } else {
+        let message = format!("the kernel has no congestion control \"{name}\"");
+        let known = format!("one of those it has: {}", known.join(", "));
+        end.refuse(&message, Some(&known));
+    }
+}
+
+fn recovery(end: &mut End<'_>) {
+    match end.profile.recovery {
+        Recovery::Sack => end.switch("tcp_sack", true),
+        Recovery::NewReno => end.switch("tcp_sack", false),
+        Recovery::Reno => {
+            end.refuse(
+                "the kernel stays in recovery until all is repaired",
+                Some("\"newreno\""),
+            );
+        }
+    }
+}
+
+fn duplicate_ack_threshold(end: &mut End<'_>) {
+    match end.profile.duplicate_ack_threshold {
+        Some(threshold) => {
+            // With RACK the kernel goes by time instead.
+            end.set("tcp_recovery", 0);
+            end.set("tcp_reordering", threshold);
+        }
+        None => end.refuse("the kernel's fast retransmit cannot be switched off", None),
+    }
+}
+
+fn refuse_old_linux(end: &mut End<'_>) {
+    end.refuse("this is a habit of Linux 2.0", Some("profile \"classic\""));
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    time.as_nanos() / 1_000_000
+}

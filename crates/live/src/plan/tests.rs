@@ -1,0 +1,122 @@
+use super::*;
+use baton_sim::scenario;
+use std::path::Path;
+
+const LINKS: &str = r#"
+    name = "plan"
+    duration = "1 s"
+    links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+    links.two = { between = ["b", "c"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+"#;
+
+fn kernel() -> KernelFacts {
+    let sysctls = "tcp_sack tcp_timestamps tcp_recovery tcp_early_retrans tcp_frto tcp_retries2 tcp_rto_min_us";
+    KernelFacts {
+        release: "6.18".to_owned(),
+        congestion_controls: vec!["reno".to_owned(), "cubic".to_owned()],
+        sysctls: sysctls.split(' ').map(str::to_owned).collect(),
+    }
+}
+
+fn planned(flows: &str) -> Plan {
+    let text = format!("{LINKS}{flows}");
+    let loaded = scenario::parse(&text, "test.toml", Path::new(""), &[]);
+    plan(&loaded.unwrap_or_else(|error| panic!("{error}")), &kernel())
+}
+
+fn refused(flows: &str) -> Vec<String> {
+    planned(flows)
+        .refused
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+const FLOW: &str = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"c\"\n";
+
+#[test]
+fn what_is_not_written_is_the_kernels_choice() {
+    for profile in ["", "profile = \"linux-6\""] {
+        let plan = planned(&format!("{FLOW}{profile}"));
+        assert!(plan.refused.is_empty() && plan.sysctls.is_empty());
+        assert_eq!(plan.flows.len(), 1);
+        assert_eq!(plan.flows[0].ends[0], SocketOptions::default());
+    }
+}
+
+#[test]
+fn classic_switches_off_at_both_hosts() {
+    let plan = planned(&format!("{FLOW}profile = \"classic\""));
+    assert!(plan.refused.is_empty(), "{:?}", plan.refused);
+    for host in [NodeIndex(0), NodeIndex(2)] {
+        let sysctls = plan.sysctls(host);
+        let names: Vec<&str> = sysctls.iter().map(|sysctl| sysctl.path.as_str()).collect();
+        let expected = ["early_retrans", "frto", "recovery", "sack", "timestamps"];
+        assert_eq!(names, expected.map(|name| format!("net/ipv4/tcp_{name}")));
+        assert!(sysctls.iter().all(|sysctl| sysctl.value == "0"));
+    }
+}
+
+#[test]
+fn each_end_has_its_own() {
+    let tcp = "congestion = \"newreno\"\ntcp = { maximum_segment_size = \"1024 B\", nagle = false, \
+               receiver = { receive_buffer = \"6 kB\", delayed_ack = \"off\" }, sender = { data_retries = 5 } }";
+    let plan = planned(&format!("{FLOW}{tcp}"));
+    assert!(plan.refused.is_empty(), "{:?}", plan.refused);
+    let [sender, receiver] = &plan.flows[0].ends;
+    assert_eq!(sender.congestion.as_deref(), Some("reno"));
+    assert_eq!(
+        (sender.maximum_segment_size, sender.no_delay),
+        (Some(1024), true)
+    );
+    assert_eq!(
+        (sender.receive_buffer, receiver.window_clamp),
+        (None, Some(6000))
+    );
+    assert_eq!(plan.sysctls(NodeIndex(0))[0].value, "5");
+    assert_eq!(plan.metrics(NodeIndex(2)), [RouteMetric::QuickAck(1)]);
+}
+
+#[test]
+fn what_cannot_be_done_is_named_with_what_comes_nearest() {
+    let old = refused(&format!("{FLOW}profile = \"linux-2.0.36\""));
+    assert_eq!(
+        old,
+        [
+            "flows.f.profile: the kernel cannot behave as \"linux-2.0.36\"; nearest: \"classic\", the kernel without \
+          SACK, timestamps, RACK, TLP and F-RTO"
+        ]
+    );
+    let keys = refused(&format!(
+        "{FLOW}tcp = {{ tick = \"10 ms\", sender = {{ limited_transmit = false }}, maximum_rto = \"60 s\" }}"
+    ));
+    assert_eq!(
+        keys,
+        [
+            "flows.f.tcp.maximum_rto: this kernel (6.18) has no setting tcp_rto_max_ms",
+            "flows.f.tcp.tick: the kernel's clock is its own",
+            "flows.f.tcp.sender.limited_transmit: the kernel always sends on the first duplicate acknowledgments; \
+             nearest: true",
+        ]
+    );
+    let two = format!(
+        "{FLOW}tcp = {{ sack = false }}\n{}tcp = {{ sack = true }}",
+        FLOW.replace("\"f\"", "\"g\"")
+    );
+    assert_eq!(
+        refused(&two)[0],
+        "flows.g.tcp.sack: the host can have only one tcp_sack, and flows.f.tcp.sack wants 0 where this wants 1; \
+         nearest: flows between other hosts"
+    );
+}
+
+#[test]
+fn a_flow_needs_two_real_ends_or_two_simulated_ones() {
+    let half = refused(&format!("{FLOW}[live]\nhosts = [\"c\"]"));
+    assert_eq!(
+        half,
+        ["flows.f: c is a real host and a is not; nearest: name both in live.hosts, or neither"]
+    );
+    let none = planned(&format!("{FLOW}[live]\nhosts = [\"b\"]"));
+    assert!(none.flows.is_empty() && none.refused.is_empty());
+}

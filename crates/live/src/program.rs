@@ -1,0 +1,189 @@
+//! Programs on real hosts: each in its host's network, with process numbers, a hostname and name files of its own,
+//! as the user who called. Whatever a program starts ends with it, and it ends with this process, however that
+//! ends: the first process of its own numbering is killed with its parent, and the kernel then kills the rest.
+//!
+//! Between this process and the program stand two of the same binary ([`inside`]): one that enters the
+//! namespaces, and its child, the first process of the new numbering, which reaps orphans.
+#![allow(unsafe_code)]
+
+mod inside;
+
+pub use inside::inside;
+
+use crate::rights::{Invoker, Rights};
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, pipe2};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// The word on the command line that makes this binary one of the two processes in between.
+pub const INSIDE: &str = "inside";
+
+/// A program to start.
+pub struct ProgramSpec<'a> {
+    /// Its own name and arguments.
+    pub argv: &'a [String],
+    /// Host name that it sees.
+    pub hostname: &'a str,
+    /// Network namespace.
+    pub namespace: BorrowedFd<'a>,
+    /// Contents of /etc/hosts.
+    pub hosts_file: &'a str,
+    /// Further environment.
+    pub environment: &'a [(String, String)],
+    /// Its standard input, output and error.
+    pub stdio: [Stdio; 3],
+    /// As whom it runs.
+    pub invoker: Invoker,
+    /// By what right this process makes namespaces.
+    pub rights: Rights,
+}
+
+/// What the process in between must know.
+#[derive(Serialize, Deserialize)]
+struct InsideSpec {
+    argv: Vec<String>,
+    hostname: String,
+    hosts_file: String,
+    uid: u32,
+    gid: u32,
+    /// Whether the caller is in a user namespace, as its root.
+    in_user_namespace: bool,
+    namespace: i32,
+    report: i32,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// It exited with this status.
+    Status(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// It could not be started: what the kernel said.
+    NotStarted(i32),
+    /// One of the processes that stand between it and this one was killed.
+    Lost,
+}
+
+impl Ending {
+    /// Whether all went well.
+    pub fn is_success(self) -> bool {
+        self == Ending::Status(0)
+    }
+
+    /// In words, after "the program ".
+    pub fn describe(self) -> String {
+        match self {
+            Ending::Status(status) => format!("ended with status {status}"),
+            Ending::Signal(number) => match Signal::try_from(number) {
+                Ok(signal) => format!("was killed by {signal}"),
+                Err(_) => format!("was killed by signal {number}"),
+            },
+            Ending::NotStarted(number) => {
+                format!("could not be started: {}", Errno::from_raw(number).desc())
+            }
+            Ending::Lost => "was lost: a process that held its namespaces was killed".to_owned(),
+        }
+    }
+}
+
+/// A program that was started.
+pub struct Program {
+    between: Child,
+    /// Readable when the program has ended: poll for it.
+    pub report: OwnedFd,
+    ending: Option<Ending>,
+}
+
+impl Program {
+    /// Starts a program. Call it from a thread that lives until the end: the program is killed with that thread.
+    ///
+    /// # Errors
+    /// If this binary cannot be started again. That the program itself cannot is [`Ending::NotStarted`].
+    pub fn start(spec: ProgramSpec<'_>) -> io::Result<Program> {
+        let (report, told) = pipe2(OFlag::O_CLOEXEC)?;
+        let inside = InsideSpec {
+            argv: spec.argv.to_vec(),
+            hostname: spec.hostname.to_owned(),
+            hosts_file: spec.hosts_file.to_owned(),
+            uid: spec.invoker.uid.as_raw(),
+            gid: spec.invoker.gid.as_raw(),
+            in_user_namespace: spec.rights == Rights::UserNamespace,
+            namespace: spec.namespace.as_raw_fd(),
+            report: told.as_raw_fd(),
+        };
+        let [stdin, stdout, stderr] = spec.stdio;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("batond")
+            .arg(INSIDE)
+            .arg(serde_json::to_string(&inside)?)
+            .envs(spec.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(stderr);
+        let passed = [inside.namespace, inside.report];
+        // SAFETY: between fork and exec only system calls are made, on values copied before.
+        unsafe {
+            command.pre_exec(move || {
+                set_pdeathsig(Signal::SIGKILL)?;
+                for descriptor in passed {
+                    let descriptor = BorrowedFd::borrow_raw(descriptor);
+                    fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
+                }
+                Ok(())
+            });
+        }
+        let between = command.spawn()?;
+        Ok(Program {
+            between,
+            report,
+            ending: None,
+        })
+    }
+
+    /// Waits until the program has ended.
+    pub fn wait(&mut self) -> Ending {
+        if let Some(ending) = self.ending {
+            return ending;
+        }
+        let mut text = String::new();
+        let report = self.report.try_clone().map(std::fs::File::from);
+        let read = report.and_then(|mut report| report.read_to_string(&mut text));
+        let ending = read.ok().and_then(|_| serde_json::from_str(&text).ok());
+        let _ = self.between.wait();
+        *self.ending.insert(ending.unwrap_or(Ending::Lost))
+    }
+
+    /// Asks the program, and all that it started, to end.
+    pub fn terminate(&self) {
+        if self.ending.is_none() {
+            let _ = kill(self.process(), Signal::SIGTERM);
+        }
+    }
+
+    /// Ends the program, and all that it started, at once.
+    pub fn kill(&mut self) {
+        if self.ending.is_none() {
+            let _ = self.between.kill();
+            let _ = self.between.wait();
+        }
+    }
+
+    fn process(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.between.id()).unwrap_or(i32::MAX))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,197 @@
+//! The kernel's own figures of the TCP connections in a network namespace, whosever they are.
+//!
+//! A thread asks at a set interval (sock_diag(7)) and hears of every socket that is destroyed, so that one
+//! that closes between two samples gives its last figures.
+
+mod diag;
+mod tcp_info;
+
+use crate::waiting::{Stopper, Waiter, Woken, in_namespace, stop_signal};
+use baton_proto::time::{Duration, Instant};
+use baton_sim::observe::TcpInfoSample;
+use baton_sim::scenario::model::NodeIndex;
+use diag::{DestroyedSockets, Diag, DiagSocket, Family, Protocol};
+use netlink_packet_sock_diag::inet::StateFlags;
+use nix::poll::PollFlags;
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use tcp_info::TcpInfo;
+
+/// The shortest interval between samples.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
+/// A thread that samples.
+#[derive(Debug)]
+pub struct Sampler {
+    stopper: Stopper,
+    thread: JoinHandle<SamplerReport>,
+}
+
+/// How the sampling went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SamplerReport {
+    /// Names of the congestion controls that were seen at work.
+    pub congestion_controls: BTreeSet<String>,
+    /// Messages of the kernel that were lost or not understood: so many times figures may be missing.
+    pub lost_messages: u64,
+    /// Why it ended before its time.
+    pub failure: Option<String>,
+}
+
+impl Sampler {
+    /// Samples every TCP connection of `node`, whose network namespace is given, each `interval` (at least
+    /// 1 ms) of the world's time, which begins at `zero`. Fails if the kernel does not tell.
+    pub fn start(
+        namespace: BorrowedFd<'_>,
+        node: NodeIndex,
+        zero: std::time::Instant,
+        interval: Duration,
+        samples: Sender<TcpInfoSample>,
+    ) -> io::Result<Sampler> {
+        let (mut diag, destroyed) = in_namespace(namespace, || {
+            Ok((DiagSocket::open()?, DestroyedSockets::open()?))
+        })?;
+        for family in Family::BOTH {
+            diag.dump(Protocol::Tcp, family, connections(), |_| {})?;
+        }
+        let (stopper, signal) = stop_signal()?;
+        let sampling = Sampling {
+            waiter: Waiter::new(zero, signal),
+            diag,
+            destroyed,
+            node,
+            samples,
+            report: SamplerReport::default(),
+        };
+        let thread = std::thread::Builder::new().spawn(move || sampling.run(interval))?;
+        Ok(Sampler { stopper, thread })
+    }
+
+    /// Takes a last sample and ends, within milliseconds.
+    pub fn stop(self) -> SamplerReport {
+        drop(self.stopper);
+        self.thread.join().unwrap_or_else(|_| SamplerReport {
+            failure: Some("the sampler panicked".to_owned()),
+            ..SamplerReport::default()
+        })
+    }
+}
+
+/// States of a connection that has figures.
+fn connections() -> StateFlags {
+    StateFlags::all() - StateFlags::LISTEN - StateFlags::TIME_WAIT - StateFlags::SYN_RECV
+}
+
+struct Sampling {
+    waiter: Waiter,
+    diag: DiagSocket,
+    destroyed: DestroyedSockets,
+    node: NodeIndex,
+    samples: Sender<TcpInfoSample>,
+    report: SamplerReport,
+}
+
+impl Sampling {
+    fn run(mut self, interval: Duration) -> SamplerReport {
+        if let Err(error) = self.sample_until_stopped(interval.max(SHORTEST_INTERVAL)) {
+            self.report.failure = Some(format!("sampling TCP_INFO: {error}"));
+        }
+        self.report
+    }
+
+    fn sample_until_stopped(&mut self, interval: Duration) -> io::Result<()> {
+        if !self.waiter.sleep_until(Instant::ZERO)? {
+            return Ok(());
+        }
+        let mut next = Instant::ZERO;
+        loop {
+            let events = (self.destroyed.as_fd(), PollFlags::POLLIN);
+            match self.waiter.wait(Some(events), Some(next))? {
+                Woken::Ready(_) => self.take_destroyed()?,
+                Woken::Due => {
+                    self.sample()?;
+                    // Samples that are missed are not made up for.
+                    next = (next + interval).max(self.waiter.now());
+                }
+                Woken::Stopped => {
+                    self.take_destroyed()?;
+                    return self.sample();
+                }
+            }
+        }
+    }
+
+    fn sample(&mut self) -> io::Result<()> {
+        for family in Family::BOTH {
+            let at = self.waiter.now();
+            let (node, samples, report) = (self.node, &self.samples, &mut self.report);
+            let missed = self
+                .diag
+                .dump(Protocol::Tcp, family, connections(), |diag| {
+                    emit(at, node, diag, samples, report)
+                })?;
+            self.report.lost_messages += missed;
+        }
+        Ok(())
+    }
+
+    fn take_destroyed(&mut self) -> io::Result<()> {
+        let at = self.waiter.now();
+        let (node, samples, report) = (self.node, &self.samples, &mut self.report);
+        let missed = self
+            .destroyed
+            .take(|diag| emit(at, node, diag, samples, report))?;
+        self.report.lost_messages += missed;
+        Ok(())
+    }
+}
+
+/// Sends what the kernel said of a socket. Nobody may listen any more: then the run is over.
+fn emit(
+    at: Instant,
+    node: NodeIndex,
+    diag: Diag,
+    samples: &Sender<TcpInfoSample>,
+    report: &mut SamplerReport,
+) {
+    report.congestion_controls.extend(diag.congestion);
+    // Sockets that were never connected have no figures.
+    if diag.remote.port == 0 {
+        return;
+    }
+    let Some(info) = diag.tcp_info.as_deref().and_then(TcpInfo::parse) else {
+        return;
+    };
+    let bytes = |segments: u32| segments.saturating_mul(info.segment_size);
+    let _ = samples.send(TcpInfoSample {
+        at,
+        node,
+        local: diag.local,
+        remote: diag.remote,
+        congestion_window: bytes(info.congestion_window),
+        slow_start_threshold: info.slow_start_threshold.map(bytes),
+        retransmission_timeout: info.retransmission_timeout,
+        smoothed_rtt: info.smoothed_rtt,
+        bytes_in_flight: bytes(info.unacknowledged),
+        retransmitted: info.retransmitted.into(),
+        timeouts: info.timeouts.map(u64::from),
+    });
+}
+
+/// Whether a program in the namespace listens: on TCP, or on an unconnected UDP socket with a port.
+pub fn listening(namespace: BorrowedFd<'_>) -> io::Result<bool> {
+    in_namespace(namespace, || {
+        let mut diag = DiagSocket::open()?;
+        let mut found = false;
+        for family in Family::BOTH {
+            diag.dump(Protocol::Tcp, family, StateFlags::LISTEN, |_| found = true)?;
+            diag.dump(Protocol::Udp, family, StateFlags::CLOSE, |diag| {
+                found |= diag.local.port != 0
+            })?;
+        }
+        Ok(found)
+    })
+}

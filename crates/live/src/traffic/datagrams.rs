@@ -1,0 +1,243 @@
+//! One end of a flow over UDP, or the asking end over ICMP echo.
+
+use super::FlowSpec;
+use super::blocks::Blocks;
+use super::outcome::EndOutcome;
+use super::requests::Requests;
+use super::socket::Datagrams;
+use crate::waiting::{Waiter, Woken};
+use baton_proto::time::{Duration, Instant};
+use baton_sim::rng::Seed;
+use baton_sim::scenario::model::{Flow, Traffic, Transport};
+use baton_sim::world::flow::Role;
+use nix::libc;
+use nix::poll::PollFlags;
+use nix::sys::socket::{getsockopt, sockopt};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, SocketAddrV4};
+use std::os::fd::AsFd;
+
+/// Length of the longest datagram.
+const LONGEST: usize = 65_535;
+
+/// Datagrams that are sent or received between two looks at the end of the run.
+const BATCH: usize = 64;
+
+/// How long a datagram waits for room in the socket before it counts as not sent.
+const ROOM_WAIT: Duration = Duration::from_millis(100);
+
+/// Length of the headers of ICMP echo and UDP.
+const HEADER: usize = 8;
+
+/// Length of the headers of IPv4 and UDP.
+const UDP_HEADERS: u32 = 28;
+
+/// An end that has its socket.
+#[derive(Debug)]
+pub(super) struct DatagramEnd {
+    sockets: Datagrams,
+    remote: SocketAddrV4,
+    start: Instant,
+    is_icmp: bool,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Blocks(Blocks),
+    Pinger(Requests),
+    /// Answers with what came.
+    Echo,
+    /// Reads what comes.
+    Sink,
+}
+
+impl DatagramEnd {
+    pub fn new(spec: &FlowSpec<'_>, role: Role, sockets: Datagrams) -> DatagramEnd {
+        DatagramEnd {
+            sockets,
+            remote: spec.remote(role),
+            start: spec.flow.start,
+            is_icmp: matches!(spec.flow.transport, Transport::Icmp),
+            kind: kind(&spec.flow, role, spec.seed),
+        }
+    }
+
+    /// Runs until the run is over, a source until it has sent all.
+    pub fn run(mut self, waiter: &Waiter) -> EndOutcome {
+        let mut outcome = EndOutcome::default();
+        outcome.failure = self.carry(waiter, &mut outcome).err().map(Into::into);
+        outcome
+    }
+
+    fn carry(&mut self, waiter: &Waiter, outcome: &mut EndOutcome) -> io::Result<()> {
+        let mut buffer = vec![0; LONGEST];
+        let is_source = matches!(self.kind, Kind::Blocks(_) | Kind::Pinger(_));
+        if is_source && !waiter.sleep_until(self.start)? {
+            return Ok(());
+        }
+        loop {
+            let deadline = self.send_due(waiter, &mut buffer, outcome)?;
+            if matches!(self.kind, Kind::Blocks(_)) && deadline.is_none() {
+                return Ok(());
+            }
+            let socket = self.sockets.socket.as_fd();
+            match waiter.wait(Some((socket, PollFlags::POLLIN)), deadline)? {
+                Woken::Stopped => return Ok(()),
+                Woken::Due => {}
+                Woken::Ready(_) => self.receive(waiter, &mut buffer, outcome)?,
+            }
+        }
+    }
+
+    /// Sends what is due, up to a batch; says when it is to be called again.
+    fn send_due(
+        &mut self,
+        waiter: &Waiter,
+        buffer: &mut [u8],
+        outcome: &mut EndOutcome,
+    ) -> io::Result<Option<Instant>> {
+        for _ in 0..BATCH {
+            let now = waiter.now();
+            let length = match &mut self.kind {
+                Kind::Blocks(blocks) => blocks.take_due(now).map(|length| length as usize),
+                Kind::Pinger(requests) => requests
+                    .take_due(now)
+                    .map(|number| request(number, requests.size, self.is_icmp, buffer)),
+                Kind::Echo | Kind::Sink => None,
+            };
+            let Some(length) = length else { break };
+            self.send(waiter, &buffer[..length], self.remote.into(), outcome)?;
+        }
+        Ok(match &self.kind {
+            Kind::Blocks(blocks) => blocks.deadline(),
+            Kind::Pinger(requests) => requests.deadline(),
+            Kind::Echo | Kind::Sink => None,
+        })
+    }
+
+    /// Sends a datagram, or counts it as not sent.
+    fn send(
+        &mut self,
+        waiter: &Waiter,
+        datagram: &[u8],
+        to: SocketAddr,
+        outcome: &mut EndOutcome,
+    ) -> io::Result<()> {
+        let give_up = waiter.now() + ROOM_WAIT;
+        loop {
+            match self.sockets.socket.send_to(datagram, to) {
+                Ok(bytes) => {
+                    let headers = if self.is_icmp { HEADER } else { 0 };
+                    outcome.written_bytes += bytes.saturating_sub(headers) as u64;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let socket = (self.sockets.socket.as_fd(), PollFlags::POLLOUT);
+                    if !matches!(waiter.wait(Some(socket), Some(give_up))?, Woken::Ready(_)) {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    if error.raw_os_error() == Some(libc::EMSGSIZE) {
+                        self.shrink();
+                    }
+                    break;
+                }
+            }
+        }
+        outcome.unsent_datagrams += 1;
+        Ok(())
+    }
+
+    /// A datagram was too long for the path: those of a source of blocks become as long as it takes.
+    fn shrink(&mut self) {
+        if let (Kind::Blocks(blocks), Some(probe)) = (&mut self.kind, &self.sockets.probe)
+            && probe.connect(self.remote).is_ok()
+            && let Ok(mtu) = getsockopt(probe, sockopt::IpMtu)
+        {
+            blocks.shrink_to((mtu.max(0) as u32).saturating_sub(UDP_HEADERS));
+        }
+    }
+
+    fn receive(
+        &mut self,
+        waiter: &Waiter,
+        buffer: &mut [u8],
+        outcome: &mut EndOutcome,
+    ) -> io::Result<()> {
+        for _ in 0..BATCH {
+            match self.sockets.socket.recv_from(buffer) {
+                Ok((length, from)) => self.take(waiter, &buffer[..length], from, outcome)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        waiter: &Waiter,
+        datagram: &[u8],
+        from: SocketAddr,
+        outcome: &mut EndOutcome,
+    ) -> io::Result<()> {
+        let now = waiter.now();
+        match &mut self.kind {
+            Kind::Blocks(_) => {}
+            Kind::Sink => outcome.receive(now, datagram.len()),
+            Kind::Echo => {
+                outcome.receive(now, datagram.len());
+                self.send(waiter, datagram, from, outcome)?;
+            }
+            Kind::Pinger(requests) => {
+                if let Some((low, bits)) = reply_number(datagram, self.is_icmp)
+                    && let Some(trip) = requests.answer(now, low, bits)
+                {
+                    outcome.receive(now, requests.size as usize);
+                    outcome.round_trips.push(trip);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn kind(flow: &Flow, role: Role, seed: Seed) -> Kind {
+    match (flow.traffic, role) {
+        (Traffic::Ping { .. }, Role::Source) => Requests::of(flow).map_or(Kind::Sink, Kind::Pinger),
+        (Traffic::Ping { .. }, Role::Sink) => Kind::Echo,
+        (_, Role::Source) => Blocks::of(flow, seed).map_or(Kind::Sink, Kind::Blocks),
+        (_, Role::Sink) => Kind::Sink,
+    }
+}
+
+/// Writes a request that can be told from those near it; returns its length with ICMP's header, if it has one.
+fn request(number: u64, size: u32, is_icmp: bool, buffer: &mut [u8]) -> usize {
+    let size = (size as usize).min(LONGEST - HEADER);
+    if is_icmp {
+        // The kernel fills in checksum and identifier (icmp(7), "datagram ICMP sockets").
+        buffer[..6].copy_from_slice(&[8, 0, 0, 0, 0, 0]);
+        buffer[6..HEADER].copy_from_slice(&(number as u16).to_be_bytes());
+        return HEADER + size;
+    }
+    // One byte has room for the lower half only.
+    let low = (number as u16).to_le_bytes();
+    let told = size.min(low.len());
+    buffer[..told].copy_from_slice(&low[..told]);
+    size
+}
+
+/// The low bits of the number of the request that this answers, and how many they are; nothing if it answers
+/// none.
+fn reply_number(datagram: &[u8], is_icmp: bool) -> Option<(u16, u32)> {
+    Some(match *datagram {
+        [_, _, _, _, _, _, high, low, ..] if is_icmp => (u16::from_be_bytes([high, low]), 16),
+        [low, high, ..] if !is_icmp => (u16::from_le_bytes([low, high]), 16),
+        [low] if !is_icmp => (low.into(), 8),
+        _ => return None,
+    })
+}

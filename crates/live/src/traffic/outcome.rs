@@ -1,0 +1,112 @@
+//! What came of a flow, as its applications saw it.
+
+use baton_proto::time::{Duration, Instant};
+use baton_sim::run::SeenByApplication;
+use baton_sim::world::summary::PingResult;
+use std::io;
+
+/// What came of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowOutcome {
+    /// Its place in the scenario's flows.
+    pub number: usize,
+    /// What source and sink saw.
+    pub ends: [EndOutcome; 2],
+}
+
+impl FlowOutcome {
+    /// Nothing yet.
+    pub(super) fn new(number: usize) -> FlowOutcome {
+        FlowOutcome {
+            number,
+            ends: Default::default(),
+        }
+    }
+
+    /// What its applications saw that its packets do not tell; requests of `ping_size` bytes each, of a ping.
+    pub fn seen(&self, ping_size: Option<u32>) -> SeenByApplication {
+        let source = &self.ends[0];
+        let mean = |times: &[RoundTrip]| {
+            let sum: f64 = times.iter().map(|trip| trip.time.as_secs_f64()).sum();
+            (!times.is_empty()).then(|| sum / times.len() as f64)
+        };
+        let ping = ping_size.map(|size| PingResult {
+            sent: source.written_bytes / u64::from(size.max(1)),
+            answered: source.round_trips.len() as u64,
+            mean_rtt_s: mean(&source.round_trips),
+        });
+        SeenByApplication {
+            ping,
+            failure: self.failure().map(ToString::to_string),
+        }
+    }
+
+    /// Why it ended before its time, by the source if both ends know.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.ends.iter().find_map(|end| end.failure.as_ref())
+    }
+}
+
+/// What one end of a flow saw.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndOutcome {
+    /// Payload bytes that the kernel took from it.
+    pub written_bytes: u64,
+    /// Payload bytes that came to it.
+    pub received_bytes: u64,
+    /// When the last of those came, in the world's time.
+    pub last_received: Option<Instant>,
+    /// Datagrams that the kernel did not take (no route, no room), which the simulator would call sent and lost.
+    pub unsent_datagrams: u64,
+    /// Answered requests of a ping flow's source, in the order of the answers.
+    pub round_trips: Vec<RoundTrip>,
+    /// Why its socket failed.
+    pub failure: Option<Failure>,
+}
+
+impl EndOutcome {
+    /// Bytes have come.
+    pub(super) fn receive(&mut self, now: Instant, bytes: usize) {
+        self.received_bytes += bytes as u64;
+        self.last_received = Some(now);
+    }
+}
+
+/// A request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The request's number, from 0.
+    pub number: u64,
+    /// When the answer came, in the world's time.
+    pub at: Instant,
+    /// From request to answer.
+    pub time: Duration,
+}
+
+/// Why a socket failed, in the words of a simulated run where it has them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// Nobody listens.
+    #[error("the connection was refused")]
+    Refused,
+    /// The other end, or the kernel, broke it off.
+    #[error("the connection was reset")]
+    Reset,
+    /// The kernel gave up.
+    #[error("the connection timed out: its last permitted retransmission was not answered")]
+    TimedOut,
+    /// Anything else, in the kernel's words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Failure::Refused,
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Failure::Reset,
+            io::ErrorKind::TimedOut => Failure::TimedOut,
+            _ => Failure::Other(error.to_string()),
+        }
+    }
+}

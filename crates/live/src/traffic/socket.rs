@@ -1,0 +1,212 @@
+//! The sockets of a flow's ends, opened and configured in the namespace that the caller has entered.
+
+use super::{FlowSpec, SocketOptions};
+use baton_sim::scenario::model::Transport;
+use baton_sim::world::flow::Role;
+use nix::libc;
+use nix::setsockopt_impl;
+use nix::sys::socket::{
+    AddressFamily, Backlog, GetSockOpt, SetSockOpt, SockFlag, SockProtocol, SockType, SockaddrIn,
+    bind, getsockopt, listen, setsockopt, socket, sockopt,
+};
+use std::ffi::OsString;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// Largest window that is advertised, in bytes (tcp(7)).
+#[derive(Clone, Copy)]
+struct WindowClamp;
+setsockopt_impl!(
+    WindowClamp,
+    libc::IPPROTO_TCP,
+    libc::TCP_WINDOW_CLAMP,
+    u32,
+    sockopt::SetStruct<u32>
+);
+
+/// Whether datagrams may be fragmented (ip(7)).
+#[derive(Clone, Copy)]
+struct MtuDiscovery;
+setsockopt_impl!(
+    MtuDiscovery,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    i32,
+    sockopt::SetStruct<i32>
+);
+
+/// Connections that may wait to be accepted, as a simulated listener's.
+const BACKLOG: i32 = 16;
+
+/// What an end begins with.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Stream(Opening),
+    Datagrams(Datagrams),
+}
+
+/// How an end comes by its connection. The sockets do not block.
+#[derive(Debug)]
+pub(super) enum Opening {
+    /// By waiting for one.
+    Accept(TcpListener),
+    /// By opening one.
+    Connect(OwnedFd),
+}
+
+/// The sockets of an end of datagrams. They do not block.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    /// Sends and receives.
+    pub socket: UdpSocket,
+    /// Over UDP is used to ask for the path's MTU, which the kernel tells of connected sockets only.
+    pub probe: Option<UdpSocket>,
+}
+
+/// The socket of `role`, bound to the flow's port where the other end sends to it. It is bound to no address,
+/// so that it works with whatever address its host has when it is used.
+pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
+    let options = &spec.ends[role as usize].options;
+    match spec.flow.transport {
+        Transport::Tcp { .. } => open_stream(spec, role, options).map(Socket::Stream),
+        Transport::Udp => {
+            let socket = open_datagrams(SockProtocol::Udp, spec.port, options)?;
+            let probe = new_socket(SockType::Datagram, SockProtocol::Udp)?;
+            Ok(Socket::Datagrams(Datagrams {
+                socket,
+                probe: Some(UdpSocket::from(probe)),
+            }))
+        }
+        Transport::Icmp => {
+            let socket = open_datagrams(SockProtocol::Icmp, spec.port, options)
+                .map_err(|error| said(error, "an ICMP echo socket (net.ipv4.ping_group_range)"))?;
+            Ok(Socket::Datagrams(Datagrams {
+                socket,
+                probe: None,
+            }))
+        }
+    }
+}
+
+fn open_stream(spec: &FlowSpec<'_>, role: Role, options: &SocketOptions) -> io::Result<Opening> {
+    let socket = new_socket(SockType::Stream, SockProtocol::Tcp)?;
+    // Accepted sockets have the options of their listener.
+    set_stream_options(&socket, options)?;
+    if role == spec.active() {
+        return Ok(Opening::Connect(socket));
+    }
+    bind_to(&socket, spec.port)?;
+    listen(&socket, Backlog::new(BACKLOG)?).map_err(|error| said(error, "listening"))?;
+    Ok(Opening::Accept(TcpListener::from(socket)))
+}
+
+fn open_datagrams(
+    protocol: SockProtocol,
+    port: u16,
+    options: &SocketOptions,
+) -> io::Result<UdpSocket> {
+    let socket = new_socket(SockType::Datagram, protocol)?;
+    set_buffers(&socket, options)?;
+    // As in the simulator, what is too long for the path is not sent.
+    set(
+        &socket,
+        MtuDiscovery,
+        &libc::IP_PMTUDISC_DO,
+        "IP_MTU_DISCOVER",
+    )?;
+    bind_to(&socket, port)?;
+    Ok(UdpSocket::from(socket))
+}
+
+fn new_socket(kind: SockType, protocol: SockProtocol) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    Ok(socket(AddressFamily::Inet, kind, flags, protocol)?)
+}
+
+fn bind_to(fd: &OwnedFd, port: u16) -> io::Result<()> {
+    let address = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    bind(fd.as_raw_fd(), &address).map_err(|error| said(error, &format!("port {port}")))
+}
+
+fn set_stream_options(socket: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
+    if let Some(name) = &options.congestion {
+        let wanted = format!("TCP_CONGESTION {name:?}");
+        set(
+            socket,
+            sockopt::TcpCongestion,
+            &OsString::from(name),
+            &wanted,
+        )?;
+    }
+    if let Some(bytes) = options.maximum_segment_size {
+        set(
+            socket,
+            sockopt::TcpMaxSeg,
+            &bytes.into(),
+            &format!("TCP_MAXSEG {bytes}"),
+        )?;
+    }
+    if options.no_delay {
+        set(socket, sockopt::TcpNoDelay, &true, "TCP_NODELAY")?;
+    }
+    set_buffers(socket, options)?;
+    clamp_window(socket, options)
+}
+
+/// Limits the window that is advertised, if the options do. What they ask for holds until the next read.
+pub(super) fn clamp_window(socket: &impl AsFd, options: &SocketOptions) -> io::Result<()> {
+    let Some(bytes) = options.window_clamp else {
+        return Ok(());
+    };
+    set(
+        socket,
+        WindowClamp,
+        &bytes,
+        &format!("TCP_WINDOW_CLAMP {bytes}"),
+    )
+}
+
+fn set_buffers(socket: &OwnedFd, options: &SocketOptions) -> io::Result<()> {
+    if let Some(bytes) = options.receive_buffer {
+        // Only a privileged process may go beyond net.core.rmem_max; what came of it is read back.
+        if setsockopt(socket, sockopt::RcvBufForce, &(bytes as usize)).is_err() {
+            set(socket, sockopt::RcvBuf, &(bytes as usize), "SO_RCVBUF")?;
+        }
+        check_buffer(socket, sockopt::RcvBuf, bytes, "receive buffer", "rmem_max")?;
+    }
+    if let Some(bytes) = options.send_buffer {
+        if setsockopt(socket, sockopt::SndBufForce, &(bytes as usize)).is_err() {
+            set(socket, sockopt::SndBuf, &(bytes as usize), "SO_SNDBUF")?;
+        }
+        check_buffer(socket, sockopt::SndBuf, bytes, "send buffer", "wmem_max")?;
+    }
+    Ok(())
+}
+
+/// The kernel doubles what it is asked for, and cuts it to its limit without a word.
+fn check_buffer(
+    socket: &OwnedFd,
+    option: impl GetSockOpt<Val = usize>,
+    bytes: u32,
+    name: &str,
+    limit: &str,
+) -> io::Result<()> {
+    let got = getsockopt(socket, option)? / 2;
+    if got >= bytes as usize {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the kernel gives a {name} of {got} B instead of {bytes} B; expected at most net.core.{limit}: raise that, or ask for less"
+    )))
+}
+
+fn set<O: SetSockOpt>(socket: &impl AsFd, option: O, value: &O::Val, what: &str) -> io::Result<()> {
+    setsockopt(socket, option, value).map_err(|error| said(error, what))
+}
+
+/// What the kernel said, with what it was about.
+fn said(error: impl Into<io::Error>, what: &str) -> io::Error {
+    let error = error.into();
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}

@@ -1,0 +1,124 @@
+//! Waiting for a socket, a moment or the end of the run, whichever comes first; and work inside a network
+//! namespace.
+
+use baton_proto::time::Instant;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::time::TimeSpec;
+use std::io::{self, PipeReader, PipeWriter, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+/// Ends the waiting of all [`Waiter`]s that were made with it, when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Stopper(PipeWriter);
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        // Closing the pipe would do, were it not for processes forked meanwhile that still hold it.
+        // An empty pipe takes a byte.
+        let _ = self.0.write_all(&[0]);
+    }
+}
+
+/// What is told of the end by a [`Stopper`].
+#[derive(Clone, Debug)]
+pub(crate) struct StopSignal(Arc<PipeReader>);
+
+/// A pair of a new stopper and what hears it.
+pub(crate) fn stop_signal() -> io::Result<(Stopper, StopSignal)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((Stopper(writer), StopSignal(Arc::new(reader))))
+}
+
+/// Waits by the world's time.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiter {
+    zero: std::time::Instant,
+    stop: StopSignal,
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// The run is over.
+    Stopped,
+    /// The socket is ready for this.
+    Ready(PollFlags),
+    /// The moment has come.
+    Due,
+}
+
+impl Waiter {
+    /// `zero` is the world's time zero, and may be still to come.
+    pub fn new(zero: std::time::Instant, stop: StopSignal) -> Waiter {
+        Waiter { zero, stop }
+    }
+
+    /// The world's time; zero until it begins.
+    pub fn now(&self) -> Instant {
+        Instant::from_nanos(u64::try_from(self.zero.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Waits until the end, until `until` or, given a socket, until that is ready for the flags (or in error).
+    pub fn wait(
+        &self,
+        socket: Option<(BorrowedFd<'_>, PollFlags)>,
+        until: Option<Instant>,
+    ) -> io::Result<Woken> {
+        let mut polled = vec![PollFd::new(self.stop.0.as_fd(), PollFlags::POLLIN)];
+        polled.extend(socket.map(|(socket, flags)| PollFd::new(socket, flags)));
+        loop {
+            match ppoll(&mut polled, self.time_left(until), None) {
+                Ok(0) => return Ok(Woken::Due),
+                Ok(_) => break,
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if polled[0].any() != Some(false) {
+            return Ok(Woken::Stopped);
+        }
+        let ready = polled.get(1).and_then(PollFd::revents);
+        Ok(Woken::Ready(ready.unwrap_or(PollFlags::POLLERR)))
+    }
+
+    /// Whether the run is over.
+    pub fn is_stopped(&self) -> bool {
+        let mut polled = [PollFd::new(self.stop.0.as_fd(), PollFlags::POLLIN)];
+        ppoll(&mut polled, Some(TimeSpec::new(0, 0)), None).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Returns at `until`; false if the run is over before that.
+    pub fn sleep_until(&self, until: Instant) -> io::Result<bool> {
+        Ok(self.wait(None, Some(until))? == Woken::Due)
+    }
+
+    /// `None` is for ever.
+    fn time_left(&self, until: Option<Instant>) -> Option<TimeSpec> {
+        let until = std::time::Duration::from_nanos(until?.as_nanos());
+        let left = self
+            .zero
+            .checked_add(until)?
+            .saturating_duration_since(std::time::Instant::now());
+        Some(TimeSpec::from_duration(left))
+    }
+}
+
+/// Does `work` in a thread of its own that has entered a network namespace. Sockets opened there stay in that
+/// namespace, whoever uses them afterwards.
+pub(crate) fn in_namespace<T: Send>(
+    namespace: BorrowedFd<'_>,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().spawn_scoped(scope, || {
+            setns(namespace, CloneFlags::CLONE_NEWNET)?;
+            work()
+        })?;
+        worker
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("work in a network namespace panicked")))
+    })
+}

@@ -1,0 +1,80 @@
+//! Packets that a kernel wrote: carried as they came, and read only where someone asks.
+
+use super::{Body, IpHeader, Packet};
+use crate::wire::checksum::updated;
+use crate::wire::ip::IpPayload;
+use crate::wire::{DecodeError, u16_at};
+use std::sync::Arc;
+
+/// A whole IP packet as it came. Its header was right when it was made ([`Packet::verbatim`]): version and
+/// lengths fit, and so did IPv4's checksum. What the header carries may be anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verbatim(Arc<[u8]>);
+
+impl Packet {
+    /// A packet that leaves as it came: flow label, options and reserved bits included. Only its hop limit is
+    /// written anew ([`Packet::encode`]). Bytes after the packet's end are cut off.
+    ///
+    /// # Errors
+    /// Too few bytes, another version than 4 and 6, an impossible length field, or a wrong header checksum.
+    pub fn verbatim(bytes: &[u8]) -> Result<Packet, DecodeError> {
+        let (ip, carried) = IpHeader::decode(bytes)?;
+        let end = header_length(bytes) + carried.bytes.len();
+        Ok(Packet {
+            ip,
+            body: Body::Verbatim(Verbatim(bytes[..end].into())),
+            flow: None,
+            retransmission: false,
+            bit_errors: Vec::new(),
+        })
+    }
+}
+
+impl Verbatim {
+    /// The packet as it came, from the first byte of the IP header.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The same to write to. Nobody else may see the packet change, so bytes that others hold are copied first.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// What the IP header carries.
+    pub fn carried(&self) -> IpPayload<'_> {
+        let bytes = self.bytes();
+        let (protocol, fragment) = match bytes[0] >> 4 {
+            4 => (bytes[9], u16_at(bytes, 6) & crate::wire::ip::FRAGMENT),
+            _ => (bytes[6], 0),
+        };
+        IpPayload {
+            protocol,
+            fragment,
+            bytes: &bytes[header_length(bytes)..],
+        }
+    }
+
+    /// Appends the packet with the hop limit of `ip`, and IPv4's checksum changed by as much.
+    pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(self.bytes());
+        let header = &mut out[start..];
+        if header[0] >> 4 == 6 {
+            header[7] = ip.hop_limit;
+        } else if header[8] != ip.hop_limit {
+            let before = [header[8], header[9]];
+            header[8] = ip.hop_limit;
+            let checksum = updated(u16_at(header, 10), &before, &header[8..10]);
+            header[10..12].copy_from_slice(&checksum.to_be_bytes());
+        }
+    }
+}
+
+/// Bytes of the IP header, options included, that `packet` begins with. It has been read before.
+fn header_length(packet: &[u8]) -> usize {
+    match packet[0] >> 4 {
+        4 => usize::from(packet[0] & 0x0F) * 4,
+        _ => 40,
+    }
+}

@@ -1,0 +1,338 @@
+//! One conversation: what its two ends send, and what of it comes.
+
+use super::PacketView;
+use super::outcome::{Arrival, Arrived, Counters, End, Sending, Side};
+use super::stream::{Stream, Stretch};
+use super::view::TcpFields;
+use super::wait::Wait;
+use crate::world::progress::Progress;
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::tcp::TcpFlags;
+
+/// One direction, whatever carries it.
+#[derive(Clone, Debug, Default)]
+struct Direction {
+    counters: Counters,
+    wait: Wait,
+    /// Number of the youngest packet that was sent, and of the youngest that came.
+    last_sent: Option<u64>,
+    last_received: Option<u64>,
+    /// Of TCP, since its first segment.
+    stream: Option<Stream>,
+    /// The window that the sender was last told.
+    window: Option<u16>,
+}
+
+/// A conversation under way. Both ends' packets are told to it in the order in which they are sent and come.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    directions: [Direction; 2],
+    /// The end to which the last packet came.
+    last_receiver: Option<Side>,
+    last_sent_at: Instant,
+    end: Option<End>,
+}
+
+impl Conversation {
+    /// A conversation of which the opener's first packet is about to be told.
+    pub fn new(now: Instant) -> Conversation {
+        Conversation {
+            directions: Default::default(),
+            last_receiver: None,
+            last_sent_at: now,
+            end: None,
+        }
+    }
+
+    /// Whether a packet that `from` sends with this conversation's 5-tuple begins another one: a SYN with a
+    /// sequence number of its own.
+    pub fn is_over_with(&self, from: Side, view: &PacketView) -> bool {
+        let Some(tcp) = view.tcp else { return false };
+        let stream = self.directions[from as usize].stream.as_ref();
+        tcp.flags.contains(TcpFlags::SYN)
+            && !tcp.flags.contains(TcpFlags::ACK)
+            && stream.is_some_and(|stream| !stream.has_syn(tcp.sequence))
+    }
+
+    /// An end has sent packet `number`; numbers ascend in each direction. Also returned is what an
+    /// acknowledgment in it tells to have come to this end unseen.
+    pub fn sent(
+        &mut self,
+        now: Instant,
+        from: Side,
+        number: u64,
+        view: &PacketView,
+    ) -> (Sending, Option<Arrived>) {
+        self.last_sent_at = now;
+        let direction = &mut self.directions[from as usize];
+        direction.counters.packets += 1;
+        direction.last_sent = Some(number);
+        let (sending, unseen) = match view.tcp {
+            None => (Sending::New, None),
+            Some(tcp) => self.sent_segment(now, from, tcp, view.payload_bytes()),
+        };
+        let counters = &mut self.directions[from as usize].counters;
+        match sending {
+            Sending::New | Sending::Retransmission => {
+                counters.retransmitted += u64::from(sending == Sending::Retransmission);
+                let answers = self.answers(from);
+                for direction in &mut self.directions {
+                    direction.wait.begin(now, answers);
+                }
+            }
+            Sending::KeepAlive | Sending::WindowProbe => counters.probes += 1,
+            Sending::Acknowledgment => {}
+        }
+        (sending, unseen)
+    }
+
+    fn sent_segment(
+        &mut self,
+        now: Instant,
+        from: Side,
+        tcp: TcpFields,
+        payload: u32,
+    ) -> (Sending, Option<Arrived>) {
+        if tcp.flags.contains(TcpFlags::RST) {
+            self.reset(now, from);
+            return (Sending::Acknowledgment, None);
+        }
+        let mut unseen = 0;
+        if tcp.flags.contains(TcpFlags::ACK)
+            && let Some(stream) = &mut self.directions[from.other() as usize].stream
+        {
+            let position = stream.position(tcp.acknowledgment);
+            unseen = stream.receiver_acknowledges(position);
+        }
+        let unseen = (unseen > 0).then(|| self.deliver(now, from.other(), unseen));
+        let direction = &mut self.directions[from as usize];
+        let closed_window = direction.window == Some(0);
+        let (stream, stretch) = direction.stretch(tcp, payload);
+        let sending = if is_keep_alive(stream, stretch, tcp) {
+            if closed_window {
+                Sending::WindowProbe
+            } else {
+                Sending::KeepAlive
+            }
+        } else if stretch.is_empty() {
+            Sending::Acknowledgment
+        } else if closed_window && payload == 1 && stretch.start == stream.acknowledged {
+            Sending::WindowProbe
+        } else if stretch.start < stream.sent {
+            Sending::Retransmission
+        } else {
+            Sending::New
+        };
+        if sending != Sending::KeepAlive {
+            stream.send(stretch, tcp.flags.contains(TcpFlags::FIN));
+        }
+        (sending, unseen)
+    }
+
+    /// Packet `number`, which `from` sent, has come to the other end undamaged.
+    pub fn received(
+        &mut self,
+        now: Instant,
+        from: Side,
+        number: u64,
+        view: &PacketView,
+    ) -> Arrival {
+        let direction = &mut self.directions[from as usize];
+        let reordered = direction.last_received > Some(number);
+        direction.last_received = direction.last_received.max(Some(number));
+        direction.counters.reordered += u64::from(reordered);
+        self.last_receiver = Some(from.other());
+        let payload = view.payload_bytes();
+        let (bytes, spurious) = match view.tcp {
+            None => (Some(u64::from(payload)), false),
+            Some(tcp) => self.received_segment(now, from, tcp, payload),
+        };
+        self.directions[from as usize].counters.spurious += u64::from(spurious);
+        let arrived = bytes.map(|bytes| self.deliver(now, from, bytes));
+        if !self.waits() {
+            self.rest(now);
+        }
+        Arrival {
+            arrived,
+            spurious,
+            reordered,
+        }
+    }
+
+    /// Returns the bytes that are new, if any, and whether the segment was spurious.
+    fn received_segment(
+        &mut self,
+        now: Instant,
+        from: Side,
+        tcp: TcpFields,
+        payload: u32,
+    ) -> (Option<u64>, bool) {
+        if tcp.flags.contains(TcpFlags::RST) {
+            self.reset(now, from);
+            return (None, false);
+        }
+        self.directions[from.other() as usize].hear(tcp, payload);
+        let direction = &mut self.directions[from as usize];
+        let fin = tcp.flags.contains(TcpFlags::FIN);
+        let (stream, stretch) = direction.stretch(tcp, payload);
+        if is_keep_alive(stream, stretch, tcp) {
+            return (None, false);
+        }
+        stream.send(stretch, fin);
+        let (bytes, new) = stream.receive(stretch);
+        direction.counters.forgotten_ranges = stream.forgotten();
+        let finished = |direction: &Direction| {
+            let stream = direction.stream.as_ref();
+            stream.is_some_and(Stream::is_finished)
+        };
+        if self.directions.iter().all(finished) {
+            self.end.get_or_insert(End::Finished);
+        }
+        let spurious = (payload > 0 || fin) && !new;
+        ((bytes > 0).then_some(bytes), spurious)
+    }
+
+    /// After a reset nothing more is delivered: the end that sent it knows of no connection.
+    fn reset(&mut self, now: Instant, from: Side) {
+        let answered = self.directions[Side::Responder as usize].stream.is_some();
+        let end = if from == Side::Responder && !answered {
+            End::Refused
+        } else {
+            End::Reset
+        };
+        self.end.get_or_insert(end);
+        self.rest(now);
+    }
+
+    fn deliver(&mut self, now: Instant, from: Side, bytes: u64) -> Arrived {
+        let waited = self.directions[from as usize].wait.deliver(now, bytes);
+        if !self.has_outstanding(from.other()) {
+            self.directions[from.other() as usize].wait.start_anew(now);
+        }
+        Arrived {
+            from,
+            bytes,
+            waited,
+        }
+    }
+
+    fn rest(&mut self, now: Instant) {
+        for direction in &mut self.directions {
+            direction.wait.rest(now);
+        }
+    }
+
+    /// Whether a packet that `from` sends now follows on one that came to it.
+    pub fn answers(&self, from: Side) -> bool {
+        self.last_receiver == Some(from)
+    }
+
+    /// Whether something of either direction is outstanding.
+    pub fn waits(&self) -> bool {
+        self.has_outstanding(Side::Opener) || self.has_outstanding(Side::Responder)
+    }
+
+    /// Whether something of one direction is outstanding.
+    pub fn has_outstanding(&self, from: Side) -> bool {
+        let direction = &self.directions[from as usize];
+        match (&direction.stream, self.end) {
+            (_, Some(End::Reset | End::Refused)) => false,
+            (Some(stream), _) => stream.has_unacknowledged(),
+            (None, _) => direction.last_received < direction.last_sent,
+        }
+    }
+
+    /// What has been delivered in one direction. Its longest stall is without the one under way.
+    pub fn progress(&self, from: Side) -> &Progress {
+        &self.directions[from as usize].wait.progress
+    }
+
+    /// The stall of one direction that is under way.
+    pub fn open_stall(&self, from: Side, now: Instant) -> Duration {
+        let streams = self.directions.each_ref();
+        let mut streams = streams.map(|direction| direction.stream.as_ref());
+        let wait = &self.directions[from as usize].wait;
+        if streams.iter().all(Option::is_none) {
+            wait.current(now.min(self.last_sent_at))
+        } else if self.end.is_none()
+            && streams
+                .iter_mut()
+                .flatten()
+                .any(|stream| stream.has_undelivered())
+        {
+            wait.current(now)
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// The direction in which more bytes have come; the opener's if both are alike.
+    pub fn main_direction(&self) -> Side {
+        let bytes = |side| self.progress(side).delivered_bytes;
+        if bytes(Side::Responder) > bytes(Side::Opener) {
+            Side::Responder
+        } else {
+            Side::Opener
+        }
+    }
+
+    /// When either end last sent a packet.
+    pub fn last_sent_at(&self) -> Instant {
+        self.last_sent_at
+    }
+
+    /// Whether everything of one direction has come, its FIN included.
+    pub fn is_finished(&self, from: Side) -> bool {
+        let stream = self.directions[from as usize].stream.as_ref();
+        stream.is_some_and(Stream::is_finished)
+    }
+
+    /// How it ended, if it has.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Counts of one direction.
+    pub fn counters(&self, from: Side) -> &Counters {
+        &self.directions[from as usize].counters
+    }
+}
+
+impl Direction {
+    /// The other end's segment has come to this direction's sender: its acknowledgment and its window.
+    fn hear(&mut self, tcp: TcpFields, payload: u32) {
+        let window = self.window.replace(tcp.window);
+        let bare = TcpFlags::SYN.0 | TcpFlags::FIN.0;
+        if tcp.flags.contains(TcpFlags::ACK)
+            && let Some(stream) = &mut self.stream
+        {
+            let position = stream.position(tcp.acknowledgment);
+            let repeats = position == stream.acknowledged && stream.has_unacknowledged();
+            let empty = payload == 0 && tcp.flags.0 & bare == 0;
+            self.counters.duplicate_acks +=
+                u64::from(repeats && empty && window == Some(tcp.window));
+            stream.acknowledge(position);
+        }
+    }
+
+    /// The stream, and the part of it that a segment carries.
+    fn stretch(&mut self, tcp: TcpFields, payload: u32) -> (&mut Stream, Stretch) {
+        let syn = tcp.flags.contains(TcpFlags::SYN);
+        let fin = tcp.flags.contains(TcpFlags::FIN);
+        let stream = self
+            .stream
+            .get_or_insert_with(|| Stream::new(tcp.sequence, syn));
+        let start = stream.position(tcp.sequence);
+        let end = start + u64::from(payload) + u64::from(syn) + u64::from(fin);
+        (stream, Stretch { start, end })
+    }
+}
+
+/// A keep-alive repeats the last number that was acknowledged, without its byte or with any (RFC 9293 section
+/// 3.8.4); a probe of a closed window may do the same.
+fn is_keep_alive(stream: &Stream, stretch: Stretch, tcp: TcpFields) -> bool {
+    let flags = TcpFlags(tcp.flags.0 & (TcpFlags::SYN.0 | TcpFlags::FIN.0));
+    let length = stretch.end - stretch.start;
+    let idle = length == 0 || (length == 1 && !stream.has_unacknowledged());
+    idle && flags.0 == 0 && stretch.start + 1 == stream.acknowledged
+}

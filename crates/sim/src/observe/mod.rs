@@ -1,0 +1,72 @@
+//! Conversations between real hosts, measured from their packets alone.
+//!
+//! A *conversation* is what one 5-tuple carries: a TCP connection, or datagrams between two ports. Whoever
+//! carries its packets says when an end sent one and when one came to the other end ([`Conversation::sent`],
+//! [`Conversation::received`]), and learns what was new, sent again, delivered in order, or late.
+//!
+//! A *stall* of one direction is a time in which nothing new comes to its receiver although the conversation
+//! waits. It waits while something of either direction is *outstanding*: over TCP, from the sending of a
+//! sequence number to the acknowledgment's arrival at the sender; over everything else, from the sending of a
+//! packet to the arrival of it or a younger one (nobody can tell from outside whether a lost datagram is
+//! missed). So an outage stalls a transfer from its last delivery to its next one, also while neither end
+//! sends because its timers run; a connection kept open in silence does not stall, for nothing is
+//! outstanding. In detail:
+//! - A stall begins with the direction's last new delivery; if nothing was outstanding since, with the next
+//!   packet of either end that is. (An end that sends within [`TURNAROUND`] of what came to it was waiting for
+//!   that, and the stall goes on: slow start is no sequence of pauses.)
+//! - It ends with the direction's next new delivery. New data of the *other* direction ends it too, and begins
+//!   the next one, unless something of this direction is outstanding: a request's way and its answer's are two
+//!   waits, and a direction that is silent while the other one runs is no stall.
+//! - What is lost for good at the end of datagrams counts until the last packet that either end sent; a TCP
+//!   connection's undelivered data counts until the end of the run, or of the connection.
+//!
+//! Nothing here knows a world: packets and times come in, numbers go out.
+
+mod conversation;
+mod outcome;
+mod program;
+mod ranges;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tuple;
+mod view;
+mod wait;
+
+pub use conversation::Conversation;
+pub use outcome::{Arrival, Arrived, Counters, End, Sending, Side};
+pub use program::Program;
+pub use tuple::FiveTuple;
+pub use view::{NoConversation, PacketView, TcpFields};
+pub use wait::TURNAROUND;
+
+use crate::scenario::model::NodeIndex;
+use baton_proto::tcp::Endpoint;
+use baton_proto::time::{Duration, Instant};
+
+/// What a kernel says of one of its TCP connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpInfoSample {
+    /// When it was asked.
+    pub at: Instant,
+    /// Whose kernel.
+    pub node: NodeIndex,
+    /// The connection's end at that node.
+    pub local: Endpoint,
+    /// The other end, as that node sees it.
+    pub remote: Endpoint,
+    /// Congestion window, in bytes.
+    pub congestion_window: u32,
+    /// Slow-start threshold, in bytes; `None` before the first loss.
+    pub slow_start_threshold: Option<u32>,
+    /// Retransmission timeout, backoff included.
+    pub retransmission_timeout: Duration,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Bytes sent and not acknowledged.
+    pub bytes_in_flight: u32,
+    /// Segments that were sent again, so far.
+    pub retransmitted: u64,
+    /// Expiries of the retransmission timer, so far; kernels before 6.7 do not tell.
+    pub timeouts: Option<u64>,
+}

@@ -1,0 +1,122 @@
+//! One direction of a TCP connection: what its sender has sent, and what of it has come.
+//!
+//! Positions are sequence numbers without their wrap-around. SYN and FIN take one each, as they do there.
+
+use super::ranges::Received;
+
+/// Position of the first sequence number seen; there is room before it for what comes late.
+const FIRST: u64 = 1 << 32;
+
+/// One direction.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    /// The sequence number at [`FIRST`].
+    first: u32,
+    /// One after the highest position sent.
+    pub sent: u64,
+    /// What the sender has been told of.
+    pub acknowledged: u64,
+    received: Received,
+    /// Positions of SYN and FIN: they are no bytes.
+    syn: Option<u64>,
+    fin: Option<u64>,
+}
+
+/// A stretch of sequence numbers in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub start: u64,
+    pub end: u64,
+}
+
+impl Stretch {
+    pub fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+}
+
+impl Stream {
+    /// A direction of which `sequence` is the first number seen; `syn` says whether that is its SYN.
+    pub fn new(sequence: u32, syn: bool) -> Stream {
+        Stream {
+            first: sequence,
+            sent: FIRST,
+            acknowledged: FIRST,
+            received: Received::from(FIRST),
+            syn: syn.then_some(FIRST),
+            fin: None,
+        }
+    }
+
+    /// Whether `sequence` is the number of this direction's SYN.
+    pub fn has_syn(&self, sequence: u32) -> bool {
+        self.syn.is_some() && sequence == self.first
+    }
+
+    /// The position that a sequence number means: the nearest to what was sent last.
+    pub fn position(&self, sequence: u32) -> u64 {
+        let last = self.first.wrapping_add((self.sent - FIRST) as u32);
+        let distance = sequence.wrapping_sub(last) as i32;
+        self.sent.saturating_add_signed(i64::from(distance))
+    }
+
+    /// The sender has sent a stretch; the last of it is its FIN if `fin`.
+    pub fn send(&mut self, stretch: Stretch, fin: bool) {
+        self.sent = self.sent.max(stretch.end);
+        if fin {
+            self.fin = Some(stretch.end - 1);
+        }
+    }
+
+    /// An acknowledgment has come back to the sender.
+    pub fn acknowledge(&mut self, position: u64) {
+        if position <= self.sent {
+            self.acknowledged = self.acknowledged.max(position);
+        }
+    }
+
+    /// A stretch has come to the receiver. Returns the bytes that are now there in order and were not before,
+    /// and whether any of the stretch is new.
+    pub fn receive(&mut self, stretch: Stretch) -> (u64, bool) {
+        let before = self.received.next;
+        let new = self.received.take(stretch.start, stretch.end);
+        (self.bytes_since(before), new)
+    }
+
+    /// The receiver acknowledges all before `position`: it has it, whatever was seen here. Returns the bytes
+    /// that nobody saw coming.
+    pub fn receiver_acknowledges(&mut self, position: u64) -> u64 {
+        let before = self.received.next;
+        if position <= self.sent {
+            self.received.advance(position);
+        }
+        self.bytes_since(before)
+    }
+
+    fn bytes_since(&self, before: u64) -> u64 {
+        let passed = before..self.received.next;
+        let flags = [self.syn, self.fin].into_iter().flatten();
+        let flags = flags.filter(|position| passed.contains(position)).count() as u64;
+        passed.end - passed.start - flags
+    }
+
+    /// Whether something was sent that has not come.
+    pub fn has_undelivered(&self) -> bool {
+        self.received.next < self.sent
+    }
+
+    /// Whether something was sent that the sender does not know to have come.
+    pub fn has_unacknowledged(&self) -> bool {
+        self.acknowledged < self.sent
+    }
+
+    /// Whether the FIN has come, and with it everything.
+    pub fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.received.next > fin)
+    }
+
+    /// Ranges that came ahead of a gap and were too many to remember.
+    pub fn forgotten(&self) -> u64 {
+        self.received.forgotten
+    }
+}

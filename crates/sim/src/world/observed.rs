@@ -1,0 +1,192 @@
+//! Conversations between real hosts, as flows of the world.
+//!
+//! Each conversation ([`crate::observe`]) is a [`FlowRun`]: the scenario's, if it uses that flow's port, or one
+//! that is made when its first packet is seen. So the record, handovers and the summary treat it like any flow.
+
+mod flow;
+mod kernel;
+mod summary;
+mod table;
+
+pub use flow::ObservedFlow;
+pub use summary::ObservedSummary;
+pub use table::Unassigned;
+
+use super::World;
+use super::flow::Delivered;
+use crate::link::DropReason;
+use crate::observe::{Arrived, FiveTuple, NoConversation, PacketView, Program, Sending, Side};
+use baton_proto::packet::{Body, FlowId, Packet};
+use baton_proto::time::Duration;
+use std::collections::BTreeMap;
+use table::Table;
+
+/// What is known of all conversations together.
+#[derive(Debug, Default)]
+pub(super) struct Observed {
+    table: Table,
+    /// Towards mobiles, and from them.
+    program: [Program; 2],
+    drops: BTreeMap<&'static str, u64>,
+    /// For packets that are no bytes yet.
+    scratch: Vec<u8>,
+}
+
+/// What all conversations between real hosts have achieved together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramProgress {
+    /// Payload bytes delivered, in the direction (towards mobiles or from them) with more of them.
+    pub delivered_bytes: u64,
+    /// Longest time without new bytes in that direction while something was outstanding; see
+    /// [`crate::observe`].
+    pub longest_stall: Duration,
+}
+
+impl World {
+    /// A real host has sent a packet, which no link has yet: sets its flow, and whether it was sent before. The
+    /// packet is the next to get a number.
+    pub(super) fn observe_sent(&mut self, node: usize, packet: &mut Packet) {
+        let mut scratch = core::mem::take(&mut self.observed.scratch);
+        let (flow, sending) = match PacketView::parse(bytes_of(packet, &mut scratch)) {
+            Ok(view) => {
+                let (flow, sending) = self.note_sent(node, &view);
+                (Some(FlowId(flow as u32)), sending)
+            }
+            Err(reason) => {
+                self.observed.table.unassigned.count(reason);
+                (None, Sending::New)
+            }
+        };
+        self.observed.scratch = scratch;
+        packet.flow = flow;
+        packet.retransmission = sending == Sending::Retransmission;
+    }
+
+    /// A packet has come to a real host; `number` is the same as on every link that it crossed. A damaged one
+    /// does not get past its kernel's checksums.
+    pub(super) fn observe_delivered(&mut self, node: usize, number: u64, packet: &Packet) {
+        let Some(FlowId(flow)) = packet.flow else {
+            return;
+        };
+        if !packet.bit_errors.is_empty() {
+            self.observed.table.unassigned.damaged += 1;
+            return;
+        }
+        let mut scratch = core::mem::take(&mut self.observed.scratch);
+        if let Ok(view) = PacketView::parse(bytes_of(packet, &mut scratch)) {
+            self.note_received(node, number, flow as usize, &view);
+        }
+        self.observed.scratch = scratch;
+    }
+
+    fn note_sent(&mut self, node: usize, view: &PacketView) -> (usize, Sending) {
+        let flow = self.flow_of(node, view);
+        let number = self.packets.inserted();
+        let now = self.now;
+        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+            return (flow, Sending::New);
+        };
+        let from = observed.side_of(node);
+        let answers = observed.conversation.answers(from);
+        let view = observed.relevant(view);
+        let (sending, unseen) = observed.conversation.sent(now, from, number, &view);
+        if let Some(arrived) = unseen {
+            self.note_arrived(flow, arrived);
+        }
+        self.update_program(flow, answers);
+        (flow, sending)
+    }
+
+    fn note_received(&mut self, node: usize, number: u64, flow: usize, view: &PacketView) {
+        let now = self.now;
+        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+            return;
+        };
+        let from = observed.side_towards(node);
+        let responder = observed.nodes[Side::Responder as usize];
+        if responder.is_none() && from == Side::Opener {
+            self.learn_responder(flow, node);
+        }
+        self.learn_alias(flow, FiveTuple::of(view));
+        let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
+            return;
+        };
+        let view = observed.relevant(view);
+        let arrival = observed.conversation.received(now, from, number, &view);
+        if let Some(arrived) = arrival.arrived {
+            self.note_arrived(flow, arrived);
+        }
+        self.update_program(flow, false);
+        self.flows[flow].follow_conversation(now);
+    }
+
+    /// New bytes have come to one end of a conversation.
+    fn note_arrived(&mut self, flow: usize, arrived: Arrived) {
+        let now = self.now;
+        let Some(observed) = self.flows[flow].observed.as_deref() else {
+            return;
+        };
+        let direction = observed.direction(arrived.from);
+        let back_rests = !observed.conversation.has_outstanding(arrived.from.other());
+        self.observed.program[direction].deliver(now, arrived.bytes);
+        if back_rests {
+            self.observed.program[1 - direction].start_anew(now);
+        }
+        self.flows[flow].follow_conversation(now);
+        if self.flows[flow].main_side() == Some(arrived.from) {
+            let delivered = Delivered {
+                bytes: arrived.bytes,
+                waited: arrived.waited,
+            };
+            self.note_delivery(flow, Some(delivered));
+        }
+    }
+
+    fn update_program(&mut self, flow: usize, answers: bool) {
+        if let Some(observed) = self.flows[flow].observed.as_deref() {
+            let waits = observed.conversation.waits();
+            for direction in &mut self.observed.program {
+                direction.update(self.now, flow, waits, answers);
+            }
+        }
+    }
+
+    /// What all conversations between real hosts have achieved together.
+    pub fn program_progress(&self) -> ProgramProgress {
+        let [towards, from] = &self.observed.program;
+        let bytes = |program: &Program| program.progress().delivered_bytes;
+        let main = if bytes(from) > bytes(towards) {
+            from
+        } else {
+            towards
+        };
+        ProgramProgress {
+            delivered_bytes: bytes(main),
+            longest_stall: main.longest_stall(self.now),
+        }
+    }
+
+    /// Packets that links dropped, by the cause as it stands in the table of packets.
+    pub fn drops(&self) -> &BTreeMap<&'static str, u64> {
+        &self.observed.drops
+    }
+
+    /// Packets at real hosts that belong to no conversation.
+    pub fn unassigned(&self) -> Unassigned {
+        self.observed.table.unassigned
+    }
+
+    pub(super) fn count_cause(&mut self, reason: DropReason) {
+        *self.observed.drops.entry(reason.name()).or_default() += 1;
+    }
+}
+
+/// The bytes of a packet; `scratch` holds them if they have yet to be made.
+fn bytes_of<'a>(packet: &'a Packet, scratch: &'a mut Vec<u8>) -> &'a [u8] {
+    if let Body::Verbatim(verbatim) = &packet.body {
+        return verbatim.bytes();
+    }
+    scratch.clear();
+    packet.encode(scratch);
+    scratch
+}

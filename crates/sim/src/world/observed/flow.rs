@@ -1,0 +1,181 @@
+//! A conversation as a flow.
+
+use super::super::flow::FlowRun;
+use crate::observe::{Conversation, Counters, End, FiveTuple, PacketView, Side};
+use crate::scenario::model::{NodeIndex, Traffic};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::protocol;
+
+/// What a flow has that is measured from its packets.
+#[derive(Debug)]
+pub struct ObservedFlow {
+    /// The conversation.
+    pub conversation: Conversation,
+    /// The nodes of opener and responder, as far as they are known.
+    pub nodes: [Option<usize>; 2],
+    /// What its packets bear where the opener sends them.
+    pub tuple: FiveTuple,
+    /// Protocol, and both ends with their ports, the opener's first.
+    pub five_tuple: String,
+    /// "tcp", "udp", "icmp" or "other".
+    pub transport: &'static str,
+    /// What each end's kernel says of its sender.
+    pub kernel: [Option<KernelCounts>; 2],
+    /// Whether it is a flow of the scenario: then its main direction is, too.
+    pub(in super::super) in_scenario: bool,
+    /// Whether many conversations are put together here.
+    pub(super) mixed: bool,
+    /// Whether the opener sends towards a mobile.
+    pub(super) towards_mobile: bool,
+}
+
+/// What a kernel has counted of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelCounts {
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// Expiries of the retransmission timer, if the kernel tells.
+    pub timeouts: Option<u64>,
+}
+
+impl ObservedFlow {
+    /// A conversation whose first packet `node` sends.
+    pub(super) fn new(now: Instant, node: usize, view: &PacketView) -> ObservedFlow {
+        let transport = match view.protocol {
+            protocol::TCP => "tcp",
+            protocol::UDP => "udp",
+            protocol::ICMP | protocol::ICMPV6 => "icmp",
+            _ => "other",
+        };
+        ObservedFlow {
+            conversation: Conversation::new(now),
+            nodes: [Some(node), None],
+            tuple: FiveTuple::of(view),
+            five_tuple: view.describe(),
+            transport,
+            kernel: [None; 2],
+            in_scenario: false,
+            mixed: false,
+            towards_mobile: false,
+        }
+    }
+
+    /// Which end lives at a node that sends.
+    pub(super) fn side_of(&self, node: usize) -> Side {
+        if self.nodes[0] == Some(node) {
+            Side::Opener
+        } else {
+            Side::Responder
+        }
+    }
+
+    /// Which end has sent what comes to a node.
+    pub(super) fn side_towards(&self, node: usize) -> Side {
+        self.side_of(node).other()
+    }
+
+    /// What of a packet counts here: of many conversations together no sequence numbers.
+    pub(super) fn relevant<'a>(&self, view: &PacketView<'a>) -> PacketView<'a> {
+        PacketView {
+            tcp: view.tcp.filter(|_| !self.mixed),
+            ..*view
+        }
+    }
+
+    /// Zero for the direction towards mobiles, one for the other.
+    pub(super) fn direction(&self, from: Side) -> usize {
+        usize::from(self.towards_mobile != (from == Side::Opener))
+    }
+
+    /// Whether it came to nothing: a connection that was refused, or never answered.
+    pub(super) fn is_unused(&self) -> bool {
+        let idle = |side| self.conversation.progress(side).last_delivery.is_none();
+        idle(Side::Opener) && idle(Side::Responder)
+    }
+
+    /// Whether nothing more can come of it.
+    pub(in super::super) fn is_over(&self) -> bool {
+        self.conversation.end().is_some()
+    }
+
+    /// Counts of both directions together.
+    pub(in super::super) fn total(&self, count: impl Fn(&Counters) -> u64) -> u64 {
+        let of = |side| count(self.conversation.counters(side));
+        of(Side::Opener) + of(Side::Responder)
+    }
+}
+
+impl FlowRun {
+    /// The end that sends the bulk of an observed flow's data: the scenario's source, of a ping the end that
+    /// answers, and of what is in no scenario the end of which more has come.
+    pub(super) fn main_side(&self) -> Option<Side> {
+        let observed = self.observed.as_deref()?;
+        if !observed.in_scenario {
+            return Some(observed.conversation.main_direction());
+        }
+        let source = match self.spec.traffic {
+            Traffic::Ping { .. } => self.spec.to,
+            _ => self.spec.from,
+        };
+        Some(observed.side_of(source.0))
+    }
+
+    /// Takes over what the conversation has come to.
+    pub(super) fn follow_conversation(&mut self, now: Instant) {
+        let Some(main) = self.main_side() else { return };
+        let Some(observed) = self.observed.as_deref() else {
+            return;
+        };
+        self.progress = observed.conversation.progress(main).clone();
+        if observed.in_scenario {
+            if self.completion.is_none()
+                && wanted_bytes(self.spec.traffic) == Some(self.progress.delivered_bytes)
+            {
+                self.complete(now);
+            }
+            return;
+        }
+        let [from, to] = [main, main.other()].map(|side| observed.nodes[side as usize]);
+        self.spec.from = from.map_or(self.spec.from, NodeIndex);
+        self.spec.to = to.map_or(self.spec.to, NodeIndex);
+        if self.completion.is_none()
+            && observed.conversation.is_finished(main)
+            && let Some(last) = self.progress.last_delivery
+        {
+            self.complete(last);
+        }
+    }
+
+    /// What is measured of the flow by its packets, and which end sends the bulk of its data.
+    pub(in super::super) fn observation(&self) -> Option<(&ObservedFlow, Side)> {
+        Some((self.observed.as_deref()?, self.main_side()?))
+    }
+
+    /// The stall of an observed flow that is under way.
+    pub(in super::super) fn observed_stall(&self, now: Instant) -> Option<Duration> {
+        let (observed, main) = self.observation()?;
+        Some(observed.conversation.open_stall(main, now))
+    }
+
+    /// Why an observed connection ended before its time.
+    pub(in super::super) fn observed_failure(&self) -> Option<End> {
+        let (observed, main) = self.observation()?;
+        let end = observed.conversation.end()?;
+        let failed = match end {
+            End::Finished => false,
+            End::Refused => true,
+            End::Reset => self.completion.is_none() && !observed.conversation.is_finished(main),
+        };
+        failed.then_some(end)
+    }
+}
+
+/// The bytes after which a scenario's flow is complete.
+fn wanted_bytes(traffic: Traffic) -> Option<u64> {
+    match traffic {
+        Traffic::Bulk { bytes } | Traffic::Constant { bytes, .. } => bytes,
+        Traffic::Pages { page, count, .. } => Some(page * u64::from(count?)),
+        Traffic::Ping { size, count, .. } => Some(u64::from(size) * u64::from(count?)),
+        Traffic::OnOff { .. } => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! An observed flow's results.
+
+use super::super::World;
+use super::super::flow::FlowRun;
+use super::super::summary::{FlowSummary, failure};
+use super::ObservedFlow;
+use crate::observe::{End, Side};
+use baton_proto::tcp;
+use serde::Serialize;
+
+/// What the packets of a flow between real hosts say besides.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObservedSummary {
+    /// The node that sends the bulk of the data.
+    pub from: Option<String>,
+    /// The node to which it goes; null if nothing has come to it.
+    pub to: Option<String>,
+    /// Protocol, and both ends with their ports, first the one that spoke first.
+    pub five_tuple: String,
+    /// Packets of both directions that came after a younger one of their direction.
+    pub reordered: u64,
+    /// Payload bytes delivered against the main direction.
+    pub reverse_bytes: u64,
+    /// Keep-alives and probes of closed windows that both ends sent.
+    pub probes: u64,
+    /// Ranges of the TCP streams that came ahead of a gap and were too many to be remembered; with any, counts
+    /// of new and spurious segments are not exact.
+    pub forgotten_ranges: u64,
+}
+
+impl ObservedFlow {
+    /// Puts what packets and kernels say in the places of what a simulated connection would.
+    pub(in super::super) fn summary(
+        &self,
+        world: &World,
+        flow: &FlowRun,
+        main: Side,
+        simulated: FlowSummary,
+    ) -> FlowSummary {
+        let counters = self.conversation.counters(main);
+        let kernel = self.kernel[main as usize];
+        let is_tcp = self.transport == "tcp";
+        let node =
+            |side: Side| self.nodes[side as usize].map(|node| world.scenario.nodes[node].clone());
+        let failure = flow.observed_failure().map(|end| match end {
+            End::Refused => failure(tcp::Event::Refused),
+            End::Reset | End::Finished => failure(tcp::Event::Reset),
+        });
+        FlowSummary {
+            transport: self.transport,
+            segments_sent: if is_tcp {
+                counters.packets
+            } else {
+                simulated.segments_sent
+            },
+            retransmitted: kernel.map_or(counters.retransmitted, |kernel| kernel.retransmitted),
+            timeouts: if is_tcp {
+                kernel.and_then(|kernel| kernel.timeouts)
+            } else {
+                Some(0)
+            },
+            fast_retransmits: (!is_tcp).then_some(0),
+            duplicate_acks: counters.duplicate_acks,
+            failure: failure.map(str::to_owned),
+            observed: Some(ObservedSummary {
+                from: node(main),
+                to: node(main.other()),
+                five_tuple: self.five_tuple.clone(),
+                reordered: self.total(|counters| counters.reordered),
+                reverse_bytes: self.conversation.progress(main.other()).delivered_bytes,
+                probes: self.total(|counters| counters.probes),
+                forgotten_ranges: self.total(|counters| counters.forgotten_ranges),
+            }),
+            ..simulated
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Which packet belongs to which conversation.
+
+use super::super::flow::FlowRun;
+use super::super::traffic::Application;
+use super::super::{MobileRun, Node, World};
+use super::{NoConversation, ObservedFlow};
+use crate::observe::{FiveTuple, PacketView};
+use crate::rng::Seed;
+use crate::scenario::model::{Flow, NodeIndex, Traffic, Transport};
+use baton_proto::packet::FlowId;
+use baton_proto::tcp::profile::Profile;
+use baton_proto::time::Duration;
+use baton_proto::wire::protocol;
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+/// Conversations that are told apart. What comes after is one flow, [`OTHERS`].
+const MOST_CONVERSATIONS: usize = 10_000;
+/// Name of the flow of all conversations that were too many.
+const OTHERS: &str = "others";
+
+/// Packets at real hosts that belong to no conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unassigned {
+    /// Fragments other than the first of their packet.
+    pub later_fragments: u64,
+    /// ICMP other than echo.
+    pub control: u64,
+    /// Shorter than their headers say.
+    pub malformed: u64,
+    /// Delivered with bit errors, so that the receiving kernel drops them.
+    pub damaged: u64,
+}
+
+impl Unassigned {
+    pub(super) fn count(&mut self, reason: NoConversation) {
+        match reason {
+            NoConversation::LaterFragment => self.later_fragments += 1,
+            NoConversation::Control => self.control += 1,
+            NoConversation::Malformed => self.malformed += 1,
+        }
+    }
+}
+
+/// The conversations, by 5-tuple.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub unassigned: Unassigned,
+    /// Flows by the 5-tuples of their packets, as they are at either end.
+    flows: BTreeMap<FiveTuple, usize>,
+    /// The 5-tuple found last, with its flow: packets come in trains.
+    last: Option<(FiveTuple, usize)>,
+    /// Conversations that have a flow.
+    conversations: usize,
+    others: Option<usize>,
+    /// How many there are of each protocol and server's port.
+    ordinals: BTreeMap<(u8, u16), u32>,
+}
+
+impl Table {
+    pub fn find(&mut self, tuple: FiveTuple) -> Option<usize> {
+        if let Some((last, flow)) = self.last
+            && last == tuple
+        {
+            return Some(flow);
+        }
+        let flow = *self.flows.get(&tuple)?;
+        self.last = Some((tuple, flow));
+        Some(flow)
+    }
+
+    fn insert(&mut self, tuple: FiveTuple, flow: usize) {
+        self.flows.insert(tuple, flow);
+        self.last = Some((tuple, flow));
+    }
+}
+
+impl World {
+    /// The flow of a packet that a real host sends; if it is the first of a conversation, a new one.
+    pub(super) fn flow_of(&mut self, node: usize, view: &PacketView) -> usize {
+        let tuple = FiveTuple::of(view);
+        if let Some(flow) = self.observed.table.find(tuple)
+            && let Some(observed) = self.flows[flow].observed.as_deref()
+            && !observed
+                .conversation
+                .is_over_with(observed.side_of(node), view)
+        {
+            return flow;
+        }
+        let flow = match self.scenario_flow(node, view) {
+            Some(flow) => flow,
+            None if self.observed.table.conversations >= MOST_CONVERSATIONS => {
+                return self.others(node, view);
+            }
+            None => {
+                let name = self.conversation_name(view);
+                let observed = self.begin_conversation(node, view);
+                self.observed.table.conversations += 1;
+                self.add_flow(name, observed, view)
+            }
+        };
+        self.observed.table.insert(tuple, flow);
+        flow
+    }
+
+    fn begin_conversation(&self, node: usize, view: &PacketView) -> ObservedFlow {
+        let mut observed = ObservedFlow::new(self.now, node, view);
+        observed.nodes[1] = self.node_at(view.destination).filter(|&to| to != node);
+        observed.towards_mobile = self.leads_to_mobile(&observed);
+        observed
+    }
+
+    /// The scenario's flow whose port a new conversation uses between that flow's hosts, unless that flow has
+    /// had its conversation.
+    fn scenario_flow(&mut self, node: usize, view: &PacketView) -> Option<usize> {
+        let port = view.ports.1;
+        let flow = *self.nodes[node].ports.get(&port)?;
+        let run = &self.flows[flow];
+        let carried = match run.spec.transport {
+            Transport::Tcp { .. } => view.protocol == protocol::TCP,
+            Transport::Udp => view.protocol == protocol::UDP,
+            Transport::Icmp => matches!(view.protocol, protocol::ICMP | protocol::ICMPV6),
+        };
+        let ends = [run.spec.from.0, run.spec.to.0];
+        let to = self.node_at(view.destination)?;
+        let fresh = run.observed.as_deref().is_none_or(ObservedFlow::is_unused);
+        if !carried || !fresh || !ends.contains(&node) || !ends.contains(&to) || to == node {
+            return None;
+        }
+        let mut observed = self.begin_conversation(node, view);
+        observed.in_scenario = true;
+        self.flows[flow].observed = Some(Box::new(observed));
+        Some(flow)
+    }
+
+    fn others(&mut self, node: usize, view: &PacketView) -> usize {
+        if let Some(flow) = self.observed.table.others {
+            return flow;
+        }
+        let mut observed = self.begin_conversation(node, view);
+        observed.mixed = true;
+        let flow = self.add_flow(OTHERS.to_owned(), observed, view);
+        self.observed.table.others = Some(flow);
+        flow
+    }
+
+    /// Transport, the server's port, and which of them it is.
+    fn conversation_name(&mut self, view: &PacketView) -> String {
+        let (stem, key) = match view.protocol {
+            protocol::TCP => (format!("tcp-{}", view.ports.1), view.ports.1),
+            protocol::UDP => (format!("udp-{}", view.ports.1), view.ports.1),
+            protocol::ICMP | protocol::ICMPV6 => ("icmp".to_owned(), 0),
+            other => (format!("protocol-{other}"), 0),
+        };
+        let ordinal = self.observed.table.ordinals.entry((view.protocol, key));
+        let ordinal = ordinal.or_default();
+        loop {
+            *ordinal += 1;
+            let name = format!("{stem}-{ordinal}");
+            if !self.scenario.flows.iter().any(|flow| flow.name == name) {
+                return name;
+            }
+        }
+    }
+
+    /// Makes a flow of a conversation, known to the record and to the mobiles at its ends.
+    fn add_flow(&mut self, name: String, observed: ObservedFlow, view: &PacketView) -> usize {
+        let number = self.flows.len();
+        let [from, to] = observed.nodes;
+        let from = NodeIndex(from.unwrap_or(0));
+        let spec = Flow {
+            from,
+            to: to.map_or(from, NodeIndex),
+            start: self.now,
+            start_jitter: Duration::ZERO,
+            stop: None,
+            transport: transport(view.protocol),
+            traffic: Traffic::Bulk { bytes: None },
+            name,
+        };
+        let subject = self.recorder.subject(&format!("flow {}", spec.name));
+        self.recorder.add_flow(&spec.name);
+        let stream = Seed(self.scenario.seed).stream(&spec.name);
+        let application = Application::new(spec.traffic, spec.start, stream);
+        let addresses = [view.source, view.destination];
+        let id = FlowId(number as u32);
+        let mut run = FlowRun::new(id, spec, addresses, view.ports.1, application, subject);
+        run.observed = Some(Box::new(observed));
+        self.flows.push(run);
+        for node in [from, NodeIndex(to.unwrap_or(from.0))] {
+            self.add_to_mobile(number, node.0);
+        }
+        number
+    }
+
+    /// A packet of a conversation has come to a node that nobody knew to be its other end.
+    pub(super) fn learn_responder(&mut self, flow: usize, node: usize) {
+        if let Some(observed) = self.flows[flow].observed.as_deref_mut() {
+            observed.nodes[1] = Some(node);
+        }
+        if let Some(observed) = self.flows[flow].observed.as_deref() {
+            let towards = self.leads_to_mobile(observed);
+            if let Some(observed) = self.flows[flow].observed.as_deref_mut() {
+                observed.towards_mobile = towards;
+            }
+        }
+        self.add_to_mobile(flow, node);
+    }
+
+    /// Where an address is translated on the way, a conversation's packets have another 5-tuple at its other end.
+    pub(super) fn learn_alias(&mut self, flow: usize, tuple: FiveTuple) {
+        let table = &mut self.observed.table;
+        let mixed = table.others == Some(flow);
+        let own = self.flows[flow].observed.as_deref().map(|o| o.tuple);
+        if !mixed && own != Some(tuple) && table.find(tuple) != Some(flow) {
+            table.insert(tuple, flow);
+        }
+    }
+
+    /// Lets the mobile at a node, if there is one, know of a flow, and so its last handover.
+    fn add_to_mobile(&mut self, flow: usize, node: usize) {
+        let at = |mobile: &MobileRun| mobile.node.0 == node;
+        let Some(number) = self.mobiles.iter().position(at) else {
+            return;
+        };
+        if self.flows[flow].mobiles.contains(&Some(number)) {
+            return;
+        }
+        let slot = usize::from(self.flows[flow].mobiles[0].is_some());
+        self.flows[flow].mobiles[slot] = Some(number);
+        let flows = &mut self.mobiles[number].flows;
+        let place = flows.partition_point(|&other| other < flow);
+        flows.insert(place, flow);
+        self.add_to_last_record(number, flow);
+    }
+
+    /// Whether the responder is a mobile and the opener is not.
+    fn leads_to_mobile(&self, observed: &ObservedFlow) -> bool {
+        let [opener, responder] = observed.nodes.map(|node| {
+            node.is_some_and(|node| self.mobiles.iter().any(|mobile| mobile.node.0 == node))
+        });
+        responder && !opener
+    }
+
+    /// The node that has an address.
+    fn node_at(&self, address: IpAddr) -> Option<usize> {
+        let has = |node: &Node| node.host.addresses().any(|own| own == address);
+        self.nodes.iter().position(has)
+    }
+}
+
+/// What carries a conversation that is in no scenario. Its segments are as long as its links take.
+fn transport(carried: u8) -> Transport {
+    match carried {
+        protocol::TCP => {
+            let profile = Profile {
+                maximum_segment_size: u16::MAX,
+                ..Profile::rfc()
+            };
+            Transport::Tcp {
+                sender: profile.clone(),
+                receiver: profile,
+            }
+        }
+        protocol::ICMP | protocol::ICMPV6 => Transport::Icmp,
+        _ => Transport::Udp,
+    }
+}

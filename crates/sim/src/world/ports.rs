@@ -1,0 +1,235 @@
+//! Real hosts: nodes of the world whose packets a kernel writes and reads.
+//!
+//! Whoever runs the world against a clock hands in what a host wrote ([`World::inject`]) and takes out what is
+//! for it ([`World::poll_delivery`]). A port stands for a network interface of a real host. A mobile has one for
+//! each of its access links, and its kernel chooses among them as [`World::poll_interface_event`] tells it to;
+//! any other host has one, behind which the world's routes pick the link. What a real host would have to
+//! forward for others, the world forwards for it.
+
+mod announce;
+mod build;
+mod nat;
+
+pub(super) use build::{BehindLink, node_addresses};
+pub(super) use nat::AccessNat;
+
+use super::World;
+use crate::packets::PacketId;
+use crate::scenario::model::AddressPolicy;
+use crate::scenario::model::{LinkIndex, NodeIndex};
+use baton_proto::host::InterfaceId;
+use baton_proto::packet::{IpHeader, Packet};
+use baton_proto::time::Instant;
+use baton_proto::wire::icmp::IcmpError;
+use core::net::IpAddr;
+use std::collections::VecDeque;
+
+/// A port by its place in [`World::ports`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(pub usize);
+
+/// An interface of a real host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The host.
+    pub node: NodeIndex,
+    /// The access link to which it leads; `None` if the world's routes pick the link.
+    pub link: Option<LinkIndex>,
+    /// Largest packet at time zero, in bytes.
+    pub mtu: u32,
+    /// IPv4 and IPv6 address that stand on this interface while it is up.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// What a real host's kernel is to be told. The first events describe time zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterfaceEvent {
+    /// The interface gets its carrier and addresses. Only under [`AddressPolicy::New`], where every interface of
+    /// a mobile begins without; all others are up from the start to the end.
+    Up(PortId),
+    /// The interface loses its carrier and addresses.
+    Down(PortId),
+    /// The mobile's default route leads out of this interface from now on.
+    Default {
+        /// The mobile.
+        node: NodeIndex,
+        /// The interface.
+        port: PortId,
+    },
+    /// The interface takes packets of this many bytes from now on.
+    Mtu(PortId, u32),
+}
+
+/// A packet that has come to a real host.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub port: PortId,
+    /// What: [`Packet::encode_damaged`] writes it out.
+    pub packet: Packet,
+}
+
+/// What real hosts wrote that is not for the world to carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NotForwarded {
+    /// No IP packet: too short, another version, impossible lengths, or a wrong header checksum.
+    pub malformed: u64,
+    /// For many receivers, or from or for an address that means something on one link only (neighbour
+    /// discovery and the like).
+    pub not_routable: u64,
+}
+
+impl NotForwarded {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.malformed + self.not_routable
+    }
+}
+
+/// The real hosts of a world.
+#[derive(Debug, Default)]
+pub(super) struct RealHosts {
+    pub ports: Vec<Port>,
+    /// Addresses that lie behind one access link, whatever is in use.
+    pub behind_links: Vec<BehindLink>,
+    /// What each interface takes now, and whether it is up.
+    states: Vec<PortState>,
+    deliveries: VecDeque<Delivery>,
+    events: VecDeque<InterfaceEvent>,
+    not_forwarded: NotForwarded,
+}
+
+/// What the kernel was told of an interface.
+#[derive(Clone, Copy, Debug)]
+struct PortState {
+    mtu: u32,
+    up: bool,
+    default: bool,
+}
+
+/// Whether a packet is from one host to one host, both of which can be away from the link.
+fn is_routable(ip: &IpHeader) -> bool {
+    [ip.source, ip.destination]
+        .iter()
+        .all(|address| match address {
+            IpAddr::V4(address) => {
+                !(address.is_multicast()
+                    || address.is_broadcast()
+                    || address.is_unspecified()
+                    || address.is_link_local()
+                    || address.is_loopback())
+            }
+            IpAddr::V6(address) => {
+                !(address.is_multicast()
+                    || address.is_unspecified()
+                    || address.is_unicast_link_local()
+                    || address.is_loopback())
+            }
+        })
+}
+
+impl World {
+    /// The interfaces of real hosts: host by host as in the live settings, a mobile's in the order of its links.
+    pub fn ports(&self) -> &[Port] {
+        &self.real.ports
+    }
+
+    /// A node's address of either version. In a world without real hosts nobody has one of IPv6.
+    pub fn address(&self, node: NodeIndex, v6: bool) -> IpAddr {
+        node_addresses(node.0)[usize::from(v6)]
+    }
+
+    /// Takes in an IP packet that a real host wrote to an interface, now. What cannot be carried is counted
+    /// ([`World::not_forwarded`]).
+    pub fn inject(&mut self, port: PortId, bytes: &[u8]) {
+        let mut packet = match Packet::verbatim(bytes) {
+            Ok(packet) if is_routable(&packet.ip) => packet,
+            Ok(_) => {
+                self.real.not_forwarded.not_routable += 1;
+                return;
+            }
+            Err(_) => {
+                self.real.not_forwarded.malformed += 1;
+                return;
+            }
+        };
+        let node = self.real.ports[port.0].node.0;
+        self.observe_sent(node, &mut packet);
+        match self.first_hop(port, &packet) {
+            Ok(interface) => self.send(node, interface, packet),
+            Err(error) => self.refuse(port, &packet, error),
+        }
+        self.settle();
+    }
+
+    /// What a real host is to read, in the order in which it arrived.
+    pub fn poll_delivery(&mut self) -> Option<Delivery> {
+        self.real.deliveries.pop_front()
+    }
+
+    /// What a real host's kernel is to be told next.
+    pub fn poll_interface_event(&mut self) -> Option<InterfaceEvent> {
+        self.real.events.pop_front()
+    }
+
+    /// What real hosts wrote so far that was not carried.
+    pub fn not_forwarded(&self) -> NotForwarded {
+        self.real.not_forwarded
+    }
+
+    /// The interface of the node by which a packet leaves, if it fits.
+    fn first_hop(&mut self, port: PortId, packet: &Packet) -> Result<InterfaceId, IcmpError> {
+        let Port { node, link, .. } = self.real.ports[port.0];
+        let node = &mut self.nodes[node.0];
+        match link {
+            None => node.host.route_out(packet),
+            Some(link) => {
+                let wanted = |&(joined, _): &(usize, _)| joined == link.0;
+                let place = node.interfaces.iter().position(wanted);
+                let interface = InterfaceId(place.ok_or(IcmpError::Unreachable)?);
+                node.host.fit(interface, packet)
+            }
+        }
+    }
+
+    /// Tells a real host at once what became of its packet. It comes from a neighbour: a kernel takes nothing
+    /// in that comes from its own address.
+    fn refuse(&mut self, port: PortId, packet: &Packet, error: IcmpError) {
+        let Port { node, link, .. } = self.real.ports[port.0];
+        let link = link.map(|link| link.0).or_else(|| {
+            let routes = self.nodes[node.0].host.routes();
+            let towards = routes.lookup(packet.ip.destination);
+            let interfaces = &self.nodes[node.0].interfaces;
+            let place = towards.map_or(0, |interface| interface.0);
+            interfaces.get(place).map(|&(link, _)| link)
+        });
+        let Some(link) = link else { return };
+        let neighbour = self.wires[link].far_from(node.0);
+        if let Some(answer) = self.nodes[neighbour.0].host.error_about(packet, error) {
+            let at = self.now;
+            self.real.deliveries.push_back(Delivery {
+                at,
+                port,
+                packet: answer,
+            });
+        }
+    }
+
+    /// Hands a packet that has arrived at a real host to its port.
+    pub(super) fn deliver_to_port(&mut self, node: usize, id: PacketId) {
+        let travelling = &self.packets[id];
+        let (number, access, (link, _)) = (travelling.number, travelling.access, travelling.on);
+        let packet = self.packets.remove(id);
+        self.arrived_over = access;
+        self.observe_delivered(node, number, &packet);
+        self.arrived_over = None;
+        if let Some(port) = self.nodes[node].port.or(self.wires[link].port) {
+            let at = self.now;
+            self.real
+                .deliveries
+                .push_back(Delivery { at, port, packet });
+        }
+    }
+}

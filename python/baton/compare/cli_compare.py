@@ -1,0 +1,72 @@
+"""`baton compare`: a table on the terminal, JSON, and a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.table import Table
+
+from baton import tables
+from baton.report.tables import Run
+
+from . import page
+from .measure import Comparison, FlowPair, Quantity, compare
+from .runs import kind, open_run
+
+# Remarks that are printed; the page and `--json` have all.
+MOST_REMARKS = 20
+
+
+def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
+    """Compares, prints and writes; returns the exit status."""
+    comparison = compare(open_run(path_a), open_run(path_b))
+    names = "-".join(run.folder.resolve().name for run in (comparison.a, comparison.b))
+    report = page.write(comparison, Path("results") / f"compare-{names}" / "report.html")
+    if as_json:
+        print(json.dumps(to_json(comparison) | {"report": str(report)}))
+        return 0
+    console = tables.new_console()
+    for side, of in (("A", comparison.a), ("B", comparison.b)):
+        console.print(f"{side}: {of.folder} ({kind(of)})")
+    for pair in comparison.pairs:
+        console.print(pair_table(pair))
+    if comparison.remarks:
+        console.print("What differs, or is not compared (A / B):")
+    for remark in comparison.remarks[:MOST_REMARKS]:
+        console.print(f"  {remark}")
+    if len(comparison.remarks) > MOST_REMARKS:
+        console.print(f"  and {len(comparison.remarks) - MOST_REMARKS} more differences, which the page lists")
+    print(report)
+    return 0
+
+
+def to_json(comparison: Comparison) -> dict[str, object]:
+    """The comparison as `--json` prints it."""
+
+    def of(run: Run) -> dict[str, object]:
+        known = {key: run.summary.get(key) for key in ("scenario", "seed", "simulated_s")}
+        return {"folder": str(run.folder), "kind": kind(run), **known}
+
+    flows = [
+        {"a": pair.a, "b": pair.b, "quantities": [each.to_json() for each in pair.quantities]}
+        for pair in comparison.pairs
+    ]
+    return {"a": of(comparison.a), "b": of(comparison.b), "flows": flows, "remarks": comparison.remarks}
+
+
+def pair_table(pair: FlowPair) -> Table:
+    """One row a quantity."""
+    table = tables.new_table(pair.name, "A", "B", "B - A", "relative", text_columns=1)
+    for each in pair.quantities:
+        share = tables.NOTHING if each.relative is None else f"{100 * each.relative:+.1f} %"
+        table.add_row(each.name, *(_value(each, value) for value in (each.a, each.b, each.difference)), share)
+    return table
+
+
+def _value(of: Quantity, value: float | None) -> str:
+    if value is None:
+        return tables.NOTHING
+    if of.unit == "s":
+        return f"{value:.4g} s"
+    return tables.scaled(value, of.unit) if of.unit else tables.count(round(value))

@@ -1,0 +1,137 @@
+"""Two runs in the same panels: what the report draws of one, of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from baton.report.figures import Description, FlowFigure, Panel, Trace, link_roles, nice_interval
+from baton.report.handovers import Mark, marks
+from baton.report.journeys import FlowPackets, PacketIndex
+from baton.report.packet_panels import links_used
+from baton.report.segments import tcp_events
+from baton.report.series_panels import finished, queue_traces, rate_in_bins, states
+from baton.report.tables import Run
+
+from .measure import Comparison, FlowPair
+
+NOT_RECORDED = "Neither run recorded what this diagram is made of."
+
+
+class Side:
+    """One of the two runs, and how it is drawn: the second with dashes."""
+
+    def __init__(self, run: Run, letter: str, role: str) -> None:
+        self.run, self.letter, self.role = run, letter, role
+        self.dashed = letter == "B"
+        self.index = PacketIndex.of(run.packets) if run.packets is not None else None
+        self.queues = queue_traces(run, link_roles(run))
+
+    def drawn(self, trace: Trace, name: str) -> Trace:
+        """A trace of this run among those of both."""
+        trace.name, trace.role, trace.dashed = f"{self.letter}: {name}", self.role, self.dashed
+        return trace
+
+    def packets(self, flow: str) -> FlowPackets | None:
+        """The packets of a flow of this run."""
+        return FlowPackets.of(self.index, flow) if self.index is not None else None
+
+
+# A side of the comparison, and the flow of this run.
+Flow = tuple[Side, str]
+
+
+def describe(comparison: Comparison) -> Description:
+    """Panels for each pair of flows."""
+    one, other = Side(comparison.a, "A", "first run"), Side(comparison.b, "B", "second run")
+    duration = max(comparison.a.duration_s, comparison.b.duration_s)
+    flows = []
+    for pair in comparison.pairs:
+        both = [(one, pair.a), (other, pair.b)]
+        flows.append(FlowFigure(pair.name, pair.transport, [*_panels(pair, both, duration)]))
+    return Description(duration, _marks(comparison, duration), flows)
+
+
+def _panels(pair: FlowPair, both: list[Flow], duration_s: float) -> Iterator[Panel]:
+    if pair.transport == "tcp":
+        yield _time_sequence(both)
+        yield _state(both, "Congestion window", "window", "B", ("congestion window",))
+    yield _state(both, "Round-trip time", "time", "s", ("smoothed round-trip time", "round-trip time"))
+    yield _goodput(both, duration_s)
+    yield from _queues(both)
+
+
+def _time_sequence(both: list[Flow]) -> Panel:
+    panel = Panel("Time\u2013sequence", "byte offset in the stream", "B", [], tall=True)
+    for side, name in both:
+        packets = side.packets(name)
+        if packets is None:
+            continue
+        events = tcp_events(packets)
+        end = events.offset + events.length
+        for again, what, role in ((False, "segment", side.role), (True, "retransmission", f"{side.role} again")):
+            rows = events.retransmission == again
+            bars = events.sent_ns[rows], events.offset[rows], end[rows]
+            panel.traces.append(Trace(f"{side.letter}: {what}", role, "bars", *bars))
+        lost = Trace(f"{side.letter}: lost segment", f"{side.role} lost", "marks", events.drop_ns, events.drop_offset)
+        panel.traces.append(lost)
+    panel.traces = [trace for trace in panel.traces if len(trace.time_ns)]
+    panel.note = "Segments as sent, losses when and where they happen." if panel.traces else NOT_RECORDED
+    return panel
+
+
+def _state(both: list[Flow], title: str, quantity: str, unit: str, recorded: tuple[str, ...]) -> Panel:
+    """The first of the `recorded` quantities that a run has."""
+    panel = Panel(title, quantity, unit, [])
+    for side, name in both:
+        found = [trace for each in recorded for trace in states(side.run, name, {each: each})]
+        panel.traces += [side.drawn(trace, trace.name) for trace in found[:1]]
+    return _noted(panel)
+
+
+def _goodput(both: list[Flow], duration_s: float) -> Panel:
+    interval = nice_interval(duration_s)
+    panel = Panel("Goodput", "rate", "bit/s", [], f"New data that was delivered, per {interval:g} s.")
+    for side, name in both:
+        delivered = side.run.find(f"flow {name}", "delivered bytes")
+        if delivered is not None:
+            rate = rate_in_bins(side.run, delivered.time_ns, np.diff(delivered.value, prepend=0.0), interval)
+            panel.traces.append(side.drawn(Trace("", "", "steps", *rate), "goodput"))
+    return _noted(panel)
+
+
+def _queues(both: list[Flow]) -> Iterator[Panel]:
+    """A panel for each direction of a link that one of the flows uses and in which a packet had to wait."""
+    ways: dict[tuple[str, str], list[Trace]] = {}
+    for side, name in both:
+        packets = side.packets(name)
+        used = links_used(packets) if packets is not None else list(side.queues)
+        for link, direction in used:
+            trace = side.queues.get((link, direction))
+            if trace is not None:
+                again = Trace("", "", "steps", trace.time_ns, trace.value)
+                ways.setdefault((link, direction), []).append(side.drawn(again, "waiting"))
+    for (link, direction), traces in ways.items():
+        yield Panel(f"Queue of {link}, {direction}", "packets that wait", "packets", traces)
+
+
+def _noted(panel: Panel) -> Panel:
+    panel = finished(panel, recorded=True)
+    if not panel.traces:
+        panel.note = NOT_RECORDED
+    return panel
+
+
+def _marks(comparison: Comparison, duration_s: float) -> list[Mark]:
+    """Handovers of both runs; one that both have within a millisecond is marked once."""
+    found = marks(comparison.a.summary, duration_s)
+    for mark in marks(comparison.b.summary, duration_s):
+        twins = [other for other in found if other.label == mark.label and abs(other.at_s - mark.at_s) < 1e-3]
+        if twins:
+            twins[0].from_s = min(twins[0].from_s, mark.from_s)
+            twins[0].to_s = max(twins[0].to_s, mark.to_s)
+        else:
+            mark.label = f"B: {mark.label}"
+            found.append(mark)
+    return sorted(found, key=lambda mark: mark.at_s)

@@ -1,0 +1,68 @@
+"""What two runs do not have in common, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from baton.report.tables import Run
+from baton.toml import loads
+
+from .runs import flows, handovers
+
+
+def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Sentences on two runs whose flows were `matched` by name or by order."""
+    yield from _whole(a, b)
+    yield from _flows(a, b, matched)
+    if len(handovers(a)) != len(handovers(b)):
+        yield f"A has {len(handovers(a))} handovers, B has {len(handovers(b))}: the first ones of both are compared"
+    if a.summary.get("seed") != b.summary.get("seed"):
+        yield f"seed: {a.summary.get('seed')} / {b.summary.get('seed')}"
+    yield from _settings(a, b)
+
+
+def _whole(a: Run, b: Run) -> Iterator[str]:
+    """Whether the runs are whole and to be believed."""
+    for run, side in ((a, "A"), (b, "B")):
+        live = run.summary.get("live")
+        if live and not live["trusted"]:
+            yield f"{side} is not to be trusted: {'; '.join(live['doubts'])}"
+        if run.manifest.get("complete") is False:
+            yield f"{side} is not complete: it ends at {run.duration_s:g} s"
+    for table in ("series", "packets"):
+        without = [side for run, side in ((a, "A"), (b, "B")) if getattr(run, table) is None]
+        if without:
+            yield f"no {table} recorded in {' and '.join(without)}: what is made of them is not compared"
+
+
+def _flows(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """How flows were matched, and which were not."""
+    if any(one != other for one, other in matched):
+        yield "no name of a flow is in both runs: flows are compared in their order"
+    for run, side, place in ((a, "A", 0), (b, "B", 1)):
+        alone = [flow["name"] for flow in flows(run) if flow["name"] not in [pair[place] for pair in matched]]
+        if alone:
+            yield f"flows only in {side}: {', '.join(alone)}"
+        if run.left_out:
+            yield f"{run.left_out:,} flows of {side} delivered less than the others, and are not compared"
+
+
+def _settings(a: Run, b: Run) -> Iterator[str]:
+    """Keys of the scenarios that differ, links among them."""
+    of_a, of_b = (dict(_flattened(loads(str(run.manifest.get("resolved") or "")))) for run in (a, b))
+    for key in dict.fromkeys([*of_a, *of_b]):
+        one, other = of_a.get(key, "not set"), of_b.get(key, "not set")
+        if one != other:
+            yield f"{key}: {one} / {other}"
+
+
+def _flattened(value: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and values; elements of an array by their name, or their place."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = {str(item.get("name", place)): item for place, item in enumerate(value)}
+    if not isinstance(value, dict):
+        yield above, value
+        return
+    for key, inner in value.items():
+        yield from _flattened(inner, f"{above}.{key}" if above else key)

@@ -1,0 +1,144 @@
+"""The daemon `batond`: where it is, how it is started, and what it tells.
+
+`baton` reads scenarios, checks expectations and writes reports; `batond` builds the namespaces and runs the world in
+real time. It tells what happens as JSON lines on a pipe of its own, so that the program's output stays untouched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from baton import RunError
+from baton.errors import InputError
+from baton.summary import Json
+
+NAME = "batond"
+# From one look at whether the daemon still lives to the next. What it tells is read at once.
+LOOK_EVERY_S = 0.5
+
+
+def places() -> list[Path]:
+    """Where the daemon may be, the first choice first."""
+    checkout = Path(__file__).resolve().parents[3]
+    found = [Path(sysconfig.get_path("scripts")) / NAME]
+    if (checkout / "crates" / "live").is_dir():
+        target = Path(os.environ.get("CARGO_TARGET_DIR", checkout / "target"))
+        found.append(target / "release" / NAME)
+    on_path = shutil.which(NAME)
+    return [*found, *([Path(on_path)] if on_path else [])]
+
+
+def find() -> Path:
+    """The daemon. Raises `InputError` with how to get it."""
+    for place in places():
+        if os.access(place, os.X_OK) and place.is_file():
+            return place
+    looked = ", ".join(str(place.parent) for place in places())
+    raise InputError(
+        f"{NAME}, which runs a scenario in real time, is not there (looked in {looked} and along PATH);"
+        " in a checkout `make build` builds it; elsewhere install Baton's wheel again, which brings it"
+    )
+
+
+def ask(*arguments: str) -> tuple[int, Json]:
+    """What a command of the daemon answers: exit status and one JSON object. Raises `InputError` or `RunError`."""
+    process = subprocess.run([find(), *arguments], capture_output=True, text=True, check=False)
+    try:
+        answer = json.loads(process.stdout)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        message = process.stderr.strip().removeprefix(f"{NAME}: ") or ended(process.returncode)
+        raise (InputError if process.returncode == 2 else RunError)(message)
+    return process.returncode, answer
+
+
+class Daemon:
+    """A running `batond world`."""
+
+    def __init__(self, arguments: Sequence[str], program: Sequence[str]) -> None:
+        reading, writing = os.pipe()
+        after = ["--", *program] if program else []
+        command = [str(find()), "world", *arguments, "--events", str(writing), *after]
+        try:
+            self.process = subprocess.Popen(command, pass_fds=[writing])
+        except OSError:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        self._events = reading
+
+    def events(self) -> Iterator[Json]:
+        """What the daemon tells, until it has ended. Lines that are no events raise `RunError`."""
+        for line in self._lines():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                event = None
+            if not isinstance(event, dict) or "event" not in event:
+                raise RunError(f"{NAME} told something that is no event: {line[:200]!r}; is it of another version?")
+            yield event
+
+    def _lines(self) -> Iterator[bytes]:
+        # A process that outlives the daemon may hold the pipe open: its end is not waited for.
+        rest = b""
+        while True:
+            has_ended = self.process.poll() is not None
+            if select.select([self._events], [], [], 0 if has_ended else LOOK_EVERY_S)[0]:
+                read = os.read(self._events, 65536)
+                *lines, rest = (rest + read).split(b"\n")
+                yield from lines
+                if read:
+                    continue
+            elif not has_ended:
+                continue
+            if rest:
+                yield rest
+            return
+
+    def wait(self) -> int:
+        """Waits for its end and returns the exit status; negative if a signal killed it."""
+        return self.process.wait()
+
+    def close(self) -> None:
+        """Ends it if it still runs: nobody would hear what it tells."""
+        os.close(self._events)
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+
+
+@contextmanager
+def running(arguments: Sequence[str], program: Sequence[str]) -> Iterator[Daemon]:
+    """A daemon that hears of Ctrl-C and of a request to end, and is gone afterwards."""
+    daemon = Daemon(arguments, program)
+
+    def forward(number: int, _: FrameType | None) -> None:
+        daemon.process.send_signal(number)
+
+    before: dict[int, Any] = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield daemon
+    finally:
+        daemon.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ended(status: int) -> str:
+    """How the daemon ended, in words."""
+    if status < 0:
+        return f"{NAME} was killed by {signal.Signals(-status).name}: nothing of this run is kept"
+    return f"{NAME} ended with status {status} and told no reason"

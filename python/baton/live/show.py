@@ -1,0 +1,50 @@
+"""A live run's results for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from baton import tables
+from baton.summary import Json, main_flows
+
+from .judge import Verdict
+from .words import lateness_text, program_text, server_failure
+
+# Flows that the table on the terminal has; a browser opens dozens.
+MOST_FLOWS = 20
+
+
+def print_live(summary: Json, verdict: Verdict) -> None:
+    """Prints flows, handovers, expectations and what is special to a live run on standard output."""
+    lasted = tables.seconds(summary["simulated_s"])
+    first_line = f"{summary['scenario']}, seed {summary['seed']}: {lasted} in real time"
+    shown, left_out = main_flows(summary, MOST_FLOWS)
+    tables.print_summary(shown, verdict.outcomes, first_line)
+    if left_out:
+        print(f"{left_out:,} more flows delivered less; summary.json has all")
+    rows = [*live_rows(summary), *(("Not checked", f"{text} (its flow was not run)") for text in verdict.not_checked)]
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        print(f"{name:{width}}  {text}")
+
+
+def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
+    """Names and texts: the program, its server, trust, lateness, what was ignored."""
+    live = summary["live"]
+    if summary.get("program"):
+        yield "Program", program_text(summary["program"])
+    failure = server_failure(summary)
+    if failure:
+        yield "Server", failure
+    if live["trusted"]:
+        yield "Trusted", f"yes (kernel {live['kernel']})"
+    else:
+        for doubt in live["doubts"]:
+            yield "NOT TRUSTED", doubt
+    yield "Lateness", lateness_text(live["lateness"])
+    for what in live["ignored"]:
+        yield "Ignored", what
+    if live["lost_rows"]:
+        yield "Lost rows", f"{live['lost_rows']:,} of the record"
+    if live["dropped_outside_model"]:
+        yield "Dropped", f"{live['dropped_outside_model']:,} packets that the model did not drop"

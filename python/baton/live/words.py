@@ -1,0 +1,45 @@
+"""A live run in words, the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+
+from baton.summary import Json
+
+
+def program_text(program: Json) -> str:
+    """The program, how it ended, and its longest stall in milliseconds."""
+    stall = f"longest stall {1000 * program['longest_stall_s']:,.0f} ms"
+    return f"{shlex.join(program['argv'])}: {ending(program)} after {program['wall_s']:.3g} s; {stall}"
+
+
+def ending(program: Json) -> str:
+    """How a program ended, in words."""
+    if program["stopped_at_end"]:
+        return "stopped at the end of the run"
+    if program["signal"] is not None:
+        return f"killed by {signal_name(program['signal'])}"
+    return f"exit status {program['status']}"
+
+
+def signal_name(number: int) -> str:
+    """A signal's name, or its number where it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def lateness_text(lateness: Json) -> str:
+    """How late events were, against the bound."""
+    median, p99, largest = (f"{lateness[key]:,.0f}" for key in ("median_us", "p99_us", "largest_us"))
+    return f"median {median} µs, 99 % at most {p99} µs (bound {lateness['bound_us']:,.0f} µs), largest {largest} µs"
+
+
+def server_failure(summary: Json) -> str | None:
+    """How the server's program failed; nothing if it did not, or was ended with the run."""
+    server = summary.get("server")
+    if not server or not server["status"]:
+        return None
+    return f"{server['command']}: exit status {server['status']}; server.log has what it said"

@@ -1,0 +1,31 @@
+"""What stands above the numbers of a live run: whether to trust them, its program, what was ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from baton.live.words import lateness_text, program_text, server_failure
+from baton.summary import Json
+
+
+def live_banners(summary: Json) -> Iterator[tuple[str, str]]:
+    """Kinds (`warning` or `note`) and texts; none for a simulated run."""
+    live = summary.get("live")
+    if not live:
+        return
+    trust = "to be trusted" if live["trusted"] else "NOT to be trusted"
+    what = f"Live: in real time between hosts of Linux {live['kernel']}; {trust}. Lateness of events:"
+    yield "note", f"{what} {lateness_text(live['lateness'])}."
+    if not live["trusted"]:
+        yield "warning", f"The numbers are not to be trusted: {'; '.join(live['doubts'])}."
+    if live["dropped_outside_model"]:
+        yield "warning", f"{live['dropped_outside_model']:,} packets were dropped that the model did not drop."
+    failure = server_failure(summary)
+    if failure:
+        yield "warning", f"Server: {failure}."
+    program = summary.get("program")
+    if program:
+        failed = program["status"] != 0 and not program["stopped_at_end"]
+        yield "warning" if failed else "note", f"Program: {program_text(program)}."
+    if live["ignored"]:
+        yield "warning", f"Ignored, as asked, since the kernel cannot do it: {'; '.join(live['ignored'])}."

@@ -1,0 +1,278 @@
+"""Live runs in real namespaces: short, and skipped with the reason where the machine does not allow them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from baton.live import batond
+
+ROOT = Path(__file__).resolve().parent.parent
+QUIC = [sys.executable, str(ROOT / "examples" / "quic" / "transfer.py")]
+WEB = f"{shlex.quote(sys.executable)} -m http.server 8000"
+SCENARIO = """\
+name = "walk"
+duration = "15 s"
+
+[links.wifi]
+between = ["server", "laptop"]
+kind = "wired"
+rate = "8 Mbit/s"
+delay = "10 ms"
+queue = "64 kB"
+
+[links.cellular]
+between = ["server", "laptop"]
+kind = "wired"
+rate = "4 Mbit/s"
+delay = "30 ms"
+queue = "64 kB"
+
+[mobiles.laptop]
+timetable = [
+  { at = "0 s", attach = "wifi" },
+  { at = "1500 ms", attach = "cellular", handover = "hard", outage = "1 s" },
+]
+
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+congestion = "cubic"
+"""
+OUTAGE_S = 1.0
+
+
+def why_not() -> str:
+    """Why this machine cannot run anything live; empty if it can."""
+    _, machine = batond.ask("machine")
+    return "" if machine["ok"] else "; ".join(machine["problems"])
+
+
+WHY_NOT = why_not()
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no live runs here: {WHY_NOT}")
+
+
+@pytest.fixture
+def walk(tmp_path):
+    """A scenario with a hard handover after 1.5 s, and files for a web server."""
+    path = tmp_path / "walk.toml"
+    path.write_text(SCENARIO)
+    (tmp_path / "small").write_bytes(bytes(1000))
+    (tmp_path / "large").write_bytes(bytes(3_000_000))
+    return path
+
+
+def start(tmp_path: Path, *arguments: object) -> subprocess.Popen:
+    command = [sys.executable, "-m", "baton", "live", *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def run(tmp_path: Path, *arguments: object) -> subprocess.CompletedProcess:
+    process = start(tmp_path, *arguments)
+    try:
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def summary_of(process: subprocess.CompletedProcess) -> dict:
+    assert process.stdout, process.stderr
+    return json.loads(process.stdout)
+
+
+def begun(process: subprocess.Popen) -> str:
+    """Waits until a run has begun, and returns its name."""
+    for line in process.stderr:
+        found = re.match(r"baton: (\S+) has begun", line)
+        if found:
+            return found[1]
+    raise AssertionError(f"never began: {process.communicate()}")
+
+
+def processes(word: str) -> list[int]:
+    """Processes with this word among their arguments."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if word.encode() in (place / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(place.name))
+        except OSError:
+            pass  # it ended meanwhile
+    return found
+
+
+def gone(word: str) -> bool:
+    """Whether processes with this word are gone within some seconds."""
+    deadline = time.monotonic() + 5
+    while processes(word) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not processes(word)
+
+
+def network() -> str:
+    """Interfaces, addresses and routes of the host; counters and lifetimes left out."""
+    commands = ("ip -o link", "ip -o addr", "ip route", "ip -6 route")
+    texts = [subprocess.run(shlex.split(each), capture_output=True, text=True, check=True).stdout for each in commands]
+    return re.sub(r"valid_lft \S+|preferred_lft \S+|expires \S+", "", "".join(texts))
+
+
+def test_a_download_over_a_hard_handover_stalls_for_the_outage(tmp_path, walk):
+    fetch = ["curl", "-s", "-o", "/dev/null", "http://server:8000/large"]
+    process = run(tmp_path, walk, "--json", "--server", WEB, "--", *fetch)
+    summary = summary_of(process)
+    assert process.returncode == 0, process.stderr
+    program = summary["program"]
+    assert (program["argv"], program["status"], program["signal"]) == (fetch, 0, None)
+    assert OUTAGE_S <= program["longest_stall_s"] < 4 * OUTAGE_S
+    assert program["delivered_bytes"] >= 3_000_000
+    # 8 Mbit/s at most, and nothing during the outage.
+    assert program["wall_s"] > 3_000_000 * 8 / 8e6 + OUTAGE_S
+    flow = next(flow for flow in summary["flows"] if flow["name"] == "tcp-8000-1")
+    assert (flow["from"], flow["to"]) == ("server", "laptop")
+    assert [h["kind"] for h in summary["handovers"]] == ["hard"]
+    assert summary["live"]["dropped_outside_model"] == 0
+    names = {path.name for path in (tmp_path / "results" / "walk-live-1").iterdir()}
+    assert {"manifest.json", "summary.json", "series.parquet", "packets.parquet", "report.html"} <= names
+    assert "server.log" in names
+
+
+def test_the_kernel_and_the_simulator_agree_roughly(tmp_path, walk, baton):
+    live = run(tmp_path, walk, "--set", "duration=8 s", "--out", "live")
+    assert live.returncode == 0, live.stderr
+    assert baton("run", walk, "--set", "duration=8 s", "--out", "simulated").returncode == 0
+    told = json.loads(baton("compare", "simulated", "live", "--json").stdout)
+    (flow,) = told["flows"]
+    goodput = next(each for each in flow["quantities"] if each["quantity"] == "goodput_bps")
+    assert abs(goodput["relative"]) < 0.4
+
+
+@pytest.mark.parametrize("family", ["-4", "-6"])
+def test_names_and_environment(tmp_path, walk, family):
+    server = f"{shlex.quote(sys.executable)} -m http.server --bind :: 8000"
+    says = f"curl {family} -s http://server:8000/small | wc -c; getent hosts laptop mobile; env | grep ^BATON_"
+    process = run(tmp_path, walk, "--server", server, "--", "sh", "-c", says)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[0].strip() == "1000"
+    for text in ("BATON_SERVER=10.0.0.1", "BATON_MOBILE=10.0.0.2", "BATON_SERVER6=fd62:6174:6f6e::1", "BATON_RUN="):
+        assert text in process.stdout
+    assert re.search(r"\blaptop\b", process.stdout)
+
+
+def test_there_is_no_internet_inside(tmp_path, walk):
+    process = run(tmp_path, walk, "--json", "--", "curl", "-s", "--max-time", "2", "http://192.0.2.1/")
+    assert process.returncode == 4
+    assert summary_of(process)["program"]["status"] != 0
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "killed_by"), [(["sh", "-c", "exit 7"], 7, None), (["sh", "-c", "kill -SEGV $$"], None, 11)]
+)
+def test_a_program_that_fails(tmp_path, walk, program, status, killed_by):
+    process = run(tmp_path, walk, "--json", "--", *program)
+    assert process.returncode == 4
+    told = summary_of(process)["program"]
+    assert (told["status"], told["signal"]) == (status, killed_by)
+
+
+def test_a_program_that_is_not_there(tmp_path, walk):
+    process = run(tmp_path, walk, "--json", "--", "no-such-program")
+    assert process.returncode in (2, 4)
+    assert "no-such-program" in process.stderr
+
+
+def test_the_hosts_own_network_is_not_touched(tmp_path, walk):
+    before = network()
+    process = start(tmp_path, walk, "--", "sleep", "2")
+    begun(process)
+    time.sleep(0.5)
+    assert network() == before
+    process.communicate(timeout=60)
+    assert network() == before
+
+
+def test_ctrl_c_keeps_results_and_leaves_nothing_behind(tmp_path, walk):
+    word = f"6{os.getpid()}"
+    process = start(tmp_path, walk, "--", "sleep", word)
+    begun(process)
+    time.sleep(1)
+    assert processes(word)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Interrupted" in stdout
+    assert json.loads((tmp_path / "results" / "walk-live-1" / "manifest.json").read_text())["complete"] is False
+    assert gone(word)
+
+
+@pytest.mark.parametrize("whom", ["batond", "baton"])
+def test_kill_leaves_nothing_behind(tmp_path, walk, whom):
+    word = f"7{os.getpid()}"
+    process = start(tmp_path, walk, "--", "sleep", word)
+    begun(process)
+    time.sleep(0.5)
+    (daemon,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+    os.kill(daemon if whom == "batond" else process.pid, signal.SIGKILL)
+    _, stderr = process.communicate(timeout=30)
+    if whom == "batond":
+        assert process.returncode == 1
+        assert "killed by SIGKILL" in stderr
+    assert gone(word)
+    assert not Path(f"/proc/{daemon}").exists()
+
+
+def test_a_run_is_moved_on_demand(tmp_path, walk, baton):
+    process = start(tmp_path, walk, "--handover", "14 s soft", "--json", "--", "sleep", "3")
+    name = begun(process)
+    time.sleep(0.5)
+    assert baton("handover", name, "moon").returncode == 2
+    asked = baton("handover", name, "cellular", "--hard", "200 ms")
+    assert asked.returncode == 0, asked.stderr
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    (handover,) = json.loads(stdout)["handovers"]
+    assert (handover["to"], handover["kind"]) == ("cellular", "hard")
+    assert handover["completed_s"] - handover["at_s"] == pytest.approx(0.2, abs=0.01)
+
+
+def test_two_runs_do_not_disturb_each_other(tmp_path, walk):
+    fetch = ["--server", WEB, "--", "curl", "-s", "-o", "/dev/null", "http://server:8000/large"]
+    both = [start(tmp_path, walk, "--json", "--out", name, *fetch) for name in ("one", "two")]
+    for process in both:
+        stdout, stderr = process.communicate(timeout=60)
+        assert process.returncode == 0, stderr
+        assert json.loads(stdout)["program"]["delivered_bytes"] >= 3_000_000
+
+
+@pytest.mark.parametrize(("address", "seen"), [("kept", 1), ("new", 2)])
+def test_a_quic_client_migrates_when_its_address_changes(tmp_path, walk, address, seen):
+    pytest.importorskip("aioquic")
+    server = shlex.join([*QUIC, "serve"])
+    fetch = [*QUIC, "fetch", "server", "3000000"]
+    process = run(tmp_path, walk, "--json", "--set", f"live.address={address}", "--server", server, "--", *fetch)
+    assert process.returncode == 0, process.stderr
+    log = (tmp_path / "results" / "walk-live-1" / "server.log").read_text()
+    assert len(re.findall("^client at ", log, re.MULTILINE)) == seen
+    assert summary_of(process)["program"]["longest_stall_s"] >= OUTAGE_S
+
+
+def test_what_the_kernel_cannot_do_is_refused_before_anything_starts(tmp_path, walk, baton):
+    refused = run(tmp_path, walk, "--set", "flows.download.profile=linux-2.0.36")
+    assert refused.returncode == 2
+    assert "flows.download" in refused.stderr
+    assert not (tmp_path / "results").exists()
+    checked = baton("check", "--live", walk, "--set", "flows.download.profile=linux-2.0.36")
+    assert checked.returncode == 2
+    assert "flows.download" in checked.stdout
