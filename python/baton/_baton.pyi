@@ -41,8 +41,8 @@ class Scenario:
     """A scenario that can be run. It does not change: runs of it may go on in several threads at once."""
 
     @staticmethod
-    def load(path: str | PathLike[str], overrides: Sequence[str] = ...) -> Scenario:
-        """Reads a scenario file.
+    def load(path: str | PathLike[str], overrides: Sequence[str] = ..., *, live: bool = ...) -> Scenario:
+        """Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's.
 
         `overrides` are texts like `"flows.download.congestion=cubic"`; of two for one key the later holds.
         Raises `ScenarioError`, also for a file that cannot be read.

@@ -160,7 +160,7 @@ def check(
     """Check a scenario without running it."""
     from baton import cli_run
 
-    loaded, _ = cli_run.load(scenario, overrides or [])
+    loaded, _ = cli_run.load(scenario, overrides or [], live=live)
     if live:
         from baton.live import machine
         from baton.shipped import scenario_path

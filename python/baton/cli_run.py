@@ -56,12 +56,12 @@ def run(options: RunOptions) -> int:
 
 
 def load(
-    given: str, overrides: Sequence[str], expectations: Sequence[str] = ()
+    given: str, overrides: Sequence[str], expectations: Sequence[str] = (), *, live: bool = False
 ) -> tuple[Scenario, list[expect.Expectation]]:
-    """Reads a scenario and all expectations on it, and warns of what is probably not meant."""
+    """Reads a scenario, perhaps for a live run, and all expectations on it, and warns of what is probably not meant."""
     from baton import Scenario
 
-    scenario = Scenario.load(scenario_path(given), overrides)
+    scenario = Scenario.load(scenario_path(given), overrides, live=live)
     for warning in scenario.warnings:
         print(f"baton: warning: {warning}", file=sys.stderr)
     parsed = expect.parse_all([*scenario.expectations, *expectations])
@@ -78,7 +78,7 @@ def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -
     from baton import Scenario
     from baton.handover_spec import timetable_override
 
-    return [*overrides, timetable_override(Scenario.load(scenario_path(given), overrides), handovers)]
+    return [*overrides, timetable_override(Scenario.load(scenario_path(given), overrides, live=True), handovers)]
 
 
 def execute(scenario: Scenario, options: RunOptions) -> Result:

@@ -188,7 +188,8 @@ mod tests {
             }
         );
         request.answer(Ok(1.5));
-        assert_eq!(caller.join().unwrap(), "{\"at_s\":1.5,\"ok\":true}\n");
+        let answer: serde_json::Value = serde_json::from_str(&caller.join().unwrap()).unwrap();
+        assert_eq!(answer, serde_json::json!({ "ok": true, "at_s": 1.5 }));
 
         for wrong in [
             "fly\n",

@@ -68,6 +68,8 @@ enum Stop {
     Interrupted,
     /// A process that the run needs was killed.
     Lost(String),
+    /// The program could not be started.
+    NotStarted(String),
 }
 
 /// A run under way, apart from its forwarding.
@@ -128,6 +130,10 @@ pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> 
     let stop = emulator
         .forward(&mut forwarding, events)
         .map_err(Failure::run)?;
+    if let Stop::NotStarted(why) = &stop {
+        let program = stage.options.program.join(" ");
+        return Err(Failure::input(format!("the program `{program}` {why}")));
+    }
     results::conclude(&stage, emulator, forwarding, &stop, events)
 }
 
@@ -161,18 +167,13 @@ impl Emulator {
     }
 
     /// Sleeps until there may be something to do.
-    fn rest(&mut self, forwarding: &Forwarding<'_>, now: Instant) {
-        let until = self
-            .next_flush
-            .min(self.next_tale)
-            .min(forwarding.run.end());
-        if let Some(time) = forwarding.leisure(until.saturating_since(now)) {
-            let mut waited = vec![self.signals.as_fd(), self.waker.as_fd()];
-            waited.extend(self.reports().map(|program| program.report.as_fd()));
-            waited.extend(forwarding.devices());
-            wait_readable(&waited, Duration::from_nanos(time.as_nanos()));
-            self.next_look = now;
-        }
+    fn rest(&mut self, forwarding: &mut Forwarding<'_>, now: Instant) {
+        let end = forwarding.run.end();
+        let until = self.next_flush.min(self.next_tale).min(end);
+        let mut others = vec![self.signals.as_fd(), self.waker.as_fd()];
+        others.extend(self.reports().map(|program| program.report.as_fd()));
+        forwarding.rest(&others, until.saturating_since(now));
+        self.next_look = now;
     }
 
     /// The programs that have not ended.
@@ -227,10 +228,8 @@ impl Emulator {
         }
         let program = self.program.as_mut().filter(|program| has_ended(program))?;
         match program.wait() {
-            Ending::Lost => Some(Stop::Lost(format!(
-                "the program {}",
-                Ending::Lost.describe()
-            ))),
+            ending @ Ending::Lost => Some(Stop::Lost(format!("the program {}", ending.describe()))),
+            ending @ Ending::NotStarted(_) => Some(Stop::NotStarted(ending.describe())),
             _ => Some(Stop::Program),
         }
     }

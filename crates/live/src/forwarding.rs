@@ -4,7 +4,8 @@
 use crate::clock::{Lateness, RealClock};
 use crate::namespace::RealHost;
 use crate::priority;
-use baton_proto::time::Duration;
+use crate::readiness::wait_readable;
+use baton_proto::time::{Duration, Instant};
 use baton_sim::run::{Run, RunError};
 use baton_sim::world::ports::{InterfaceEvent, PortId};
 use std::io;
@@ -14,6 +15,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 const BATCH: usize = 16;
 /// Longest packet that a kernel may send.
 const LONGEST_PACKET: usize = 65_536;
+/// A thread of the real-time class that never sleeps would be stopped for a twentieth of a second in each second, by
+/// the kernel's guard against starving others. So it pauses by itself, often and shortly: a fifteenth of its time.
+const LONGEST_AWAKE: Duration = Duration::from_millis(1);
+const PAUSE: std::time::Duration = std::time::Duration::from_micros(70);
 /// What is due sooner than this is waited for awake: the kernel wakes sleepers some tens of microseconds late.
 const AWAKE: Duration = Duration::from_micros(150);
 
@@ -52,6 +57,8 @@ pub struct Forwarding<'a> {
     pub not_taken: u64,
     /// Whether this thread goes before others.
     pub has_priority: bool,
+    /// When this thread last slept.
+    rested: Instant,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
 }
@@ -66,6 +73,7 @@ impl<'a> Forwarding<'a> {
             lateness: Lateness::default(),
             not_taken: 0,
             has_priority: priority::raise(),
+            rested: Instant::ZERO,
             incoming: vec![0; LONGEST_PACKET],
             outgoing: Vec::with_capacity(LONGEST_PACKET),
         }
@@ -76,6 +84,11 @@ impl<'a> Forwarding<'a> {
     /// # Errors
     /// The world's and the interfaces'.
     pub fn turn(&mut self) -> Result<bool, ForwardingError> {
+        let now = self.clock.now();
+        if now.saturating_since(self.rested) > LONGEST_AWAKE {
+            std::thread::sleep(PAUSE);
+            self.rested = now;
+        }
         self.run.advance_to(self.clock.now())?;
         let mut busy = self.hand_over()?;
         for port in 0..self.hosts.places.len() {
@@ -84,22 +97,23 @@ impl<'a> Forwarding<'a> {
         Ok(busy)
     }
 
-    /// How long one may sleep: until shortly before the next thing that the world has to do.
-    pub fn leisure(&self, most: Duration) -> Option<Duration> {
+    /// Sleeps until shortly before the next thing that the world has to do, a packet from a kernel, or one of the
+    /// `others` is readable; at most for this time.
+    pub fn rest(&mut self, others: &[BorrowedFd<'_>], most: Duration) {
+        let now = self.clock.now();
         let left = match self.run.next_time() {
-            Some(due) => due.saturating_since(self.clock.now()).min(most),
+            Some(due) => due.saturating_since(now).min(most),
             None => most,
         };
-        (left > AWAKE).then(|| left - AWAKE)
-    }
-
-    /// All devices, to wait for packets.
-    pub fn devices(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.hosts.hosts.iter().flat_map(|host| {
-            host.interfaces
-                .iter()
-                .map(|interface| interface.tun.as_fd())
-        })
+        if left <= AWAKE {
+            return;
+        }
+        let interfaces = self.hosts.hosts.iter().flat_map(|host| &host.interfaces);
+        let devices = interfaces.map(|interface| interface.tun.as_fd());
+        let waited: Vec<BorrowedFd<'_>> = others.iter().copied().chain(devices).collect();
+        let time = std::time::Duration::from_nanos((left - AWAKE).as_nanos());
+        wait_readable(&waited, time);
+        self.rested = self.clock.now();
     }
 
     /// Hands over what has come out of the world.

@@ -3,7 +3,7 @@
 use baton_live::arguments::{Command, ScenarioOptions};
 use baton_live::emulator::{self, Failure};
 use baton_live::events::Events;
-use baton_live::plan::{KernelFacts, plan};
+use baton_live::plan::{KernelFacts, Refusal, plan};
 use baton_live::{machine, program};
 use baton_sim::scenario;
 use std::process::ExitCode;
@@ -51,8 +51,9 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
 
 /// Prints what the kernel cannot honour of a scenario.
 fn check(options: &ScenarioOptions) -> Result<(), Failure> {
-    let loaded = scenario::load(&options.file, &options.overrides).map_err(Failure::input)?;
-    let refused = plan(&loaded, &KernelFacts::read()).refused;
+    let loaded = scenario::load_live(&options.file, &options.overrides).map_err(Failure::input)?;
+    let plan = plan(&loaded, &KernelFacts::read());
+    let refused: Vec<Refusal> = plan.wrong.into_iter().chain(plan.refused).collect();
     println!("{:#}", serde_json::json!({ "refused": refused }));
     if refused.is_empty() {
         Ok(())

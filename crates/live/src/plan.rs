@@ -10,6 +10,7 @@ mod keys;
 pub use kernel::KernelFacts;
 
 use crate::traffic::SocketOptions;
+use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_sim::scenario::Loaded;
 use baton_sim::scenario::model::{Flow, NodeIndex, Transport};
 use keys::{End, KEYS};
@@ -20,6 +21,8 @@ use std::fmt;
 
 /// Real hosts, more of which are surely not meant.
 const MOST_HOSTS: usize = 16;
+/// What a flow's ends are called.
+const ENDS: [&str; 2] = ["sender", "receiver"];
 /// What profile `classic` switches off.
 const CLASSIC: [&str; 5] = [
     "tcp_sack",
@@ -49,6 +52,16 @@ pub struct Refusal {
     pub nearest: Option<String>,
 }
 
+impl Refusal {
+    fn new(key: &str, message: impl Into<String>, nearest: Option<&str>) -> Refusal {
+        Refusal {
+            key: key.to_owned(),
+            message: message.into(),
+            nearest: nearest.map(str::to_owned),
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.key, self.message)?;
@@ -73,7 +86,9 @@ pub struct FlowPlan {
 pub struct Plan {
     /// Flows between real hosts.
     pub flows: Vec<FlowPlan>,
-    /// What cannot be done.
+    /// What is wrong with the scenario as a live one.
+    pub wrong: Vec<Refusal>,
+    /// What cannot be done, and can be left out.
     pub refused: Vec<Refusal>,
     /// By host and name the value, and the key that asked for it.
     sysctls: BTreeMap<(NodeIndex, &'static str), (String, String)>,
@@ -98,12 +113,8 @@ impl Plan {
         of_host.map(|(_, metric)| metric.clone()).collect()
     }
 
-    fn refuse(&mut self, key: String, message: impl Into<String>, nearest: Option<&str>) {
-        self.refused.push(Refusal {
-            key,
-            message: message.into(),
-            nearest: nearest.map(str::to_owned),
-        });
+    fn refuse(&mut self, key: &str, message: impl Into<String>, nearest: Option<&str>) {
+        self.refused.push(Refusal::new(key, message, nearest));
     }
 
     /// Asks for a setting of a host, which it can have only once.
@@ -117,14 +128,14 @@ impl Plan {
     ) {
         if !kernel.has_sysctl(name) {
             let message = format!("this kernel ({}) has no setting {name}", kernel.release);
-            return self.refuse(key.to_owned(), message, None);
+            return self.refuse(key, message, None);
         }
         match self.sysctls.get(&(host, name)) {
             Some((other, asked)) if *other != value => {
                 let message = format!(
                     "the host can have only one {name}, and {asked} wants {other} where this wants {value}"
                 );
-                self.refuse(key.to_owned(), message, Some("flows between other hosts"));
+                self.refuse(key, message, Some("flows between other hosts"));
             }
             Some(_) => {}
             None => {
@@ -139,12 +150,16 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
     let mut plan = Plan::default();
     let scenario = &loaded.scenario;
     let hosts = &scenario.live.hosts;
-    if hosts.len() > MOST_HOSTS {
+    let named = loaded
+        .document
+        .get("live")
+        .and_then(|live| live.get("hosts"));
+    if named.is_none() && hosts.len() > MOST_HOSTS {
         let message = format!(
-            "{} nodes would be real hosts, since flows join them; name the ones that are to be (at most {MOST_HOSTS})",
+            "flows join {} nodes, and all of them would be real hosts; name the ones that are to be",
             hosts.len()
         );
-        plan.refuse("live.hosts".to_owned(), message, None);
+        plan.wrong.push(Refusal::new("live.hosts", message, None));
         return plan;
     }
     let written = loaded.document.get("flows").and_then(toml::Value::as_array);
@@ -165,11 +180,17 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
                 };
                 let message = format!("{real} is a real host and {simulated} is not");
                 let nearest = "name both in live.hosts, or neither";
-                plan.refuse(format!("flows.{}", flow.name), message, Some(nearest));
+                let key = format!("flows.{}", flow.name);
+                plan.wrong.push(Refusal::new(&key, message, Some(nearest)));
             }
         }
     }
     plan
+}
+
+/// The table of one end of a flow, source or sink.
+fn end_table(tcp: &toml::Table, place: usize) -> Option<&toml::Table> {
+    tcp.get(ENDS[place])?.as_table()
 }
 
 /// The table that a flow was written in.
@@ -192,18 +213,16 @@ impl Plan {
             return ends;
         };
         let name = format!("flows.{}", flow.name);
-        self.profile(flow, written, &name, kernel);
         let nodes = [flow.from, flow.to];
         let profiles = [sender, receiver];
         let tcp = written.get("tcp").and_then(toml::Value::as_table);
         for place in [0, 1] {
-            let own = ["sender", "receiver"][place];
             let tables = [
                 (name.clone(), Some(written)),
                 (format!("{name}.tcp"), tcp),
                 (
-                    format!("{name}.tcp.{own}"),
-                    tcp.and_then(|tcp| tcp.get(own)?.as_table()),
+                    format!("{name}.tcp.{}", ENDS[place]),
+                    tcp.and_then(|tcp| end_table(tcp, place)),
                 ),
             ];
             for (path, table) in tables {
@@ -222,6 +241,19 @@ impl Plan {
                 }
             }
         }
+        for (place, options) in ends.iter_mut().enumerate() {
+            let written = [
+                Some(written),
+                tcp,
+                tcp.and_then(|tcp| end_table(tcp, place)),
+            ];
+            let written = written.into_iter().flatten();
+            let control = written
+                .filter_map(|table| table.get("congestion")?.as_str())
+                .last();
+            options.congestion = self.congestion(control, profiles[place], &name, kernel);
+        }
+        self.profile(flow, written, &name, kernel);
         // What holds for both ends is refused once.
         let mut seen: Vec<Refusal> = Vec::new();
         self.refused.retain(|refusal| {
@@ -232,6 +264,33 @@ impl Plan {
         ends
     }
 
+    /// The kernel's name of a flow's congestion control: the one that was written, else the profile's, as in a
+    /// simulated run.
+    fn congestion(
+        &mut self,
+        written: Option<&str>,
+        profile: &Profile,
+        flow: &str,
+        kernel: &KernelFacts,
+    ) -> Option<String> {
+        let name = match (written, &profile.congestion) {
+            // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
+            (Some("newreno"), _) | (None, Algorithm::Reno | Algorithm::NewReno) => "reno",
+            (None, Algorithm::Cubic) => "cubic",
+            (None, Algorithm::External(external)) => external.name(),
+            (Some(written), _) => written,
+        };
+        let known = &kernel.congestion_controls;
+        if known.iter().any(|known| known == name) {
+            return Some(name.to_owned());
+        }
+        let message = format!("the kernel has no congestion control \"{name}\"");
+        let nearest = format!("one of those it has: {}", known.join(", "));
+        self.refuse(&format!("{flow}.congestion"), message, Some(&nearest));
+        None
+    }
+
+    /// A profile's settings, but for those that the flow's own keys have set.
     fn profile(&mut self, flow: &Flow, written: &toml::Table, name: &str, kernel: &KernelFacts) {
         let key = format!("{name}.profile");
         match written.get("profile").and_then(toml::Value::as_str) {
@@ -239,7 +298,10 @@ impl Plan {
             Some("classic") => {
                 for host in [flow.from, flow.to] {
                     for setting in CLASSIC {
-                        self.set(kernel, host, setting, "0".to_owned(), &key);
+                        let own = self.sysctls.get(&(host, setting));
+                        if own.is_none_or(|(_, asked)| !asked.starts_with(&format!("{name}."))) {
+                            self.set(kernel, host, setting, "0".to_owned(), &key);
+                        }
                     }
                 }
             }
@@ -249,7 +311,7 @@ impl Plan {
                     "rfc" => "\"linux-6\", the kernel as it is",
                     _ => "\"classic\", the kernel without SACK, timestamps, RACK, TLP and F-RTO",
                 };
-                self.refuse(key, message, Some(nearest));
+                self.refuse(&key, message, Some(nearest));
             }
         }
     }

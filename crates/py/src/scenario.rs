@@ -27,14 +27,23 @@ pub(crate) struct Scenario {
 impl Scenario {
     /// Reads a scenario file.
     #[staticmethod]
-    #[pyo3(signature = (path, overrides = Vec::new()))]
-    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
+    #[pyo3(signature = (path, overrides = Vec::new(), *, live = false))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        overrides: Vec<String>,
+        live: bool,
+    ) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let controls = |class: &str| control::load(class, directory);
         let loaded = py
             .detach(|| {
-                let directory = path.parent().unwrap_or(Path::new(""));
-                let controls = |class: &str| control::load(class, directory);
-                scenario::load_with(&path, &changes, Some(&controls))
+                if live {
+                    scenario::load_live(&path, &changes)
+                } else {
+                    scenario::load_with(&path, &changes, &controls)
+                }
             })
             .map_err(from_scenario)?;
         Ok(Scenario {
@@ -59,7 +68,7 @@ impl Scenario {
         let name = origin.display().to_string();
         let controls = |class: &str| control::load(class, &directory);
         let loaded = py
-            .detach(|| scenario::parse_with(text, &name, &directory, &changes, Some(&controls)))
+            .detach(|| scenario::parse_with(text, &name, &directory, &changes, &controls))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -84,7 +93,7 @@ impl Scenario {
         };
         let controls = |class: &str| control::load(class, &directory);
         let loaded = py
-            .detach(|| scenario::build(values, &directory, &changes, Some(&controls)))
+            .detach(|| scenario::build(values, &directory, &changes, &controls))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,

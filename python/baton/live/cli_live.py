@@ -74,7 +74,7 @@ def load(options: LiveOptions, overrides: list[str]) -> tuple[Scenario, list[Exp
     """Reads a scenario and all expectations on it. Its warnings are those that the daemon gives."""
     from baton import Scenario
 
-    scenario = Scenario.load(scenario_path(options.run.scenario), overrides)
+    scenario = Scenario.load(scenario_path(options.run.scenario), overrides, live=True)
     expectations = parse_all([*scenario.expectations, *options.run.expectations])
     check_names(expectations, scenario, program=bool(options.program), server=options.server is not None)
     return scenario, expectations

@@ -148,11 +148,8 @@ impl World {
         while !stop.load(Ordering::Relaxed) {
             let busy = forwarding.turn().expect("forwarding goes on");
             quiet_turns = if busy { 0 } else { quiet_turns + 1 };
-            if quiet_turns > 50
-                && let Some(time) = forwarding.leisure(baton_proto::time::Duration::from_millis(10))
-            {
-                let waited: Vec<_> = forwarding.devices().collect();
-                wait_readable(&waited, Duration::from_nanos(time.as_nanos()));
+            if quiet_turns > 50 {
+                forwarding.rest(&[], baton_proto::time::Duration::from_millis(10));
             }
         }
         let Forwarding { run, not_taken, .. } = forwarding;

@@ -59,14 +59,21 @@ pub fn tcp_rate(namespaces: &[OwnedFd; 2], time: Duration) -> f64 {
     receiver.join().expect("the receiver ends")
 }
 
+/// A datagram's moments in nanoseconds: before the sending call, and when the receiving kernel took it in.
+#[derive(Clone, Copy)]
+pub struct Passage {
+    pub sent: i64,
+    pub received: i64,
+}
+
 /// Datagrams of `length` bytes of IP packet, one every `interval` from the first namespace to the second, for `time`:
-/// each one's way in nanoseconds, from before the sending call to when the receiving kernel took it in.
-pub fn one_way_delays(
+/// those that arrived.
+pub fn datagrams(
     namespaces: &[OwnedFd; 2],
     length: usize,
     interval: Duration,
     time: Duration,
-) -> Vec<i64> {
+) -> Vec<Passage> {
     let (ready, is_ready) = std::sync::mpsc::channel();
     let over = Arc::new(AtomicBool::new(false));
     let is_over = over.clone();
@@ -77,11 +84,11 @@ pub fn one_way_delays(
             .expect("a timeout can be set");
         setsockopt(&socket, ReceiveTimestampns, &true).expect("the kernel stamps packets");
         ready.send(()).expect("the sender waits");
-        let mut delays = Vec::new();
+        let mut passages = Vec::new();
         while !is_over.load(Ordering::Relaxed) {
-            delays.extend(receive_stamped(&socket));
+            passages.extend(receive_stamped(&socket));
         }
-        delays
+        passages
     });
     is_ready.recv().expect("the receiver listens");
     let sender = inside(&namespaces[0], move || {
@@ -109,8 +116,8 @@ fn real_time() -> i64 {
     now.tv_sec() * 1_000_000_000 + now.tv_nsec()
 }
 
-/// The next datagram's way in nanoseconds.
-fn receive_stamped(socket: &UdpSocket) -> Option<i64> {
+/// The next datagram.
+fn receive_stamped(socket: &UdpSocket) -> Option<Passage> {
     let mut data = [0; 65_536];
     let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
     let mut slices = [IoSliceMut::new(&mut data)];
@@ -127,5 +134,5 @@ fn receive_stamped(socket: &UdpSocket) -> Option<i64> {
     })?;
     let received = stamp.tv_sec() * 1_000_000_000 + stamp.tv_nsec();
     let sent = i64::from_le_bytes(data[..8].try_into().ok()?);
-    Some(received - sent)
+    Some(Passage { sent, received })
 }

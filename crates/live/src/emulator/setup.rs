@@ -51,7 +51,8 @@ impl Stage {
     /// A wrong scenario, what the kernel cannot honour, missing rights.
     pub fn prepare(options: WorldOptions, events: &mut Events) -> Result<(Stage, Loaded), Failure> {
         let given = &options.scenario;
-        let mut loaded = scenario::load(&given.file, &given.overrides).map_err(Failure::input)?;
+        let mut loaded =
+            scenario::load_live(&given.file, &given.overrides).map_err(Failure::input)?;
         if let Some(seed) = options.seed {
             loaded.scenario.seed = seed;
         }
@@ -61,6 +62,10 @@ impl Stage {
         }
         let kernel = KernelFacts::read();
         let plan = plan(&loaded, &kernel);
+        if !plan.wrong.is_empty() {
+            let reasons: Vec<String> = plan.wrong.iter().map(ToString::to_string).collect();
+            return Err(Failure::input(reasons.join("\n")));
+        }
         if options.ignore_unsupported {
             for refusal in &plan.refused {
                 events.warn(&format!("left out: {refusal}"));
@@ -256,12 +261,10 @@ impl Names {
             IpAddr::V4(_) => ("ipv4", ""),
             IpAddr::V6(_) => ("ipv6", "6"),
         };
+        // A name means one address: programs would try a server's IPv6 first, where it often does not listen.
         let mut line = address.to_string();
         for name in called {
-            line.push_str(&format!(" {name}"));
-            if address.is_ipv6() {
-                line.push_str(&format!(" {name}6"));
-            }
+            line.push_str(&format!(" {name}{suffix}"));
             if matches!(*name, "mobile" | "server") {
                 let variable = format!("BATON_{}{suffix}", name.to_uppercase());
                 self.environment.push((variable, address.to_string()));

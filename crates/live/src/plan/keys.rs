@@ -2,10 +2,11 @@
 
 use super::{KernelFacts, Plan};
 use crate::traffic::SocketOptions;
-use baton_proto::tcp::profile::{Algorithm, Profile, Recovery};
+use baton_proto::tcp::profile::{Profile, Recovery};
 use baton_proto::time::Duration;
 use baton_sim::scenario::model::NodeIndex;
 use netlink_packet_route::route::RouteMetric;
+use std::ops::RangeInclusive;
 
 /// One end of a flow, for which one key was written.
 pub(super) struct End<'a> {
@@ -24,11 +25,8 @@ type Translate = fn(&mut End<'_>);
 
 /// Every key of a flow's TCP.
 pub(super) const KEYS: &[(&str, Translate)] = &[
-    ("congestion", congestion),
     ("recovery", recovery),
-    ("maximum_segment_size", |end| {
-        end.options.maximum_segment_size = Some(end.profile.maximum_segment_size);
-    }),
+    ("maximum_segment_size", maximum_segment_size),
     ("receive_buffer", |end| {
         // The kernel doubles the buffer for its own overhead; the clamp holds the window that is advertised.
         end.options.receive_buffer = Some(end.profile.receive_buffer);
@@ -49,16 +47,15 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         end.switch("tcp_slow_start_after_idle", end.profile.idle_restart);
     }),
     ("syn_retries", |end| {
-        end.set("tcp_syn_retries", end.profile.syn_retries)
+        end.set_within("tcp_syn_retries", end.profile.syn_retries.into(), 1..=127);
     }),
     ("data_retries", |end| {
-        end.set("tcp_retries2", end.profile.data_retries)
+        end.set_within("tcp_retries2", end.profile.data_retries.into(), 0..=255);
     }),
-    ("minimum_rto", |end| {
-        end.set("tcp_rto_min_us", end.profile.minimum_rto.as_nanos() / 1000);
-    }),
+    ("minimum_rto", minimum_rto),
     ("maximum_rto", |end| {
-        end.set("tcp_rto_max_ms", milliseconds(end.profile.maximum_rto));
+        let milliseconds = milliseconds(end.profile.maximum_rto);
+        end.set_within("tcp_rto_max_ms", milliseconds, 1000..=120_000);
     }),
     ("duplicate_ack_threshold", duplicate_ack_threshold),
     ("initial_window", |end| {
@@ -97,7 +94,9 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         end.refuse("the kernel has its own", None)
     }),
     ("time_wait", |end| {
-        end.refuse("the kernel's lasts 60 s", None)
+        if end.profile.time_wait != Duration::from_secs(60) {
+            end.refuse("the kernel's lasts 60 s", Some("\"60 s\""));
+        }
     }),
     ("timer_from_transmission", refuse_old_linux),
     ("repair_before_new_data", refuse_old_linux),
@@ -106,13 +105,27 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
 
 impl End<'_> {
     fn refuse(&mut self, message: &str, nearest: Option<&str>) {
-        self.plan.refuse(self.key.clone(), message, nearest);
+        self.plan.refuse(&self.key, message, nearest);
     }
 
     fn set(&mut self, name: &'static str, value: impl ToString) {
         let value = value.to_string();
         self.plan
             .set(self.kernel, self.host, name, value, &self.key);
+    }
+
+    /// Sets what the kernel takes only within `range`.
+    fn set_within(&mut self, name: &'static str, value: u64, range: RangeInclusive<u64>) {
+        if range.contains(&value) {
+            return self.set(name, value);
+        }
+        let nearest = value.clamp(*range.start(), *range.end());
+        let message = format!(
+            "the kernel's {name} takes {} to {}, not {value}",
+            range.start(),
+            range.end()
+        );
+        self.refuse(&message, Some(&format!("{name} = {nearest}")));
     }
 
     fn switch(&mut self, name: &'static str, on: bool) {
@@ -140,20 +153,24 @@ impl End<'_> {
     }
 }
 
-fn congestion(end: &mut End<'_>) {
-    // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
-    let name = match &end.profile.congestion {
-        Algorithm::Reno | Algorithm::NewReno => "reno".to_owned(),
-        Algorithm::Cubic => "cubic".to_owned(),
-        Algorithm::External(external) => format!("{external:?}"),
-    };
-    let known = &end.kernel.congestion_controls;
-    if known.contains(&name) {
-        end.options.congestion = Some(name);
+fn maximum_segment_size(end: &mut End<'_>) {
+    // TCP_MAXSEG takes 88 to 32767 (net/ipv4/tcp.c).
+    let size = end.profile.maximum_segment_size;
+    if (88..=32_767).contains(&size) {
+        end.options.maximum_segment_size = Some(size);
     } else {
-        let message = format!("the kernel has no congestion control \"{name}\"");
-        let known = format!("one of those it has: {}", known.join(", "));
-        end.refuse(&message, Some(&known));
+        end.refuse("the kernel takes 88 B to 32767 B", Some("\"88 B\""));
+    }
+}
+
+fn minimum_rto(end: &mut End<'_>) {
+    let time = end.profile.minimum_rto;
+    if end.kernel.has_sysctl("tcp_rto_min_us") {
+        end.set_within("tcp_rto_min_us", time.as_nanos() / 1000, 1..=1_000_000);
+    } else {
+        // Kernels before 6.11 know only a route's, in milliseconds.
+        let milliseconds = u32::try_from(milliseconds(time)).unwrap_or(u32::MAX);
+        end.metric(RouteMetric::RtoMin(milliseconds));
     }
 }
 

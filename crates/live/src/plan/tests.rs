@@ -40,7 +40,12 @@ fn what_is_not_written_is_the_kernels_choice() {
         let plan = planned(&format!("{FLOW}{profile}"));
         assert!(plan.refused.is_empty() && plan.sysctls.is_empty());
         assert_eq!(plan.flows.len(), 1);
-        assert_eq!(plan.flows[0].ends[0], SocketOptions::default());
+        let control = if profile.is_empty() { "reno" } else { "cubic" };
+        let expected = SocketOptions {
+            congestion: Some(control.to_owned()),
+            ..SocketOptions::default()
+        };
+        assert_eq!(plan.flows[0].ends[0], expected);
     }
 }
 
@@ -55,6 +60,31 @@ fn classic_switches_off_at_both_hosts() {
         assert_eq!(names, expected.map(|name| format!("net/ipv4/tcp_{name}")));
         assert!(sysctls.iter().all(|sysctl| sysctl.value == "0"));
     }
+}
+
+#[test]
+fn a_key_goes_before_its_profile() {
+    let plan = planned(&format!(
+        "{FLOW}profile = \"classic\"\ntcp = {{ sack = true }}"
+    ));
+    assert!(plan.refused.is_empty(), "{:?}", plan.refused);
+    let sack = plan.sysctls(NodeIndex(0));
+    let sack = sack.iter().find(|sysctl| sysctl.path.ends_with("tcp_sack"));
+    assert_eq!(sack.map(|sysctl| sysctl.value.as_str()), Some("1"));
+}
+
+#[test]
+fn what_the_kernel_does_not_take_is_refused_before_the_run() {
+    let keys =
+        "tcp = { data_retries = 300, maximum_segment_size = \"64 B\", time_wait = \"60 s\" }";
+    let refused = refused(&format!("{FLOW}{keys}"));
+    assert_eq!(
+        refused,
+        [
+            "flows.f.tcp.maximum_segment_size: the kernel takes 88 B to 32767 B; nearest: \"88 B\"",
+            "flows.f.tcp.data_retries: the kernel's tcp_retries2 takes 0 to 255, not 300; nearest: tcp_retries2 = 255",
+        ]
+    );
 }
 
 #[test]
@@ -112,9 +142,11 @@ fn what_cannot_be_done_is_named_with_what_comes_nearest() {
 
 #[test]
 fn a_flow_needs_two_real_ends_or_two_simulated_ones() {
-    let half = refused(&format!("{FLOW}[live]\nhosts = [\"c\"]"));
+    let half = planned(&format!("{FLOW}[live]\nhosts = [\"c\"]"));
+    assert!(half.refused.is_empty());
+    let wrong: Vec<String> = half.wrong.iter().map(ToString::to_string).collect();
     assert_eq!(
-        half,
+        wrong,
         ["flows.f: c is a real host and a is not; nearest: name both in live.hosts, or neither"]
     );
     let none = planned(&format!("{FLOW}[live]\nhosts = [\"b\"]"));

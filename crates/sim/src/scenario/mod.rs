@@ -76,14 +76,42 @@ impl Loaded {
 /// # Errors
 /// Every mistake that was found.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
-    load_with(path, overrides, None)
+    load_for(path, overrides, Stacks::Simulated)
+}
+
+/// [`load`] for a live run, in which a flow may have any congestion control: the kernel's, of which
+/// [`Loaded::document`] tells.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn load_live(path: &Path, overrides: &[Override]) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::Kernels)
 }
 
 /// [`load`] where congestion controls in Python may be brought along.
+///
+/// # Errors
+/// Every mistake that was found.
 pub fn load_with(
     path: &Path,
     overrides: &[Override],
-    controls: Option<PythonControls<'_>>,
+    controls: PythonControls<'_>,
+) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::WithPython(controls))
+}
+
+/// Whose TCP a scenario is for.
+#[derive(Clone, Copy)]
+enum Stacks<'a> {
+    Simulated,
+    WithPython(PythonControls<'a>),
+    Kernels,
+}
+
+fn load_for(
+    path: &Path,
+    overrides: &[Override],
+    stacks: Stacks<'_>,
 ) -> Result<Loaded, ScenarioError> {
     let origin = path.display().to_string();
     let text = read(path).map_err(|message| ScenarioError {
@@ -97,7 +125,7 @@ pub fn load_with(
         }],
     })?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    parse_with(&text, &origin, directory, overrides, controls)
+    parse_for(&text, &origin, directory, overrides, stacks)
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -124,23 +152,37 @@ pub fn parse(
     directory: &Path,
     overrides: &[Override],
 ) -> Result<Loaded, ScenarioError> {
-    parse_with(text, origin, directory, overrides, None)
+    parse_for(text, origin, directory, overrides, Stacks::Simulated)
 }
 
 /// [`parse`] where congestion controls in Python may be brought along.
+///
+/// # Errors
+/// Every mistake that was found.
 pub fn parse_with(
     text: &str,
     origin: &str,
     directory: &Path,
     overrides: &[Override],
-    controls: Option<PythonControls<'_>>,
+    controls: PythonControls<'_>,
+) -> Result<Loaded, ScenarioError> {
+    let stacks = Stacks::WithPython(controls);
+    parse_for(text, origin, directory, overrides, stacks)
+}
+
+fn parse_for(
+    text: &str,
+    origin: &str,
+    directory: &Path,
+    overrides: &[Override],
+    stacks: Stacks<'_>,
 ) -> Result<Loaded, ScenarioError> {
     let document = Document::parse(text, origin)?;
-    resolved(document, directory, overrides, controls)
+    resolved(document, directory, overrides, stacks)
 }
 
 /// Makes a scenario of `values`, which have the names of the file's keys; messages name it "scenario". Otherwise
-/// as [`parse`].
+/// as [`parse_with`].
 ///
 /// # Errors
 /// Every mistake that was found.
@@ -148,10 +190,10 @@ pub fn build(
     values: toml::Table,
     directory: &Path,
     overrides: &[Override],
-    controls: Option<PythonControls<'_>>,
+    controls: PythonControls<'_>,
 ) -> Result<Loaded, ScenarioError> {
     let document = Document::of_values(values, "scenario");
-    resolved(document, directory, overrides, controls)
+    resolved(document, directory, overrides, Stacks::WithPython(controls))
 }
 
 /// The settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
@@ -161,7 +203,8 @@ pub fn build(
 pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
     let document = Document::of_values(settings, "tcp");
     let mut report = Report::new(&document, None);
-    let raw: Option<raw_flows::RawConnection> = checked(&document, &mut report);
+    let values = document.table.clone();
+    let raw: Option<raw_flows::RawConnection> = checked(values, &mut report);
     let profile = raw.and_then(|raw| resolve_tcp::connection(&raw, &mut report));
     match profile {
         Some(profile) if report.is_clean() => Ok(profile),
@@ -169,13 +212,13 @@ pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
     }
 }
 
-/// The values of `document` in types. `None` if some do not fit, of which `report` tells.
+/// `values` in types. `None` if some do not fit, of which `report` tells.
 fn checked<T: DeserializeOwned + JsonSchema>(
-    document: &Document,
+    values: toml::Table,
     report: &mut Report<'_>,
 ) -> Option<T> {
     let top = document::Path::default();
-    let whole = toml::Value::Table(document.table.clone());
+    let whole = toml::Value::Table(values);
     check::check(&whole, &schema::of::<T>(), &top, report);
     if !report.is_clean() {
         return None;
@@ -189,11 +232,20 @@ fn resolved(
     mut document: Document,
     directory: &Path,
     overrides: &[Override],
-    controls: Option<PythonControls<'_>>,
+    stacks: Stacks<'_>,
 ) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
+    let mut values = document.table.clone();
+    let controls = match stacks {
+        Stacks::WithPython(controls) => Some(controls),
+        Stacks::Simulated => None,
+        Stacks::Kernels => {
+            profiles::leave_out_foreign_controls(&mut values);
+            None
+        }
+    };
     let mut report = Report::new(&document, controls);
-    let Some(raw) = checked::<raw::RawScenario>(&document, &mut report) else {
+    let Some(raw) = checked::<raw::RawScenario>(values, &mut report) else {
         return Err(report.into_error());
     };
     let mut traces = traces::Traces::new(directory);

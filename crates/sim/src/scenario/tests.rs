@@ -203,11 +203,12 @@ fn flows() {
 #[test]
 fn values_from_code_make_the_scenario_that_the_text_makes() {
     let values: toml::Table = toml::from_str(EXAMPLE).expect("valid");
-    let built = build(values.clone(), Path::new(""), &[], None).expect("valid");
+    let none = |_: &str| Err("is not here".to_owned());
+    let built = build(values.clone(), Path::new(""), &[], &none).expect("valid");
     let parsed = parse(EXAMPLE, "test.toml", Path::new(""), &[]).expect("valid");
     assert_eq!(built.scenario, parsed.scenario);
     let overrides = [set("links.gsm.rate=fast")];
-    let error = build(values, Path::new(""), &overrides, None).expect_err("no rate");
+    let error = build(values, Path::new(""), &overrides, &none).expect_err("no rate");
     assert!(
         error
             .to_string()
@@ -246,7 +247,7 @@ fn a_control_in_python_is_brought_by_whoever_has_one() {
         "mine.Reno" => Ok(Algorithm::Reno),
         _ => Err("is unknown".to_owned()),
     };
-    let loaded = parse_with(&text, "test.toml", Path::new(""), &[], Some(&controls));
+    let loaded = parse_with(&text, "test.toml", Path::new(""), &[], &controls);
     let scenario = loaded.expect("valid").scenario;
     let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
         panic!("TCP");

@@ -28,6 +28,11 @@ impl External {
         }
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn build(
         &self,
         segment_size: u32,
