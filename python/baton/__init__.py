@@ -1,5 +1,41 @@
 """Baton: a laboratory and a toolkit for transport protocols across handovers."""
 
-from baton._baton import BatonError, FolderError, Result, RunError, Scenario, ScenarioError, Table, json_schema
+from baton._baton import (
+    BatonError,
+    FolderError,
+    PacketError,
+    Result,
+    RunError,
+    Scenario,
+    ScenarioError,
+    Table,
+    json_schema,
+)
+from baton.plot import (
+    plot_goodput,
+    plot_handover,
+    plot_queue,
+    plot_round_trip,
+    plot_time_sequence,
+    plot_window,
+    style,
+)
 
-__all__ = ["BatonError", "FolderError", "Result", "RunError", "Scenario", "ScenarioError", "Table", "json_schema"]
+__all__ = [
+    "BatonError",
+    "FolderError",
+    "PacketError",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "json_schema",
+    "plot_goodput",
+    "plot_handover",
+    "plot_queue",
+    "plot_round_trip",
+    "plot_time_sequence",
+    "plot_window",
+    "style",
+]

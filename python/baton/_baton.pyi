@@ -1,12 +1,17 @@
-"""The laboratory: scenarios, runs, and their tables."""
+"""The laboratory: scenarios, runs, their tables, and TCP connections to be driven by hand."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, Literal, final
 
 __all__ = [
+    "AckSample",
     "BatonError",
+    "Connection",
     "FolderError",
+    "Listener",
+    "LossSample",
+    "PacketError",
     "Pool",
     "Result",
     "RunError",
@@ -23,6 +28,9 @@ class BatonError(Exception):
 class ScenarioError(BatonError):
     """A scenario is wrong. The text has one line for each mistake: file, line, column, key, what was
     expected, and the nearest valid name."""
+
+class PacketError(BatonError):
+    """Bytes that are no packet, or a packet that its receiver drops: cut short, damaged, or not for it."""
 
 class RunError(BatonError):
     """A run could not be made, or its results could not be kept: a folder that exists already, a full disk."""
@@ -48,6 +56,15 @@ class Scenario:
 
         Files that it names are looked for in `directory` (by default the current one), and messages name it
         as `scenario.toml` there. Raises `ScenarioError`.
+        """
+
+    @staticmethod
+    def build(*, directory: str | PathLike[str] = ..., overrides: Sequence[str] = ..., **keys: Any) -> Scenario:
+        """Makes a scenario of Python values, with the names of the scenario file's keys.
+
+        Tables are dictionaries, arrays lists, and quantities have their units as in the file:
+        `Scenario.build(name="short", duration="10 s", links={"lan": {"rate": "2 Mbit/s", ...}}, flows=[{...}])`.
+        `directory` and `overrides` as in `parse`. Raises `ScenarioError`, whose text names the key.
         """
 
     @property
@@ -111,7 +128,12 @@ class Scenario:
 
         Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
         false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
+
+        An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here.
         """
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
 
 @final
 class Result:
@@ -143,6 +165,9 @@ class Result:
         """One row for every packet on every link. A run with a folder reads them from there each time. None if
         they were switched off."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+
 @final
 class Table:
     """A table that Arrow libraries take without copies: `pyarrow.table(table)`, `polars.DataFrame(table)`.
@@ -154,6 +179,12 @@ class Table:
     def column_names(self) -> list[str]:
         """Names of the columns."""
 
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`. Raises `ImportError` that says what to install."""
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`. Raises `ImportError` that says what to install."""
+
     def __len__(self) -> int:
         """Number of rows."""
 
@@ -162,6 +193,249 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows, by Arrow's PyCapsule interface. `requested_schema` is ignored, as the interface allows."""
+
+@final
+class Connection:
+    """One TCP connection (RFC 9293) that reads no clock and sends nothing by itself.
+
+    Whoever holds it hands in what happened, with the time (`handle_segment`, `handle_timeout`, `write`, `read`,
+    `close`), then drains `poll_event` and `poll_transmit`, and then asks `poll_timeout` when to call
+    `handle_timeout` at the latest.
+
+    All times are seconds since a zero of the caller's choice, taken to the nearest nanosecond, from 0 to 2**22
+    (48 days): there a float tells every nanosecond, so that a time from `poll_timeout` handed back is the same
+    moment. Others raise `ValueError`. Times should not go back.
+
+    As everywhere in Python an argument of another type raises `TypeError`, and an integer that is negative or
+    too large for its purpose `OverflowError`.
+    """
+
+    @staticmethod
+    def connect(
+        local: str,
+        remote: str,
+        *,
+        now: float,
+        profile: str = "rfc",
+        mtu: int = 1500,
+        initial_sequence: int = 0,
+        **options: Any,
+    ) -> Connection:
+        """Opens a connection actively; the SYN comes out of `poll_transmit`.
+
+        The ends are like `"10.0.0.1:80"` or `"[fd00::1]:80"`, both of one version of IP. `mtu` is the largest
+        packet that the path takes, 68 to 65535 B. `options` are those of a flow's `tcp` in a scenario, like
+        `sack=False`, `congestion="cubic"`, `maximum_segment_size="1400 B"`.
+
+        `initial_sequence` is for tests and lessons a number of your choice; on a real network it must be one
+        that nobody can guess (RFC 6528).
+
+        Raises `ScenarioError` for a wrong profile or option, `ValueError` for the rest.
+        """
+
+    @staticmethod
+    def listen(
+        local: str,
+        *,
+        backlog: int = 16,
+        profile: str = "rfc",
+        mtu: int = 1500,
+        initial_sequence: int = 0,
+        **options: Any,
+    ) -> Listener:
+        """Listens at `local`, with room for `backlog` half-open connections. The rest as in `connect`."""
+
+    def handle_segment(self, now: float, packet: bytes) -> None:
+        """Takes in a segment: a whole IP packet, as the other end's `poll_transmit` gives it.
+
+        Its checksums are verified. Raises `PacketError`, and nothing has happened then, if a receiver would drop
+        the packet or it is of another connection.
+        """
+
+    def handle_icmp(self, now: float, packet: bytes) -> None:
+        """Takes in an ICMP error about a segment of this connection: a whole IP packet.
+
+        Raises `PacketError` as `handle_segment` does.
+        """
+
+    def handle_timeout(self, now: float) -> None:
+        """Does what is due at `now`; nothing if nothing is."""
+
+    def poll_transmit(self, now: float) -> bytes | None:
+        """The next segment to send, as a whole IP packet with its checksums; None if there is none."""
+
+    def poll_timeout(self) -> float | None:
+        """When `handle_timeout` has something to do next, in seconds; None for never."""
+
+    def poll_event(
+        self,
+    ) -> Literal["connected", "readable", "writable", "peer-closed", "closed", "reset", "refused", "timed-out"] | None:
+        """The next thing that the application should know; None if there is none."""
+
+    def write(self, data: bytes) -> int:
+        """Hands in data to send; returns how many bytes were taken. The event `writable` follows if not all were."""
+
+    def read(self, at_most: int | None = None) -> bytes:
+        """Takes received data in order; all that there is, or `at_most` so many bytes."""
+
+    def close(self) -> None:
+        """Ends this direction: a FIN follows what was written. Reading goes on."""
+
+    def abort(self) -> None:
+        """Ends the connection at once, with a reset if the peer knows of it."""
+
+    @property
+    def state(
+        self,
+    ) -> Literal[
+        "CLOSED",
+        "SYN-SENT",
+        "SYN-RECEIVED",
+        "ESTABLISHED",
+        "FIN-WAIT-1",
+        "FIN-WAIT-2",
+        "CLOSE-WAIT",
+        "CLOSING",
+        "LAST-ACK",
+        "TIME-WAIT",
+    ]:
+        """State, as RFC 9293 section 3.3.2 spells it."""
+
+    @property
+    def local(self) -> str:
+        """This end."""
+
+    @property
+    def remote(self) -> str:
+        """The other end."""
+
+    @property
+    def readable(self) -> int:
+        """Bytes that can be read."""
+
+    @property
+    def congestion_window(self) -> int:
+        """Congestion window in bytes, with what duplicate acknowledgments add during fast recovery."""
+
+    @property
+    def slow_start_threshold(self) -> int | None:
+        """Slow-start threshold in bytes; None while it is "arbitrarily high" (RFC 5681)."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Sequence space sent and not yet acknowledged, in bytes: FlightSize (RFC 5681)."""
+
+    @property
+    def bytes_acknowledged(self) -> int:
+        """Bytes of ours that the peer has acknowledged."""
+
+    @property
+    def peer_window(self) -> int:
+        """The window that the peer offers, in bytes."""
+
+    @property
+    def segment_size(self) -> int:
+        """Largest payload that a segment of ours may carry now, in bytes."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298) in seconds; None before the first sample."""
+
+    @property
+    def last_rtt_sample(self) -> float | None:
+        """The last round-trip time that was measured, in seconds."""
+
+    @property
+    def retransmission_timeout(self) -> float:
+        """The retransmission timeout in force, backoff included, in seconds."""
+
+    @property
+    def statistics(self) -> dict[str, int]:
+        """Counters from the start: `segments_sent`, `retransmitted`, `timeouts`, `fast_retransmits` and others."""
+
+@final
+class AckSample:
+    """An acknowledgment of new data, as a congestion control in Python is told of it."""
+
+    @property
+    def now(self) -> float:
+        """When it arrived, in seconds."""
+
+    @property
+    def acknowledged_bytes(self) -> int:
+        """Bytes that it acknowledged for the first time."""
+
+    @property
+    def rtt(self) -> float | None:
+        """The round-trip time that it measured, in seconds, if it measured one."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298) in seconds, this sample included."""
+
+    @property
+    def minimum_rtt(self) -> float | None:
+        """Shortest round-trip time of the connection so far, in seconds."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes outstanding before it arrived."""
+
+    @property
+    def window_limited(self) -> bool:
+        """Whether the congestion window, not the application or the receiver, kept the sender from sending more."""
+
+@final
+class LossSample:
+    """A loss, found by duplicate acknowledgments or by the retransmission timer."""
+
+    @property
+    def now(self) -> float:
+        """When it was found, in seconds."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes outstanding when it was found: FlightSize (RFC 5681)."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298) in seconds."""
+
+    @property
+    def repeated(self) -> bool:
+        """The same data timed out again: the slow-start threshold stays (RFC 5681 section 3.1)."""
+
+@final
+class Listener:
+    """A listening port: makes connections of the SYNs that arrive, as many at once as its backlog permits.
+
+    Packets of a connection that it has made are for that connection's `handle_segment`, not for this one's.
+    """
+
+    def handle_segment(self, now: float, packet: bytes) -> Connection | None:
+        """Takes in a whole IP packet that belongs to no connection.
+
+        A SYN gives a connection, whose SYN-ACK comes out of its `poll_transmit`; beyond the backlog it is dropped.
+        To an ACK a reset is due: `poll_transmit`. Raises `PacketError` as `Connection.handle_segment` does.
+        """
+
+    def half_open_ended(self) -> None:
+        """To be told when a connection that came from here is established or gone: there is room for another."""
+
+    def poll_transmit(self) -> bytes | None:
+        """The next reset to send, as a whole IP packet; None if there is none."""
+
+    @property
+    def local(self) -> str:
+        """Where it listens."""
+
+    @property
+    def half_open(self) -> int:
+        """Connections that wait for the end of their handshake."""
+
+    @property
+    def refused(self) -> int:
+        """SYNs dropped because the backlog was full."""
 
 @final
 class Pool:

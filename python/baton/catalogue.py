@@ -54,7 +54,8 @@ def _choices(key: str) -> Entries:
 
     from baton import json_schema
 
-    for found in _schemas_of(key, json.loads(json_schema())):
+    properties = _schemas_of(key, json.loads(json_schema()))
+    for found in (choice for each in properties for choice in (each, *each.get("anyOf", []))):
         if "oneOf" in found:
             return {choice["const"]: choice.get("description", "") for choice in found["oneOf"]}
         if "enum" in found:

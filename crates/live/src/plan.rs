@@ -273,10 +273,11 @@ impl Plan {
         flow: &str,
         kernel: &KernelFacts,
     ) -> Option<String> {
-        let name = match (written, profile.congestion) {
+        let name = match (written, &profile.congestion) {
             // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
             (Some("newreno"), _) | (None, Algorithm::Reno | Algorithm::NewReno) => "reno",
             (None, Algorithm::Cubic) => "cubic",
+            (None, Algorithm::External(external)) => external.name(),
             (Some(written), _) => written,
         };
         let known = &kernel.congestion_controls;

@@ -1,5 +1,6 @@
 //! The exceptions, and which error becomes which.
 
+use baton_proto::wire::DecodeError;
 use baton_sim::record::RecordError;
 use baton_sim::{run, scenario};
 use pyo3::PyErr;
@@ -31,6 +32,18 @@ create_exception!(
     RunError,
     "The given folder cannot take the results: it is there already, holds something else, or is in use."
 );
+
+create_exception!(
+    baton,
+    PacketError,
+    BatonError,
+    "A packet that its receiver drops: damaged, cut short, or not for it."
+);
+
+/// From bytes that are no packet.
+pub(crate) fn from_decode(error: DecodeError) -> PyErr {
+    PacketError::new_err(format!("{error}; a receiver drops the packet"))
+}
 
 /// From an error of the scenario's reader. (Both types are foreign, so that `From` cannot be used.)
 pub(crate) fn from_scenario(error: scenario::ScenarioError) -> PyErr {

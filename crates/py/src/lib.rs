@@ -4,11 +4,14 @@
 //! documentation stand in `python/baton/_baton.pyi`.
 #![forbid(unsafe_code)]
 
+mod connection;
+mod control;
 mod errors;
 mod pool;
 mod result;
 mod scenario;
 mod table;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -18,7 +21,11 @@ mod _baton {
     #[pymodule_export]
     use super::build_commit;
     #[pymodule_export]
-    use super::errors::{BatonError, FolderError, RunError, ScenarioError};
+    use super::connection::{Connection, Listener};
+    #[pymodule_export]
+    use super::control::{AckSample, LossSample};
+    #[pymodule_export]
+    use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]

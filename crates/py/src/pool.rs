@@ -1,5 +1,6 @@
 //! The pool of a sweep, for Python.
 
+use crate::control;
 use crate::errors::RunError;
 use crate::scenario::Scenario;
 use baton_sim::sweep::{self, Task};
@@ -27,6 +28,13 @@ impl Pool {
     }
 }
 
+impl Drop for Pool {
+    /// Waits for the threads without the interpreter lock, which a congestion control in Python may want.
+    fn drop(&mut self) {
+        Python::attach(|py| self.close(py));
+    }
+}
+
 #[pymethods]
 impl Pool {
     #[new]
@@ -35,7 +43,7 @@ impl Pool {
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let workers = workers.unwrap_or_else(cores);
         let loaded = scenarios.iter().map(|scenario| scenario.loaded().clone());
-        let pool = sweep::Pool::new(loaded.collect(), workers).map_err(|error| {
+        let pool = sweep::Pool::new(loaded.collect(), workers, failure).map_err(|error| {
             RunError::new_err(format!("cannot start {workers} threads: {error}"))
         })?;
         Ok(Pool {
@@ -81,6 +89,11 @@ impl Pool {
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.pool().take()));
     }
+}
+
+/// What a congestion control in Python has raised on this thread.
+fn failure() -> Option<String> {
+    control::take_failure().map(|error| error.to_string())
 }
 
 fn described(outcome: sweep::Outcome) -> PyResult<Outcome> {

@@ -69,6 +69,11 @@ impl Result {
         self.table(py, &self.tables.series)
     }
 
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let notebook = slf.py().import("baton.notebook")?;
+        notebook.call_method1("result_html", (slf,))?.extract()
+    }
+
     #[getter]
     fn packets(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         self.table(py, &self.tables.packets)

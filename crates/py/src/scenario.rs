@@ -1,11 +1,14 @@
 //! Scenarios and their runs, for Python.
 
+use crate::control;
 use crate::errors::{from_run, from_scenario};
 use crate::result::Result;
+use crate::values;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,12 +42,17 @@ impl Scenario {
         live: bool,
     ) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
-        let load = if live {
-            scenario::load_live
-        } else {
-            scenario::load
-        };
-        let loaded = py.detach(|| load(&path, &changes)).map_err(from_scenario)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let controls = |class: &str| control::load(class, directory);
+        let loaded = py
+            .detach(|| {
+                if live {
+                    scenario::load_live(&path, &changes)
+                } else {
+                    scenario::load_with(&path, &changes, &controls)
+                }
+            })
+            .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
             origin: absolute(&path),
@@ -65,12 +73,38 @@ impl Scenario {
         // Named as a file would be: messages read alike, and the manifest says where recordings lie.
         let origin = directory.join("scenario.toml");
         let name = origin.display().to_string();
+        let controls = |class: &str| control::load(class, &directory);
         let loaded = py
-            .detach(|| scenario::parse(text, &name, &directory, &changes))
+            .detach(|| scenario::parse_with(text, &name, &directory, &changes, &controls))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
             origin: absolute(&origin),
+            overrides,
+        })
+    }
+
+    /// Makes a scenario of values.
+    #[staticmethod]
+    #[pyo3(signature = (*, directory = PathBuf::new(), overrides = Vec::new(), **keys))]
+    fn build(
+        py: Python<'_>,
+        directory: PathBuf,
+        overrides: Vec<String>,
+        keys: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Scenario> {
+        let changes = parse_overrides(&overrides)?;
+        let values = match keys {
+            Some(keys) => values::table(keys, "scenario")?,
+            None => toml::Table::new(),
+        };
+        let controls = |class: &str| control::load(class, &directory);
+        let loaded = py
+            .detach(|| scenario::build(values, &directory, &changes, &controls))
+            .map_err(from_scenario)?;
+        Ok(Scenario {
+            loaded,
+            origin: absolute(&directory.join("scenario.toml")),
             overrides,
         })
     }
@@ -131,6 +165,11 @@ impl Scenario {
             .collect()
     }
 
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let notebook = slf.py().import("baton.notebook")?;
+        notebook.call_method1("scenario_html", (slf,))?.extract()
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<baton.Scenario {:?}, {} s>",
@@ -165,10 +204,7 @@ impl Scenario {
         };
         let results = py.detach(|| {
             let mut run = Run::new(loaded, &options).map_err(from_run)?;
-            match work(&mut run, progress.as_ref()) {
-                Err(error) if into_folder && is_interrupt(&error) => {}
-                worked => worked?,
-            }
+            work(&mut run, progress.as_ref(), into_folder)?;
             run.finish(Some(begun.elapsed().as_secs_f64()))
                 .map_err(from_run)
         })?;
@@ -176,19 +212,33 @@ impl Scenario {
     }
 }
 
-/// Works until the end, or until Python raises something: Ctrl-C, or an exception in `progress`.
-fn work(run: &mut Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+/// Works until the end, or until Python raises something: Ctrl-C, which is no error if what there is by then
+/// is kept, or an exception in `progress` or in a congestion control.
+fn work(run: &mut Run, progress: Option<&Py<PyAny>>, keep_interrupted: bool) -> PyResult<()> {
     let mut looked = Instant::now();
-    while !run.advance().map_err(from_run)? {
+    // What an earlier run left when it ended otherwise.
+    control::take_failure();
+    loop {
+        let done = run.advance().map_err(from_run)?;
+        if let Some(error) = control::take_failure() {
+            // Never kept: the slice has gone on with the control as it stood when it failed.
+            return Err(error);
+        }
+        if done {
+            return Ok(());
+        }
         if looked.elapsed() >= LOOK_EVERY {
-            Python::attach(|py| {
+            let looked_at = Python::attach(|py| {
                 py.check_signals()?;
                 report(py, run, progress)
-            })?;
+            });
+            match looked_at {
+                Err(error) if keep_interrupted && is_interrupt(&error) => return Ok(()),
+                other => other?,
+            }
             looked = Instant::now();
         }
     }
-    Ok(())
 }
 
 fn report(py: Python<'_>, run: &Run, progress: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -6,6 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use baton_sim::record;
+use pyo3::exceptions::{PyImportError, PyModuleNotFoundError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::Path;
@@ -58,6 +59,16 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        required(slf.py(), "pandas")?;
+        let table = slf.py().import("pyarrow")?.call_method1("table", (slf,))?;
+        table.call_method0("to_pandas")
+    }
+
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        required(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
+    }
+
     #[getter]
     fn column_names(&self) -> Vec<&str> {
         let fields = self.schema.fields().iter();
@@ -72,4 +83,15 @@ impl Table {
         let columns = self.column_names().join(", ");
         format!("<baton.Table of {} rows: {columns}>", self.__len__())
     }
+}
+
+/// A package that not everyone has.
+fn required<'py>(py: Python<'py>, package: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(package).map_err(|error| {
+        if !error.is_instance_of::<PyModuleNotFoundError>(py) {
+            return error;
+        }
+        let how = format!("{package} is not installed; install it with: pip install {package}");
+        PyImportError::new_err(how)
+    })
 }

@@ -34,7 +34,7 @@ fn measure(workers: usize) -> f64 {
     let loaded = scenario::parse(SCENARIO, "benchmark", Path::new("."), &[])
         .expect("the benchmark's scenario is right");
     let begun = Instant::now();
-    let mut pool = Pool::new(vec![loaded], workers).expect("there are threads");
+    let mut pool = Pool::new(vec![loaded], workers, || None).expect("there are threads");
     for seed in 0..RUNS {
         pool.submit(Task { point: 0, seed });
     }

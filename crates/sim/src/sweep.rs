@@ -52,14 +52,20 @@ struct Shared {
     /// Told when a task is added, or the pool stops.
     changed: Condvar,
     stopping: AtomicBool,
+    failure: fn() -> Option<String>,
 }
 
 impl Pool {
-    /// Starts `workers` threads, at least one.
+    /// Starts `workers` threads, at least one. After each slice of a run its thread takes from `failure` what a
+    /// congestion control from outside could not report through the stack, which ends the run.
     ///
     /// # Errors
     /// What the system says when it grants no further thread.
-    pub fn new(mut scenarios: Vec<Loaded>, workers: usize) -> std::io::Result<Pool> {
+    pub fn new(
+        mut scenarios: Vec<Loaded>,
+        workers: usize,
+        failure: fn() -> Option<String>,
+    ) -> std::io::Result<Pool> {
         for loaded in &mut scenarios {
             loaded.scenario.record.series = false;
             loaded.scenario.record.packets = false;
@@ -69,6 +75,7 @@ impl Pool {
             tasks: Mutex::default(),
             changed: Condvar::new(),
             stopping: AtomicBool::new(false),
+            failure,
         });
         let (sender, outcomes) = mpsc::channel();
         let mut pool = Pool {
@@ -167,7 +174,16 @@ impl Shared {
         loaded.scenario.seed = task.seed;
         let say = |error: crate::run::RunError| error.to_string();
         let mut run = Run::new(loaded, &RunOptions::default()).map_err(say)?;
-        while !run.advance().map_err(say)? {
+        // What an earlier run left when it ended otherwise.
+        (self.failure)();
+        loop {
+            let done = run.advance().map_err(say)?;
+            if let Some(failure) = (self.failure)() {
+                return Err(failure);
+            }
+            if done {
+                break;
+            }
             if self.stops() {
                 return Err("the sweep was stopped".to_owned());
             }
@@ -218,7 +234,7 @@ mod tests {
     #[test]
     fn every_run_is_the_one_made_alone_with_its_tables() {
         let points = [loaded(&[]), loaded(&["links.lossy.rate=200 kbit/s"])];
-        let mut pool = Pool::new(points.to_vec(), 3).unwrap();
+        let mut pool = Pool::new(points.to_vec(), 3, || None).unwrap();
         for seed in 1..=4 {
             for point in 0..2 {
                 pool.submit(Task { point, seed });
@@ -238,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_run_that_cannot_be_made_does_not_stop_the_others() {
-        let mut pool = Pool::new(vec![loaded(&[])], 1).unwrap();
+        let mut pool = Pool::new(vec![loaded(&[])], 1, || None).unwrap();
         pool.submit(Task { point: 7, seed: 1 });
         pool.submit(Task { point: 0, seed: 1 });
         assert!(outcome(&mut pool).result.unwrap_err().contains("point 7"));
@@ -247,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_pool_ends_in_the_middle_of_a_run() {
-        let mut pool = Pool::new(vec![loaded(&["duration=10000 s"])], 2).unwrap();
+        let mut pool = Pool::new(vec![loaded(&["duration=10000 s"])], 2, || None).unwrap();
         pool.submit(Task { point: 0, seed: 1 });
         assert!(pool.next(Duration::from_millis(1)).is_none());
         drop(pool); // returns, and long before the run would

@@ -50,7 +50,7 @@ def describe(comparison: Comparison) -> Description:
     for pair in comparison.pairs:
         both = [(one, pair.a), (other, pair.b)]
         flows.append(FlowFigure(pair.name, pair.transport, [*_panels(pair, both, duration)]))
-    return Description(duration, _marks(comparison), flows)
+    return Description(duration, _marks(comparison, duration), flows)
 
 
 def _panels(pair: FlowPair, both: list[Flow], duration_s: float) -> Iterator[Panel]:
@@ -124,13 +124,14 @@ def _noted(panel: Panel) -> Panel:
     return panel
 
 
-def _marks(comparison: Comparison) -> list[Mark]:
+def _marks(comparison: Comparison, duration_s: float) -> list[Mark]:
     """Handovers of both runs; one that both have within a millisecond is marked once."""
-    found = marks(comparison.a.summary)
-    for mark in marks(comparison.b.summary):
+    found = marks(comparison.a.summary, duration_s)
+    for mark in marks(comparison.b.summary, duration_s):
         twins = [other for other in found if other.label == mark.label and abs(other.at_s - mark.at_s) < 1e-3]
         if twins:
-            twins[0].affects_s = max(twins[0].affects_s, mark.affects_s)
+            twins[0].from_s = min(twins[0].from_s, mark.from_s)
+            twins[0].to_s = max(twins[0].to_s, mark.to_s)
         else:
             mark.label = f"B: {mark.label}"
             found.append(mark)

@@ -28,7 +28,7 @@ def describe(run: Run) -> Description:
         flow = FlowFigure(name, transport, [])
         flow.panels = _panels(run, packets, flow, roles, queues)
         flows.append(flow)
-    return Description(run.duration_s, marks(run.summary), flows)
+    return Description(run.duration_s, marks(run.summary, run.duration_s), flows)
 
 
 def _panels(

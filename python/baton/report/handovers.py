@@ -10,24 +10,26 @@ from typing import Any
 class Mark:
     """A handover in the panels. With `outage` nothing passed from its beginning to its completion.
 
-    `affects_s` is how long after its beginning there is something to see.
+    A close-up shows the stretch from `from_s` to `to_s`, in which there is something to see of it.
     """
 
     at_s: float
     completed_s: float | None
     label: str
     outage: bool
-    affects_s: float
+    from_s: float
+    to_s: float
 
 
-def marks(summary: dict[str, Any]) -> list[Mark]:
+def marks(summary: dict[str, Any], duration_s: float) -> list[Mark]:
     """The handovers of a run, ascending in time. The first attachment of a mobile is none."""
     found = []
     for handover in _handovers(summary):
         at, completed = float(handover["at_s"]), handover.get("completed_s")
         label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
         hard = handover.get("kind") == "hard" and completed is not None and completed > at
-        found.append(Mark(at, completed, label, hard, _affects(handover)))
+        length = max(_affects(handover), duration_s / 500)
+        found.append(Mark(at, completed, label, hard, at - 0.35 * length, at + 1.35 * length))
     return found
 
 

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Look:
-    """Colour on light and on dark ground, width of the line or dot in points, dash pattern."""
+    """Colour on light and on dark ground, width of the line or dot in pixels, dash pattern.
+
+    `sign` marks the line here and there in print, where colour may be missing: matplotlib's name of a marker.
+    """
 
     light: str
     dark: str
     width: float = 1.5
     dash: str = "solid"
+    sign: str = ""
 
 
 LOOKS: dict[str, Look] = {
@@ -36,12 +40,12 @@ LOOKS: dict[str, Look] = {
     "delivered": Look("#0072b2", "#6cb6e8", 3.0),
     "total": Look("#6b727d", "#a5abb5", 1.3),
     "handover": Look("#8c5478", "#d79bc2", 1.2),
-    "link 1": Look("#0072b2", "#6cb6e8", 1.7),
-    "link 2": Look("#d55e00", "#ff9a4d", 1.7),
-    "link 3": Look("#009e73", "#3cc79c", 1.7),
-    "link 4": Look("#b0588f", "#d79bc2", 1.7),
-    "link 5": Look("#8a6d00", "#e3bf3f", 1.7),
-    "link 6": Look("#555b65", "#b9bec7", 1.7),
+    "link 1": Look("#0072b2", "#6cb6e8", 1.7, sign="o"),
+    "link 2": Look("#d55e00", "#ff9a4d", 1.7, sign="s"),
+    "link 3": Look("#009e73", "#3cc79c", 1.7, sign="^"),
+    "link 4": Look("#b0588f", "#d79bc2", 1.7, sign="D"),
+    "link 5": Look("#8a6d00", "#e3bf3f", 1.7, sign="v"),
+    "link 6": Look("#555b65", "#b9bec7", 1.7, sign="P"),
     # Two runs in one panel: dark and light remain apart in grey, and lines of the second are dashed.
     "first run": Look("#0072b2", "#6cb6e8", 1.8),
     "first run again": Look("#0072b2", "#6cb6e8", 4.2),

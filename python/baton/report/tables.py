@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from baton import Result
 from baton.summary import main_flows
 
 PACKET_COLUMNS = {
@@ -123,6 +124,20 @@ def read_run(folder: Path) -> Run:
     return Run(folder, manifest, summary, packets, series, left_out)
 
 
+def run_of(result: Result) -> Run:
+    """What a run has left, in memory or in its folder. Raises `OSError` and `ValueError` as `read_run` does."""
+    if result.folder is not None:
+        return read_run(Path(result.folder))
+    packets, series = result.packets, result.series
+    return Run(
+        Path(),
+        result.manifest,
+        result.summary,
+        _packets(pa.table(packets), len(packets)) if packets is not None and len(packets) <= MOST_PACKETS else None,
+        _series(pa.table(series)) if series is not None and len(series) <= MOST_VALUES else None,
+    )
+
+
 def _rows(path: Path) -> int:
     """Rows of a table; none if there is no file."""
     try:
@@ -192,7 +207,11 @@ def _read_share(path: Path, columns: list[str], every: int) -> pa.Table:
 
 
 def _read_series(path: Path) -> dict[tuple[str, str], Series]:
-    table = pq.read_table(path, read_dictionary=["subject", "series"]).combine_chunks()
+    return _series(pq.read_table(path, read_dictionary=["subject", "series"]))
+
+
+def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
+    table = table.combine_chunks()
     time, value = _numbers(table["time_ns"]), _numbers(table["value"])
     subject, quantity = _names(table["subject"]), _names(table["series"])
     key = subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes

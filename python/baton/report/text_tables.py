@@ -56,8 +56,8 @@ def flow_table(summary: dict[str, Any]) -> str:
     return table("Flows", heads, rows, texts=2) if rows else ""
 
 
-def handover_table(summary: dict[str, Any]) -> str:
-    """A row for each handover and flow, with a button that zooms there."""
+def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
+    """A row for each handover and flow; in a report `linked` with its close-up."""
     heads = [
         ("Handover", ""),
         ("Kind", ""),
@@ -76,7 +76,7 @@ def handover_table(summary: dict[str, Any]) -> str:
         again = row.number == before
         rows.append(
             [
-                "" if again else link,
+                "" if again else link if linked else name,
                 "" if again else row.kind,
                 row.flow,
                 number(row.at_s),

@@ -3,7 +3,7 @@
 
 use super::congestion::{self, CongestionControl};
 use super::options::{self, Negotiated, TIMESTAMPS_LENGTH};
-use super::profile::Profile;
+use super::profile::{Algorithm, Profile};
 use super::receive::Receiver;
 use super::recovery::RecoveryState;
 use super::rtt::RttEstimator;
@@ -123,7 +123,8 @@ impl Connection {
             close_requested: false,
             write_blocked: false,
             last_data_sent_at: None,
-            congestion: congestion::new(profile.congestion, 1, 1, u32::MAX),
+            // Until `start_congestion_control` below.
+            congestion: congestion::new(&Algorithm::Reno, 1, 1, u32::MAX),
             recovery: RecoveryState::default(),
             rtt: RttEstimator::new(profile),
             syn_due: true,
@@ -178,7 +179,7 @@ impl Connection {
             _ => 1,
         };
         self.congestion = congestion::new(
-            self.profile.congestion,
+            &self.profile.congestion,
             self.segment_size,
             segments.saturating_mul(self.segment_size),
             self.profile

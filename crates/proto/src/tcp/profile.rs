@@ -1,6 +1,7 @@
 //! A stack's habits, apart from its congestion control: what differs between implementations of TCP that
 //! all follow the standard, or followed the one of their day.
 
+use super::congestion::External;
 use crate::time::Duration;
 
 /// Every setting of a connection. A scenario may override each.
@@ -66,7 +67,7 @@ pub struct Profile {
 }
 
 /// A congestion control by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// RFC 5681.
     Reno,
@@ -74,6 +75,8 @@ pub enum Algorithm {
     NewReno,
     /// RFC 9438.
     Cubic,
+    /// One that whoever runs the stack brings along.
+    External(External),
 }
 
 /// Loss recovery after a fast retransmit.

@@ -77,6 +77,15 @@ fn check_alternatives(
         }
     }
     let why = first.unwrap_or_default();
+    // Words, and texts of a kind that this is not meant to be: one of the words is meant.
+    let texts = branches.iter().all(|branch| kind(branch) == "string");
+    let words = branches.iter().find_map(|branch| words(branch));
+    if let (Some(words), Value::String(text)) = (words, value)
+        && texts
+        && why.is_empty()
+    {
+        return report.wrong(path, unknown(last_key(path), text, &words));
+    }
     report.wrong(path, scalar_message(value, schema, &why, last_key(path)));
 }
 

@@ -56,7 +56,8 @@ pub(super) struct Document {
     /// What the command line has set, in its order.
     pub sets: Vec<Set>,
     origin: String,
-    text: String,
+    /// What was parsed; `None` if the values came from code.
+    text: Option<String>,
     /// Offsets of keys (for tables) and values (for the rest) in the text.
     offsets: BTreeMap<Path, (usize, usize)>,
 }
@@ -68,7 +69,7 @@ impl Document {
             table: Table::new(),
             sets: Vec::new(),
             origin: origin.to_owned(),
-            text: text.to_owned(),
+            text: Some(text.to_owned()),
             offsets: BTreeMap::new(),
         };
         let (root, errors) = DeTable::parse_recoverable(text);
@@ -82,6 +83,17 @@ impl Document {
         }
         document.note_table(&Path::default(), root.get_ref());
         Ok(document)
+    }
+
+    /// Values that stand in no text; `origin` names them in messages.
+    pub fn of_values(table: Table, origin: &str) -> Document {
+        Document {
+            table,
+            sets: Vec::new(),
+            origin: origin.to_owned(),
+            text: None,
+            offsets: BTreeMap::new(),
+        }
     }
 
     fn note_table(&mut self, path: &Path, table: &DeTable<'_>) {
@@ -135,16 +147,9 @@ impl Document {
     }
 
     fn at(&self, offset: usize) -> Place {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let start = before
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |newline| newline + 1);
-        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
         Place {
             origin: self.origin.clone(),
-            position: Some((line, column)),
+            position: self.text.as_deref().map(|text| position(text, offset)),
         }
     }
 
@@ -205,6 +210,18 @@ impl Document {
         }
         text
     }
+}
+
+/// Line and column of the byte at `offset`, both from 1.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |newline| newline + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    (line, column)
 }
 
 fn push_key(text: &mut String, key: &str) {

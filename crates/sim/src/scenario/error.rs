@@ -11,7 +11,8 @@ const MOST_LINES: usize = 50;
 pub struct Place {
     /// The file as the user named it, or `--set key=value`.
     pub origin: String,
-    /// Line and column, both from 1, the column in characters; `None` on the command line.
+    /// Line and column, both from 1, the column in characters; `None` where there is no text: on the command
+    /// line and for values from code.
     pub position: Option<(usize, usize)>,
 }
 

@@ -32,12 +32,15 @@ mod units;
 
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
+pub use profiles::PythonControls;
 pub use schema::json_schema;
 
+use baton_proto::tcp::profile::Profile;
 use document::Document;
 use model::Scenario;
 use resolve::Report;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// Largest scenario file, in bytes; recordings stand in files of their own.
@@ -85,14 +88,31 @@ pub fn load_live(path: &Path, overrides: &[Override]) -> Result<Loaded, Scenario
     load_for(path, overrides, Stacks::Kernels)
 }
 
+/// [`load`] where congestion controls in Python may be brought along.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn load_with(
+    path: &Path,
+    overrides: &[Override],
+    controls: PythonControls<'_>,
+) -> Result<Loaded, ScenarioError> {
+    load_for(path, overrides, Stacks::WithPython(controls))
+}
+
 /// Whose TCP a scenario is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stacks {
+#[derive(Clone, Copy)]
+enum Stacks<'a> {
     Simulated,
+    WithPython(PythonControls<'a>),
     Kernels,
 }
 
-fn load_for(path: &Path, overrides: &[Override], stacks: Stacks) -> Result<Loaded, ScenarioError> {
+fn load_for(
+    path: &Path,
+    overrides: &[Override],
+    stacks: Stacks<'_>,
+) -> Result<Loaded, ScenarioError> {
     let origin = path.display().to_string();
     let text = read(path).map_err(|message| ScenarioError {
         diagnostics: vec![Diagnostic {
@@ -135,38 +155,104 @@ pub fn parse(
     parse_for(text, origin, directory, overrides, Stacks::Simulated)
 }
 
+/// [`parse`] where congestion controls in Python may be brought along.
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn parse_with(
+    text: &str,
+    origin: &str,
+    directory: &Path,
+    overrides: &[Override],
+    controls: PythonControls<'_>,
+) -> Result<Loaded, ScenarioError> {
+    let stacks = Stacks::WithPython(controls);
+    parse_for(text, origin, directory, overrides, stacks)
+}
+
 fn parse_for(
     text: &str,
     origin: &str,
     directory: &Path,
     overrides: &[Override],
-    stacks: Stacks,
+    stacks: Stacks<'_>,
 ) -> Result<Loaded, ScenarioError> {
-    let mut document = Document::parse(text, origin)?;
-    overrides::apply(&mut document, overrides)?;
-    let mut report = Report::new(&document);
-    let mut whole = document.table.clone();
-    if stacks == Stacks::Kernels {
-        profiles::leave_out_foreign_controls(&mut whole);
+    let document = Document::parse(text, origin)?;
+    resolved(document, directory, overrides, stacks)
+}
+
+/// Makes a scenario of `values`, which have the names of the file's keys; messages name it "scenario". Otherwise
+/// as [`parse_with`].
+///
+/// # Errors
+/// Every mistake that was found.
+pub fn build(
+    values: toml::Table,
+    directory: &Path,
+    overrides: &[Override],
+    controls: PythonControls<'_>,
+) -> Result<Loaded, ScenarioError> {
+    let document = Document::of_values(values, "scenario");
+    resolved(document, directory, overrides, Stacks::WithPython(controls))
+}
+
+/// The settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
+///
+/// # Errors
+/// Every mistake that was found, in the words in which a scenario would be told of it.
+pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
+    let document = Document::of_values(settings, "tcp");
+    let mut report = Report::new(&document, None);
+    let values = document.table.clone();
+    let raw: Option<raw_flows::RawConnection> = checked(values, &mut report);
+    let profile = raw.and_then(|raw| resolve_tcp::connection(&raw, &mut report));
+    match profile {
+        Some(profile) if report.is_clean() => Ok(profile),
+        _ => Err(report.into_error()),
     }
-    let whole = toml::Value::Table(whole);
-    check::check(
-        &whole,
-        &json_schema(),
-        &document::Path::default(),
-        &mut report,
-    );
-    report.stop_if_wrong()?;
-    let raw = match raw::RawScenario::deserialize(whole) {
-        Ok(raw) => raw,
-        Err(error) => {
-            report.wrong(&document::Path::default(), error.message().to_owned());
-            return Err(report.into_error());
+}
+
+/// `values` in types. `None` if some do not fit, of which `report` tells.
+fn checked<T: DeserializeOwned + JsonSchema>(
+    values: toml::Table,
+    report: &mut Report<'_>,
+) -> Option<T> {
+    let top = document::Path::default();
+    let whole = toml::Value::Table(values);
+    check::check(&whole, &schema::of::<T>(), &top, report);
+    if !report.is_clean() {
+        return None;
+    }
+    T::deserialize(whole)
+        .map_err(|error| report.wrong(&top, error.message().to_owned()))
+        .ok()
+}
+
+fn resolved(
+    mut document: Document,
+    directory: &Path,
+    overrides: &[Override],
+    stacks: Stacks<'_>,
+) -> Result<Loaded, ScenarioError> {
+    overrides::apply(&mut document, overrides)?;
+    let mut values = document.table.clone();
+    let controls = match stacks {
+        Stacks::WithPython(controls) => Some(controls),
+        Stacks::Simulated => None,
+        Stacks::Kernels => {
+            profiles::leave_out_foreign_controls(&mut values);
+            None
         }
+    };
+    let mut report = Report::new(&document, controls);
+    let Some(raw) = checked::<raw::RawScenario>(values, &mut report) else {
+        return Err(report.into_error());
     };
     let mut traces = traces::Traces::new(directory);
     let scenario = resolve::resolve(&raw, &mut traces, &mut report);
-    report.stop_if_wrong()?;
+    if !report.is_clean() {
+        return Err(report.into_error());
+    }
     let resolved = match toml::to_string(&document.table) {
         Ok(text) => text,
         Err(error) => {

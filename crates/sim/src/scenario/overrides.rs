@@ -5,6 +5,9 @@ use super::error::{Diagnostic, Place, ScenarioError, unknown};
 use std::str::FromStr;
 use toml::{Table, Value};
 
+/// Keys in one another: more than any scenario needs, less than the stack holds.
+const DEEPEST: usize = 16;
+
 /// A value that replaces or adds one in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
@@ -55,6 +58,13 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
             path: Path::default(),
         };
         let keys: Vec<&str> = change.key.split('.').collect();
+        if keys.len() > DEEPEST {
+            let message = format!(
+                "{} keys in one another; expected at most {DEEPEST}",
+                keys.len()
+            );
+            return Err(error("--set".to_owned(), "", message));
+        }
         if let Err(message) = setter.set_in_table(&mut document.table, &keys, parse(&change.value))
         {
             return Err(error(argument, &change.key, message));

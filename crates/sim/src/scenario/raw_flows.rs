@@ -3,8 +3,9 @@
 use super::profiles;
 use super::units::{PositiveTime, Rate, Size, Time};
 use baton_proto::tcp::profile::Profile;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use std::borrow::Cow;
 
 /// What one application sends to another.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -22,8 +23,7 @@ pub struct RawFlow {
     #[schemars(extend("enum" = Profile::NAMES))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
-    #[schemars(extend("enum" = profiles::CONGESTION_NAMES))]
-    pub congestion: Option<String>,
+    pub congestion: Option<CongestionName>,
     /// tcp: settings that differ from the profile's.
     pub tcp: Option<RawTcp>,
     /// What the application does. Default "bulk".
@@ -61,6 +61,26 @@ pub struct RawFlow {
     pub size: Option<Size>,
 }
 
+/// A congestion control: one of the engine's by name, or a class in Python.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct CongestionName(pub String);
+
+impl JsonSchema for CongestionName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "CongestionName".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string", "enum": profiles::CONGESTION_NAMES },
+            { "type": "string", "format": "python-class" },
+        ] })
+    }
+}
+
 /// What carries a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -89,6 +109,17 @@ pub enum RawTraffic {
     Ping,
 }
 
+/// Settings of one TCP, outside a scenario.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawConnection {
+    /// Whose habits the stack has. Default "rfc".
+    #[schemars(extend("enum" = Profile::NAMES))]
+    pub profile: Option<String>,
+    /// What differs from the profile.
+    #[serde(flatten)]
+    pub settings: RawTcpEnd,
+}
+
 /// Settings of TCP at both ends, or in `sender` and `receiver` at one.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawTcp {
@@ -105,8 +136,7 @@ pub struct RawTcp {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawTcpEnd {
     /// Congestion control.
-    #[schemars(extend("enum" = profiles::CONGESTION_NAMES))]
-    pub congestion: Option<String>,
+    pub congestion: Option<CongestionName>,
     /// Loss recovery after a fast retransmit.
     pub recovery: Option<RawRecovery>,
     /// Largest segment, in bytes of payload.

@@ -4,6 +4,7 @@
 use super::document::{Document, Path};
 use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
+use super::profiles::PythonControls;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::traces::Traces;
@@ -20,15 +21,18 @@ pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 pub(super) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
+    /// What brings congestion controls in Python, where Python runs the scenario.
+    pub controls: Option<PythonControls<'d>>,
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl<'d> Report<'d> {
     /// Nothing is wrong so far.
-    pub fn new(document: &'d Document) -> Report<'d> {
+    pub fn new(document: &'d Document, controls: Option<PythonControls<'d>>) -> Report<'d> {
         Report {
             document,
+            controls,
             diagnostics: Vec::new(),
             warnings: Vec::new(),
         }
@@ -89,22 +93,17 @@ impl<'d> Report<'d> {
         }
     }
 
-    /// An error if anything was wrong.
-    pub fn stop_if_wrong(&mut self) -> Result<(), ScenarioError> {
-        if self.diagnostics.is_empty() {
-            return Ok(());
-        }
-        let mut diagnostics = std::mem::take(&mut self.diagnostics);
-        // Stable: what the command line says comes first, then the file from top to bottom.
-        diagnostics.sort_by_key(|diagnostic| diagnostic.place.position);
-        Err(ScenarioError { diagnostics })
+    /// Whether nothing is wrong so far.
+    pub fn is_clean(&self) -> bool {
+        self.diagnostics.is_empty()
     }
 
     /// The error, where something is known to be wrong.
     pub fn into_error(self) -> ScenarioError {
-        ScenarioError {
-            diagnostics: self.diagnostics,
-        }
+        let mut diagnostics = self.diagnostics;
+        // Stable: what the command line says comes first, then the file from top to bottom.
+        diagnostics.sort_by_key(|diagnostic| diagnostic.place.position);
+        ScenarioError { diagnostics }
     }
 }
 

@@ -1,12 +1,14 @@
 //! The settings of TCP: a profile, and what a scenario changes in it.
 
 use super::document::Path;
-use super::error::seconds;
+use super::error::{quoted, seconds};
 use super::profiles;
-use super::raw_flows::{OrOff, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd};
+use super::raw_flows::{
+    CongestionName, OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd,
+};
 use super::resolve::Report;
 use super::units::{PositiveTime, Size};
-use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic};
+use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
 
 /// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -16,7 +18,7 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
     let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
     set(
         &mut profile.congestion,
-        raw.congestion.as_deref().and_then(profiles::congestion),
+        congestion(&raw.congestion, path, report),
     );
     let tcp_path = &path.key("tcp");
     let Some(tcp) = &raw.tcp else {
@@ -30,22 +32,35 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
         if let Some(settings) = settings {
             apply(settings, &path, &mut profile, report);
         }
-        if profile.minimum_rto > profile.maximum_rto {
-            let message = format!(
-                "minimum_rto {} is above maximum_rto {}",
-                seconds(profile.minimum_rto),
-                seconds(profile.maximum_rto)
-            );
-            report.wrong(tcp_path, message);
-        }
+        check_timeouts(&profile, tcp_path, report);
         profile
     }))
+}
+
+/// Settings of a TCP outside a scenario.
+pub(super) fn connection(raw: &RawConnection, report: &mut Report<'_>) -> Option<Profile> {
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    let top = Path::default();
+    apply(&raw.settings, &top, &mut profile, report);
+    check_timeouts(&profile, &top, report);
+    Some(profile)
+}
+
+fn check_timeouts(profile: &Profile, path: &Path, report: &mut Report<'_>) {
+    if profile.minimum_rto > profile.maximum_rto {
+        let message = format!(
+            "minimum_rto {} is above maximum_rto {}",
+            seconds(profile.minimum_rto),
+            seconds(profile.maximum_rto)
+        );
+        report.wrong(path, message);
+    }
 }
 
 fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Report<'_>) {
     set(
         &mut profile.congestion,
-        raw.congestion.as_deref().and_then(profiles::congestion),
+        congestion(&raw.congestion, path, report),
     );
     set(&mut profile.recovery, raw.recovery.map(recovery));
     set(&mut profile.initial_window, raw.initial_window);
@@ -106,6 +121,18 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.receive_buffer, receive);
     set(&mut profile.send_buffer, send);
     set(&mut profile.initial_slow_start_threshold, threshold);
+}
+
+/// The congestion control that the table at `path` names.
+fn congestion(
+    given: &Option<CongestionName>,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<Algorithm> {
+    let CongestionName(name) = given.as_ref()?;
+    profiles::congestion(name, report.controls)
+        .map_err(|why| report.wrong(&path.key("congestion"), format!("{} {why}", quoted(name))))
+        .ok()
 }
 
 fn set<T>(setting: &mut T, given: Option<T>) {

@@ -1,17 +1,21 @@
 //! The JSON Schema of scenario files, for editors and for `check`.
 
 use super::raw::RawScenario;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
-/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, and `name`.
+/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `name` and `python-class`.
 pub fn json_schema() -> Value {
+    of::<RawScenario>()
+}
+
+/// The JSON Schema of one type.
+pub(super) fn of<T: JsonSchema>() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = settings
-        .into_generator()
-        .into_root_schema_for::<RawScenario>();
+    let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut schema = schema.to_value();
     tidy(&mut schema);
     schema

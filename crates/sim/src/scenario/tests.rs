@@ -8,7 +8,7 @@ use super::model::{
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
 use baton_proto::rate::DataRate;
-use baton_proto::tcp::profile::Algorithm;
+use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_proto::time::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -176,8 +176,8 @@ fn flows() {
         }
     );
     assert_eq!(
-        (sender.congestion, receiver.receive_buffer),
-        (Algorithm::NewReno, 16_000)
+        (&sender.congestion, receiver.receive_buffer),
+        (&Algorithm::NewReno, 16_000)
     );
     assert_eq!(
         (sender.delayed_ack, sender.maximum_segment_size),
@@ -201,6 +201,61 @@ fn flows() {
 }
 
 #[test]
+fn values_from_code_make_the_scenario_that_the_text_makes() {
+    let values: toml::Table = toml::from_str(EXAMPLE).expect("valid");
+    let none = |_: &str| Err("is not here".to_owned());
+    let built = build(values.clone(), Path::new(""), &[], &none).expect("valid");
+    let parsed = parse(EXAMPLE, "test.toml", Path::new(""), &[]).expect("valid");
+    assert_eq!(built.scenario, parsed.scenario);
+    let overrides = [set("links.gsm.rate=fast")];
+    let error = build(values, Path::new(""), &overrides, &none).expect_err("no rate");
+    assert!(
+        error
+            .to_string()
+            .starts_with("--set links.gsm.rate=fast: links.gsm.rate: ")
+    );
+}
+
+#[test]
+fn a_tcp_outside_a_scenario_has_its_settings_and_messages() {
+    let settings = |text: &str| tcp_profile(toml::from_str(text).expect("valid TOML"));
+    let profile = settings("profile = \"ns2\"\nnagle = false").expect("valid");
+    let expected = Profile {
+        nagle: false,
+        ..Profile::ns2()
+    };
+    assert_eq!(profile, expected);
+    for (text, message) in [
+        (
+            "nagl = false",
+            "tcp: nagl: unknown key \"nagl\"; did you mean \"nagle\"?",
+        ),
+        (
+            "minimum_rto = \"2 min\"",
+            "tcp: minimum_rto 120 s is above maximum_rto 60 s",
+        ),
+    ] {
+        let error = settings(text).expect_err(text).to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn a_control_in_python_is_brought_by_whoever_has_one() {
+    let text = EXAMPLE.replace("\"newreno\"", "\"python:mine.Reno\"");
+    let controls = |class: &str| match class {
+        "mine.Reno" => Ok(Algorithm::Reno),
+        _ => Err("is unknown".to_owned()),
+    };
+    let loaded = parse_with(&text, "test.toml", Path::new(""), &[], &controls);
+    let scenario = loaded.expect("valid").scenario;
+    let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
+        panic!("TCP");
+    };
+    assert_eq!(sender.congestion, Algorithm::Reno);
+}
+
+#[test]
 fn the_resolved_text_gives_the_same_scenario() {
     let overrides = [
         set("flows.download.congestion=cubic"),
@@ -219,7 +274,10 @@ fn the_resolved_text_gives_the_same_scenario() {
     let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
         panic!("TCP");
     };
-    assert_eq!((sender.congestion, sender.nagle), (Algorithm::Cubic, false));
+    assert_eq!(
+        (&sender.congestion, sender.nagle),
+        (&Algorithm::Cubic, false)
+    );
     let gsm = &scenario.links[2].config;
     assert_eq!(gsm.up.rate, DataRate::from_bits_per_second(19_200));
     assert_eq!(gsm.down.delay, Duration::from_secs(1));

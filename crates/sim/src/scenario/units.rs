@@ -1,6 +1,7 @@
 //! Values with units, written as text: `"20 ms"`, `"5 Mbit/s"`, `"16 kB"`, `"100 packets"`.
 
 use super::error::{nearest, quoted};
+use super::profiles;
 use crate::link::config::QueueLimit;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -58,7 +59,7 @@ const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
 /// Every kind of text that the schema names.
-pub(super) const FORMATS: [Format; 7] = [
+pub(super) const FORMATS: [Format; 8] = [
     Format {
         name: "time",
         expected: EXPECTED_TIME,
@@ -94,6 +95,11 @@ pub(super) const FORMATS: [Format; 7] = [
         name: "name",
         expected: "1 to 64 letters, digits, \"-\" and \"_\", the first a letter or digit",
         check: name,
+    },
+    Format {
+        name: "python-class",
+        expected: "\"python:module.Class\" for one in Python",
+        check: profiles::python_class,
     },
 ];
 

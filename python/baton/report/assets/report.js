@@ -84,8 +84,7 @@ function prepareTools() {
   $("flow").addEventListener("change", () => showFlow(Number($("flow").value)));
   $("view").append(new Option("the whole run", "whole"));
   report.marks.forEach((mark, number) => {
-    const length = Math.max(mark.affects_s, report.duration / 500);
-    mark.view = { from: mark.at_s - 0.35 * length, to: mark.at_s + 1.35 * length, focus: mark.at_s };
+    mark.view = { from: mark.from_s, to: mark.to_s, focus: mark.at_s };
     $("view").append(new Option(`handover at ${+mark.at_s.toFixed(3)} s, ${mark.label}`, number));
   });
   const other = new Option("a part of it", "other");

@@ -4,7 +4,10 @@
 //! inflation of the window by duplicate acknowledgments and the end of recovery are the connection's.
 
 mod cubic;
+mod external;
 mod reno;
+
+pub use external::External;
 
 use super::profile::Algorithm;
 use crate::rate::DataRate;
@@ -73,7 +76,7 @@ pub struct LossSample {
 /// Builds a controller. `segment_size` is the sender's maximum segment size in bytes (SMSS; zero is taken as
 /// one); `initial_window` and `initial_slow_start_threshold` are bytes.
 pub fn new(
-    algorithm: Algorithm,
+    algorithm: &Algorithm,
     segment_size: u32,
     initial_window: u32,
     initial_slow_start_threshold: u32,
@@ -91,5 +94,8 @@ pub fn new(
             initial_window,
             initial_slow_start_threshold,
         )),
+        Algorithm::External(external) => {
+            external.build(segment_size, initial_window, initial_slow_start_threshold)
+        }
     }
 }

@@ -67,7 +67,7 @@ proptest! {
         timestamps in any::<bool>(),
     ) {
         let mut profile = profile(Profile::NAMES[name]);
-        profile.congestion = ALGORITHMS[algorithm];
+        profile.congestion = ALGORITHMS[algorithm].clone();
         profile.timestamps = timestamps;
         // So long a silence must be possible that the list runs out.
         profile.syn_retries = 400;

@@ -258,6 +258,20 @@ const CASES: &[Case] = &[
         ],
     ),
     (
+        r#""newreno""#,
+        r#""python:mine.Reno""#,
+        &[
+            r#"test.toml:51:14: flows.download.congestion: "python:mine.Reno" runs only in a scenario that Python runs (baton run, baton.Scenario); here there are reno, newreno, cubic"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#""python:mine""#,
+        &[
+            r#"test.toml:51:14: flows.download.congestion: "python:mine" names no class in a module; expected "reno", "newreno", "cubic", or "python:module.Class" for one in Python"#,
+        ],
+    ),
+    (
         r#""on-off""#,
         r#""onoff""#,
         &[

@@ -1,0 +1,88 @@
+//! A congestion control that whoever runs the stack brings along.
+
+use super::CongestionControl;
+use core::fmt;
+use std::sync::Arc;
+
+/// Builds a controller from segment size, initial window and initial slow-start threshold, as [`super::new`]
+/// takes them.
+type Factory = dyn Fn(u32, u32, u32) -> Box<dyn CongestionControl> + Send + Sync;
+
+/// A congestion control from outside this crate. Two are equal if they share a factory.
+#[derive(Clone)]
+pub struct External {
+    name: Arc<str>,
+    factory: Arc<Factory>,
+}
+
+impl External {
+    /// The control called `name`. `factory` may be called several times for one connection, as its segment
+    /// size becomes known, and should give controllers that behave alike.
+    pub fn new(
+        name: &str,
+        factory: impl Fn(u32, u32, u32) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    ) -> External {
+        External {
+            name: name.into(),
+            factory: Arc::new(factory),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn build(
+        &self,
+        segment_size: u32,
+        initial_window: u32,
+        initial_slow_start_threshold: u32,
+    ) -> Box<dyn CongestionControl> {
+        (self.factory)(segment_size, initial_window, initial_slow_start_threshold)
+    }
+}
+
+impl PartialEq for External {
+    fn eq(&self, other: &External) -> bool {
+        Arc::ptr_eq(&self.factory, &other.factory)
+    }
+}
+
+impl Eq for External {}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::{self, reno::Reno};
+    use crate::tcp::profile::Algorithm;
+
+    fn reno() -> External {
+        External::new("mine", |segment_size, window, threshold| {
+            Box::new(Reno::new(segment_size, window, threshold))
+        })
+    }
+
+    #[test]
+    fn the_factory_is_told_what_every_control_is_told() {
+        let control = congestion::new(&Algorithm::External(reno()), 1000, 4000, 9000);
+        assert_eq!(
+            (control.window(), control.slow_start_threshold()),
+            (4000, 9000)
+        );
+    }
+
+    #[test]
+    fn equal_is_what_shares_a_factory() {
+        let one = reno();
+        assert_eq!(one, one.clone());
+        assert_ne!(one, reno());
+        assert_eq!(format!("{one:?}"), "mine");
+    }
+}

@@ -1,0 +1,207 @@
+//! A congestion control that is a class in Python.
+
+use baton_proto::tcp::congestion::{self, CongestionControl, External};
+use baton_proto::tcp::profile::Algorithm;
+use baton_proto::time::Duration;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::cell::RefCell;
+use std::path::Path;
+
+thread_local! {
+    /// The first exception of a control in the run that this thread works on. The stack cannot hand it up: what
+    /// it calls there always succeeds.
+    static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Takes the exception that a control has raised on this thread since the last call.
+pub(crate) fn take_failure() -> Option<PyErr> {
+    FAILURE.take()
+}
+
+/// The congestion control `module.Class`; its module is looked for in `directory` first. Fails with a text that
+/// follows the name in a sentence.
+pub(crate) fn load(class: &str, directory: &Path) -> Result<Algorithm, String> {
+    Python::attach(|py| {
+        let helper = py.import("baton.controls")?;
+        let loaded = helper.call_method1("load", (class, directory))?;
+        Ok(loaded.unbind())
+    })
+    .map(|class_object| Algorithm::External(external(class, class_object)))
+    .map_err(|error: PyErr| Python::attach(|py| error.value(py).to_string()))
+}
+
+fn external(name: &str, class: Py<PyAny>) -> External {
+    External::new(name, move |segment_size, window, threshold| {
+        let mut control = PythonControl {
+            object: None,
+            window,
+            threshold,
+        };
+        control.attempt(|control, py| {
+            let object = class.bind(py).call1((segment_size, window, threshold))?;
+            control.read(&object)?;
+            control.object = Some(object.unbind());
+            Ok(())
+        });
+        Box::new(control)
+    })
+}
+
+/// An object of such a class, and its window and threshold as they were after the last call.
+#[derive(Debug)]
+struct PythonControl {
+    object: Option<Py<PyAny>>,
+    window: u32,
+    threshold: u32,
+}
+
+impl PythonControl {
+    /// Does something in Python, unless something has failed before: the run ends soon.
+    fn attempt(&mut self, call: impl FnOnce(&mut PythonControl, Python<'_>) -> PyResult<()>) {
+        if FAILURE.with_borrow(Option::is_some) {
+            return;
+        }
+        if let Err(error) = Python::attach(|py| call(self, py)) {
+            FAILURE.set(Some(error));
+        }
+    }
+
+    fn tell<S>(&mut self, method: &str, sample: S)
+    where
+        S: for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+    {
+        self.attempt(|control, py| {
+            if let Some(object) = control.object.as_ref().map(|object| object.clone_ref(py)) {
+                let object = object.bind(py);
+                object.call_method1(method, sample(py)?)?;
+                control.read(object)?;
+            }
+            Ok(())
+        });
+    }
+
+    fn read(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.window = bytes(object, "window")?;
+        self.threshold = bytes(object, "slow_start_threshold")?;
+        Ok(())
+    }
+}
+
+/// An attribute that holds bytes, fractions cut off; more than fits is as much as fits.
+fn bytes(object: &Bound<'_, PyAny>, name: &str) -> PyResult<u32> {
+    let value: f64 = object.getattr(name)?.extract()?;
+    if value >= 1.0 {
+        return Ok(value as u32);
+    }
+    let class = object.get_type().name()?;
+    let message = format!("{class}.{name} is {value}; expected at least 1 byte");
+    Err(PyValueError::new_err(message))
+}
+
+impl CongestionControl for PythonControl {
+    fn on_acknowledged(&mut self, sample: &congestion::AckSample) {
+        let sample = AckSample(*sample);
+        self.tell("on_acknowledged", |py| (sample,).into_pyobject(py));
+    }
+
+    fn on_loss(&mut self, loss: &congestion::LossSample) {
+        let loss = LossSample(*loss);
+        self.tell("on_loss", |py| (loss,).into_pyobject(py));
+    }
+
+    fn on_timeout(&mut self, loss: &congestion::LossSample) {
+        let loss = LossSample(*loss);
+        self.tell("on_timeout", |py| (loss,).into_pyobject(py));
+    }
+
+    fn on_idle_restart(&mut self, restart_window: u32) {
+        self.tell("on_idle_restart", |py| (restart_window,).into_pyobject(py));
+    }
+
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn slow_start_threshold(&self) -> u32 {
+        self.threshold
+    }
+}
+
+/// An acknowledgment of new data.
+#[pyclass(frozen, module = "baton.tcp")]
+pub(crate) struct AckSample(congestion::AckSample);
+
+#[pymethods]
+impl AckSample {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.as_secs_f64()
+    }
+
+    #[getter]
+    fn acknowledged_bytes(&self) -> u32 {
+        self.0.acknowledged_bytes
+    }
+
+    #[getter]
+    fn rtt(&self) -> Option<f64> {
+        self.0.rtt.map(Duration::as_secs_f64)
+    }
+
+    #[getter]
+    fn smoothed_rtt(&self) -> Option<f64> {
+        self.0.smoothed_rtt.map(Duration::as_secs_f64)
+    }
+
+    #[getter]
+    fn minimum_rtt(&self) -> Option<f64> {
+        self.0.minimum_rtt.map(Duration::as_secs_f64)
+    }
+
+    #[getter]
+    fn bytes_in_flight(&self) -> u32 {
+        self.0.bytes_in_flight
+    }
+
+    #[getter]
+    fn window_limited(&self) -> bool {
+        self.0.window_limited
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// A loss.
+#[pyclass(frozen, module = "baton.tcp")]
+pub(crate) struct LossSample(congestion::LossSample);
+
+#[pymethods]
+impl LossSample {
+    #[getter]
+    fn now(&self) -> f64 {
+        self.0.now.as_secs_f64()
+    }
+
+    #[getter]
+    fn bytes_in_flight(&self) -> u32 {
+        self.0.bytes_in_flight
+    }
+
+    #[getter]
+    fn smoothed_rtt(&self) -> Option<f64> {
+        self.0.smoothed_rtt.map(Duration::as_secs_f64)
+    }
+
+    #[getter]
+    fn repeated(&self) -> bool {
+        self.0.repeated
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}

@@ -1,0 +1,102 @@
+"""Printed figures of a run: matplotlib draws what the report draws, from the same description.
+
+Needs matplotlib: `pip install 'baton[plot]'`. Everything else is imported when a figure is drawn.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from baton._baton import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from baton.report.figures import Panel
+    from baton.report.handovers import Mark
+
+__all__ = [
+    "plot_goodput",
+    "plot_handover",
+    "plot_queue",
+    "plot_round_trip",
+    "plot_time_sequence",
+    "plot_window",
+    "style",
+]
+
+Run = Result | str | PathLike[str]
+
+
+def plot_time_sequence(run: Run, flow: str | None = None) -> Figure:
+    """Segments of a TCP flow, acknowledgments and losses as byte offsets over time.
+
+    `run` is a result or the folder of one; `flow` may be left out where there is only one. These hold for all
+    `plot_` functions, which raise `InputError` for what is not there and `ImportError` without matplotlib.
+    """
+    return _figure(run, flow, "time sequence")
+
+
+def plot_window(run: Run, flow: str | None = None) -> Figure:
+    """Congestion window, slow-start threshold and bytes in flight of a TCP flow."""
+    return _figure(run, flow, "window")
+
+
+def plot_round_trip(run: Run, flow: str | None = None) -> Figure:
+    """Round-trip times of a flow: samples, smoothed, and the retransmission timeout."""
+    return _figure(run, flow, "round trip")
+
+
+def plot_queue(run: Run, flow: str | None = None) -> Figure:
+    """Packets that wait in the link directions that a flow uses; without a flow, in all."""
+    return _figure(run, flow, "queue")
+
+
+def plot_goodput(run: Run, flow: str | None = None) -> Figure:
+    """New data per second of a flow: read by the application, and by the link that delivered it."""
+    return _figure(run, flow, "goodput")
+
+
+def plot_handover(run: Run, number: int = 1, flow: str | None = None) -> Figure:
+    """Close-up of a handover (the first is 1): time-sequence, congestion window and round-trip time of a TCP flow."""
+    from baton.plot.source import Source
+
+    source = Source.of(run)
+    mark = source.mark(number)
+    panels = [source.panel(kind, flow) for kind in ("time sequence", "window", "round trip")]
+    return _draw(panels, source.marks, mark)
+
+
+def style(*, width_mm: float = 88, font_size: float = 8) -> AbstractContextManager[object]:
+    """Figures in publication form from now on; as `with baton.style(): ...`, for those within.
+
+    `width_mm` is that of a journal's column (88 mm for one, 180 mm for two, as many ask for), `font_size` is in
+    points. Saved as PDF or SVG, text stays text, and every curve can be told apart in greyscale.
+    """
+    _require_matplotlib()
+    from baton.plot.publication import apply
+
+    return apply(width_mm, font_size)
+
+
+def _figure(run: Run, flow: str | None, kind: str) -> Figure:
+    from baton.plot.source import Source
+
+    source = Source.of(run)
+    return _draw([source.panel(kind, flow)], source.marks)
+
+
+def _draw(panels: list[Panel], marks: list[Mark], closeup: Mark | None = None) -> Figure:
+    _require_matplotlib()
+    from baton.plot.draw import figure
+
+    return figure(panels, marks, closeup)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("figures need matplotlib; install it with: pip install 'baton[plot]'") from error

@@ -1,0 +1,198 @@
+"""Draws the report's panels with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+# Not used, but it lets a notebook show figures.
+import matplotlib.pyplot  # noqa: F401
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import EngFormatter, StrMethodFormatter
+
+from baton.report.figures import Panel, Trace
+from baton.report.handovers import Mark
+from baton.report.style import LOOKS
+
+HEIGHTS = {True: 0.75, False: 0.5}
+"""Of a tall panel and of another, in widths of the figure."""
+STACKED = 0.75
+"""Heights of panels that stand in a stack, in those of panels that stand alone."""
+RASTER_LIMIT = 20_000
+"""A trace of more points is drawn as an image also in PDF and SVG, which would grow beyond use."""
+SIGNS = 6
+"""Marks on a line that tell it from others without colour."""
+HANDLE, COLUMN_SPACE = 1.8, 1.4
+"""Length of a legend's samples and space between its columns, in font sizes."""
+GREY, SHADE = "#5c636e", "#e3e5e8"
+
+
+def figure(panels: Sequence[Panel], marks: Sequence[Mark], closeup: Mark | None = None) -> Figure:
+    """The panels one above the other, over one axis of time: the whole run, or the close-up of a handover."""
+    width = rcParams["figure.figsize"][0]
+    heights = [width * HEIGHTS[panel.tall] * (STACKED if len(panels) > 1 else 1.0) for panel in panels]
+    made = Figure(figsize=(width, sum(heights)), layout="constrained")
+    rows = made.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    view = (closeup.from_s, closeup.to_s) if closeup else None
+    for axes, panel in zip(rows, panels, strict=True):
+        if view is not None:
+            panel = replace(panel, traces=[_cut(trace, *view) for trace in panel.traces])
+        _draw(axes, panel, view)
+        _limit(axes, panel, closeup)
+        _mark(axes, marks, labels=axes is rows[0])
+    rows[-1].set_xlabel("time (s)")
+    return made
+
+
+def _cut(trace: Trace, from_s: float, to_s: float) -> Trace:
+    """What is seen of a trace in a stretch of time, with a point before and one after it for lines that go on."""
+    begin, end = np.searchsorted(trace.time_ns, [from_s * 1e9, to_s * 1e9])
+    seen = slice(max(begin - 1, 0), end + 1)
+    top = trace.top[seen] if trace.top is not None else None
+    return replace(trace, time_ns=trace.time_ns[seen], value=trace.value[seen], top=top)
+
+
+def _draw(axes: Axes, panel: Panel, view: tuple[float, float] | None) -> None:
+    own_unit = panel.unit in ("B", "packets", "")  # said by the ticks, or by the quantity
+    axes.set_ylabel(panel.quantity if own_unit else f"{panel.quantity} ({panel.unit})")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#eceef1", linewidth=0.6)
+    axes.set_axisbelow(True)
+    if panel.logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    elif panel.unit == "B":
+        axes.yaxis.set_major_formatter(EngFormatter(unit="B"))
+    lines = sum(trace.shape in ("steps", "line") for trace in panel.traces)
+    for trace in panel.traces:
+        _trace(axes, trace, _signs(trace, view) if lines > 1 else [])
+    _head(axes, panel)
+
+
+def _head(axes: Axes, panel: Panel) -> None:
+    """Title and legend above the axes; where nothing is drawn, the reason."""
+    if not panel.traces:
+        axes.set_title(panel.title, loc="left")
+        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", va="center", wrap=True, color=GREY)
+        return
+    size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
+    names = [trace.name for trace in panel.traces]
+    columns = _columns(names, rcParams["figure.figsize"][0] * 72 / size)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        frameon=False,
+        borderpad=0.2,
+        borderaxespad=0,
+        handlelength=HANDLE,
+        columnspacing=COLUMN_SPACE,
+        labelspacing=0.3,
+    )
+    rows = -(-len(names) // columns)
+    axes.set_title(panel.title, loc="left", pad=1.35 * size * rows + 4)
+
+
+def _columns(names: Sequence[str], width: float) -> int:
+    """How many columns of the legend have room beside the labels of the axis; lengths in font sizes."""
+    most = width - 7
+    for columns in (4, 3, 2):
+        rows = -(-len(names) // columns)
+        longest = [max(map(len, names[at : at + rows])) for at in range(0, len(names), rows)]
+        if sum(0.5 * length + HANDLE + 0.8 + COLUMN_SPACE for length in longest) <= most:
+            return columns
+    return 1
+
+
+def _signs(trace: Trace, view: tuple[float, float] | None) -> list[int]:
+    """Points of a line to mark, some way apart in time."""
+    if not LOOKS[trace.role].sign or not len(trace.time_ns):
+        return []
+    seconds = trace.time_ns / 1e9
+    from_s, to_s = view or (seconds[0], seconds[-1])
+    places = np.searchsorted(seconds, np.linspace(from_s, to_s, SIGNS + 2)[1:-1], side="right") - 1
+    return [int(place) for place in np.unique(places) if place >= 0]
+
+
+def _trace(axes: Axes, trace: Trace, signs: list[int]) -> None:
+    look, scale = LOOKS[trace.role], rcParams["font.size"] / 14
+    seconds, width = trace.time_ns / 1e9, look.width * scale
+    common: dict[str, Any] = {"label": trace.name, "rasterized": len(seconds) > RASTER_LIMIT}
+    if trace.shape == "bars":
+        # One path with gaps: many times faster than as many lines.
+        top = trace.value if trace.top is None else trace.top
+        ends = np.stack((trace.value, top, np.full(len(top), np.nan)), axis=1).ravel()
+        axes.plot(np.repeat(seconds, 3), ends, linewidth=width, color=look.light, solid_capstyle="butt", **common)
+    elif trace.shape in ("dots", "marks"):
+        crosses = trace.shape == "marks"
+        shape: dict[str, Any] = {"marker": "x" if crosses else "o", "markeredgewidth": 1.4 * scale if crosses else 0}
+        size = width if crosses else 1.5 * width
+        axes.plot(seconds, trace.value, linestyle="none", markersize=size, color=look.light, **shape, **common)
+    else:
+        line: dict[str, Any] = {
+            "drawstyle": "steps-post" if trace.shape == "steps" else "default",
+            "linestyle": "dashed" if trace.dashed or look.dash == "dash" else "solid",
+        }
+        sign: dict[str, Any] = {"marker": look.sign, "markevery": signs, "markersize": 6 * scale} if signs else {}
+        axes.plot(seconds, trace.value, linewidth=width, color=look.light, **line, **sign, **common)
+
+
+def _limit(axes: Axes, panel: Panel, closeup: Mark | None) -> None:
+    """The stretch of time, and the values in it. Byte offsets are fitted to what comes after the handover begins."""
+    if closeup is None:
+        if not panel.logarithmic and not panel.tall and panel.traces:
+            axes.set_ylim(bottom=0)
+        return
+    axes.set_xlim(closeup.from_s, closeup.to_s)
+    begin = closeup.at_s if panel.unit == "B" else closeup.from_s
+    seen = [_values(trace, begin) for trace in panel.traces]
+    values = np.concatenate(seen) if seen else np.zeros(0)
+    values = values[np.isfinite(values) & ((values > 0) | (not panel.logarithmic))]
+    if not len(values):
+        return
+    low, high = float(values.min()), float(values.max())
+    if panel.logarithmic:
+        axes.set_ylim(low / 1.25, high * 1.25)
+        return
+    room = 0.05 * ((high - low) or abs(high) or 1.0)
+    axes.set_ylim(low - room if panel.tall else min(low, 0.0), high + room)
+
+
+def _values(trace: Trace, from_s: float) -> np.ndarray:
+    """The values from a time on; lines come to it with the value before."""
+    begin = int(np.searchsorted(trace.time_ns, from_s * 1e9))
+    if trace.shape in ("steps", "line"):
+        begin = max(begin - 1, 0)
+    parts = [trace.value[begin:]] + ([trace.top[begin:]] if trace.top is not None else [])
+    return np.concatenate(parts)
+
+
+def _mark(axes: Axes, marks: Sequence[Mark], labels: bool) -> None:
+    """Lines and shades of the handovers; labels in the first panel, where they do not run into one another."""
+    from_s, to_s = axes.get_xlim()
+    axes.set_xlim(from_s, to_s)
+    free = -np.inf
+    for mark in marks:
+        if mark.outage and mark.completed_s is not None:
+            axes.axvspan(mark.at_s, mark.completed_s, color=SHADE, linewidth=0, zorder=0)
+        axes.axvline(mark.at_s, color=LOOKS["handover"].light, linewidth=0.8, linestyle="dotted")
+        if not labels or not from_s <= mark.at_s <= to_s or mark.at_s < free:
+            continue
+        free = mark.at_s + 0.05 * (to_s - from_s)
+        axes.annotate(
+            mark.label,
+            (mark.at_s, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(2, -2),
+            textcoords="offset points",
+            rotation=90,
+            va="top",
+            color=LOOKS["handover"].light,
+            fontsize="small",
+            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},
+        )

@@ -1,0 +1,187 @@
+"""Printed figures: they hold the points of the report, say what they show, and can be read without colour."""
+
+import base64
+import itertools
+import json
+import re
+import sys
+import zlib
+
+import numpy as np
+import pytest
+from matplotlib import colors, rcParams
+from matplotlib.figure import Figure
+
+import baton
+from baton import report
+from baton.errors import InputError
+from baton.report.figures import Panel
+from baton.report.style import LOOKS, link_role
+from conftest import SCENARIO
+
+PLOTS = {
+    "Time\u2013sequence": baton.plot_time_sequence,
+    "Congestion window": baton.plot_window,
+    "Round-trip time and timeout": baton.plot_round_trip,
+    "Queues": baton.plot_queue,
+    "Goodput": baton.plot_goodput,
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return baton.Scenario.parse(SCENARIO).run()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """What the page of the same run holds: its data, and its packed columns."""
+    folder = tmp_path_factory.mktemp("page") / "run"
+    baton.Scenario.parse(SCENARIO).run(folder)
+    html = report.write(folder).read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+    blobs = dict(re.findall(r'<script type="text/plain" id="c(\d+)">(.*?)</script>', html, re.DOTALL))
+    return data, blobs
+
+
+def unpacked(column, blobs):
+    """A column as the page's script reads it."""
+    raw = zlib.decompress(base64.b64decode(blobs[str(column["blob"])]))
+    words = np.frombuffer(raw, np.uint8).reshape(4, -1).T.copy()
+    if column["kind"] == "float":
+        return words.view("<f4").ravel().astype(float)
+    folded = words.view("<u4").ravel().astype(np.int64)
+    steps = np.where(folded & 1, -(folded >> 1) - 1, folded >> 1)
+    for place, jump in column["jumps"]:
+        steps[place] += jump
+    return (column["start"] + np.cumsum(steps)) * column["unit"]
+
+
+def drawn(axes):
+    """The points of each curve of a matplotlib figure, by name: x, and y from bottom to top."""
+    found = {}
+    for line in axes.get_lines():
+        if not line.get_label().startswith("_"):
+            x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+            bars = len(y) % 3 == 0 and np.all(np.isnan(y[2::3]))  # bottom, top, gap
+            found[line.get_label()] = (x[::3], y[::3], y[1::3]) if bars else (x, y, y)
+    return found
+
+
+@pytest.mark.parametrize("title", PLOTS)
+def test_figure_and_report_hold_the_same_points(result, page, title):
+    data, blobs = page
+    [flow] = [flow for flow in data["flows"] if flow["name"] == "download"]
+    [panel] = [panel for panel in flow["panels"] if panel["title"] == title]
+    curves = drawn(PLOTS[title](result, "download").axes[0])
+    assert sorted(curves) == sorted(trace["name"] for trace in panel["traces"])
+    assert curves
+    for trace in panel["traces"]:
+        x, low, high = curves[trace["name"]]
+        value = unpacked(trace["value"], blobs)
+        height = unpacked(trace["height"], blobs) if "height" in trace else 0
+        np.testing.assert_allclose(x, unpacked(trace["time"], blobs), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(low, value, rtol=1e-6)
+        np.testing.assert_allclose(high, value + height, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("title", "unit"), list(zip(PLOTS, ["byte offset", "(kB)", "s)", "packets", "bit/s)"], strict=True))
+)
+def test_a_figure_says_what_it_shows(result, title, unit):
+    figure = PLOTS[title](result, "download")
+    assert isinstance(figure, Figure)
+    [axes] = figure.axes
+    assert axes.get_title(loc="left") == title
+    assert axes.get_xlabel() == "time (s)"
+    assert unit in axes.get_ylabel()
+    assert len(axes.get_legend().get_texts()) == len(drawn(axes))
+    assert "lan → modem" in [text.get_text() for text in axes.texts]
+
+
+def test_a_handover_is_shown_from_near(result):
+    figure = baton.plot_handover(result, 1, "download")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == list(PLOTS)[:3]
+    limits = {axes.get_xlim() for axes in figure.axes}
+    [(low, high)] = limits
+    assert 0 < low < 2 < high < 4
+    ticks = [axes.get_xlabel() for axes in figure.axes]
+    assert ticks == ["", "", "time (s)"]
+
+
+def test_a_folder_is_drawn_like_the_result(result, tmp_path):
+    folder = tmp_path / "run"
+    baton.Scenario.parse(SCENARIO).run(folder)
+    for run in (folder, str(folder)):
+        for name, (x, low, _) in drawn(baton.plot_window(run, "download").axes[0]).items():
+            again = drawn(baton.plot_window(result, "download").axes[0])[name]
+            np.testing.assert_array_equal(x, again[0])
+            np.testing.assert_array_equal(low, again[1])
+
+
+def test_publication_form(result, tmp_path):
+    before = dict(rcParams)
+    with baton.style(width_mm=88, font_size=7):
+        figure = baton.plot_handover(result, flow="download")
+        assert figure.get_figwidth() == pytest.approx(88 / 25.4)
+        for kind in ("pdf", "svg", "png"):
+            figure.savefig(tmp_path / f"figure.{kind}")
+    assert dict(rcParams) == before
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+    svg = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    assert ">congestion window</text>" in svg.replace("\n", "")
+    baton.style(font_size=11)
+    assert rcParams["font.size"] == 11
+    rcParams.update(before)
+
+
+def test_curves_of_a_panel_differ_without_colour():
+    """Two curves of one panel differ in shape, dash, sign, width (by half) or lightness (by a fifth)."""
+    together = [
+        ["congestion window", "slow-start threshold", "bytes in flight"],
+        ["smoothed round-trip time", "retransmission timeout"],
+        ["total", *(link_role(number) for number in range(6))],
+        ["segment", "retransmission"],
+        ["drop", "dropped acknowledgement"],
+    ]
+
+    def lightness(role):
+        return np.dot(colors.to_rgb(LOOKS[role].light), (0.299, 0.587, 0.114))
+
+    for roles in together:
+        for one, other in itertools.combinations(roles, 2):
+            a, b = LOOKS[one], LOOKS[other]
+            wider = max(a.width, b.width) >= 1.5 * min(a.width, b.width)
+            assert (a.dash, a.sign) != (b.dash, b.sign) or wider or abs(lightness(one) - lightness(other)) >= 0.2, (
+                one,
+                other,
+            )
+
+
+def test_what_cannot_be_drawn_is_said(result, tmp_path, monkeypatch):
+    quiet = baton.Scenario.parse(SCENARIO, overrides=["record.packets=false", "record.series=false"]).run()
+    cases = [
+        (lambda: baton.plot_window(result), "which flow? there is `download`, `voice`"),
+        (lambda: baton.plot_window(result, "downlod"), "there is no flow `downlod`; did you mean `download`?"),
+        (lambda: baton.plot_time_sequence(result, "voice"), "flow `voice` is no TCP flow"),
+        (lambda: baton.plot_time_sequence(quiet, "download"), "Packets were not recorded"),
+        (lambda: baton.plot_handover(result, 2, "download"), "there is no handover 2; the run has 1"),
+        (lambda: baton.plot_window(tmp_path, "download"), "is no results folder"),
+    ]
+    for call, message in cases:
+        with pytest.raises(InputError, match=re.escape(message)):
+            call()
+    [text] = baton.plot_window(quiet, "download").axes[0].texts[:1]
+    assert "Series were not recorded" in text.get_text()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for call in (lambda: baton.plot_window(result, "download"), baton.style):
+        with pytest.raises(ImportError, match=r"pip install 'baton\[plot\]'"):
+            call()
+
+
+def test_a_panel_without_traces_shows_its_note():
+    from baton.plot.draw import figure
+
+    axes = figure([Panel("Empty", "time", "s", [], "Nothing was recorded.")], []).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["Nothing was recorded."]

@@ -1,0 +1,211 @@
+"""Scenarios built in code, runs in threads, tables for other libraries, and what a notebook shows."""
+
+import sys
+import threading
+import time
+from html.parser import HTMLParser
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import baton
+from conftest import SCENARIO
+
+KEYS = {
+    "name": "short",
+    "description": "A download meets a handover",
+    "duration": "4 s",
+    "links": {
+        "lan": dict(between=["server", "laptop"], kind="wired", rate="2 Mbit/s", delay="5 ms", queue="20 packets"),
+        "modem": dict(
+            between=["server", "laptop"], kind="wired", rate="100 kbit/s", delay="100 ms", queue="10 packets"
+        ),
+    },
+    "mobiles": {
+        "laptop": {"timetable": [{"at": "0 s", "attach": "lan"}, {"at": "2 s", "attach": "modem", "handover": "soft"}]}
+    },
+    "flows": [
+        {"name": "download", "from": "server", "to": "laptop"},
+        {
+            "name": "voice",
+            "from": "laptop",
+            "to": "server",
+            "transport": "udp",
+            "traffic": "constant",
+            "rate": "16 kbit/s",
+            "packet_size": "100 B",
+        },
+    ],
+}
+
+
+def test_a_scenario_in_code_runs_like_the_file():
+    built, read = baton.Scenario.build(**KEYS), baton.Scenario.parse(SCENARIO)
+    assert (built.name, built.duration_s, built.flow_names) == ("short", 4.0, ["download", "voice"])
+    assert built.resolved == read.resolved
+    one, other = built.run(), read.run()
+    assert pa.table(one.series).equals(pa.table(other.series))
+    assert pa.table(one.packets).equals(pa.table(other.packets))
+
+
+def test_overrides_and_traces_work_as_in_a_file(tmp_path):
+    (tmp_path / "rates.csv").write_text("time_s,rate_bps\n0,1000000\n")
+    link = {"between": ["a", "b"], "kind": "trace", "csv": "rates.csv", "delay": "10 ms", "queue": "10 packets"}
+    keys = {"name": "traced", "duration": "1 s", "links": {"radio": link}}
+    built = baton.Scenario.build(directory=tmp_path, overrides=["seed=7"], **keys)
+    assert built.seed == 7
+    assert list(built.run().manifest["traces"]) == ["rates.csv"]
+    with pytest.raises(baton.ScenarioError, match="scenario: links.radio.csv: "):
+        baton.Scenario.build(**keys)
+
+
+def changed(**more):
+    return KEYS | more
+
+
+def nested(depth):
+    return nested(depth - 1) if depth < 0 else {"deeper": nested(depth - 1)} if depth else {}
+
+
+CYCLE: dict = {}
+CYCLE["again"] = CYCLE
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (changed(duration="4"), 'scenario: duration: "4" has no unit; expected a number with ns, us, ms, s'),
+        (changed(duration=4), "scenario: duration: 4 has no unit; expected a number with"),
+        (changed(linkz={}), 'scenario: linkz: unknown key "linkz"; did you mean "links"?'),
+        (changed(flows=[{"name": "download", "from": "server"}]), 'scenario: flows.download: key "to" is missing'),
+        (changed(flows=[KEYS["flows"][0] | {"to": "lap"}]), 'scenario: flows.download.to: unknown node "lap"'),
+        (changed(seed=None), "scenario: seed: is None; leave the key out for its default"),
+        (changed(links={"lan": object()}), "scenario: links.lan: is of type object; expected text, a number"),
+        (changed(links={1: {}}), "scenario: links: a key is of type int; expected text"),
+        (changed(flows=[{"bytes": {1}}]), "scenario: flows[0].bytes: is of type set"),
+        (changed(seed=2**64), "scenario: seed: no value that can be held; whole numbers reach from -2^63 to 2^63 - 1"),
+        (changed(description="\ud800"), "scenario: description: is no Unicode text"),
+        (changed(links=CYCLE), "nested more than 16 deep"),
+        (changed(links=nested(40)), "nested more than 16 deep"),
+        ({}, 'scenario: key "name" is missing; expected 1 to 64 letters'),
+    ],
+)
+def test_mistakes_name_the_key_in_the_words_of_the_file(keys, message):
+    with pytest.raises(baton.ScenarioError) as raised:
+        baton.Scenario.build(**keys)
+    assert message in str(raised.value)
+
+
+def test_other_threads_go_on_during_a_run():
+    """A thread that looks at the clock does so in the middle of a run, too: the interpreter lock is free."""
+    looks, over = [], threading.Event()
+
+    def look():
+        while not over.wait(0.002):
+            looks.append(time.perf_counter())
+
+    scenario = baton.Scenario.parse(SCENARIO, overrides=["duration=40000 s", "record.packets=false"])
+    looker = threading.Thread(target=look)
+    looker.start()
+    begun = time.perf_counter()
+    scenario.run()
+    ended = time.perf_counter()
+    over.set()
+    looker.join()
+    third = (ended - begun) / 3
+    assert any(begun + third < moment < ended - third for moment in looks)
+
+
+def test_an_override_of_any_depth_is_answered():
+    with pytest.raises(baton.ScenarioError, match="--set: 200003 keys in one another; expected at most 16"):
+        baton.Scenario.parse(SCENARIO, overrides=["links.lan." + "a." * 200_000 + "b=1"])
+
+
+def test_two_threads_run_at_once():
+    """Each run waits inside until the other has come as far: one alone would wait in vain."""
+    both_under_way = threading.Barrier(2, timeout=60)
+    scenario = baton.Scenario.parse(SCENARIO, overrides=["duration=4000 s", "record.packets=false"])
+    results = {}
+
+    def run(seed):
+        waited = []
+
+        def progress(*_):
+            if not waited:
+                waited.append(both_under_way.wait())
+
+        results[seed] = scenario.run(seed=seed, progress=progress)
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not both_under_way.broken
+    assert results.keys() == {1, 2}
+    assert all(result.complete for result in results.values())
+
+
+def test_tables_are_shared_not_copied():
+    result = baton.Scenario.parse(SCENARIO).run()
+    table = result.series
+    first, second = (pa.table(table)["value"].chunk(0).buffers()[1].address for _ in range(2))
+    assert first == second
+
+
+def test_tables_become_those_of_pandas_and_polars():
+    result = baton.Scenario.parse(SCENARIO).run()
+    for table in (result.series, result.packets):
+        frames = table.to_pandas(), table.to_polars()
+        assert isinstance(frames[0], pd.DataFrame)
+        assert isinstance(frames[1], pl.DataFrame)
+        for frame in frames:
+            assert list(frame.columns) == table.column_names
+            assert len(frame) == len(table)
+    numbers = pa.table(result.packets)["wire_bytes"].to_pylist()
+    assert result.packets.to_pandas()["wire_bytes"].tolist() == numbers
+    assert result.packets.to_polars()["wire_bytes"].to_list() == numbers
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_library_that_is_not_there_is_named(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    series = baton.Scenario.parse(SCENARIO).run().series
+    with pytest.raises(ImportError, match=f"{package} is not installed; install it with: pip install {package}"):
+        getattr(series, f"to_{package}")()
+
+
+class Balanced(HTMLParser):
+    """Asserts that every tag is closed, and keeps the text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.text = [], ""
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_notebook_shows_scenario_and_result(tmp_path):
+    scenario = baton.Scenario.build(**changed(description="Two <links> & a handover"))
+    shown = Balanced(scenario._repr_html_()).text
+    assert "short Two <links> & a handover4 s, links lan, modem, flows download, voice" in shown
+    assert 'rate = "2 Mbit/s"' in shown
+    for result in (scenario.run(), scenario.run(tmp_path / "run")):
+        html = result._repr_html_()
+        shown = Balanced(html).text
+        assert "short seed 1, 4 s" in shown
+        assert "download" in shown
+        assert "laptop: lan → modem" in shown
+        assert "href" not in html

@@ -1,0 +1,281 @@
+"""The TCP connection that Python drives by hand, against segments scripted from the RFCs with `struct`."""
+
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import baton
+from baton import tcp
+from segments_by_hand import ACK, FIN, PSH, RST, SYN, Segment, checksum, read
+
+HERE, THERE = ("10.0.0.1", 4000), ("10.0.0.2", 80)
+MSS_1000 = b"\x02\x04\x03\xe8"
+ISS, IRS = 100, 5000  # our initial sequence number and the script's
+
+
+def client(**options):
+    return tcp.Connection.connect("10.0.0.1:4000", "10.0.0.2:80", now=0, initial_sequence=ISS, **options)
+
+
+def sent(connection, now):
+    """All that the connection sends now."""
+    segments = []
+    while (packet := connection.poll_transmit(now)) is not None:
+        segments.append(read(packet))
+    return segments
+
+
+def from_peer(sequence, acknowledgment, **more):
+    return Segment(THERE, HERE, sequence, acknowledgment, **more).packet()
+
+
+def established(window=65535, **options):
+    """A connection after a handshake with a peer whose segments hold at most 1000 B; a round trip took 0.1 s."""
+    connection = client(**options)
+    sent(connection, 0)
+    connection.handle_segment(0.1, from_peer(IRS, ISS + 1, flags=SYN | ACK, window=window, options=MSS_1000))
+    assert connection.poll_event() == "connected"
+    assert [segment.flags for segment in sent(connection, 0.1)] == [ACK]
+    return connection
+
+
+def test_a_handshake_has_the_headers_of_the_standard():
+    connection = client()
+    assert connection.state == "SYN-SENT"
+    [syn] = sent(connection, 0)
+    assert (syn.source, syn.destination, syn.sequence, syn.flags, syn.data) == (HERE, THERE, ISS, SYN, b"")
+    assert struct.unpack("!H", syn.kinds[2]) == (1460,)  # what an Ethernet frame leaves (RFC 6691)
+    assert 3 in syn.kinds  # window scaling (RFC 7323)
+    assert syn.kinds[4] == b""  # SACK permitted (RFC 2018)
+    assert connection.poll_timeout() == 1.0  # RFC 6298 (2.1)
+
+    connection.handle_segment(0.3, from_peer(IRS, ISS + 1, flags=SYN | ACK, options=MSS_1000))
+    assert connection.state == "ESTABLISHED"
+    assert connection.poll_event() == "connected"
+    [ack] = sent(connection, 0.3)
+    assert (ack.sequence, ack.acknowledgment, ack.flags) == (ISS + 1, IRS + 1, ACK)
+    assert connection.poll_timeout() is None
+    # RFC 6298 (2.2): SRTT = R, RTTVAR = R / 2, RTO = SRTT + 4 RTTVAR, at least 1 s.
+    assert (connection.smoothed_rtt, connection.retransmission_timeout) == (0.3, 1.0)
+    # RFC 6928: min(10 MSS, max(2 MSS, 14600)).
+    assert (connection.segment_size, connection.congestion_window) == (1000, 10_000)
+    assert connection.slow_start_threshold is None
+
+
+def test_data_goes_both_ways_and_the_connection_closes():
+    connection = established()
+    assert connection.write(b"hello") == 5
+    [data] = sent(connection, 0.2)
+    assert (data.sequence, data.data, data.flags & ~PSH) == (ISS + 1, b"hello", ACK)
+    assert connection.bytes_in_flight == 5
+
+    connection.handle_segment(0.3, from_peer(IRS + 1, ISS + 6, data=b"world"))
+    assert connection.poll_event() == "readable"
+    assert (connection.readable, connection.read(2), connection.read()) == (5, b"wo", b"rld")
+    assert (connection.bytes_in_flight, connection.bytes_acknowledged) == (0, 5)
+
+    connection.close()
+    [fin] = sent(connection, 0.4)
+    assert (fin.sequence, fin.acknowledgment, fin.flags) == (ISS + 6, IRS + 6, FIN | ACK)
+    assert connection.state == "FIN-WAIT-1"
+    connection.handle_segment(0.5, from_peer(IRS + 6, ISS + 7, flags=FIN | ACK))
+    assert connection.state == "TIME-WAIT"
+    assert [connection.poll_event(), connection.poll_event()] == ["peer-closed", "closed"]
+    connection.handle_timeout(connection.poll_timeout())
+    assert connection.state == "CLOSED"
+
+
+def test_three_duplicate_acknowledgments_retransmit_and_halve():
+    connection = established(sack=False, limited_transmit=False)
+    assert connection.write(bytes(8000)) == 8000
+    flight = sent(connection, 0.1)
+    assert [segment.sequence - ISS - 1 for segment in flight] == [1000 * n for n in range(8)]
+    connection.handle_segment(0.2, from_peer(IRS + 1, ISS + 1001))  # the second segment is lost
+    assert sent(connection, 0.2) == []
+    for now in (0.21, 0.22):
+        connection.handle_segment(now, from_peer(IRS + 1, ISS + 1001))
+        assert sent(connection, now) == []
+    connection.handle_segment(0.23, from_peer(IRS + 1, ISS + 1001))
+    [again] = sent(connection, 0.23)
+    assert (again.sequence, len(again.data)) == (ISS + 1001, 1000)
+    # RFC 5681 (4) and section 3.2 step 3: half of the 7000 B in flight, and three segments that have left.
+    assert connection.slow_start_threshold == 3500
+    assert connection.congestion_window == 3500 + 3000
+    counters = connection.statistics
+    assert [counters[name] for name in ("fast_retransmits", "retransmitted", "timeouts")] == [1, 1, 0]
+    connection.handle_segment(0.33, from_peer(IRS + 1, ISS + 8001))
+    assert connection.congestion_window <= 3500  # RFC 6582 section 3.2 step 3
+    assert connection.bytes_in_flight == 0
+
+
+def test_a_timeout_doubles_and_leaves_one_segment():
+    connection = established()
+    connection.write(bytes(3000))
+    assert len(sent(connection, 0.1)) == 3
+    for timeout in (1.0, 2.0, 4.0):  # RFC 6298 (5.5)
+        assert connection.retransmission_timeout == timeout
+        now = connection.poll_timeout()
+        connection.handle_timeout(now)
+        assert [segment.sequence for segment in sent(connection, now)] == [ISS + 1]
+    assert connection.congestion_window == 1000  # RFC 5681 section 3.1: the loss window
+    assert connection.statistics["timeouts"] == 3
+
+
+def test_a_closed_window_is_probed_until_it_opens():
+    connection = established(window=0)
+    connection.write(b"x" * 1500)
+    assert sent(connection, 0.1) == []
+    assert connection.peer_window == 0
+    now = connection.poll_timeout()
+    connection.handle_timeout(now)
+    [probe] = sent(connection, now)
+    assert (probe.sequence, probe.data) == (ISS + 1, b"x")  # RFC 9293 section 3.8.6.1
+    assert connection.statistics["window_probes"] == 1
+    connection.handle_segment(now + 0.1, from_peer(IRS + 1, ISS + 1, window=0))
+    second = connection.poll_timeout()
+    assert second > now
+    connection.handle_segment(now + 0.2, from_peer(IRS + 1, ISS + 2, window=4000))
+    rest = sent(connection, now + 0.2)
+    assert sum(len(segment.data) for segment in rest) >= 1000
+    assert connection.poll_event() is None
+
+
+def test_a_listener_makes_connections_and_resets_strangers():
+    listener = tcp.Connection.listen("10.0.0.2:80", initial_sequence=IRS, backlog=1)
+    peer = client()
+    syn = peer.poll_transmit(0)
+    server = listener.handle_segment(0.05, syn)
+    assert (server.state, server.local, server.remote) == ("SYN-RECEIVED", "10.0.0.2:80", "10.0.0.1:4000")
+    other = Segment(("10.0.0.3", 4000), THERE, 7, flags=SYN).packet()
+    assert listener.handle_segment(0.05, other) is None
+    assert (listener.half_open, listener.refused) == (1, 1)
+    peer.handle_segment(0.1, server.poll_transmit(0.05))
+    server.handle_segment(0.15, peer.poll_transmit(0.1))
+    listener.half_open_ended()
+    assert (server.state, peer.state, listener.half_open) == ("ESTABLISHED", "ESTABLISHED", 0)
+
+    assert listener.poll_transmit() is None
+    assert listener.handle_segment(1, Segment(HERE, THERE, 1, 77).packet()) is None
+    reset = read(listener.poll_transmit())
+    assert (reset.source, reset.destination, reset.sequence, reset.flags) == (THERE, HERE, 77, RST)
+
+
+def test_a_router_lowers_the_path_mtu():
+    connection = established()
+    connection.write(bytes(1000))
+    [data] = [connection.poll_transmit(0.1)]
+    quoted = data[:28]
+    body = struct.pack("!BBHHH", 3, 4, 0, 0, 576) + quoted  # RFC 1191
+    body = body[:2] + struct.pack("!H", checksum(body)) + body[4:]
+    router = bytes([10, 0, 0, 9])
+    header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(body), 0, 0, 64, 1, 0, router, bytes([10, 0, 0, 1]))
+    header = header[:10] + struct.pack("!H", checksum(header)) + header[12:]
+    connection.handle_icmp(0.2, header + body)
+    assert connection.segment_size == 576 - 40
+    assert [len(segment.data) for segment in sent(connection, 0.2)] == [536, 464]
+    with pytest.raises(baton.PacketError, match="no TCP segment"):
+        connection.handle_segment(0.3, header + body)
+    with pytest.raises(baton.PacketError, match="no ICMP error"):
+        connection.handle_icmp(0.3, data)
+
+
+def test_ipv6_has_its_own_header():
+    connection = tcp.Connection.connect("[fd00::1]:4000", "[fd00::2]:80", now=0)
+    packet = connection.poll_transmit(0)
+    assert struct.unpack("!BxxxHBB", packet[:8]) == (0x60, len(packet) - 40, 6, 64)
+    assert connection.remote == "[fd00::2]:80"
+    assert struct.unpack("!H", packet[62:64]) == (1440,)  # RFC 6691 section 2
+
+
+def test_what_a_receiver_drops_is_said_and_changes_nothing():
+    connection = established()
+    good = from_peer(IRS + 1, ISS + 1, data=b"data")
+    damaged = good[:-1] + b"!"
+    cases = [
+        (b"", "0 bytes where 1 are needed"),
+        (b"\x45" + bytes(10), "11 bytes where 20 are needed"),
+        (good[:30], "IPv4"),
+        (damaged, "TCP: wrong checksum"),
+        (
+            Segment(("10.0.0.9", 80), HERE, 1, 1).packet(),
+            "goes from 10.0.0.9:80 to 10.0.0.1:4000; expected 10.0.0.2:80",
+        ),
+    ]
+    for packet, message in cases:
+        with pytest.raises(baton.PacketError, match=message):
+            connection.handle_segment(0.2, packet)
+    assert (connection.readable, connection.state) == (0, "ESTABLISHED")
+    connection.handle_segment(0.2, good)
+    assert connection.read() == b"data"
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.binary(max_size=80) | st.none(), st.integers(0, 2**32 - 1)), max_size=30)
+)
+def test_garbage_at_any_time_never_aborts(script):
+    connection = established()
+    connection.write(bytes(20_000))
+    for now, data, number in script:
+        if data is None:
+            connection.handle_timeout(now)
+            connection.poll_transmit(now)
+            continue
+        with suppress(baton.PacketError):
+            connection.handle_segment(now, data)
+        flags, window, options = number & 0xFF, number >> 16, data[:40]
+        segment = Segment(THERE, HERE, IRS + number % 70_000, ISS + number % 30_000, flags, window, options, data[40:])
+        with suppress(baton.PacketError):
+            connection.handle_segment(now, segment.packet())
+        connection.poll_transmit(now)
+        connection.poll_event()
+        connection.read()
+
+
+def test_options_have_the_scenarios_names_and_messages():
+    assert client(maximum_segment_size="536 B", delayed_ack="off", profile="linux-2.0.36").segment_size == 536
+    cases = [
+        ({"sak": True}, 'tcp: sak: unknown key "sak"; did you mean "sack"?'),
+        ({"congestion": "cubik"}, 'tcp: congestion: unknown congestion "cubik"; did you mean "cubic"?'),
+        ({"profile": "linux"}, 'tcp: profile: unknown profile "linux"'),
+        ({"maximum_segment_size": 1400}, "tcp: maximum_segment_size: 1400 has no unit; expected a number with B, kB"),
+        ({"maximum_segment_size": "10 B"}, "tcp: maximum_segment_size: 10 B is out of range; expected 64 B to 65495 B"),
+        ({"minimum_rto": "5 s", "maximum_rto": "1 s"}, "tcp: minimum_rto 5 s is above maximum_rto 1 s"),
+        ({"sack": None}, "tcp: sack: is None; leave the key out for its default"),
+        ({"sack": object()}, "tcp: sack: is of type object; expected text, a number, True or False"),
+        ({"initial_window": 2**70}, "tcp: initial_window: no value that can be held"),
+    ]
+    for options, message in cases:
+        with pytest.raises(baton.ScenarioError) as raised:
+            client(**options)
+        assert str(raised.value).startswith(message)
+
+
+def test_what_else_is_wrong_is_a_value_error():
+    connect = tcp.Connection.connect
+    for call in (
+        lambda: connect("10.0.0.1", "10.0.0.2:80", now=0),
+        lambda: connect("10.0.0.1:1", "[fd00::2]:80", now=0),
+        lambda: connect("10.0.0.1:1", "10.0.0.2:80", now=-1),
+        lambda: connect("10.0.0.1:1", "10.0.0.2:80", now=float("nan")),
+        lambda: connect("10.0.0.1:1", "10.0.0.2:80", now=1e300),
+        lambda: connect("10.0.0.1:1", "10.0.0.2:80", now=0, mtu=67),
+        lambda: client().handle_timeout(float("inf")),
+    ):
+        with pytest.raises(ValueError, match="expected|version"):
+            call()
+
+
+@given(st.integers(0, 2**22 * 10**9))
+def test_a_float_tells_every_nanosecond(nanoseconds):
+    """A connection that starts then asks to be called exactly one second (RFC 6298 (2.1)) later."""
+    now = nanoseconds / 1e9
+    connection = tcp.Connection.connect("10.0.0.1:1", "10.0.0.2:80", now=now)
+    connection.poll_transmit(now)
+    deadline = connection.poll_timeout()
+    assert round(deadline * 1e9) == nanoseconds + 10**9
+    if deadline <= 2**22:
+        connection.handle_timeout(deadline)
+        assert connection.statistics["timeouts"] == 1
