@@ -7,6 +7,7 @@
 
 pub mod host;
 pub mod mobility;
+pub mod nat;
 pub mod packet;
 pub mod rate;
 pub mod tcp;

@@ -125,7 +125,7 @@ impl Payload {
     }
 
     /// A copy of real bytes.
-    fn from_slice(bytes: &[u8]) -> Payload {
+    pub(crate) fn from_slice(bytes: &[u8]) -> Payload {
         if bytes.is_empty() {
             Payload::EMPTY
         } else {

@@ -75,7 +75,7 @@ pub enum HostEvent {
     },
     /// An echo reply arrived.
     EchoReply {
-        /// The reply's identifier, sequence number and length.
+        /// The reply.
         echo: Echo,
     },
     /// A datagram or an echo request did not get through: an ICMP error came back.

@@ -157,12 +157,12 @@ fn a_router_forwards_answers_for_what_it_cannot_and_counts_it() {
 #[test]
 fn pings_are_answered_and_dead_ports_are_named() {
     let mut hosts = [host(1, 1500), host(2, 1500)];
+    // Whatever data it carries.
     let echo = Echo {
-        identifier: 7,
-        sequence: 3,
-        data_length: 56,
+        data: Payload::Bytes((*b"anything").into()),
+        ..Echo::counting(7, 3, 0)
     };
-    hosts[0].ping(address(2), echo, None);
+    hosts[0].ping(address(2), echo.clone(), None);
     hosts[0].udp_send(
         5,
         Endpoint {

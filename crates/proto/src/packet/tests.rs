@@ -471,7 +471,7 @@ fn any_ip() -> impl Strategy<Value = IpHeader> {
         })
 }
 
-fn any_payload() -> impl Strategy<Value = Payload> {
+fn any_payload() -> impl Strategy<Value = Payload> + Clone {
     proptest::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| Payload::from_slice(&bytes))
 }
 
@@ -514,10 +514,10 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
 
 fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
     let echo =
-        (any::<(u16, u16)>(), 0..2000u32).prop_map(|((identifier, sequence), data_length)| Echo {
+        (any::<(u16, u16)>(), any_payload()).prop_map(|((identifier, sequence), data)| Echo {
             identifier,
             sequence,
-            data_length,
+            data,
         });
     let kind = prop_oneof![
         (0..=0xFFFFu32).prop_map(|mtu| IcmpError::PacketTooBig { mtu }),

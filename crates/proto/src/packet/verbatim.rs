@@ -36,6 +36,11 @@ impl Verbatim {
         &self.0
     }
 
+    /// The same to write to. Nobody else may see the packet change, so bytes that others hold are copied first.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        Arc::make_mut(&mut self.0)
+    }
+
     /// What the IP header carries.
     pub fn carried(&self) -> IpPayload<'_> {
         let bytes = self.bytes();

@@ -60,7 +60,7 @@ impl Packet {
                         true => protocol::ICMP,
                         false => protocol::ICMPV6,
                     },
-                    payload_bytes: echo.map_or(0, |echo| echo.data_length),
+                    payload_bytes: echo.map_or(0, |echo| echo.data.length()),
                     echo: echo.map(|echo| (echo.identifier, echo.sequence)),
                     ..nothing
                 }

@@ -2,7 +2,7 @@
 
 use super::checksum::Checksum;
 use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
-use crate::packet::IpHeader;
+use crate::packet::{IpHeader, Payload};
 use core::net::IpAddr;
 
 /// An ICMP message, the same meaning in both versions; the IP header's version decides the encoding.
@@ -22,14 +22,14 @@ pub enum IcmpMessage {
 }
 
 /// Body of an echo request or reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Echo {
     /// Which series of requests.
     pub identifier: u16,
     /// Which one of the series.
     pub sequence: u16,
-    /// Bytes of data after the eight bytes of header: 0, 1, 2, … modulo 256, as most pings send them.
-    pub data_length: u32,
+    /// What follows the eight bytes of header; a reply returns that of its request.
+    pub data: Payload,
 }
 
 /// What an ICMP error says.
@@ -70,7 +70,7 @@ impl IcmpMessage {
     /// Bytes on the wire after the IP header. An error quotes the offender's IP header and eight bytes.
     pub fn wire_length(&self) -> u32 {
         match self {
-            IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => 8 + echo.data_length,
+            IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => 8 + echo.data.length(),
             IcmpMessage::Error { quoted, .. } => {
                 8 + 8 + if quoted.source.is_ipv4() { 20 } else { 40 }
             }
@@ -93,8 +93,7 @@ impl IcmpMessage {
         }
     }
 
-    /// Reads a message from what `ip` carries. `None` is a right message of another kind, or an echo with
-    /// data of its own, which [`Echo`] cannot hold.
+    /// Reads a message from what `ip` carries. `None` is a right message of another kind.
     ///
     /// # Errors
     /// Too few bytes, a quoted header that is none, or a wrong checksum.
@@ -113,10 +112,10 @@ impl IcmpMessage {
         }
         let kind = match (v4, bytes[0], bytes[1]) {
             (true, 8, 0) | (false, 128, 0) => {
-                return Ok(Echo::decode(bytes).map(IcmpMessage::EchoRequest));
+                return Ok(Some(IcmpMessage::EchoRequest(Echo::decode(bytes))));
             }
             (true, 0, 0) | (false, 129, 0) => {
-                return Ok(Echo::decode(bytes).map(IcmpMessage::EchoReply));
+                return Ok(Some(IcmpMessage::EchoReply(Echo::decode(bytes))));
             }
             (true, 3, 4) => IcmpError::PacketTooBig {
                 mtu: u32::from(u16_at(bytes, 6)),
@@ -135,6 +134,16 @@ impl IcmpMessage {
 }
 
 impl Echo {
+    /// With `length` bytes of data: 0, 1, 2, … modulo 256, as most pings send them.
+    pub fn counting(identifier: u16, sequence: u16, length: u32) -> Echo {
+        let data: Vec<u8> = (0..length).map(|position| position as u8).collect();
+        Echo {
+            identifier,
+            sequence,
+            data: Payload::from_slice(&data),
+        }
+    }
+
     /// Whether a message of this type is an echo request or reply, in either version: the numbers of one mean
     /// nothing else in the other.
     pub(crate) const fn has_kind(kind: u8) -> bool {
@@ -145,19 +154,16 @@ impl Echo {
         out.extend_from_slice(&[kind, 0, 0, 0]);
         out.extend_from_slice(&self.identifier.to_be_bytes());
         out.extend_from_slice(&self.sequence.to_be_bytes());
-        out.extend((0..self.data_length).map(|position| position as u8));
+        self.data.copy_into(out);
     }
 
-    fn decode(bytes: &[u8]) -> Option<Echo> {
-        let data = &bytes[8..];
-        let usual = (0..)
-            .zip(data)
-            .all(|(position, byte): (u32, _)| position as u8 == *byte);
-        usual.then(|| Echo {
+    /// Reads a message, of which the caller has checked that eight bytes are there.
+    fn decode(bytes: &[u8]) -> Echo {
+        Echo {
             identifier: u16_at(bytes, 4),
             sequence: u16_at(bytes, 6),
-            data_length: data.len() as u32,
-        })
+            data: Payload::from_slice(&bytes[8..]),
+        }
     }
 }
 

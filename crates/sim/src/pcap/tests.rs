@@ -75,18 +75,14 @@ fn packets(v4: bool) -> Vec<Packet> {
         source_port: 40000,
         destination_port: 9,
     };
-    let echo = Echo {
-        identifier: 5,
-        sequence: 6,
-        data_length: 57,
-    };
+    let echo = Echo::counting(5, 6, 57);
     let mut bodies = vec![
         segment(TcpFlags::SYN, syn, 0),
         segment(TcpFlags::ACK, TcpOptions::default(), 1461),
         segment(TcpFlags::ACK, sack, 0),
         Body::Udp(ports, pattern(3)),
         Body::Udp(ports, Payload::EMPTY),
-        Body::Icmp(IcmpMessage::EchoRequest(echo)),
+        Body::Icmp(IcmpMessage::EchoRequest(echo.clone())),
         Body::Icmp(IcmpMessage::EchoReply(echo)),
     ];
     let addresses = packet(v4, bodies[0].clone()).ip;

@@ -199,11 +199,9 @@ fn a_packets_row_says_what_became_of_it() {
         destination_port: 6,
     };
     let datagram = packet(Body::Udp(udp, Payload::Bytes(Box::new([0; 10]))));
-    let mut ping = packet(Body::Icmp(IcmpMessage::EchoRequest(Echo {
-        identifier: 1,
-        sequence: 1,
-        data_length: 56,
-    })));
+    let mut ping = packet(Body::Icmp(IcmpMessage::EchoRequest(Echo::counting(
+        1, 1, 56,
+    ))));
     ping.flow = None;
     recorder.packet(&row(0, &acknowledgment));
     recorder.packet(&PacketRecord {

@@ -190,6 +190,7 @@ fn wires(
             works: true,
             broken: false,
             port: None,
+            nat: None,
             leaving: None,
             subjects: ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}"))),
         });

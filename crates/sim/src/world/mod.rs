@@ -30,7 +30,7 @@ use baton_proto::host::{Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
-use ports::{PortId, RealHosts};
+use ports::{AccessNat, PortId, RealHosts};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use summary::Summary;
 
@@ -100,6 +100,8 @@ struct Wire {
     subjects: [Subject; 2],
     /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
     port: Option<PortId>,
+    /// What translates addresses between that mobile and the network.
+    nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
     leaving: Option<BTreeSet<u64>>,
@@ -108,7 +110,16 @@ struct Wire {
 impl Wire {
     /// Node and interface at the end across from a node.
     fn far_from(&self, node: usize) -> (usize, InterfaceId) {
-        self.ends[usize::from(self.ends[0].0 == node)]
+        self.ends[self.end_across(node).index()]
+    }
+
+    /// The end across from a node.
+    fn end_across(&self, node: usize) -> End {
+        if self.ends[0].0 == node {
+            End::B
+        } else {
+            End::A
+        }
     }
 }
 

@@ -11,6 +11,10 @@ impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
         let (link, end) = self.nodes[node].interfaces[interface.0];
+        if self.wires[link].nat.is_some() && !self.translate_offered(link, end, id) {
+            self.packets.remove(id);
+            return;
+        }
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;
         travelling.on = (link, end);
@@ -54,6 +58,12 @@ impl World {
                 }
                 if let Some(captures) = &mut self.captures {
                     captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
+                }
+                if self.wires[link].nat.is_some()
+                    && !self.translate_delivered(link, fate.from, fate.packet)
+                {
+                    self.packets.remove(fate.packet);
+                    return;
                 }
                 self.arrive(node, fate.packet, bit_errors);
             }

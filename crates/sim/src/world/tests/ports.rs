@@ -9,7 +9,7 @@ use crate::world::World;
 use crate::world::ports::{AddressPolicy, InterfaceEvent, LiveHosts, PortId};
 use baton_proto::packet::{Body, IpHeader, Packet, Payload};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::icmp::{IcmpError, IcmpMessage};
+use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage};
 use baton_proto::wire::udp::UdpHeader;
 use core::net::IpAddr;
 
@@ -53,13 +53,17 @@ fn world(text: &str, live: LiveHosts) -> World {
 
 /// The laptop on `near`, then what `entries` say.
 fn laptop(entries: &str, address: AddressPolicy) -> World {
+    laptop_behind(entries, address, false)
+}
+
+fn laptop_behind(entries: &str, address: AddressPolicy, nat: bool) -> World {
     let timetable = format!(
         "[mobiles.laptop]\ntimetable = [{{ at = \"0 s\", attach = \"near\" }}, {entries}]\n"
     );
     let live = LiveHosts {
         hosts: vec![SERVER, LAPTOP],
         address,
-        nat: false,
+        nat,
     };
     world(&super::scenario(60, &[LINKS, &timetable]), live)
 }
@@ -340,4 +344,128 @@ fn a_handover_on_demand_is_one_of_a_timetable() {
     };
     assert_eq!((record.kind, record.at_s), ("hard", 1.0));
     assert_eq!(record.completed_s, Some(3.0));
+}
+
+/// Source port of a datagram or source of a packet, as its receiver reads it.
+fn source(packet: &Packet) -> (IpAddr, u16) {
+    match Packet::decode(&bytes_of(packet))
+        .expect("right checksums")
+        .body
+    {
+        Body::Udp(ports, _) => (packet.ip.source, ports.source_port),
+        other => panic!("not UDP: {other:?}"),
+    }
+}
+
+/// The answer to a datagram.
+fn answer(packet: &Packet) -> Vec<u8> {
+    let mut answer = Packet::decode(&bytes_of(packet)).unwrap();
+    core::mem::swap(&mut answer.ip.source, &mut answer.ip.destination);
+    if let Body::Udp(ports, _) = &mut answer.body {
+        core::mem::swap(&mut ports.source_port, &mut ports.destination_port);
+    }
+    bytes_of(&answer)
+}
+
+#[test]
+fn a_handover_rebinds_behind_translators_and_the_old_mapping_stays() {
+    for v6 in [false, true] {
+        for address in [AddressPolicy::Kept, AddressPolicy::New] {
+            // In `new`, the old interface stays for the time of the overlap.
+            let entries = r#"{ at = "1 s", attach = "far", overlap = "10 s" }"#;
+            let mut world = laptop_behind(entries, address, true);
+            let server = world.address(SERVER, v6);
+            let mut seen = Vec::new();
+            for (at, port) in [(0, AT_NEAR), (1000, AT_FAR)] {
+                world.run_until(ms(at), u64::MAX);
+                let own = world.ports()[port.0].addresses[usize::from(v6)];
+                world.inject(port, &datagram(own, server, 100));
+                let until = ms(at + 500);
+                let found = deliveries(&mut world, until);
+                let [(_, AT_SERVER, packet)] = &found[..] else {
+                    panic!("one packet: {found:?}");
+                };
+                seen.push((port, own, packet.clone()));
+            }
+            let outside = |packet: &Packet| source(packet);
+            let texts = match v6 {
+                false => ["198.18.0.2", "198.18.0.3"],
+                true => ["fd62:6174:6f6e:2::2", "fd62:6174:6f6e:2::3"],
+            };
+            for ((_, _, packet), text) in seen.iter().zip(texts) {
+                assert_eq!(outside(packet).0, text.parse::<IpAddr>().unwrap());
+            }
+            assert_ne!(outside(&seen[0].2).1, outside(&seen[1].2).1);
+            // Answers take the link of their mapping, whatever is in use.
+            for (port, own, packet) in &seen {
+                world.inject(AT_SERVER, &answer(packet));
+                let until = world.now() + Duration::from_millis(500);
+                let found = deliveries(&mut world, until);
+                let [(_, at, received)] = &found[..] else {
+                    panic!("one packet: {found:?}");
+                };
+                assert_eq!((at, received.ip.destination), (port, *own));
+                assert!(Packet::decode(&bytes_of(received)).is_ok());
+            }
+            // Nobody is reached without a mapping, nor under the address inside.
+            let own = world.ports()[AT_FAR.0].addresses[usize::from(v6)];
+            world.inject(AT_SERVER, &datagram(server, own, 100));
+            let mut elsewhere = seen[1].2.clone();
+            elsewhere = Packet::decode(&bytes_of(&elsewhere)).unwrap();
+            if let Body::Udp(ports, _) = &mut elsewhere.body {
+                ports.source_port += 1;
+            }
+            world.inject(AT_SERVER, &answer(&elsewhere));
+            let until = world.now() + Duration::from_millis(500);
+            assert_eq!(deliveries(&mut world, until), []);
+            assert_eq!(world.refused_by_nat().unmapped, 2);
+        }
+    }
+}
+
+#[test]
+fn simulated_hosts_answer_a_kernels_ping_whatever_it_carries() {
+    for v6 in [false, true] {
+        let mut world = laptop_behind("", AddressPolicy::Kept, true);
+        let [laptop, router] = [LAPTOP, NodeIndex(1)].map(|node| world.address(node, v6));
+        let echo = Echo {
+            identifier: 9,
+            sequence: 1,
+            data: Payload::Bytes((*b"time and whatever").into()),
+        };
+        let mut ping = Packet::decode(&datagram(laptop, router, 100)).unwrap();
+        ping.body = Body::Icmp(IcmpMessage::EchoRequest(echo.clone()));
+        world.inject(AT_NEAR, &bytes_of(&ping));
+        let found = deliveries(&mut world, ms(1000));
+        let [(_, AT_NEAR, reply)] = &found[..] else {
+            panic!("one reply: {found:?}");
+        };
+        let reply = Packet::decode(&bytes_of(reply)).unwrap();
+        assert_eq!((reply.ip.source, reply.ip.destination), (router, laptop));
+        assert_eq!(reply.body, Body::Icmp(IcmpMessage::EchoReply(echo)));
+    }
+}
+
+#[test]
+fn a_hop_limit_that_runs_out_is_told_to_the_kernel() {
+    for (v6, nat) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut world = laptop_behind("", AddressPolicy::Kept, nat);
+        let [laptop, server, router] =
+            [LAPTOP, SERVER, NodeIndex(1)].map(|node| world.address(node, v6));
+        let mut packet = Packet::decode(&datagram(laptop, server, 100)).unwrap();
+        packet.ip.hop_limit = 1;
+        world.inject(AT_NEAR, &bytes_of(&packet));
+        let found = deliveries(&mut world, ms(1000));
+        let [(_, AT_NEAR, error)] = &found[..] else {
+            panic!("one error: {found:?}");
+        };
+        let error = Packet::decode(&bytes_of(error)).unwrap();
+        assert_eq!((error.ip.source, error.ip.destination), (router, laptop));
+        let Body::Icmp(IcmpMessage::Error { kind, quoted }) = error.body else {
+            panic!("not an error: {error:?}");
+        };
+        assert_eq!(kind, IcmpError::TimeExceeded);
+        // As the laptop wrote it, before any translation.
+        assert_eq!((quoted.source, quoted.source_port), (laptop, 4000));
+    }
 }

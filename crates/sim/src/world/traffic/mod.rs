@@ -101,11 +101,7 @@ impl FlowRun {
                     host.udp_send(self.port, remote, payload, Some(self.id));
                 }
                 Transport::Icmp => {
-                    let echo = Echo {
-                        identifier: self.port,
-                        sequence: number as u16,
-                        data_length: ping.size,
-                    };
+                    let echo = Echo::counting(self.port, number as u16, ping.size);
                     host.ping(remote.address, echo, Some(self.id));
                 }
             }

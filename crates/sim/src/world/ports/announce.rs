@@ -1,0 +1,104 @@
+//! What the kernels of real hosts are told of handovers and links.
+
+use super::{AddressPolicy, InterfaceEvent, PortId, RealHosts};
+use crate::scenario::model::NodeIndex;
+use crate::world::World;
+
+impl World {
+    /// Tells a real mobile's kernel what has changed since it was last told.
+    pub(in super::super) fn announce(&mut self, number: usize) {
+        let node = self.mobiles[number].node;
+        if !self.nodes[node.0].real {
+            return;
+        }
+        let RealHosts {
+            settings,
+            ports,
+            states,
+            events,
+            ..
+        } = &mut self.real;
+        let attached = self.mobiles[number].attached;
+        let outgoing = self.mobiles[number].outgoing.or(attached);
+        let mine = |place: usize| (ports[place].node == node).then_some(ports[place].link?.0);
+        let mine: Vec<(usize, usize)> = (0..ports.len())
+            .filter_map(|place| Some((place, mine(place)?)))
+            .collect();
+        if settings.address == AddressPolicy::New {
+            for &(place, link) in &mine {
+                if states[place].up && self.wires[link].broken {
+                    (states[place].up, states[place].default) = (false, false);
+                    events.push_back(InterfaceEvent::Down(PortId(place)));
+                }
+            }
+            for &(place, link) in &mine {
+                if attached == Some(link) && !states[place].up && !self.wires[link].broken {
+                    states[place].up = true;
+                    events.push_back(InterfaceEvent::Up(PortId(place)));
+                }
+            }
+        }
+        let chosen = mine
+            .iter()
+            .find(|&&(place, link)| outgoing == Some(link) && states[place].up);
+        if let Some(&(chosen, _)) = chosen
+            && !states[chosen].default
+        {
+            mine.iter()
+                .for_each(|&(place, _)| states[place].default = false);
+            states[chosen].default = true;
+            let port = PortId(chosen);
+            events.push_back(InterfaceEvent::Default { node, port });
+        }
+    }
+
+    /// Tells the kernels at both ends of a link what it takes now.
+    pub(in super::super) fn announce_mtu(&mut self, link: usize) {
+        for (node, _) in self.wires[link].ends {
+            let host = NodeIndex(node);
+            let Some(port) = self.nodes[node].port.or(self.wires[link].port) else {
+                continue;
+            };
+            if self.real.ports[port.0].node != host {
+                continue;
+            }
+            let links = match self.real.ports[port.0].link {
+                Some(link) => vec![link.0],
+                None => self.links_of(host),
+            };
+            let largest = links.iter().map(|&link| self.wires[link].link.config().mtu);
+            let Some(mtu) = largest.max() else { continue };
+            if self.real.states[port.0].mtu != mtu {
+                self.real.states[port.0].mtu = mtu;
+                self.real.events.push_back(InterfaceEvent::Mtu(port, mtu));
+            }
+        }
+    }
+
+    /// Whether a mobile's interfaces come and go with its links.
+    pub(in super::super) fn changes_address(&self, mobile: usize) -> bool {
+        self.nodes[self.mobiles[mobile].node.0].real
+            && self.real.settings.address == AddressPolicy::New
+    }
+
+    /// Begins to leave an old access link whose interface is to go when the link has drained.
+    pub(in super::super) fn begin_leaving(&mut self, link: usize) {
+        let held = self.packets.iter().filter(|held| held.on.0 == link);
+        self.wires[link].leaving = Some(held.map(|held| held.number).collect());
+        self.touch(link);
+    }
+
+    /// Takes an old access link's interface down once all that it held at the handover has left it, and the
+    /// mobile's own packets no longer take it.
+    pub(in super::super) fn leave_when_drained(&mut self, link: usize) {
+        let wire = &self.wires[link];
+        let (Some(held), Some(mobile)) = (&wire.leaving, wire.mobile) else {
+            return;
+        };
+        if held.is_empty() && self.mobiles[mobile].outgoing != Some(link) {
+            self.wires[link].leaving = None;
+            self.silence(mobile, link);
+            self.announce(mobile);
+        }
+    }
+}

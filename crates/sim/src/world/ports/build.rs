@@ -1,0 +1,158 @@
+//! Ports and addresses of real hosts at time zero.
+
+use super::nat::AccessNat;
+use super::{AddressPolicy, LiveHosts, Port, PortId, PortState, RealHosts};
+use crate::scenario::model::{LinkIndex, NodeIndex};
+use crate::world::World;
+use baton_proto::host::InterfaceId;
+use baton_proto::nat::Nat;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// First address of nodes: 10.0.0.1 and fd62:6174:6f6e::1 (a unique local prefix, RFC 4193).
+const NODES: (u32, u128) = (0x0a00_0001, 0xfd62_6174_6f6e_0000_0000_0000_0000_0001);
+/// First address of a mobile on one of its access links: 172.16.0.1 and fd62:6174:6f6e:1::1.
+const ACCESS: (u32, u128) = (0xac10_0001, 0xfd62_6174_6f6e_0001_0000_0000_0000_0001);
+
+/// First outside address of a translator on an access link: 198.18.0.1 (RFC 2544) and fd62:6174:6f6e:2::1.
+const OUTSIDE: (u32, u128) = (0xc612_0001, 0xfd62_6174_6f6e_0002_0000_0000_0000_0001);
+
+/// First port that the first link's translator gives out, and how much further on the next link's begins, so
+/// that a handover changes the port, too.
+const FIRST_PORT: u16 = 20_000;
+const PORTS_APART: u16 = 1_000;
+
+/// An address that is reached over one access link only.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct BehindLink {
+    pub address: IpAddr,
+    /// The node at the network's end of the link, and its interface.
+    pub far: (usize, InterfaceId),
+}
+
+/// IPv4 and IPv6 address of the `number`-th after the first ones.
+fn addresses(first: (u32, u128), number: usize) -> [IpAddr; 2] {
+    [
+        Ipv4Addr::from_bits(first.0.wrapping_add(number as u32)).into(),
+        Ipv6Addr::from_bits(first.1.wrapping_add(number as u128)).into(),
+    ]
+}
+
+/// The addresses of a node: of all nodes IPv4, and IPv6 in a world with real hosts.
+pub(in super::super) fn node_addresses(node: usize) -> [IpAddr; 2] {
+    addresses(NODES, node)
+}
+
+impl RealHosts {
+    pub fn new(settings: LiveHosts) -> RealHosts {
+        RealHosts {
+            settings,
+            ..RealHosts::default()
+        }
+    }
+}
+
+impl World {
+    /// Makes the hosts of the settings real: gives them ports, and everybody addresses of both versions.
+    pub(in super::super) fn add_ports(&mut self) {
+        if self.real.settings.hosts.is_empty() {
+            return;
+        }
+        for (number, node) in self.nodes.iter_mut().enumerate() {
+            node.host.add_address(node_addresses(number)[1]);
+        }
+        let access = self.access_addresses();
+        for host in self.real.settings.hosts.clone() {
+            self.nodes[host.0].real = true;
+            if self.mobiles.iter().any(|mobile| mobile.node == host) {
+                for link in self.links_of(host) {
+                    let own = access.iter().find(|entry| entry.0 == (host, link));
+                    self.add_access_port(host, link, own.map(|entry| entry.1));
+                }
+            } else {
+                let links = self.links_of(host).into_iter();
+                let mtu = links.map(|link| self.wires[link].link.config().mtu).max();
+                self.nodes[host.0].port = Some(PortId(self.real.ports.len()));
+                self.push_port(host, None, mtu.unwrap_or(0), node_addresses(host.0));
+            }
+        }
+        (0..self.mobiles.len()).for_each(|mobile| self.announce(mobile));
+    }
+
+    /// Addresses of mobiles on their access links, numbered through all mobiles and their links.
+    fn access_addresses(&self) -> Vec<((NodeIndex, usize), [IpAddr; 2])> {
+        let nodes = self.mobiles.iter().map(|mobile| mobile.node);
+        nodes
+            .flat_map(|node| {
+                self.links_of(node)
+                    .into_iter()
+                    .map(move |link| (node, link))
+            })
+            .enumerate()
+            .map(|(number, pair)| (pair, addresses(ACCESS, number)))
+            .collect()
+    }
+
+    pub(super) fn links_of(&self, node: NodeIndex) -> Vec<usize> {
+        let links = self.nodes[node.0].interfaces.iter();
+        links.map(|&(link, _)| link).collect()
+    }
+
+    /// A port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
+    fn add_access_port(&mut self, host: NodeIndex, link: usize, own: Option<[IpAddr; 2]>) {
+        let new = self.real.settings.address == AddressPolicy::New;
+        let addresses = match own.filter(|_| new) {
+            Some(own) => {
+                for address in own {
+                    self.nodes[host.0].host.add_address(address);
+                }
+                self.put_behind(host, link, own);
+                own
+            }
+            None => node_addresses(host.0),
+        };
+        if self.real.settings.nat {
+            self.add_translator(host, link);
+        }
+        self.wires[link].port = Some(PortId(self.real.ports.len()));
+        let mtu = self.wires[link].link.config().mtu;
+        self.push_port(host, Some(LinkIndex(link)), mtu, addresses);
+    }
+
+    /// Makes addresses known that are reached over one access link of a host.
+    fn put_behind(&mut self, host: NodeIndex, link: usize, addresses: [IpAddr; 2]) {
+        let far = self.wires[link].far_from(host.0);
+        let behind = addresses.map(|address| BehindLink { address, far });
+        self.real.behind_links.extend(behind);
+    }
+
+    /// Puts a translator at the network's end of an access link, with an address and ports of its own.
+    fn add_translator(&mut self, host: NodeIndex, link: usize) {
+        let outside = addresses(OUTSIDE, link);
+        let first_port = FIRST_PORT.wrapping_add(PORTS_APART.wrapping_mul(link as u16));
+        self.wires[link].nat = Some(Box::new(AccessNat {
+            nat: Nat::new(outside, first_port),
+            end: self.wires[link].end_across(host.0),
+        }));
+        self.put_behind(host, link, outside);
+    }
+
+    fn push_port(
+        &mut self,
+        node: NodeIndex,
+        link: Option<LinkIndex>,
+        mtu: u32,
+        addresses: [IpAddr; 2],
+    ) {
+        self.real.ports.push(Port {
+            node,
+            link,
+            mtu,
+            addresses: addresses.to_vec(),
+        });
+        self.real.states.push(PortState {
+            mtu,
+            up: link.is_none() || self.real.settings.address == AddressPolicy::Kept,
+            default: false,
+        });
+    }
+}
