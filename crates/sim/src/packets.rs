@@ -13,6 +13,8 @@ pub struct PacketId(pub u32);
 pub struct Travelling {
     /// Running number of the packet in its world, from zero.
     pub number: u64,
+    /// Bytes of the packet, which every hop asks for.
+    pub length: u32,
     /// When it was offered to the link that it is on.
     pub offered: Instant,
     /// The link that it is on, by its place in the scenario, and the end at which it was offered.
@@ -34,24 +36,20 @@ pub struct Packets {
 impl Packets {
     /// Puts a packet in.
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        let travelling = Travelling {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize] = Some(Travelling {
             number: self.inserted,
+            length: packet.wire_length(),
             offered: Instant::ZERO,
             on: (0, End::A),
             access: None,
             packet,
-        };
+        });
         self.inserted += 1;
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(travelling);
-                PacketId(slot)
-            }
-            None => {
-                self.slots.push(Some(travelling));
-                PacketId(self.slots.len() as u32 - 1)
-            }
-        }
+        PacketId(slot)
     }
 
     /// Takes a packet out; its id may then be given to another.

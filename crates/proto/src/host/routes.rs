@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 /// A routing table.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    hosts: BTreeMap<IpAddr, InterfaceId>,
+    /// By address as a number, of which a comparison takes an instruction or two.
+    hosts: BTreeMap<u128, InterfaceId>,
     default: Option<InterfaceId>,
 }
 
 impl RouteTable {
     /// Sends packets for `destination` out of `interface`.
     pub fn set(&mut self, destination: IpAddr, interface: InterfaceId) {
-        self.hosts.insert(destination, interface);
+        self.hosts.insert(number(destination), interface);
     }
 
     /// Sends packets without a route of their own out of `interface`, or nowhere.
@@ -39,6 +40,17 @@ impl RouteTable {
         if self.hosts.is_empty() {
             return self.default;
         }
-        self.hosts.get(&destination).copied().or(self.default)
+        self.hosts
+            .get(&number(destination))
+            .copied()
+            .or(self.default)
+    }
+}
+
+/// An address of either version as one number: IPv4's among IPv6's multicast groups, to which no route leads.
+fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::MAX - u128::from(address.to_bits()),
+        IpAddr::V6(address) => address.to_bits(),
     }
 }

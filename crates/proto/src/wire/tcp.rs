@@ -128,7 +128,11 @@ impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
-        let blocks = self.blocks_that_fit().len() as u32;
+        // Asked for at every hop, and most segments carry no block.
+        let blocks = match self.sack.count {
+            0 => 0,
+            _ => self.blocks_that_fit().len() as u32,
+        };
         self.length_without_sack() + if blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 
@@ -240,6 +244,7 @@ fn option_length(length: usize) -> DecodeError {
 
 impl TcpHeader {
     /// Bytes on the wire, options included.
+    #[inline]
     pub fn wire_length(&self) -> u32 {
         20 + self.options.wire_length()
     }

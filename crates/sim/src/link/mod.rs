@@ -162,6 +162,7 @@ impl Link {
     }
 
     /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`.
+    #[inline]
     pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
         self.catch_up(now);
         let direction = &mut self.directions[from.index()];
@@ -180,6 +181,7 @@ impl Link {
 
     /// What has become of packets up to `now`, one at a time, in order of time; at equal times first what
     /// was offered at end A.
+    #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Fate> {
         self.catch_up(now);
         let [down, up] = &mut self.directions;
@@ -194,6 +196,7 @@ impl Link {
 
     /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
     /// Mostly there is a fate at that moment; medium access may turn out to take longer.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         if let Some(dcf) = &self.dcf {
             return dcf.next_deadline(&self.directions, &self.config);
@@ -283,6 +286,8 @@ impl Link {
         self.state == State::Up
     }
 
+    // Left to itself, the compiler makes a call of these few comparisons.
+    #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
         if let Some(dcf) = &mut self.dcf {
             return dcf.catch_up(&mut self.directions, &self.config, now);
@@ -316,6 +321,7 @@ impl Link {
     }
 }
 
+#[inline]
 fn earlier(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -18,7 +18,7 @@ impl World {
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;
         travelling.on = (link, end);
-        let length = travelling.packet.wire_length();
+        let length = travelling.length;
         if let Some(captures) = &mut self.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
@@ -93,7 +93,9 @@ impl World {
 
     fn arrive(&mut self, node: usize, id: PacketId, bit_errors: Vec<u32>) {
         let packet = &mut self.packets[id].packet;
-        packet.add_bit_errors(bit_errors);
+        if !bit_errors.is_empty() {
+            packet.add_bit_errors(bit_errors);
+        }
         match self.nodes[node].host.route(packet) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
             Verdict::Local if self.nodes[node].real => self.deliver_to_port(node, id),
