@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -279,3 +280,57 @@ def test_what_the_kernel_cannot_do_is_refused_before_anything_starts(tmp_path, w
     checked = baton("check", "--live", walk, "--set", "flows.download.profile=linux-2.0.36")
     assert checked.returncode == 2
     assert "flows.download" in checked.stdout
+
+
+def test_a_run_that_was_too_late_is_not_to_be_trusted(tmp_path, walk):
+    short = ["--set", "duration=2 s", "--set", "live.lateness_bound=1 ns"]
+    process = run(tmp_path, walk, "--json", *short)
+    live = summary_of(process)["live"]
+    assert not live["trusted"]
+    assert "too slow or too busy" in live["doubts"][0]
+    report = (tmp_path / "results" / "walk-live-1" / "report.html").read_text()
+    assert "not to be trusted" in report
+
+
+def test_another_mtu_is_the_interface_s(tmp_path, walk):
+    change = 'changes=[{ at = "500 ms", link = "wifi", mtu = "1300 B" }]'
+    look = "ip link show wifi; sleep 1; ip link show wifi"
+    process = run(tmp_path, walk, "--set", change, "--", "sh", "-c", look)
+    assert process.returncode == 0, process.stderr
+    assert re.findall(r"wifi: .* mtu (\d+)", process.stdout) == ["1500", "1300"]
+
+
+def test_both_interfaces_are_up_during_a_soft_handover(tmp_path, walk):
+    soft = '{ at = "500 ms", attach = "cellular", handover = "soft", overlap = "1 s" }'
+    timetable = f'mobiles.laptop.timetable=[{{ at = "0 s", attach = "wifi" }}, {soft}]'
+    look = "for t in 1 2 3; do ip -4 -br addr | grep -c 172.16; sleep 0.8; done"
+    options = ["--set", timetable, "--set", "live.address=new"]
+    process = run(tmp_path, walk, *options, "--", "sh", "-c", f"sleep 0.2; {look}")
+    assert process.returncode == 0, process.stderr
+    # At 0.2, 1.0 and 1.8 s; the overlap is from 0.5 to 1.5 s.
+    assert process.stdout.splitlines()[:3] == ["1", "2", "1"]
+
+
+def test_programs_run_as_whoever_called_sudo(tmp_path, walk, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, as under sudo")
+    monkeypatch.setenv("SUDO_UID", "65534")
+    monkeypatch.setenv("SUDO_GID", "65534")
+    process = run(tmp_path, walk, "--", "id", "-u")
+    assert process.stdout.splitlines()[0] == "65534", process.stderr
+    folder = tmp_path / "results" / "walk-live-1"
+    assert {file.stat().st_uid for file in [folder, *folder.iterdir()]} == {65534}
+
+
+def test_without_root_it_runs_in_a_user_namespace_or_says_what_is_missing(tmp_path):
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv, to do without")
+    daemon = shutil.copy(batond.find(), tmp_path / "batond")
+    tmp_path.chmod(0o755)
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    process = subprocess.run([*nobody, daemon, "machine"], capture_output=True, text=True, check=False, cwd="/")
+    machine = json.loads(process.stdout)
+    if machine["ok"]:
+        assert machine["rights"] == "user namespace"
+    else:
+        assert re.search("sudo|--device|--privileged", machine["problems"][0])

@@ -126,7 +126,7 @@ def test_an_override_of_any_depth_is_answered():
 def test_two_threads_run_at_once():
     """Each run waits inside until the other has come as far: one alone would wait in vain."""
     both_under_way = threading.Barrier(2, timeout=60)
-    scenario = baton.Scenario.parse(SCENARIO, overrides=["duration=4000 s", "record.packets=false"])
+    scenario = baton.Scenario.parse(SCENARIO, overrides=["duration=40000 s", "record.packets=false"])
     results = {}
 
     def run(seed):

@@ -32,29 +32,13 @@ pub fn conclude(
 ) -> Result<u8, Failure> {
     let wall = forwarding.clock.now();
     let outcomes = emulator.traffic.stop();
-    let (program, program_ending) = match emulator.program.take() {
-        Some(program) => {
-            let ending = end(program);
-            let mut value = ending_json(ending);
-            let progress = forwarding.run.world().program_progress();
-            value["argv"] = json!(stage.options.program);
-            value["wall_s"] = json!(wall.as_secs_f64());
-            value["stopped_at_end"] = json!(*stop == Stop::Duration);
-            value["delivered_bytes"] = json!(progress.delivered_bytes);
-            value["longest_stall_s"] = json!(progress.longest_stall.as_secs_f64());
-            (value, Some(ending))
-        }
-        None => (Value::Null, None),
-    };
-    let server = match emulator.server.take() {
-        Some(server) => {
-            let ending = emulator.server_ending.unwrap_or_else(|| end(server));
-            let mut value = ending_json(ending);
-            value["command"] = json!(stage.options.server);
-            value
-        }
-        None => Value::Null,
-    };
+    let program_ending = emulator.program.take().map(end);
+    let program = program_ending.map(|ending| program_json(stage, &forwarding, stop, ending));
+    let server = emulator.server.take().map(|server| {
+        let mut value = ending_json(emulator.server_ending.unwrap_or_else(|| end(server)));
+        value["command"] = json!(stage.options.server);
+        value
+    });
     let (samples, reports) = emulator.samplers.stop();
     for sample in samples {
         forwarding.run.world_mut().note_tcp_info(&sample);
@@ -70,8 +54,8 @@ pub fn conclude(
     let summary = LiveSummary {
         ended: *stop == Stop::Program,
         flows: flows.collect(),
-        program: Some(program),
-        server: Some(server),
+        program: Some(program.unwrap_or_default()),
+        server: Some(server.unwrap_or_default()),
         live: Some(live),
     };
     let results = forwarding
@@ -92,6 +76,18 @@ pub fn conclude(
         (_, Some(ending)) if *stop == Stop::Duration || !ending.is_success() => PROGRAM_FAILED,
         _ => 0,
     })
+}
+
+/// What a program has done, and how it ended.
+fn program_json(stage: &Stage, forwarding: &Forwarding<'_>, stop: &Stop, ending: Ending) -> Value {
+    let progress = forwarding.run.world().program_progress();
+    let mut value = ending_json(ending);
+    value["argv"] = json!(stage.options.program);
+    value["wall_s"] = json!(forwarding.run.world().now().as_secs_f64());
+    value["stopped_at_end"] = json!(*stop == Stop::Duration);
+    value["delivered_bytes"] = json!(progress.delivered_bytes);
+    value["longest_stall_s"] = json!(progress.longest_stall.as_secs_f64());
+    value
 }
 
 /// Ends a program: asked first, then at once.
