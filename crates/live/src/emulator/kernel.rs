@@ -62,7 +62,7 @@ impl Stage {
         let world = run.world();
         let mut flows = Vec::new();
         for planned in &self.plan.flows {
-            let flow = world.flow(planned.flow);
+            let flow = &world.flows()[planned.flow];
             let end = |node: NodeIndex, place: usize| EndSpec {
                 namespace: self.host(hosts, node).namespace.as_fd(),
                 address: first_ipv4(run, node),

@@ -141,11 +141,6 @@ impl World {
         self.queue.next_time()
     }
 
-    /// A flow of the scenario, by its place there.
-    pub fn flow(&self, number: usize) -> &FlowRun {
-        &self.flows[number]
-    }
-
     /// The scenario that runs here.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
