@@ -1,6 +1,6 @@
 """Baton: a laboratory and a toolkit for transport protocols across handovers."""
 
-from baton import tcp
+from baton import sweep, tcp
 from baton._baton import (
     BatonError,
     FolderError,
@@ -41,5 +41,6 @@ __all__ = [
     "plot_time_sequence",
     "plot_window",
     "style",
+    "sweep",
     "tcp",
 ]

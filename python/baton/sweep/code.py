@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from baton._baton import Scenario
-from baton.summary import Json
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from baton.summary import Json
 
     from .execute import PointRuns
     from .folder import Kept
     from .study import Point
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):  # no dataclass: that would take most of the time of `import baton`
     """What a sweep has found."""
 
     runs: pa.Table
