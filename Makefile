@@ -37,6 +37,7 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	ruff format --check $(PYTHON_SOURCES)
 	mypy
 	stubtest --concise baton._baton
+	python scripts/check_stub.py
 
 bench:
 	cargo bench --package baton-sim --bench engine --bench sweep --locked

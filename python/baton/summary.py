@@ -78,6 +78,7 @@ Handover = TypedDict(
 class Summary(TypedDict):
     """What became of a run."""
 
+    format: int
     scenario: str
     seed: int
     simulated_s: float

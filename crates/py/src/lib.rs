@@ -38,13 +38,13 @@ mod _baton {
     use super::table::Table;
 }
 
-/// The JSON Schema of scenario files, as text.
+/// The JSON Schema (draft 2020-12) of scenario files, as text.
 #[pyfunction]
 fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
 }
 
-/// The commit that this was built from, with "-dirty" if the tree had changes.
+/// The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout.
 #[pyfunction]
 fn build_commit() -> Option<&'static str> {
     Some(env!("BATON_COMMIT")).filter(|commit| !commit.is_empty())

@@ -15,6 +15,11 @@ use std::marker::PhantomData;
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[schemars(title = "Baton scenario")]
 pub struct RawScenario {
+    /// Version of the format of this file. Default 1, which is the only one so far.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1))]
+    #[allow(dead_code)] // read before the rest, which may be of another version
+    pub format: Option<u32>,
     /// Short name: letters, digits, "-" and "_"; names the results folder.
     #[schemars(extend("format" = "name"))]
     pub name: String,
