@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint bench bench-live clean wheel tools
+.PHONY: run test build lint validation bench bench-live clean wheel tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -38,6 +38,11 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	mypy
 	stubtest --concise baton._baton
 	python scripts/check_stub.py
+
+# The tables and figures of the models' pages, and docs/validation.md.
+validation: $(VENV)/built $(VENV)/installed-dev
+	python scripts/model_tables.py
+	python scripts/validate.py
 
 bench:
 	cargo bench --package baton-sim --bench engine --bench sweep --locked

@@ -19,6 +19,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "build_commit",
+    "json_defaults",
     "json_schema",
 ]
 
@@ -493,6 +494,9 @@ class Pool:
 
 def build_commit() -> str | None:
     """The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout."""
+
+def json_defaults() -> str:
+    """The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text."""
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""

@@ -251,7 +251,9 @@ def reproduce(
 
 @app.command("list")
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="links, congestion, profiles, scenarios or studies.")],
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="links, queues, congestion, profiles, scenarios or studies.")
+    ],
 ) -> None:
     """List what there is to choose from."""
     from baton.catalogue import CATALOGUES

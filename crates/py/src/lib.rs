@@ -27,6 +27,8 @@ mod _baton {
     #[pymodule_export]
     use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]
+    use super::json_defaults;
+    #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]
     use super::pool::Pool;
@@ -42,6 +44,12 @@ mod _baton {
 #[pyfunction]
 fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
+}
+
+/// The defaults of links, queues and TCP profiles, as JSON text.
+#[pyfunction]
+fn json_defaults() -> String {
+    baton_sim::scenario::json_defaults().to_string()
 }
 
 /// The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout.

@@ -6,6 +6,7 @@
 //! become indices, defaults are filled in, and what contradicts itself is reported.
 
 mod check;
+mod defaults;
 mod document;
 mod error;
 mod expectation;
@@ -30,6 +31,7 @@ mod tests;
 mod traces;
 mod units;
 
+pub use defaults::json_defaults;
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
 pub use profiles::PythonControls;

@@ -78,7 +78,7 @@ pub struct RawDirection {
     pub damaged: Option<RawDamaged>,
     /// What the link puts around a packet.
     pub framing: Option<RawFraming>,
-    /// trace only: file of delivery opportunities, one millisecond a line, for 1504 B each.
+    /// trace only: file of delivery opportunities, one millisecond a line, for 1500 B each.
     pub mahimahi: Option<String>,
     /// trace only: LeoReplayer's file of rates; `delay` then names its file of delays.
     pub bandwidth: Option<String>,
