@@ -15,7 +15,7 @@ BATOND := $(WHEEL_DATA)/scripts/batond
 
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests scripts examples docs
+PYTHON_SOURCES := python tests scripts examples docs/conf.py
 SITE := target/site
 
 run: $(VENV)/built

@@ -30,7 +30,7 @@ NAVIGATION = {
     "Do": [
         "how-to/write-a-scenario",
         "how-to/import-a-trace",
-        "live",
+        "Live runs <live>",
         "ci",
         "sweeps",
         "how-to/read-the-packet-table",

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 PROGRAMS = ("curl", "iperf3", "tshark")
-LIMIT_S = 120
+LIMIT_S = 300
 
 
 class Skip(Exception):

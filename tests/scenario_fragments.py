@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from baton import Scenario
@@ -20,25 +21,29 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
     """The keys, and the least that they need around them: links that they name, nodes that they join."""
     whole = {"name": "fragment", "duration": "1000 s", **given}
     links = dict(whole.get("links", {}))
+    for name, ends in named_links(whole):
+        links.setdefault(name, {"between": ends, **CABLE})
+    for ends in joined_nodes(whole):
+        if not set(ends) <= {node for each in links.values() for node in each["between"]}:
+            links["-".join(ends)] = {"between": ends, **CABLE}
+    return {**whole, "links": links or {"cable": {"between": ["server", "client"], **CABLE}}}
 
-    def link(name: str, *ends: str) -> None:
-        links.setdefault(name, {"between": list(ends), **CABLE})
 
+def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Links that mobiles and changes name, with ends that they could have."""
     for node, mobile in whole.get("mobiles", {}).items():
         for entry in mobile.get("timetable", []):
             if entry["attach"] != "none":
-                link(entry["attach"], "server", node)
+                yield entry["attach"], ["server", node]
         for name in mobile.get("failback", {}).get("prefer", []):
-            link(name, "server", node)
+            yield name, ["server", node]
     for change in whole.get("changes", []):
-        link(change["link"], "server", "client")
-    joined = {node for each in links.values() for node in each["between"]}
+        yield change["link"], ["server", "client"]
+
+
+def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
+    """Nodes between which there must be a way."""
     for flow in whole.get("flows", []):
-        if not {flow["from"], flow["to"]} <= joined:
-            link(f"under-{flow['name']}", flow["from"], flow["to"])
+        yield [flow["from"], flow["to"]]
     for host in whole.get("live", {}).get("hosts", []):
-        if host not in joined:
-            link(f"to-{host}", "middle", host)
-    if not links:
-        link("cable", "server", "client")
-    return {**whole, "links": links}
+        yield ["middle", host]

@@ -9,9 +9,10 @@ language says:
 `console`  runs what stands behind `$ `, and compares with what it prints
 `toml`     is a scenario, or keys of one that are completed to it, and is checked
 
-A paragraph that says "save this as `NAME`" and ends in a colon makes the block below it a file of the session, whatever its language. A comment
-right above a block, for whoever edits the page, says more: `<!-- not run: WHY -->`; `<!-- exit 3 -->`, the status of a
-console's last command; `<!-- volatile: 0.02 | 2,995 -->`, numbers that differ from run to run.
+A paragraph that says "save this as `NAME`" and ends in a colon makes the block below it a file of the session, whatever
+its language. A comment right above a block, for whoever edits the page, says more: `<!-- not run: WHY -->`;
+`<!-- exit 3 -->`, the status of a console's last command; `<!-- volatile: 0.02 | 2,995 -->`, numbers that differ from
+run to run.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def read(path: Path) -> list[Snippet]:
     found, before, mark = [], "", {}
     for token in MarkdownIt("commonmark").parse(path.read_text(encoding="utf-8")):
         if token.type == "html_block":
-            mark = dict(COMMENT.findall(token.content))
+            mark = mark | dict(COMMENT.findall(token.content))
         elif token.type == "inline":
             before, mark = token.content, {}
         elif token.type == "fence":
@@ -80,9 +81,9 @@ def _snippet(page: str, line: int, language: str, text: str, before: str, mark: 
     if save := SAVE.search(before):
         return Snippet(page, line, "save", text, save_as=save[1])
     if language not in LANGUAGES:
+        known = ", ".join(sorted(LANGUAGES))
         raise ValueError(
-            f"{page}:{line}: a block in `{language}` is not tested; name one of {', '.join(sorted(LANGUAGES))} behind the"
-            " fence, or write <!-- not run: WHY --> above it"
+            f"{page}:{line}: a block in `{language}` is not tested; expected {known}, or <!-- not run: WHY --> above it"
         )
     volatile = tuple(number.strip() for number in mark.get("volatile", "").split("|") if number.strip())
     return Snippet(page, line, language, text, exit_status=int(mark.get("exit", 0)), volatile=volatile)

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from snippets import PAGES, ROOT, Snippet, read
 
 TUTORIAL = ROOT / "docs" / "tutorial"

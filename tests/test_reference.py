@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
-import generate_reference
 import pytest
 
+import generate_reference
 from baton import Scenario
 from baton.summary import Summary
 

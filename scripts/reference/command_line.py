@@ -28,7 +28,7 @@ interrupted. Errors go to standard error. With `--json` standard output is exact
 # An example of each command. Commands that need another machine's files stand in the pages on them.
 EXAMPLES = {
     "run": "baton run wavelan-to-gsm --set flows.download.profile=rfc --seed 2 --pcap --expect 'flows.download.timeouts < 9'",
-    "live": "sudo .venv/bin/baton live wavelan-to-gsm --handover '2 s soft' --set 'duration=4 s'",
+    "live": "sudo .venv/bin/baton live train --handover '2 s soft' --set 'duration=4 s'",
     "check": "baton check train --set 'links.tunnel.rate=2 Mbit/s'",
     "schema": "baton schema > baton.schema.json",
     "rerun": "baton rerun results/wavelan-to-gsm-2/manifest.json",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
+import textwrap
 from pathlib import Path
 
 import baton
@@ -79,7 +79,7 @@ def render(module: str, definition: Definition) -> str:
     lines = [f"### {module}.{definition.name}\n", f"{text(definition)}\n"]
     for member in definition.body:
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-            lines.append(f"`{heading(member)}`\n\n{quoted(text(member))}\n")
+            lines.append(f"- `{heading(member)}`\n\n{indented(text(member))}\n")
     return "\n".join(lines)
 
 
@@ -114,9 +114,9 @@ def text(definition: Definition) -> str:
     return found
 
 
-def quoted(docstring: str) -> str:
-    """A docstring, set off from the member that it is about."""
-    return re.sub(r"^", "> ", docstring, flags=re.MULTILINE).replace("> \n", ">\n")
+def indented(docstring: str) -> str:
+    """A docstring as part of a list's item."""
+    return textwrap.indent(docstring, "  ")
 
 
 def flat(docstring: str) -> str:
