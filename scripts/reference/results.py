@@ -27,7 +27,7 @@ A run leaves a folder, `results/<scenario>-<seed>` unless `--out` names another:
 | `series.parquet` | [what changed over time](#series) |
 | `packets.parquet` | [a row for every packet on every link](#packets) |
 | `manifest.json` | version, seed, resolved scenario, hashes of traces and tables: what `baton rerun` needs |
-| `captures/` | with `--pcap`, a pcapng file of each interface |
+| `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent and received |
 | `server.log` | of a live run, what the server's program printed |
 
 Parquet is read by pandas, Polars, DuckDB, R and others: [Read the packet table](../how-to/read-the-packet-table.md). The
