@@ -38,8 +38,9 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	mypy
 	stubtest --concise baton._baton
 
-bench:
-	cargo bench --package baton-sim --bench engine --bench sweep --locked
+bench: $(VENV)/built $(VENV)/installed-dev
+	cargo bench --package baton-sim --bench engine --bench record --bench sweep --locked
+	python scripts/bench.py
 
 bench-live:
 	cargo bench --package baton-live --bench live --locked
