@@ -169,10 +169,11 @@ def _packets(table: pa.Table, recorded: int, every: int = 1) -> Packets:
     order = slice(None) if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
     names = {name: _names(table[name]) for name in PACKET_COLUMNS["names"]}
     edges, start = _lists(table["sack"], order)
+    decided, valid = _values(table["decided_ns"])
     return Packets(
         {name: _numbers(table[name])[order] for name in PACKET_COLUMNS["numbers"]},
         {name: Names(column.codes[order], column.values) for name, column in names.items()},
-        table["decided_ns"].to_numpy().astype(np.float64)[order],  # NaN where there is none
+        np.where(True if valid is None else valid, decided, np.nan)[order],
         edges,
         start,
         recorded,
@@ -220,7 +221,8 @@ def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
     return found
 
 
-# What follows does without pyarrow's functions on arrays (`fill_null`, `cast`), which take long to import.
+# What follows reads the columns' buffers, since pyarrow's own `to_numpy`, `fill_null` and `cast` import pandas or
+# pyarrow.compute, either of which takes longer than all else that a short run's report needs.
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
@@ -229,11 +231,27 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _filled(column: pa.Array | pa.ChunkedArray, absent: int) -> np.ndarray:
-    """Numbers of at most 53 bits, or any without nulls, with `absent` for nulls."""
-    if column.null_count == 0:
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    values = np.nan_to_num(column.to_numpy(zero_copy_only=False).astype(np.float64), nan=absent)
-    return values.astype(column.type.to_pandas_dtype())
+    """Numbers or truths, with `absent` for nulls."""
+    values, valid = _values(column)
+    return values if valid is None else np.where(valid, values, values.dtype.type(absent))
+
+
+def _values(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers or truths, and where they are valid if not all are."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks else pa.array([], column.type)
+    rows = slice(array.offset, array.offset + len(array))
+    valid, data = array.buffers()
+    if pa.types.is_boolean(array.type):
+        values = _bits(data)[rows]
+    else:
+        values = np.frombuffer(data or b"", array.type.to_pandas_dtype())[rows]
+    return values, _bits(valid)[rows] if array.null_count else None
+
+
+def _bits(buffer: pa.Buffer | None) -> np.ndarray:
+    return np.unpackbits(np.frombuffer(buffer or b"", np.uint8), bitorder="little").astype(bool)
 
 
 def _names(column: pa.ChunkedArray) -> Names:
@@ -253,9 +271,9 @@ def _lists(column: pa.ChunkedArray, order: np.ndarray | slice) -> tuple[np.ndarr
     lists = column.combine_chunks()
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.chunk(0) if lists.num_chunks else pa.array([], column.type)
-    elements = lists.flatten().to_numpy(zero_copy_only=False)
+    elements = _numbers(lists.values)
     # A row without a list has no elements, so offsets alone tell.
-    offsets = lists.offsets.to_numpy().astype(np.int64) if len(lists) else np.zeros(1, np.int64)
-    lengths, begin = np.diff(offsets)[order], (offsets[:-1] - offsets[0])[order]
+    offsets = _numbers(lists.offsets).astype(np.int64) if len(lists) else np.zeros(1, np.int64)
+    lengths, begin = np.diff(offsets)[order], offsets[:-1][order]
     start = np.concatenate(([0], np.cumsum(lengths)))
     return elements[np.repeat(begin - start[:-1], lengths) + np.arange(start[-1])], start
