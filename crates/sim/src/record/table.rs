@@ -100,7 +100,7 @@ pub fn read_table(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), RecordEr
 /// Where the batches of one table go.
 pub(super) enum TableSink {
     Memory(SchemaRef, Vec<RecordBatch>),
-    File(TableFile),
+    File(Box<TableFile>),
 }
 
 impl TableSink {
@@ -114,7 +114,7 @@ impl TableSink {
         Ok(match sink {
             Sink::Memory => TableSink::Memory(schema, Vec::new()),
             Sink::Folder(folder) => {
-                TableSink::File(TableFile::create(folder, name, schema, layout)?)
+                TableSink::File(Box::new(TableFile::create(folder, name, schema, layout)?))
             }
         })
     }
