@@ -50,8 +50,9 @@ validation: $(VENV)/built $(VENV)/installed-dev
 	python scripts/model_tables.py
 	python scripts/validate.py
 
-bench:
-	cargo bench --package baton-sim --bench engine --bench sweep --locked
+bench: $(VENV)/built $(VENV)/installed-dev
+	cargo bench --package baton-sim --bench engine --bench record --bench sweep --locked
+	python scripts/bench.py
 
 bench-live:
 	cargo bench --package baton-live --bench live --locked

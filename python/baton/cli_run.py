@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from baton import expect
 from baton.errors import InputError
+from baton.packing import prepare_report
 from baton.progress import progress
 from baton.shipped import scenario_path
 from baton.summary import Json, skeleton
@@ -86,6 +87,7 @@ def execute(scenario: Scenario, options: RunOptions) -> Result:
     seed = scenario.seed if options.seed is None else options.seed
     out = options.out or Path("results") / f"{scenario.name}-{seed}"
     refuse_existing(out, options.force)
+    prepare_report()
     with progress(scenario.duration_s) as report:
         return scenario.run(out, seed=seed, force=options.force, pcap=options.pcap, progress=report)
 

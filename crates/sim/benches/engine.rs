@@ -48,7 +48,6 @@ fn main() {
     }
     if chosen.is_none() {
         memory(&dumbbell(1000, 5, "4 KiB"));
-        recorded(&long_path());
     }
 }
 
@@ -85,44 +84,11 @@ fn bare(case: &str, target: &str, scenario: &str) {
     );
 }
 
-/// What recording into Parquet files costs.
-fn recorded(scenario: &str) {
-    let folder = std::env::temp_dir().join(format!("baton-bench-{}", std::process::id()));
-    let options = RunOptions {
-        out: Some(folder.clone()),
-        force: true,
-        ..RunOptions::default()
-    };
-    let record = |series, packets| {
-        let record = format!("record = {{ series = {series}, packets = {packets} }}");
-        median(&scenario.replace(RECORD_NOTHING, &record), &options)
-    };
-    let bare = record(false, false);
-    let series = record(true, false);
-    line(
-        "all series recorded / bare",
-        &format!("{:.2}", series.wall / bare.wall),
-        "<= 1.5",
-    );
-    let packets = record(false, true);
-    line(
-        "every packet recorded / bare",
-        &format!("{:.2}", packets.wall / bare.wall),
-        "<= 2.5, or",
-    );
-    let nanoseconds = (packets.wall - bare.wall) * 1e9 / packets.rows as f64;
-    line("  a row", &format!("{nanoseconds:.0} ns"), "<= 150 ns");
-    // Nothing depends on it, and the next benchmark makes its own.
-    let _ = std::fs::remove_dir_all(&folder);
-}
-
 struct Measured {
     wall: f64,
     /// Segments that the senders sent.
     segments: u64,
     events: u64,
-    /// Rows of the table of packets.
-    rows: u64,
 }
 
 fn median(scenario: &str, options: &RunOptions) -> Measured {
@@ -137,15 +103,12 @@ fn measure(text: &str, options: &RunOptions) -> Measured {
         .expect("the benchmark's scenario is right");
     let mut run = Run::new(loaded, options).expect("the results have a place");
     let start = Instant::now();
-    while !run.advance().expect("the record can be written") {}
-    let Results {
-        summary, tables, ..
-    } = run.finish(None).expect("the record can be written");
+    while !run.advance().expect("nothing is recorded") {}
+    let Results { summary, .. } = run.finish(None).expect("nothing is written");
     Measured {
         wall: start.elapsed().as_secs_f64(),
         segments: summary.flows.iter().map(|flow| flow.segments_sent).sum(),
         events: summary.events,
-        rows: tables.packets.map_or(0, |packets| packets.rows()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much faster a sweep is on two cores than on one. Alternating, so that both meet the same disturbances; the
 //! best of five counts.
+//! Processor time shows whether the threads hinder one another, even where something else takes half of the machine.
 
 use baton_sim::scenario;
 use baton_sim::sweep::{Pool, Task};
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const RUNS: u64 = 64;
-const TARGET: f64 = 1.9;
+const TARGET: &str = ">= 1.9";
 const SCENARIO: &str = r#"
     name = "benchmark"
     duration = "60 s"
@@ -16,17 +17,38 @@ const SCENARIO: &str = r#"
 "#;
 
 fn main() {
-    let mut best = [f64::INFINITY; 2];
+    let mut wall = [f64::INFINITY; 2];
+    let mut processor = wall;
     for _ in 0..5 {
         for workers in [1, 2] {
-            best[workers - 1] = best[workers - 1].min(measure(workers));
+            let before = processor_seconds();
+            wall[workers - 1] = wall[workers - 1].min(measure(workers));
+            let used = processor_seconds() - before;
+            processor[workers - 1] = processor[workers - 1].min(used);
         }
     }
-    let [one, two] = best;
-    let speedup = one / two;
+    let speedup = wall[0] / wall[1];
+    println!("{:<54} {:>12} {:>16}", "case", "figure", "target");
     println!(
-        "sweep of {RUNS} runs: {one:.3} s on one core, {two:.3} s on two: {speedup:.2} times as fast (target {TARGET})"
+        "{:<54} {speedup:>12.2} {TARGET:>16}",
+        format!("sweep of {RUNS} runs on 2 cores / on 1")
     );
+    println!(
+        "  wall {:.3} s and {:.3} s; processor {:.2} s and {:.2} s",
+        wall[0], wall[1], processor[0], processor[1]
+    );
+}
+
+/// Processor time of all threads so far, where the system tells it in Linux's way (ticks of 10 ms); NaN elsewhere.
+fn processor_seconds() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name in brackets: user and system time are the fields 14 and 15 of all.
+    let fields = status.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    ticks
+        .map(|field| field.parse::<f64>().unwrap_or(f64::NAN) / 100.0)
+        .reduce(|user, system| user + system)
+        .unwrap_or(f64::NAN)
 }
 
 /// Wall seconds of all runs.

@@ -2,7 +2,7 @@
 
 use crate::link::End;
 use crate::pcap::{Capture, Direction};
-use crate::record::relay::{Load, MOST_WAITING, Relay, Writer};
+use crate::record::relay::{Load, Relay, WhenBehind, Writer};
 use crate::record::{LostRows, RecordError};
 use crate::scenario::model::Scenario;
 use baton_proto::packet::Packet;
@@ -71,7 +71,7 @@ impl Captures {
         let files = Files::create(folder, scenario)?;
         Ok(Captures {
             files: files.names(),
-            way: Way::Relayed(Relay::start(files, MOST_WAITING, lost)?),
+            way: Way::Relayed(Relay::start(files, WhenBehind::Lose(lost))?),
         })
     }
 
@@ -152,8 +152,8 @@ impl Load for Vec<Seen> {
 impl Writer for Files {
     type Load = Vec<Seen>;
 
-    fn write(&mut self, load: Vec<Seen>) -> Result<(), RecordError> {
-        for seen in &load {
+    fn write(&mut self, load: &mut Vec<Seen>) -> Result<(), RecordError> {
+        for seen in load.drain(..) {
             Files::write(
                 self,
                 seen.at,

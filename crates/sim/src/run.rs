@@ -5,7 +5,7 @@
 
 use crate::captures::Captures;
 use crate::record::{
-    LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Tables,
+    LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Table, Tables,
 };
 use crate::scenario::Loaded;
 use crate::world::World;
@@ -183,7 +183,7 @@ impl Run {
         });
         let lost = LostRows::default();
         let recorder = if options.live {
-            Recorder::relayed(settings, names, sink, lost.clone())?
+            Recorder::live(settings, names, sink, lost.clone())?
         } else {
             Recorder::new(settings, names, sink)?
         };
@@ -320,12 +320,15 @@ impl Run {
         }
         let folder = match folder {
             Some(folder) => {
-                let tables = ["series.parquet", "packets.parquet"].map(str::to_owned);
-                for name in tables.into_iter().chain(captures) {
-                    let file = folder.path().join(&name);
-                    if file.exists() {
-                        manifest.results.insert(name, crate::record::sha256(&file)?);
+                for table in [&tables.series, &tables.packets].into_iter().flatten() {
+                    if let Table::File { name, sha256, .. } = table {
+                        let name = (*name).to_owned();
+                        manifest.results.insert(name, sha256.clone());
                     }
+                }
+                for name in captures {
+                    let sha256 = crate::record::sha256(&folder.path().join(&name))?;
+                    manifest.results.insert(name, sha256);
                 }
                 write_json(&folder.path().join("summary.json"), &summary)?;
                 write_json(&folder.path().join("manifest.json"), &manifest)?;

@@ -5,12 +5,12 @@ A million segments of a steady transfer take about a megabyte. `assets/decode.js
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import zlib
 from typing import Any
 
 import numpy as np
+
+from baton.packing import pack_bytes
 
 LARGEST_STEP = 2**31 - 1
 """Of differences in a column; larger ones (2.1 s in ns) are listed beside it."""
@@ -54,8 +54,3 @@ class ColumnStore:
             self._known[key] = len(self.texts)
             self.texts.append(pack_bytes(raw))
         return self._known[key]
-
-
-def pack_bytes(raw: bytes) -> str:
-    """Deflate in the zlib format, as base64."""
-    return base64.b64encode(zlib.compress(raw, 1)).decode("ascii")

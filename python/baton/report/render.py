@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
-from .columns import ColumnStore, pack_bytes
+from baton.packing import drawing_library
+
+from .columns import ColumnStore
 from .figures import Description, Panel, Trace
 from .live_banners import live_banners
 from .style import LOOKS
@@ -51,7 +50,7 @@ def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: Co
     filled = parts | {
         "style": _asset("report.css").replace("/* looks */", _look_variables()),
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
-        "plotly": pack_bytes(_plotly_source()),
+        "plotly": drawing_library(),
         "script": "\n".join(_asset(name) for name in scripts),
     }
     pieces = _asset(template).split("{{")
@@ -165,12 +164,3 @@ def _look_variables() -> str:
 
 def _asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets/" + name).read_text(encoding="utf-8")
-
-
-@cache
-def _plotly_source() -> bytes:
-    """The drawing library, from the installed package `plotly`, which is not imported for it."""
-    found = importlib.util.find_spec("plotly")
-    if found is None or not found.submodule_search_locations:
-        raise FileNotFoundError("the Python package plotly, whose plotly.min.js the report needs, is not installed")
-    return (Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_bytes()

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 import pyarrow.parquet as pq
 
 from baton import Result
@@ -171,23 +170,21 @@ def _read_packets(path: Path) -> Packets:
     names, recorded = PACKET_COLUMNS["names"], _rows(path)
     columns = PACKET_COLUMNS["numbers"] + names + ["decided_ns", "sack"]
     if recorded <= MOST_PACKETS:
-        return _packets(pq.read_table(path, columns=columns, read_dictionary=names), recorded)
+        return _packets(pq.ParquetFile(path, read_dictionary=names).read(columns), recorded)
     every = -(-recorded // (MOST_PACKETS // 2))
     return _packets(_read_share(path, columns, every), recorded, every)
 
 
 def _packets(table: pa.Table, recorded: int, every: int = 1) -> Packets:
-    table = table.combine_chunks()
     sent = _numbers(table["sent_ns"])
-    order = None if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
-    if order is not None:
-        table = table.take(pa.array(order)).combine_chunks()
-    edges, start = _lists(table["sack"])
-    decided = table["decided_ns"].cast(pa.float64(), safe=False).to_numpy()
+    order = slice(None) if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
+    names = {name: _names(table[name]) for name in PACKET_COLUMNS["names"]}
+    edges, start = _lists(table["sack"], order)
+    decided, valid = _values(table["decided_ns"])
     return Packets(
-        {name: _numbers(table[name]) for name in PACKET_COLUMNS["numbers"]},
-        {name: _names(table[name]) for name in PACKET_COLUMNS["names"]},
-        decided,
+        {name: _numbers(table[name])[order] for name in PACKET_COLUMNS["numbers"]},
+        {name: Names(column.codes[order], column.values) for name, column in names.items()},
+        np.where(True if valid is None else valid, decided, np.nan)[order],
         edges,
         start,
         recorded,
@@ -218,7 +215,7 @@ def _read_share(path: Path, columns: list[str], every: int) -> pa.Table:
 
 
 def _read_series(path: Path) -> dict[tuple[str, str], Series]:
-    return _series(pq.read_table(path, read_dictionary=["subject", "series"]))
+    return _series(pq.ParquetFile(path, read_dictionary=["subject", "series"]).read())
 
 
 def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
@@ -235,11 +232,37 @@ def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
     return found
 
 
+# What follows reads the columns' buffers, since pyarrow's own `to_numpy`, `fill_null` and `cast` import pandas or
+# pyarrow.compute, either of which takes longer than all else that a short run's report needs.
+
+
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    """A column without nulls (a null reads as zero) as a numpy array."""
-    if column.null_count:
-        column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
-    return np.asarray(column.to_numpy())
+    """A column as a numpy array; a null reads as zero."""
+    return _filled(column, 0)
+
+
+def _filled(column: pa.Array | pa.ChunkedArray, absent: int) -> np.ndarray:
+    """Numbers or truths, with `absent` for nulls."""
+    values, valid = _values(column)
+    return values if valid is None else np.where(valid, values, values.dtype.type(absent))
+
+
+def _values(column: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers or truths, and where they are valid if not all are."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks else pa.array([], column.type)
+    rows = slice(array.offset, array.offset + len(array))
+    valid, data = array.buffers()
+    if pa.types.is_boolean(array.type):
+        values = _bits(data)[rows]
+    else:
+        values = np.frombuffer(data or b"", array.type.to_pandas_dtype())[rows]
+    return values, _bits(valid)[rows] if array.null_count else None
+
+
+def _bits(buffer: pa.Buffer | None) -> np.ndarray:
+    return np.unpackbits(np.frombuffer(buffer or b"", np.uint8), bitorder="little").astype(bool)
 
 
 def _names(column: pa.ChunkedArray) -> Names:
@@ -251,17 +274,17 @@ def _names(column: pa.ChunkedArray) -> Names:
     codes = column.combine_chunks()
     if isinstance(codes, pa.ChunkedArray):
         codes = codes.chunk(0)
-    filled = codes.indices.fill_null(-1) if codes.null_count else codes.indices
-    return Names(np.asarray(filled.to_numpy(zero_copy_only=False)), [str(v) for v in codes.dictionary.to_pylist()])
+    return Names(_filled(codes.indices, -1), [str(v) for v in codes.dictionary.to_pylist()])
 
 
-def _lists(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """A column of lists as all their elements and where each row's begin."""
+def _lists(column: pa.ChunkedArray, order: np.ndarray | slice) -> tuple[np.ndarray, np.ndarray]:
+    """A column of lists, with its rows put into `order`, as all their elements and where each row's begin."""
     lists = column.combine_chunks()
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.chunk(0) if lists.num_chunks else pa.array([], column.type)
-    lengths = np.zeros(len(lists) + 1, np.int64)
-    if len(lists):
-        counted = pa.compute.list_value_length(lists).fill_null(0)
-        lengths[1:] = counted.to_numpy(zero_copy_only=False)
-    return lists.flatten().to_numpy(zero_copy_only=False), np.cumsum(lengths)
+    elements = _numbers(lists.values)
+    # A row without a list has no elements, so offsets alone tell.
+    offsets = _numbers(lists.offsets).astype(np.int64) if len(lists) else np.zeros(1, np.int64)
+    lengths, begin = np.diff(offsets)[order], offsets[:-1][order]
+    start = np.concatenate(([0], np.cumsum(lengths)))
+    return elements[np.repeat(begin - start[:-1], lengths) + np.arange(start[-1])], start

@@ -1,8 +1,9 @@
 //! Numbers for the senders and receivers of packets.
 
-use super::names::Names;
+use super::names::Growing;
 use arrow_array::ArrayRef;
 use core::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
 
 /// Slots of the cache; a power of two.
 const SLOTS: usize = 2048;
@@ -15,14 +16,16 @@ type Endpoint = (IpAddr, Option<u16>);
 /// A packet names two of them. The look-up in the ordered map is spared by a cache of fixed places: an
 /// endpoint has one slot, which the last endpoint that fell there holds.
 pub(super) struct Endpoints {
-    names: Names<Endpoint>,
+    numbers: BTreeMap<Endpoint, i32>,
+    names: Growing,
     cache: Vec<Option<(Endpoint, i32)>>,
 }
 
 impl Endpoints {
     pub(super) fn new() -> Endpoints {
         Endpoints {
-            names: Names::new(),
+            numbers: BTreeMap::new(),
+            names: Growing::new(Vec::new()),
             cache: vec![None; SLOTS],
         }
     }
@@ -37,7 +40,11 @@ impl Endpoints {
         {
             return *number;
         }
-        let number = self.names.number(endpoint, name);
+        let names = &mut self.names;
+        let number = *self
+            .numbers
+            .entry(endpoint)
+            .or_insert_with_key(|endpoint| names.add(name(endpoint)));
         *slot = Some((endpoint, number));
         number
     }

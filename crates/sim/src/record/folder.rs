@@ -94,22 +94,39 @@ impl Drop for ResultFolder {
 /// SHA-256 of a file's bytes (FIPS 180-4), in hexadecimal.
 pub fn sha256(path: &Path) -> Result<String, RecordError> {
     let mut file = File::open(path).map_err(at(path))?;
-    let mut hash = Hashing(Sha256::new());
+    let mut hash = Hashed::new(io::sink());
     io::copy(&mut file, &mut hash).map_err(at(path))?;
-    let digest = hash.0.finalize();
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash.digest())
 }
 
-struct Hashing(Sha256);
+/// Hashes what is written through it.
+pub(super) struct Hashed<Out> {
+    out: Out,
+    hash: Sha256,
+}
 
-impl io::Write for Hashing {
+impl<Out> Hashed<Out> {
+    pub(super) fn new(out: Out) -> Hashed<Out> {
+        let hash = Sha256::new();
+        Hashed { out, hash }
+    }
+
+    /// SHA-256 of what has been written so far, in hexadecimal.
+    pub(super) fn digest(&self) -> String {
+        let digest = self.hash.clone().finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl<Out: io::Write> io::Write for Hashed<Out> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
+        let written = self.out.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.out.flush()
     }
 }
 

@@ -1,23 +1,25 @@
 //! Records of a run: series and packets in columns, and the folder in which they end.
 //!
-//! [`Recorder`] takes rows as they happen, builds columns and hands them on in batches, into memory or
-//! into Parquet files. Equal rows give equal bytes: the files hold no date and no path. Where callers must not
-//! wait, a [`relay`] stands between them and the tables.
+//! [`Recorder`] takes rows as they happen and hands them through a [`relay`] to a thread of its own, which builds
+//! columns and puts them in batches into memory or into Parquet files. Equal rows give equal bytes, however the
+//! threads take turns: the files hold no date and no path.
 
-mod direct;
 mod endpoints;
 mod error;
+mod file;
 mod folder;
+mod name_column;
 mod names;
 mod packets;
 mod quantity;
 mod recorder;
 pub(crate) mod relay;
-mod relayed;
+mod rows;
 mod series;
 mod table;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use error::RecordError;
 pub use folder::{MANIFEST_FILE, ResultFolder, sha256};

@@ -4,7 +4,6 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The type of a dictionary-encoded string column. Keys are signed because pandas takes no others.
@@ -12,50 +11,11 @@ pub(super) fn data_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// Names that are given numbers as they come.
-#[derive(Debug)]
-pub(super) struct Names<Key: Ord> {
-    numbers: BTreeMap<Key, i32>,
-    names: Vec<String>,
-    /// The names as an array, until the next one is added: batches share it.
-    values: Option<ArrayRef>,
-}
-
-impl<Key: Ord> Names<Key> {
-    pub(super) fn new() -> Names<Key> {
-        Names {
-            numbers: BTreeMap::new(),
-            names: Vec::new(),
-            values: None,
-        }
-    }
-
-    /// The number of `key`; `name` is asked when it is new.
-    pub(super) fn number(&mut self, key: Key, name: impl FnOnce(&Key) -> String) -> i32 {
-        if let Some(number) = self.numbers.get(&key) {
-            return *number;
-        }
-        let number = self.names.len() as i32;
-        self.names.push(name(&key));
-        self.numbers.insert(key, number);
-        self.values = None;
-        number
-    }
-
-    /// All names so far.
-    pub(super) fn values(&mut self) -> ArrayRef {
-        let names = &self.names;
-        self.values
-            .get_or_insert_with(|| Arc::new(StringArray::from_iter_values(names)))
-            .clone()
-    }
-}
-
-/// Names that have numbers by their places, to which others may be added.
+/// Names that have numbers by their places, and may be joined by others.
 #[derive(Debug)]
 pub(super) struct Growing {
     names: Vec<String>,
-    /// As in [`Names`].
+    /// The names as an array, until the next one is added: batches share it.
     values: Option<ArrayRef>,
 }
 
@@ -67,9 +27,11 @@ impl Growing {
         }
     }
 
-    pub(super) fn add(&mut self, name: &str) {
-        self.names.push(name.to_owned());
+    /// Adds a name. Returns its number.
+    pub(super) fn add(&mut self, name: String) -> i32 {
+        self.names.push(name);
         self.values = None;
+        self.names.len() as i32 - 1
     }
 
     /// All names so far.
@@ -81,13 +43,52 @@ impl Growing {
     }
 }
 
-/// A column of `numbers` into `values`; where `valid` is false there is none.
+/// Names of the values of a byte, which are given numbers as they come.
+#[derive(Debug)]
+pub(super) struct ByteNames {
+    /// Negative before the first.
+    numbers: [i32; 256],
+    name: fn(u8) -> String,
+    names: Growing,
+}
+
+impl ByteNames {
+    pub(super) fn new(name: fn(u8) -> String) -> ByteNames {
+        ByteNames {
+            numbers: [-1; 256],
+            name,
+            names: Growing::new(Vec::new()),
+        }
+    }
+
+    /// The number of `byte`.
+    #[inline]
+    pub(super) fn number(&mut self, byte: u8) -> i32 {
+        let number = &mut self.numbers[usize::from(byte)];
+        if *number < 0 {
+            *number = self.names.add((self.name)(byte));
+        }
+        *number
+    }
+
+    /// All names so far.
+    pub(super) fn values(&mut self) -> ArrayRef {
+        self.names.values()
+    }
+}
+
+/// Where a column has values; `None` if it has one in every row.
+pub(super) fn valid(valid: Vec<bool>) -> Option<NullBuffer> {
+    Some(NullBuffer::from(valid)).filter(|valid| valid.null_count() > 0)
+}
+
+/// A column of `numbers` into `values`; where it is not `valid` there is none.
 pub(super) fn column(
     numbers: Vec<i32>,
-    valid: Option<Vec<bool>>,
+    valid: Option<NullBuffer>,
     values: ArrayRef,
 ) -> Result<ArrayRef, ArrowError> {
-    let keys = Int32Array::new(numbers.into(), valid.map(NullBuffer::from));
+    let keys = Int32Array::try_new(numbers.into(), valid)?;
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
         keys, values,
     )?))

@@ -1,11 +1,14 @@
-//! Takes rows as they happen, and writes them or hands them to a thread that does.
+//! Takes rows as they happen, and hands them to a thread that writes them.
 
-use super::direct::TableWriter;
 use super::packets::PacketRecord;
-use super::relayed::RelayedRows;
+use super::relay::{Relay, WhenBehind};
+use super::rows::{PacketRow, SeriesRow};
+use super::series::LastValues;
 use super::table::Table;
+use super::writer::TableWriter;
 use super::{LostRows, Quantity, RecordError, Subject};
 use baton_proto::time::Instant;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What is recorded.
@@ -44,61 +47,80 @@ pub struct Tables {
     pub packets: Option<Table>,
 }
 
-/// Takes rows as they happen.
+/// Takes rows as they happen. Numbers of subjects and repeated states are its own business, so that nothing has
+/// to come back from the thread that writes.
 ///
 /// A failure (a full disk) ends the recording and is kept: ask [`Recorder::check`] now and then, or get it
 /// from [`Recorder::finish`]. Files bear their names only after `finish`; a recorder that is dropped before
 /// removes them.
-pub struct Recorder(Way);
-
-/// Which way rows take into their tables.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one recorder a run, and every row passes it"
-)]
-enum Way {
-    /// At once; the caller waits while the disk is slower than the run.
-    Direct(TableWriter),
-    /// Through a thread; the caller never waits.
-    Relayed(RelayedRows),
+pub struct Recorder {
+    settings: RecordSettings,
+    /// Where there is nothing to record, there is no thread.
+    relay: Option<Relay<TableWriter>>,
+    subjects: BTreeMap<String, Subject>,
+    last: LastValues,
 }
 
 impl Recorder {
-    /// A recorder of what `settings` ask for. Fails if a file cannot be created.
+    /// A recorder of what `settings` ask for, which waits while the thread that writes is far behind. Fails if a file
+    /// cannot be created, or if there can be no thread.
     pub fn new(
         settings: RecordSettings,
         names: RecordNames,
         sink: Sink,
     ) -> Result<Recorder, RecordError> {
-        TableWriter::new(settings, names, sink).map(|writer| Recorder(Way::Direct(writer)))
+        Recorder::start(settings, names, &sink, WhenBehind::Wait)
     }
 
-    /// A recorder whose callers never wait: a thread writes, and rows that come faster than it can write and
-    /// memory may hold are lost and counted in `lost`. Fails if there can be no thread.
-    pub fn relayed(
+    /// A recorder whose callers never wait: rows that come faster than they can be written and memory may hold are
+    /// lost and counted in `lost`. Fails as [`Recorder::new`] does.
+    pub fn live(
         settings: RecordSettings,
         names: RecordNames,
         sink: Sink,
         lost: LostRows,
     ) -> Result<Recorder, RecordError> {
-        let writer = TableWriter::new(settings, names, sink)?;
-        RelayedRows::start(writer, lost).map(|rows| Recorder(Way::Relayed(rows)))
+        Recorder::start(settings, names, &sink, WhenBehind::Lose(lost))
+    }
+
+    fn start(
+        settings: RecordSettings,
+        names: RecordNames,
+        sink: &Sink,
+        behind: WhenBehind,
+    ) -> Result<Recorder, RecordError> {
+        let relay = if settings.series || settings.packets {
+            let writer = TableWriter::new(settings, names, sink)?;
+            Some(Relay::start(writer, behind)?)
+        } else {
+            None
+        };
+        Ok(Recorder {
+            settings,
+            relay,
+            subjects: BTreeMap::new(),
+            last: LastValues::default(),
+        })
     }
 
     /// The number of a subject, by its name: `flow download`, `link gsm down`, `mobile laptop`. The same
     /// name gives the same number.
     pub fn subject(&mut self, name: &str) -> Subject {
-        match &mut self.0 {
-            Way::Direct(writer) => writer.subject(name),
-            Way::Relayed(rows) => rows.subject(name),
+        if let Some(subject) = self.subjects.get(name) {
+            return *subject;
         }
+        let subject = Subject(self.subjects.len() as u32);
+        self.subjects.insert(name.to_owned(), subject);
+        if let Some(relay) = &mut self.relay {
+            relay.load().subjects.push(name.to_owned());
+        }
+        subject
     }
 
     /// Adds a flow that is in no scenario; its number follows on the last flow's.
     pub fn add_flow(&mut self, name: &str) {
-        match &mut self.0 {
-            Way::Direct(writer) => writer.add_flow(name),
-            Way::Relayed(rows) => rows.add_flow(name),
+        if let Some(relay) = &mut self.relay {
+            relay.load().flows.push(name.to_owned());
         }
     }
 
@@ -110,50 +132,52 @@ impl Recorder {
     /// younger ones.
     #[inline]
     pub fn series(&mut self, at: Instant, subject: Subject, quantity: Quantity, value: f64) {
-        match &mut self.0 {
-            Way::Direct(writer) => writer.series(at, subject, quantity, value),
-            Way::Relayed(rows) => rows.series(at, subject, quantity, value),
+        if self.settings.series
+            && self.last.is_row(subject, quantity, value)
+            && let Some(relay) = &mut self.relay
+        {
+            relay.load().push_series(at, subject, quantity, value);
+            relay.added(size_of::<SeriesRow>());
         }
     }
 
     /// Records the fate of a packet on a link.
     #[inline]
     pub fn packet(&mut self, row: &PacketRecord) {
-        match &mut self.0 {
-            Way::Direct(writer) => writer.packet(row),
-            Way::Relayed(rows) => rows.packet(row),
+        if self.settings.packets
+            && let Some(relay) = &mut self.relay
+        {
+            relay.load().push_packet(row);
+            relay.added(size_of::<PacketRow>());
         }
     }
 
     /// Whether series are recorded, for callers who would have to compute a value first.
     #[inline]
     pub fn records_series(&self) -> bool {
-        match &self.0 {
-            Way::Direct(writer) => writer.settings().series,
-            Way::Relayed(rows) => rows.settings().series,
-        }
+        self.settings.series
     }
 
-    /// Hands what has been gathered to the thread that writes, if there is one.
+    /// Hands what has been gathered to the thread that writes.
     pub fn flush(&mut self) {
-        if let Way::Relayed(rows) = &mut self.0 {
-            rows.flush();
+        if let Some(relay) = &mut self.relay {
+            relay.flush();
         }
     }
 
     /// Fails if something has ended the recording.
     pub fn check(&self) -> Result<(), RecordError> {
-        match &self.0 {
-            Way::Direct(writer) => writer.check(),
-            Way::Relayed(rows) => rows.check(),
-        }
+        self.relay.as_ref().map_or(Ok(()), Relay::check)
     }
 
     /// Hands on what is left and closes the files.
     pub fn finish(self) -> Result<Tables, RecordError> {
-        match self.0 {
-            Way::Direct(writer) => writer.finish(),
-            Way::Relayed(rows) => rows.finish(),
+        match self.relay {
+            Some(relay) => relay.finish()?.finish(),
+            None => Ok(Tables {
+                series: None,
+                packets: None,
+            }),
         }
     }
 }

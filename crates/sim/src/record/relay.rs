@@ -1,18 +1,27 @@
-//! The way of records out of a thread that must not wait: what it records is gathered, and handed in chunks to
-//! a thread that writes it. If that falls so far behind that memory would fill, chunks are dropped and counted.
+//! The way of records out of the thread that makes them: what it records is gathered, and handed in chunks to a
+//! thread that writes it. If that falls behind, whoever records waits; or, where it must not wait, chunks that
+//! memory has no room for are dropped and counted.
 
 use super::RecordError;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-/// Entries in a chunk: few enough to be gathered within milliseconds on a busy link, and enough that handing
-/// them over costs each of them little.
-const CHUNK: usize = 256;
+/// Entries in a chunk where nobody waits for the writer: few enough to be gathered within milliseconds on a busy
+/// link, and enough that handing them over costs each of them little.
+const SMALL_CHUNK: usize = 256;
+/// Entries in a chunk of a simulation, which fills one within a fraction of a millisecond.
+const LARGE_CHUNK: usize = 2048;
+/// Chunks that a simulation may be ahead: two batches of a table, so that it goes on while one is encoded.
+const CHUNKS_AHEAD: usize = 64;
+/// Chunks that may wait where nobody waits for the writer; their bytes are limited too.
+const MOST_CHUNKS: usize = 8192;
+/// Emptied chunks that are kept to be filled again.
+const KEPT_CHUNKS: usize = 64;
 
-/// Bytes that may wait for one writer. A run has two, of tables and of captures.
-pub(crate) const MOST_WAITING: usize = 128_000_000;
+/// Bytes that may wait for one writer. A live run has two, of tables and of captures.
+const MOST_WAITING: usize = 128_000_000;
 
 /// Rows and captured packets that were lost because they came faster than they could be written. Copies count
 /// together.
@@ -30,6 +39,15 @@ impl LostRows {
     }
 }
 
+/// What happens to rows while the writer is behind.
+#[derive(Clone, Debug)]
+pub(crate) enum WhenBehind {
+    /// Whoever records waits: every row is written.
+    Wait,
+    /// Rows that memory has no room for are lost, and counted here.
+    Lose(LostRows),
+}
+
 /// What is gathered for a [`Writer`].
 pub(crate) trait Load: Default + Send + 'static {
     /// Drops the rows, and keeps what later rows need. Returns how many there were.
@@ -41,8 +59,8 @@ pub(crate) trait Writer: Send + 'static {
     /// What it is handed.
     type Load: Load;
 
-    /// Writes `load`. After a failure it is not called again.
-    fn write(&mut self, load: Self::Load) -> Result<(), RecordError>;
+    /// Writes `load` and leaves it empty, to be filled again. After a failure it is not called again.
+    fn write(&mut self, load: &mut Self::Load) -> Result<(), RecordError>;
 }
 
 /// Hands loads to a writer in a thread of its own.
@@ -50,11 +68,14 @@ pub(crate) struct Relay<W: Writer> {
     load: W::Load,
     entries: usize,
     bytes: usize,
+    /// Entries at which a load is handed over.
+    chunk: usize,
     most_waiting: usize,
-    chunks: Option<Sender<(W::Load, usize)>>,
+    behind: WhenBehind,
+    chunks: Option<SyncSender<(W::Load, usize)>>,
+    emptied: Receiver<W::Load>,
     thread: Option<JoinHandle<W>>,
     shared: Arc<Shared>,
-    lost: LostRows,
 }
 
 /// What both threads look at.
@@ -66,27 +87,30 @@ struct Shared {
 }
 
 impl<W: Writer> Relay<W> {
-    /// Starts a thread for `writer`, for which at most `most_waiting` bytes may wait.
+    /// Starts a thread for `writer`.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn start(
-        mut writer: W,
-        most_waiting: usize,
-        lost: LostRows,
-    ) -> Result<Relay<W>, RecordError> {
-        let (chunks, waiting) = mpsc::channel::<(W::Load, usize)>();
+    pub fn start(mut writer: W, behind: WhenBehind) -> Result<Relay<W>, RecordError> {
+        let (chunk, most_chunks) = match behind {
+            WhenBehind::Wait => (LARGE_CHUNK, CHUNKS_AHEAD),
+            WhenBehind::Lose(_) => (SMALL_CHUNK, MOST_CHUNKS),
+        };
+        let (chunks, waiting) = mpsc::sync_channel::<(W::Load, usize)>(most_chunks);
+        let (empty, emptied) = mpsc::sync_channel(KEPT_CHUNKS);
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let thread = thread::Builder::new()
-            .name("record relay".to_owned())
+            .name("record".to_owned())
             .spawn(move || {
-                for (load, bytes) in waiting {
-                    if let Err(failure) = writer.write(load) {
+                for (mut load, bytes) in waiting {
+                    if let Err(failure) = writer.write(&mut load) {
                         let _ = theirs.failure.set(failure);
                         break;
                     }
                     theirs.waiting.fetch_sub(bytes, Ordering::Relaxed);
+                    // One too many is not kept.
+                    let _ = empty.try_send(load);
                 }
                 writer
             })
@@ -95,11 +119,13 @@ impl<W: Writer> Relay<W> {
             load: W::Load::default(),
             entries: 0,
             bytes: 0,
-            most_waiting,
+            chunk,
+            most_waiting: MOST_WAITING,
+            behind,
             chunks: Some(chunks),
+            emptied,
             thread: Some(thread),
             shared,
-            lost,
         })
     }
 
@@ -114,39 +140,57 @@ impl<W: Writer> Relay<W> {
     pub fn added(&mut self, bytes: usize) {
         self.entries += 1;
         self.bytes += bytes;
-        if self.entries >= CHUNK {
+        if self.entries >= self.chunk {
             self.flush();
         }
     }
 
-    /// Hands over what has been gathered, or drops its rows if too much waits already or nothing is written
-    /// any more.
+    /// Hands over what has been gathered. If too much waits already, waits or drops the rows.
+    #[cold]
     pub fn flush(&mut self) {
         if self.entries == 0 {
             return;
         }
-        let waiting = self.shared.waiting.load(Ordering::Relaxed);
-        if waiting + self.bytes <= self.most_waiting {
-            self.send();
+        let room = match self.behind {
+            WhenBehind::Wait => true,
+            WhenBehind::Lose(_) => {
+                let waiting = self.shared.waiting.load(Ordering::Relaxed);
+                waiting + self.bytes <= self.most_waiting
+            }
+        };
+        if room {
+            self.send(matches!(self.behind, WhenBehind::Wait));
         } else {
-            self.lost.add(self.load.drop_rows());
+            self.lose();
         }
         self.entries = 0;
         self.bytes = 0;
     }
 
-    fn send(&mut self) {
-        let load = std::mem::take(&mut self.load);
+    /// Hands the load over. What the writer does not take is lost; after a failure that is everything.
+    fn send(&mut self, wait: bool) {
+        let next = self.emptied.try_recv().unwrap_or_default();
+        let load = std::mem::replace(&mut self.load, next);
         self.shared.waiting.fetch_add(self.bytes, Ordering::Relaxed);
-        let sent = match &self.chunks {
-            Some(chunks) => chunks
-                .send((load, self.bytes))
-                .map_err(|refused| refused.0.0),
-            None => Err(load),
+        let refused = match &self.chunks {
+            Some(chunks) if wait => chunks.send((load, self.bytes)).err().map(|all| all.0.0),
+            Some(chunks) => match chunks.try_send((load, self.bytes)) {
+                Err(TrySendError::Full(all) | TrySendError::Disconnected(all)) => Some(all.0),
+                Ok(()) => None,
+            },
+            None => Some(load),
         };
-        if let Err(mut load) = sent {
-            self.lost.add(load.drop_rows());
+        if let Some(load) = refused {
+            self.shared.waiting.fetch_sub(self.bytes, Ordering::Relaxed);
             self.load = load;
+            self.lose();
+        }
+    }
+
+    fn lose(&mut self) {
+        let rows = self.load.drop_rows();
+        if let WhenBehind::Lose(lost) = &self.behind {
+            lost.add(rows);
         }
     }
 
@@ -161,7 +205,7 @@ impl<W: Writer> Relay<W> {
     /// That of the writer.
     pub fn finish(mut self) -> Result<W, RecordError> {
         // Now there is time: what memory had no room for waits.
-        self.send();
+        self.send(true);
         let writer = self.join();
         self.check()?;
         writer.ok_or(RecordError::WriterLost)
@@ -205,11 +249,11 @@ mod tests {
 
     impl Writer for Disk {
         type Load = Gathered;
-        fn write(&mut self, load: Gathered) -> Result<(), RecordError> {
+        fn write(&mut self, load: &mut Gathered) -> Result<(), RecordError> {
             // Once nobody tells any more, all is written at once.
             self.told.recv().unwrap_or(Ok(()))?;
-            self.written.names.extend(load.names);
-            self.written.rows.extend(load.rows);
+            self.written.names.append(&mut load.names);
+            self.written.rows.append(&mut load.rows);
             Ok(())
         }
     }
@@ -221,7 +265,8 @@ mod tests {
             told,
             written: Gathered::default(),
         };
-        let relay = Relay::start(disk, most_waiting, lost.clone()).unwrap();
+        let mut relay = Relay::start(disk, WhenBehind::Lose(lost.clone())).unwrap();
+        relay.most_waiting = most_waiting;
         (relay, tell, lost)
     }
 
@@ -234,8 +279,8 @@ mod tests {
 
     #[test]
     fn rows_that_find_no_room_are_lost_and_counted_and_names_are_not() {
-        let chunk = CHUNK as u32;
-        let (mut relay, tell, lost) = relay(CHUNK);
+        let chunk = SMALL_CHUNK as u32;
+        let (mut relay, tell, lost) = relay(SMALL_CHUNK);
         relay.load().names.push("first");
         add(&mut relay, 0..chunk);
         // The disk stands still and the first chunk fills the memory: whoever records does not wait for it.
@@ -249,6 +294,19 @@ mod tests {
         assert_eq!(written.names, ["first", "second"]);
         assert!(written.rows.into_iter().eq((0..chunk).chain([3 * chunk])));
         assert_eq!(lost.count(), 2 * u64::from(chunk));
+    }
+
+    #[test]
+    fn whoever_may_wait_loses_nothing() {
+        let (tell, told) = mpsc::sync_channel(0);
+        let written = Gathered::default();
+        let mut relay = Relay::start(Disk { told, written }, WhenBehind::Wait).unwrap();
+        let rows = 0..(CHUNKS_AHEAD as u32 + 10) * LARGE_CHUNK as u32 + 5;
+        let disk = thread::spawn(move || while tell.send(Ok(())).is_ok() {});
+        add(&mut relay, rows.clone());
+        let written = relay.finish().unwrap().written;
+        assert!(written.rows.into_iter().eq(rows));
+        disk.join().unwrap();
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The table of series: one row for each value of a quantity of somebody.
 
-use super::names::{self, Names};
-use super::table::{BATCH, Column, Layout};
+use super::file::Layout;
+use super::names;
+use super::rows::SeriesRow;
+use super::table::{BATCH, Column};
 use super::{Quantity, RecordError, Subject};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use baton_proto::time::Instant;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ const COLUMNS: [Column; 4] = [
 
 /// How the table is laid out in a file.
 pub(super) const LAYOUT: Layout = Layout {
-    plain: &["time_ns", "value"],
+    delta: &["time_ns"],
+    plain: &["value"],
     ordered: &["time_ns"],
 };
 
@@ -74,14 +76,6 @@ pub(super) fn schema(dictionary: &str) -> SchemaRef {
     super::table::schema(&COLUMNS, types, super::SERIES_KEY, dictionary)
 }
 
-#[derive(Clone, Copy)]
-struct Row {
-    time: i64,
-    subject: u32,
-    quantity: Quantity,
-    value: f64,
-}
-
 /// The last value of each quantity of each subject.
 #[derive(Default)]
 pub(super) struct LastValues {
@@ -113,8 +107,7 @@ impl LastValues {
 /// Rows of series on their way into batches.
 pub(super) struct SeriesRows {
     schema: SchemaRef,
-    rows: Vec<Row>,
-    last: LastValues,
+    rows: Vec<SeriesRow>,
     /// The latest time that has left in a batch.
     left_until: i64,
     series_names: ArrayRef,
@@ -125,30 +118,15 @@ impl SeriesRows {
         SeriesRows {
             schema,
             rows: Vec::with_capacity(2 * BATCH),
-            last: LastValues::default(),
             left_until: 0,
             series_names: names::fixed(Quantity::ALL.into_iter().map(Quantity::name)),
         }
     }
 
-    /// Adds a row, unless it repeats a state. Returns whether a batch is to be taken.
+    /// Adds a row. Returns whether a batch is to be taken.
     #[inline]
-    pub(super) fn push(
-        &mut self,
-        at: Instant,
-        subject: Subject,
-        quantity: Quantity,
-        value: f64,
-    ) -> bool {
-        if !self.last.is_row(subject, quantity, value) {
-            return false;
-        }
-        self.rows.push(Row {
-            time: super::nanoseconds(at),
-            subject: subject.0,
-            quantity,
-            value,
-        });
+    pub(super) fn push(&mut self, row: SeriesRow) -> bool {
+        self.rows.push(row);
         self.rows.len() == 2 * BATCH
     }
 
@@ -174,7 +152,7 @@ impl SeriesRows {
                 rows.iter().map(|row| row.time),
             )),
             names::column(
-                rows.iter().map(|row| row.subject as i32).collect(),
+                rows.iter().map(|row| row.subject.0 as i32).collect(),
                 None,
                 subjects,
             )?,
@@ -188,11 +166,8 @@ impl SeriesRows {
     }
 
     /// Takes the earliest full batch.
-    pub(super) fn take_batch<Key: Ord>(
-        &mut self,
-        subjects: &mut Names<Key>,
-    ) -> Result<RecordBatch, RecordError> {
-        self.take(BATCH.min(self.rows.len()), subjects.values())
+    pub(super) fn take_batch(&mut self, subjects: ArrayRef) -> Result<RecordBatch, RecordError> {
+        self.take(BATCH.min(self.rows.len()), subjects)
     }
 
     /// How many rows wait.

@@ -1,0 +1,47 @@
+"""What a page carries in packed form, and its largest piece, the drawing library."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib.util
+import threading
+import zlib
+from functools import cache
+from pathlib import Path
+
+_packing = threading.Lock()
+
+
+def pack_bytes(raw: bytes) -> str:
+    """Deflate in the zlib format, as base64."""
+    return base64.b64encode(zlib.compress(raw, 1)).decode("ascii")
+
+
+def drawing_library() -> str:
+    """`plotly.min.js` from the installed package `plotly`, which is not imported for it; packed.
+
+    Raises `FileNotFoundError` where it is not installed.
+    """
+    with _packing:
+        return _packed_library()
+
+
+def prepare_report() -> None:
+    """Does in a thread, beside a run, what its report takes longest for: packing the library, and imports."""
+
+    def work() -> None:
+        # What fails here fails again, and is reported, when the report is written.
+        with contextlib.suppress(Exception):
+            drawing_library()
+            importlib.import_module("baton.report")
+
+    threading.Thread(target=work, name="prepare report", daemon=False).start()
+
+
+@cache
+def _packed_library() -> str:
+    found = importlib.util.find_spec("plotly")
+    if found is None or not found.submodule_search_locations:
+        raise FileNotFoundError("the Python package plotly, whose plotly.min.js the report needs, is not installed")
+    return pack_bytes((Path(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js").read_bytes())

@@ -1,0 +1,122 @@
+"""How long the command line and the report take, each figure beside its target. `make bench` runs it.
+
+Times are wall time, the least of several; processor time stands behind, since it depends less on what else the machine
+does.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+ONE_SECOND = """name = "one second"
+duration = "1 s"
+links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s", delay = "60 ms", queue = "64 kB" }
+flows = [{ name = "download", from = "server", to = "laptop" }]
+"""
+LONGER = ONE_SECOND.replace('"1 s"', '"200 s"').replace("4 Mbit", "20 Mbit")
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+def line(case: str, figure: str, target: str, behind: str = "") -> None:
+    """A figure beside its target."""
+    print(f"{case:<54} {figure:>12} {target:>16}  {behind}".rstrip(), flush=True)
+
+
+def least(what: Callable[[], object], times: int) -> tuple[float, float]:
+    """Wall seconds of the fastest of some times, and processor seconds of the one that took least."""
+    walls, processors = [], []
+    for _ in range(times):
+        before, begun = used(), time.perf_counter()
+        what()
+        walls.append(time.perf_counter() - begun)
+        processors.append(used() - before)
+    return min(walls), min(processors)
+
+
+def used() -> float:
+    """Processor seconds so far, of this process and of those that it has waited for."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+
+def baton(*arguments: str | Path) -> None:
+    """Runs the command line."""
+    subprocess.run([sys.executable, "-m", "baton", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def one_second_run(folder: Path) -> None:
+    """`baton run` of a scenario that is over at once."""
+    scenario = folder / "one.toml"
+    scenario.write_text(ONE_SECOND)
+    wall, processor = least(lambda: baton("run", scenario, "--force", "--out", folder / "one"), 9)
+    line("baton run of one second", f"{wall:.2f} s", "<= 0.5", f"{processor:.2f} s of processor")
+
+
+def sweeps(folder: Path) -> None:
+    """`baton sweep` with one and with two threads, of short and of longer runs."""
+    for name, text, seeds, target in (("200 short", ONE_SECOND, 200, ""), ("40 longer", LONGER, 40, ">= 1.9")):
+        scenario = folder / "sweep.toml"
+        scenario.write_text(text)
+        best: dict[str, tuple[float, float]] = {}
+        for _ in range(3):  # in turns, so that both meet the same disturbances
+            for jobs in ("1", "2"):
+                out = ("--force", "--out", folder / "swept")
+                found = least(lambda: baton("sweep", scenario, "--seeds", str(seeds), "--jobs", jobs, *out), 1)  # noqa: B023
+                best[jobs] = tuple(map(min, found, best.get(jobs, found)))
+        one, two = best["1"], best["2"]
+        behind = f"{one[0]:.2f} s and {two[0]:.2f} s; processor {one[1]:.2f} s and {two[1]:.2f} s"
+        line(f"baton sweep of {name} runs on 2 cores / on 1", f"{one[0] / two[0]:.2f}", target, behind)
+
+
+def million(folder: Path) -> None:
+    """The report of a million segments, half a million acknowledgments and what was lost."""
+    from baton import report
+    from report_folder import large_folder
+
+    run = large_folder(folder / "large")
+    page = run / "report.html"
+    wall, processor = least(lambda: report.write(run), 3)
+    line("report of a million segments, written in", f"{wall:.1f} s", "<= 5", f"{processor:.1f} s of processor")
+    line("  its size", f"{page.stat().st_size / 1e6:.1f} MB", "<= 30")
+    if not CHROMIUM.exists():
+        line("  opened in", "-", "<= 3", f"{CHROMIUM} is not installed")
+        return
+    line("  opened in", f"{opened(page):.1f} s", "<= 3", "until all diagrams are drawn")
+
+
+def opened(page: Path) -> float:
+    """Seconds until a report can be used."""
+    from playwright.sync_api import sync_playwright
+
+    times = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"])
+        for _ in range(3):
+            tab = browser.new_page(viewport={"width": 1200, "height": 900})
+            begun = time.perf_counter()
+            tab.goto(page.as_uri())
+            tab.wait_for_function("Number(document.body.dataset.drawn) >= 1", timeout=60_000)
+            times.append(time.perf_counter() - begun)
+            tab.close()
+        browser.close()
+    return min(times)
+
+
+def main(chosen: Sequence[str]) -> None:
+    """All, or those whose names are given."""
+    with tempfile.TemporaryDirectory() as folder:
+        for case in (one_second_run, sweeps, million):
+            if not chosen or case.__name__ in chosen:
+                case(Path(folder))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
