@@ -94,7 +94,7 @@ struct Wire {
     nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
-    leaving: Option<Box<BTreeSet<u64>>>,
+    leaving: Option<BTreeSet<u64>>,
     touched: bool,
     /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
     in_use: bool,

@@ -83,7 +83,7 @@ impl World {
     /// Begins to leave an old access link whose interface is to go when the link has drained.
     pub(in super::super) fn begin_leaving(&mut self, link: usize) {
         let held = self.packets.iter().filter(|held| held.on.0 == link);
-        self.wires[link].leaving = Some(Box::new(held.map(|held| held.number).collect()));
+        self.wires[link].leaving = Some(held.map(|held| held.number).collect());
         self.touch(link);
     }
 
