@@ -26,6 +26,7 @@ SECTIONS = [
         "##", "The whole file", "",
         "Nodes need no table: they are the ends of links.",
         '''
+format = 1
 name = "to-the-car"
 description = "A call goes on while the caller walks to the car"
 duration = "30 s"

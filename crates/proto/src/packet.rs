@@ -17,13 +17,12 @@ mod view;
 pub use verbatim::Verbatim;
 pub use view::View;
 
-/// One IP packet.
+/// One IP packet. The fields stand in memory as they stand here, since routers read the first alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Packet {
     /// The network header.
     pub ip: IpHeader,
-    /// What the network header carries.
-    pub body: Body,
     /// The scenario's flow to which this packet belongs, for the record; agents have none.
     pub flow: Option<FlowId>,
     /// Whether a transport sent these bytes before. Known only inside a simulation.
@@ -31,6 +30,8 @@ pub struct Packet {
     /// Positions of the bits that the channel has flipped, counted from the first bit of the IP header,
     /// ascending; empty (and unallocated) on an undamaged packet.
     pub bit_errors: Vec<u32>,
+    /// What the network header carries.
+    pub body: Body,
 }
 
 /// Number of a flow in its scenario.
@@ -182,6 +183,7 @@ impl Packet {
     }
 
     /// Bytes of the packet from the first of the IP header to the last of the payload.
+    #[inline]
     pub fn wire_length(&self) -> u32 {
         let body = match &self.body {
             Body::Tcp(header, payload) => header.wire_length() + payload.length(),

@@ -17,6 +17,8 @@ pub struct Duration(u64);
 impl Instant {
     /// The start of the run.
     pub const ZERO: Instant = Instant(0);
+    /// The end of the scale, about 584 years after the start: a deadline there never comes.
+    pub const NEVER: Instant = Instant(u64::MAX);
 
     /// The moment `nanoseconds` after the start of the run.
     pub const fn from_nanos(nanoseconds: u64) -> Instant {

@@ -46,7 +46,7 @@ fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
 }
 
-/// The defaults of links, queues and TCP profiles, as JSON text.
+/// The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text.
 #[pyfunction]
 fn json_defaults() -> String {
     baton_sim::scenario::json_defaults().to_string()

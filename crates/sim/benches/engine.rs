@@ -2,22 +2,28 @@
 //!
 //! The cases are those of which other simulators' figures are known (NewReno over one bottleneck). Each runs
 //! once to warm up and five times to count; the median counts. A word on the command line chooses the cases
-//! without a record whose name contains it, for a profile: `cargo bench --package baton-sim --bench engine -- "1 flow"`.
+//! without a record whose name contains it: `cargo bench --package baton-sim --bench engine -- "1 flow"`; a
+//! second word, `once`, runs each of them a single time, for a profile.
 
 #[path = "../tests/counting/mod.rs"]
 mod counting;
 
+use baton_sim::rng::Seed;
 use baton_sim::run::{Results, Run, RunOptions};
 use baton_sim::scenario;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
 fn main() {
     // Cargo adds options of its own.
-    let chosen = std::env::args()
+    let mut words = std::env::args()
         .skip(1)
-        .find(|argument| !argument.starts_with('-'));
+        .filter(|argument| !argument.starts_with('-'));
+    let chosen = words.next();
+    let once = words.next().is_some_and(|word| word == "once");
     println!("{:<54} {:>12} {:>16}", "case", "figure", "target");
     let cases = [
         (
@@ -43,10 +49,13 @@ fn main() {
     ];
     for (case, target, scenario) in &cases {
         if chosen.as_ref().is_none_or(|word| case.contains(word)) {
-            bare(case, target, scenario);
+            bare(case, target, scenario, once);
         }
     }
     if chosen.is_none() {
+        for pending in [4, 1000, 5000] {
+            bare_heap(pending);
+        }
         memory(&dumbbell(1000, 5, "4 KiB"));
     }
 }
@@ -73,13 +82,45 @@ fn memory(scenario: &str) {
 }
 
 /// Data packets a second of wall time, nothing recorded.
-fn bare(case: &str, target: &str, scenario: &str) {
-    let run = median(scenario, &RunOptions::default());
+fn bare(case: &str, target: &str, scenario: &str, once: bool) {
+    let run = if once {
+        measure(scenario, &RunOptions::default())
+    } else {
+        median(scenario, &RunOptions::default())
+    };
     let rate = run.segments as f64 / run.wall / 1e6;
     line(case, &format!("{rate:.2} M/s"), target);
     line(
         "  events",
         &format!("{:.2} M/s", run.events as f64 / run.wall / 1e6),
+        "",
+    );
+    let events = run.events as f64 / run.segments as f64;
+    line("  events a data packet", &format!("{events:.2}"), "");
+}
+
+/// The limit of an engine with a queue of events: what a bare binary heap of 32-byte events takes to give one
+/// out and take another in, with so many pending. They come at random times, each within a second.
+fn bare_heap(pending: u64) {
+    const EVENTS: u64 = 5_000_000;
+    let mut draws = Seed(1).stream("bare heap");
+    let mut event =
+        |now: u64, number: u64| Reverse((now + draws.below(1_000_000_000), number, [0_u64; 2]));
+    let mut heap: BinaryHeap<_> = (0..pending).map(|number| event(0, number)).collect();
+    let mut time = || {
+        let start = Instant::now();
+        for number in pending..pending + EVENTS {
+            if let Some(Reverse((now, ..))) = heap.pop() {
+                heap.push(event(now, number));
+            }
+        }
+        start.elapsed().as_secs_f64() * 1e9 / EVENTS as f64
+    };
+    time();
+    let nanoseconds = time();
+    line(
+        &format!("an event of a bare heap of {pending}"),
+        &format!("{nanoseconds:.0} ns"),
         "",
     );
 }

@@ -96,17 +96,26 @@ impl<T> EventQueue<T> {
 }
 
 /// The queue's side of a deadline that moves often: at most one live event stands for it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Timer {
-    queued: Option<Instant>,
+    /// When the event comes, or never.
+    queued: Instant,
+}
+
+impl Default for Timer {
+    fn default() -> Timer {
+        Timer {
+            queued: Instant::NEVER,
+        }
+    }
 }
 
 impl Timer {
     /// Sees to it that an event comes at `deadline` or before.
     pub fn arm<T>(&mut self, queue: &mut EventQueue<T>, deadline: Option<Instant>, event: T) {
         let Some(deadline) = deadline else { return };
-        if self.queued.is_none_or(|queued| deadline < queued) {
-            self.queued = Some(deadline);
+        if deadline < self.queued {
+            self.queued = deadline;
             queue.push(deadline, event);
         }
     }
@@ -114,10 +123,10 @@ impl Timer {
     /// To be called when an event of this timer comes out at `now`. Returns whether it is the live one: an
     /// event that an earlier deadline has overtaken is not.
     pub fn fired(&mut self, now: Instant) -> bool {
-        if self.queued != Some(now) {
+        if self.queued != now {
             return false;
         }
-        self.queued = None;
+        self.queued = Instant::NEVER;
         true
     }
 }

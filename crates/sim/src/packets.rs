@@ -8,8 +8,9 @@ use baton_proto::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
-/// A packet under way.
+/// A packet under way. What every hop reads or writes stands first, near the packet's IP header.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Travelling {
     /// Running number of the packet in its world, from zero.
     pub number: u64,

@@ -189,8 +189,9 @@ impl Host {
         }
     }
 
-    /// Decides about a packet that has arrived; one that is forwarded loses a hop.
-    pub fn route(&mut self, packet: &mut Packet) -> Verdict {
+    /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
+    #[inline]
+    pub fn route(&mut self, packet: &mut Packet, length: u32) -> Verdict {
         if self.is_local(packet.ip.destination) {
             return Verdict::Local;
         }
@@ -200,7 +201,7 @@ impl Host {
             return Verdict::Discard;
         }
         packet.ip.hop_limit -= 1;
-        match self.route_out(packet) {
+        match self.route_out(packet, length) {
             Ok(interface) => Verdict::Forward(interface),
             Err(error) => {
                 self.send_error(packet, error);
@@ -209,30 +210,27 @@ impl Host {
         }
     }
 
-    /// The interface towards a packet's destination, if there is one and the packet fits it. One that does not
-    /// leave counts as given up.
+    /// The interface towards a packet's destination, if there is one and the packet, of `length` bytes, fits it.
+    /// One that does not leave counts as given up.
     ///
     /// # Errors
     /// What a router would tell the packet's source.
-    pub fn route_out(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
+    #[inline]
+    pub fn route_out(&mut self, packet: &Packet, length: u32) -> Result<InterfaceId, IcmpError> {
         let Some(interface) = self.routes.lookup(packet.ip.destination) else {
             self.discarded.no_route += 1;
             return Err(IcmpError::Unreachable);
         };
-        self.fit(interface, packet)
+        self.fit(interface, length)
     }
 
-    /// The interface, if the packet fits it; as [`route_out`](Self::route_out).
+    /// The interface, if a packet of `length` bytes fits it; as [`route_out`](Self::route_out).
     ///
     /// # Errors
     /// What a router would tell the packet's source.
-    pub fn fit(
-        &mut self,
-        interface: InterfaceId,
-        packet: &Packet,
-    ) -> Result<InterfaceId, IcmpError> {
+    pub fn fit(&mut self, interface: InterfaceId, length: u32) -> Result<InterfaceId, IcmpError> {
         let mtu = self.interface_mtus[interface.0];
-        if packet.wire_length() > mtu {
+        if length > mtu {
             self.discarded.too_big += 1;
             return Err(IcmpError::PacketTooBig { mtu });
         }
@@ -264,7 +262,8 @@ impl Host {
                     address: ip.source,
                     port: header.source_port,
                 };
-                let mtu = self.mtu_towards(remote.address);
+                let (routes, mtus) = (&self.routes, &self.interface_mtus);
+                let mtu = || mtu_towards(routes, mtus, remote.address);
                 match self
                     .sockets
                     .deliver(now, (local, remote), &header, payload, mtu)
@@ -363,7 +362,7 @@ impl Host {
                     packet
                 }
             };
-            match self.route_out(&packet) {
+            match self.route_out(&packet, packet.wire_length()) {
                 Ok(interface) => return Some((interface, packet)),
                 // The first hop is this host's own: it tells its transports what a router would tell them.
                 Err(error) => {
@@ -397,7 +396,7 @@ impl Host {
         profile: &Profile,
         flow: Option<FlowId>,
     ) -> SocketId {
-        let mtu = self.mtu_towards(remote.address);
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
         let address = self.address_towards(remote.address);
         self.sockets.connect(
             now,
@@ -449,13 +448,6 @@ impl Host {
         self.send(to, Body::Icmp(IcmpMessage::EchoRequest(echo)), flow);
     }
 
-    fn mtu_towards(&self, destination: IpAddr) -> u32 {
-        match self.routes.lookup(destination) {
-            Some(interface) => self.interface_mtus[interface.0],
-            None => self.interface_mtus.iter().copied().max().unwrap_or(1500),
-        }
-    }
-
     fn packet(
         &mut self,
         (source, destination): (IpAddr, IpAddr),
@@ -502,6 +494,14 @@ impl Host {
         let source = self.address_towards(packet.ip.source)?;
         let error = Body::Icmp(IcmpMessage::Error { kind, quoted });
         Some(self.packet((source, packet.ip.source), error, packet.flow))
+    }
+}
+
+/// Largest packet on the way towards a destination, in bytes, as far as this host knows.
+fn mtu_towards(routes: &RouteTable, mtus: &[u32], destination: IpAddr) -> u32 {
+    match routes.lookup(destination) {
+        Some(interface) => mtus[interface.0],
+        None => mtus.iter().copied().max().unwrap_or(1500),
     }
 }
 

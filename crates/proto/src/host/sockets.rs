@@ -69,6 +69,8 @@ pub struct Sockets {
     secret: [u8; 16],
     sockets: Vec<Socket>,
     by_pair: BTreeMap<Pair, SocketId>,
+    /// The last that was looked up there or added: mostly the next one asked for.
+    last: SocketId,
     listeners: BTreeMap<u16, Listening>,
     bound: BTreeSet<u16>,
     next_port: u16,
@@ -84,6 +86,7 @@ impl Sockets {
             secret,
             sockets: Vec::new(),
             by_pair: BTreeMap::new(),
+            last: SocketId(0),
             listeners: BTreeMap::new(),
             bound: BTreeSet::new(),
             next_port: FIRST_EPHEMERAL_PORT,
@@ -140,8 +143,18 @@ impl Sockets {
             half_open: false,
         });
         self.by_pair.insert(pair, id);
+        self.last = id;
         self.touch(id);
         id
+    }
+
+    /// The socket of a pair; the newest if there were several.
+    fn find(&mut self, pair: &Pair) -> Option<SocketId> {
+        let last = self.sockets.get(self.last.0 as usize);
+        if last.is_none_or(|last| last.pair != *pair) {
+            self.last = *self.by_pair.get(pair)?;
+        }
+        Some(self.last)
     }
 
     pub fn listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
@@ -182,9 +195,9 @@ impl Sockets {
         pair: Pair,
         header: &TcpHeader,
         payload: Payload,
-        mtu: u32,
+        mtu: impl FnOnce() -> u32,
     ) -> Delivery {
-        if let Some(&id) = self.by_pair.get(&pair) {
+        if let Some(id) = self.find(&pair) {
             let connection = &mut self.sockets[id.0 as usize].connection;
             if connection.state() != State::Closed {
                 connection.handle_segment(now, header, payload);
@@ -207,7 +220,7 @@ impl Sockets {
             pair.1,
             &listening.profile,
             initial,
-            mtu,
+            mtu(),
             header,
         );
         let flow = listening.flow;

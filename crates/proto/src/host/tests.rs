@@ -99,6 +99,10 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
     assert_eq!(sent(&mut server, now).len(), 1);
 }
 
+fn route(router: &mut Host, packet: &mut Packet) -> Verdict {
+    router.route(packet, packet.wire_length())
+}
+
 #[test]
 fn a_router_forwards_answers_for_what_it_cannot_and_counts_it() {
     let mut router = Host::new(address(9), [9; 16]);
@@ -125,15 +129,15 @@ fn a_router_forwards_answers_for_what_it_cannot_and_counts_it() {
         sent(&mut source, Instant::ZERO).pop().unwrap()
     };
     let mut fits = datagram(2, 100);
-    assert_eq!(router.route(&mut fits), Verdict::Forward(narrow));
+    assert_eq!(route(&mut router, &mut fits), Verdict::Forward(narrow));
     assert_eq!(fits.ip.hop_limit, HOP_LIMIT - 1);
     let mut large = datagram(2, 1000);
-    assert_eq!(router.route(&mut large), Verdict::Discard);
+    assert_eq!(route(&mut router, &mut large), Verdict::Discard);
     let mut lost = datagram(3, 100);
-    assert_eq!(router.route(&mut lost), Verdict::Discard);
+    assert_eq!(route(&mut router, &mut lost), Verdict::Discard);
     let mut old = datagram(2, 100);
     old.ip.hop_limit = 1;
-    assert_eq!(router.route(&mut old), Verdict::Discard);
+    assert_eq!(route(&mut router, &mut old), Verdict::Discard);
     let errors: Vec<IcmpError> = sent(&mut router, Instant::ZERO)
         .into_iter()
         .filter_map(|packet| match packet.body {

@@ -123,7 +123,7 @@ impl Dcf {
 
     /// Begins to contend for the head of a queue, if the station has nothing in service yet.
     pub fn start(&mut self, direction: &mut Direction, from: End, now: Instant) {
-        if direction.in_service.is_some() {
+        if direction.in_service().is_some() {
             return;
         }
         let Some(item) = direction.serve_next(now) else {
@@ -160,9 +160,8 @@ impl Dcf {
 
     /// When there will be a fate to tell, at the earliest.
     pub fn next_deadline(&self, directions: &[Direction], config: &LinkConfig) -> Option<Instant> {
-        let certain = directions.iter().fold(None, |first, direction| {
-            earlier(first, direction.next_fate())
-        });
+        let certain = directions.iter().map(Direction::next_fate).min();
+        let certain = certain.filter(|&at| at != Instant::NEVER);
         let transmission = match self.phase {
             Phase::Idle { contention } => self.next_transmission(contention, directions, config),
             Phase::Sending(transmission) => Some(transmission),
@@ -180,7 +179,7 @@ impl Dcf {
     ) -> Instant {
         let Transmission { end, sender, .. } = transmission;
         let direction = &directions[sender];
-        let Some(item) = direction.in_service else {
+        let Some(item) = direction.in_service() else {
             return end;
         };
         if transmission.collides || direction.may_drop() {
@@ -188,7 +187,7 @@ impl Dcf {
         }
         let arrival = direction.arrival(config.direction(sender), end, item);
         let others_wait = (directions.iter().enumerate())
-            .any(|(index, direction)| index != sender && direction.in_service.is_some());
+            .any(|(index, direction)| index != sender && direction.in_service().is_some());
         if others_wait {
             // A frame of another direction, where the delay may be shorter.
             arrival.min(end + self.quiet(true) + self.config.preamble)
@@ -232,7 +231,7 @@ impl Dcf {
 
     /// Time on the air of the frame in service; `None` if there is none or its rate is zero.
     fn airtime(&self, direction: &Direction, config: &DirectionConfig) -> Option<Duration> {
-        let length = direction.in_service?.length.saturating_add(HEADER_BYTES);
+        let length = direction.in_service()?.length.saturating_add(HEADER_BYTES);
         let bits = config.framing.bits(length);
         Some(self.config.preamble + config.rate.transmission_time(bits)?)
     }
@@ -241,7 +240,7 @@ impl Dcf {
         let start = transmission.start;
         let slots = start.saturating_since(contention).as_nanos() / SLOT.as_nanos();
         for (station, direction) in self.stations.iter_mut().zip(directions) {
-            if direction.in_service.is_some() && station.start(contention) == start {
+            if direction.in_service().is_some() && station.start(contention) == start {
                 station.sending = true;
                 station.attempts += 1;
                 station.backoff = 0;
@@ -264,7 +263,7 @@ impl Dcf {
         let mut acknowledged = false;
         for (index, station) in self.stations.iter_mut().enumerate() {
             let direction = &mut directions[index];
-            let Some(item) = direction.in_service.filter(|_| station.sending) else {
+            let Some(item) = direction.in_service().filter(|_| station.sending) else {
                 continue;
             };
             station.sending = false;
@@ -274,10 +273,9 @@ impl Dcf {
             if acknowledged {
                 direction.launch(config, end, Outcome::UNDAMAGED);
             } else if station.attempts >= self.config.retry_limit {
-                direction.in_service = None;
-                direction.drop(end, item.packet, DropReason::RetryLimit);
+                direction.drop_in_service(end, DropReason::RetryLimit);
             }
-            if direction.in_service.is_some() {
+            if direction.in_service().is_some() {
                 station.window = (2 * station.window + 1).min(MAXIMUM_WINDOW);
                 station.draw_backoff(item.number);
             } else {

@@ -123,14 +123,20 @@ impl DropReason {
 /// [`set_down`](Link::set_down), [`set_up`](Link::set_up) and [`discard_queue`](Link::discard_queue), and at
 /// every [`next_deadline`](Link::next_deadline), call [`poll`](Link::poll) until it returns `None`, then ask
 /// for the next deadline. `now` never goes back from call to call.
+///
+/// A packet's hop looks at the first fields and at the direction that it takes; what lies behind the boxes it
+/// mostly does not need.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link {
-    config: LinkConfig,
-    state: State,
-    directions: [Direction; 2],
+    /// When each direction may have something to tell next; not kept where they share a channel.
+    deadlines: [Instant; 2],
     /// Whom the directions share a channel with; `None` if each has one of its own.
-    dcf: Option<Dcf>,
+    dcf: Option<Box<Dcf>>,
+    config: Box<LinkConfig>,
+    state: State,
     seed: Seed,
+    directions: [Direction; 2],
 }
 
 /// Whether packets pass, and what becomes of them otherwise.
@@ -151,11 +157,12 @@ impl Link {
             Direction::new(End::B, &config.name, &config.up, seed),
         ];
         let mut link = Link {
-            config,
-            state: State::Up,
-            directions,
+            deadlines: [Instant::NEVER; 2],
             dcf: None,
+            config: Box::new(config),
+            state: State::Up,
             seed,
+            directions,
         };
         link.set_medium(Instant::ZERO);
         link
@@ -164,7 +171,11 @@ impl Link {
     /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`.
     #[inline]
     pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
-        self.catch_up(now);
+        if self.dcf.is_some() {
+            self.catch_up(now);
+        } else {
+            self.catch_up_direction(now, from);
+        }
         let direction = &mut self.directions[from.index()];
         match self.state {
             State::Up => {
@@ -177,21 +188,33 @@ impl Link {
             }
             State::Dropping => direction.drop(now, packet, DropReason::LinkDown),
         }
+        self.note_deadline(from);
     }
 
     /// What has become of packets up to `now`, one at a time, in order of time; at equal times first what
     /// was offered at end A.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Fate> {
-        self.catch_up(now);
-        let [down, up] = &mut self.directions;
-        match (down.next_fate(), up.next_fate()) {
-            (Some(at), other) if at <= now && other.is_none_or(|other| at <= other) => {
-                down.take_fate()
+        let mut fates = [Instant::NEVER; 2];
+        if self.dcf.is_some() {
+            self.catch_up(now);
+            fates = self.directions.each_ref().map(Direction::next_fate);
+        } else {
+            for from in [End::A, End::B] {
+                if self.deadlines[from.index()] <= now {
+                    self.catch_up_direction(now, from);
+                    fates[from.index()] = self.directions[from.index()].next_fate();
+                    self.note_deadline(from);
+                }
             }
-            (_, Some(at)) if at <= now => up.take_fate(),
-            _ => None,
         }
+        let from = if fates[0] <= fates[1] { End::A } else { End::B };
+        if fates[from.index()] > now {
+            return None;
+        }
+        let fate = self.directions[from.index()].take_fate();
+        self.note_deadline(from);
+        fate
     }
 
     /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
@@ -201,11 +224,9 @@ impl Link {
         if let Some(dcf) = &self.dcf {
             return dcf.next_deadline(&self.directions, &self.config);
         }
-        let [down, up] = &self.directions;
-        earlier(
-            pipe::next_deadline(down, &self.config.down),
-            pipe::next_deadline(up, &self.config.up),
-        )
+        let [down, up] = self.deadlines;
+        let first = down.min(up);
+        (first != Instant::NEVER).then_some(first)
     }
 
     /// Takes other parameters from `now` on. What has begun serialising keeps its end, unless it stood
@@ -218,12 +239,13 @@ impl Link {
         pipe::retrace(up, &self.config.up, &config.up);
         down.reconfigure(&config.name, &config.down, self.seed);
         up.reconfigure(&config.name, &config.up, self.seed);
-        self.config = config;
+        *self.config = config;
         self.set_medium(now);
         if self.state == State::Up {
             self.start(now, End::A);
             self.start(now, End::B);
         }
+        self.note_deadlines();
     }
 
     /// Lets nothing pass until [`set_up`](Link::set_up). With `keep_queue` everything that the link holds,
@@ -243,6 +265,7 @@ impl Link {
         } else {
             State::Dropping
         };
+        self.note_deadlines();
     }
 
     /// Lets packets pass again.
@@ -254,6 +277,7 @@ impl Link {
         }
         self.start(now, End::A);
         self.start(now, End::B);
+        self.note_deadlines();
     }
 
     /// Drops what waits; what is being serialised or in flight goes on.
@@ -262,16 +286,27 @@ impl Link {
         for direction in &mut self.directions {
             direction.drop_waiting(now, DropReason::Discarded);
         }
+        self.note_deadlines();
     }
 
-    /// Packets and bytes that wait at an end, as of the last call that took a time. The one being
-    /// serialised is not counted.
+    /// Does what has happened up to `now`, in both directions, for whoever is to look at the queues. Fates wait
+    /// to be polled.
+    pub fn catch_up(&mut self, now: Instant) {
+        if let Some(dcf) = &mut self.dcf {
+            return dcf.catch_up(&mut self.directions, &self.config, now);
+        }
+        self.catch_up_direction(now, End::A);
+        self.catch_up_direction(now, End::B);
+    }
+
+    /// Packets and bytes that wait at an end, as of the last call that took a time, a packet or fate at
+    /// this end, or [`catch_up`](Link::catch_up). The one being serialised is not counted.
     pub fn queue(&self, from: End) -> (u32, u64) {
-        self.directions[from.index()].waiting()
+        self.directions[from.index()].queue()
     }
 
-    /// Whether nothing that was offered at this end waits, is being serialised or in flight, as of the last
-    /// call that took a time.
+    /// Whether nothing that was offered at this end waits, is being serialised or in flight, as of the same
+    /// calls as [`queue`](Link::queue).
     pub fn is_empty(&self, from: End) -> bool {
         self.directions[from.index()].is_empty()
     }
@@ -286,15 +321,27 @@ impl Link {
         self.state == State::Up
     }
 
-    // Left to itself, the compiler makes a call of these few comparisons.
+    // A direction is touched several times a packet, and mostly finds nothing to do: inlined, that costs a
+    // comparison. The other direction of the link is left alone, so that its state stays out of the cache.
     #[inline(always)]
-    fn catch_up(&mut self, now: Instant) {
-        if let Some(dcf) = &mut self.dcf {
-            return dcf.catch_up(&mut self.directions, &self.config, now);
+    fn catch_up_direction(&mut self, now: Instant, from: End) {
+        let direction = &mut self.directions[from.index()];
+        pipe::catch_up(direction, self.config.direction(from.index()), now);
+    }
+
+    /// Works out again when a direction has something to tell next.
+    #[inline(always)]
+    fn note_deadline(&mut self, from: End) {
+        if self.dcf.is_none() {
+            let direction = &self.directions[from.index()];
+            self.deadlines[from.index()] =
+                pipe::next_deadline(direction, self.config.direction(from.index()));
         }
-        let [down, up] = &mut self.directions;
-        pipe::catch_up(down, &self.config.down, now);
-        pipe::catch_up(up, &self.config.up, now);
+    }
+
+    fn note_deadlines(&mut self) {
+        self.note_deadline(End::A);
+        self.note_deadline(End::B);
     }
 
     /// Begins with the head of a queue if nothing is in service before it.
@@ -312,7 +359,12 @@ impl Link {
             (None, Medium::FullDuplex) => return,
             (dcf, Medium::FullDuplex) => *dcf = None,
             (dcf, Medium::Dcf(config)) => {
-                *dcf = Some(Dcf::new(config, &self.config.name, self.seed, now));
+                *dcf = Some(Box::new(Dcf::new(
+                    config,
+                    &self.config.name,
+                    self.seed,
+                    now,
+                )));
             }
         }
         for direction in &mut self.directions {

@@ -2,9 +2,8 @@
 
 use super::config::DirectionConfig;
 use super::direction::Direction;
-use super::earlier;
-use super::trace::{Capacity, Cursor};
-use baton_proto::time::Instant;
+use super::trace::Capacity;
+use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
 /// Does what has happened up to `now`: packets whose serialisation has ended go into flight, and the next
@@ -12,15 +11,13 @@ use std::sync::Arc;
 // A link is touched several times a packet and mostly finds nothing to do: inlined, that costs a comparison.
 #[inline]
 pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
-    while let Some(end) = direction.service_end.filter(|&end| end <= now) {
-        end_service(direction, config, end);
+    // A packet that takes until the end of time stays where it is.
+    while direction.service_end <= now && direction.service_end != Instant::NEVER {
+        let end = direction.service_end;
+        let outcome = direction.verdict(config, end, 0);
+        direction.launch(config, end, outcome);
+        serve_next(direction, config, end);
     }
-}
-
-fn end_service(direction: &mut Direction, config: &DirectionConfig, end: Instant) {
-    let outcome = direction.verdict(config, end, 0);
-    direction.launch(config, end, outcome);
-    serve_next(direction, config, end);
 }
 
 /// Takes another recording from the next packet on, if it is another.
@@ -33,66 +30,84 @@ pub(super) fn retrace(
         (Some(before), Some(after)) => Arc::ptr_eq(before, after),
         _ => false,
     };
-    if let (false, Some(end), Some(Capacity::Opportunities(opportunities))) =
-        (same, direction.service_end, capacity(after))
+    let end = direction.service_end;
+    if let (false, Some(Capacity::Opportunities(opportunities))) = (same, capacity(after))
+        && end != Instant::NEVER
     {
         direction.cursor = opportunities.after(end);
     }
 }
 
 /// Begins to serialise if something waits and nothing is being serialised, or if that stood still.
+#[inline]
 pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
-    if direction.service_end.is_some() {
+    if direction.service_end != Instant::NEVER {
         return;
     }
-    if let Some(Capacity::Opportunities(opportunities)) = capacity(config) {
+    if !direction.steady
+        && let Some(Capacity::Opportunities(opportunities)) = capacity(config)
+    {
         direction.cursor = opportunities.after(now);
     }
-    match direction.in_service {
+    match direction.in_service() {
         None => serve_next(direction, config, now),
-        Some(item) => {
-            direction.service_end = serialised(config, &mut direction.cursor, now, item.length);
-        }
+        Some(item) => direction.service_end = serialised(direction, config, now, item.length),
     }
 }
 
+#[inline]
 fn serve_next(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
-    direction.service_end = direction
-        .serve_next(now)
-        .and_then(|item| serialised(config, &mut direction.cursor, now, item.length));
+    direction.service_end = match direction.serve_next(now) {
+        Some(item) => serialised(direction, config, now, item.length),
+        None => Instant::NEVER,
+    };
 }
 
-/// When a packet that begins now has left the transmitter; `None` if that never happens.
+/// When a packet that begins now has left the transmitter, or never.
+#[inline]
 fn serialised(
+    direction: &mut Direction,
     config: &DirectionConfig,
-    cursor: &mut Cursor,
     now: Instant,
     length: u32,
-) -> Option<Instant> {
+) -> Instant {
+    if direction.last_length == Some(length) {
+        return now + direction.last_time;
+    }
     let bits = config.framing.bits(length);
-    match capacity(config) {
-        None => config.rate.transmission_time(bits).map(|time| now + time),
+    let end = match capacity(config) {
+        None => {
+            let time = config.rate.transmission_time(bits);
+            direction.last_length = Some(length);
+            // At rate zero until the end of time.
+            direction.last_time = time.unwrap_or(Duration::MAX);
+            return now + direction.last_time;
+        }
         Some(Capacity::Rates(rates)) => rates.transmitted(now, bits),
         Some(Capacity::Opportunities(opportunities)) => {
-            opportunities.transmitted(cursor, now, bits)
+            opportunities.transmitted(&mut direction.cursor, now, bits)
         }
-    }
+    };
+    end.unwrap_or(Instant::NEVER)
 }
 
 fn capacity(config: &DirectionConfig) -> Option<&Capacity> {
     config.trace.as_ref()?.capacity.as_ref()
 }
 
-/// When this direction will next have a fate to tell.
+/// When this direction will next have a fate to tell, or never.
 #[inline]
-pub(super) fn next_deadline(direction: &Direction, config: &DirectionConfig) -> Option<Instant> {
+pub(super) fn next_deadline(direction: &Direction, config: &DirectionConfig) -> Instant {
     let certain = direction.next_fate();
-    let Some((end, item)) = direction.service_end.zip(direction.in_service) else {
+    let end = direction.service_end;
+    if end == Instant::NEVER {
         return certain;
-    };
+    }
     if direction.drops_at_dequeue() {
-        earlier(certain, Some(end))
-    } else {
-        certain.or_else(|| Some(direction.arrival(config, end, item)))
+        return certain.min(end);
+    }
+    match direction.in_service() {
+        Some(item) if certain == Instant::NEVER => direction.arrival(config, end, item),
+        _ => certain,
     }
 }

@@ -1,13 +1,11 @@
 //! A queue: how much may wait, and who is dropped.
 
-use super::DropReason;
 use super::codel::CoDel;
 use super::config::{DirectionConfig, QueueLimit, QueueManagement};
 use super::red::Red;
 use crate::packets::PacketId;
 use crate::rng::Keyed;
 use baton_proto::time::{Duration, Instant};
-use std::collections::VecDeque;
 
 /// A packet that a link holds.
 #[derive(Clone, Copy, Debug)]
@@ -21,39 +19,30 @@ pub(super) struct Item {
     pub offered_at: Instant,
 }
 
-/// The packets that wait in one direction.
-#[derive(Debug)]
-pub(super) struct Queue {
-    waiting: VecDeque<Item>,
-    bytes: u64,
-    limit: QueueLimit,
-    manager: Manager,
+impl QueueLimit {
+    /// Whether one more packet of `length` bytes may wait beside so many packets and bytes.
+    #[inline]
+    pub(super) fn has_room(self, packets: usize, bytes: u64, length: u32) -> bool {
+        match self {
+            QueueLimit::Packets(limit) => packets < limit as usize,
+            QueueLimit::Bytes(limit) => bytes + u64::from(length) <= limit,
+        }
+    }
 }
 
 /// Who is dropped besides those who find the queue full.
 #[derive(Debug)]
-enum Manager {
+pub(super) enum Manager {
     DropTail,
     Red(Box<Red>),
     CoDel(Box<CoDel>),
 }
 
-impl Queue {
-    /// An empty queue without a manager.
-    pub fn new(limit: QueueLimit) -> Queue {
-        Queue {
-            waiting: VecDeque::new(),
-            bytes: 0,
-            limit,
-            manager: Manager::DropTail,
-        }
-    }
-
+impl Manager {
     /// Takes other parameters; a manager that stays keeps its state. `draws` decide on random drops by
     /// packet number.
     pub fn reconfigure(&mut self, config: &DirectionConfig, draws: Keyed) {
-        self.limit = config.queue.limit;
-        match (&mut self.manager, &config.queue.management) {
+        match (self, &config.queue.management) {
             (manager, QueueManagement::DropTail) => *manager = Manager::DropTail,
             (Manager::Red(red), QueueManagement::Red(config_of_red)) => {
                 red.config = *config_of_red;
@@ -70,81 +59,38 @@ impl Queue {
         }
     }
 
-    /// Takes a packet in or says why not. `idle` is whether it need not wait: it will be dequeued at once,
-    /// and the limit, which is one on waiting, does not concern it.
-    pub fn enqueue(&mut self, now: Instant, item: Item, idle: bool) -> Result<(), DropReason> {
-        let has_room = idle || self.has_room(item.length);
-        if let Manager::Red(red) = &mut self.manager {
-            if red.drops(now, item.number, self.waiting.len()) {
-                return Err(DropReason::QueueManagement);
-            }
-            if !has_room {
-                red.overflowed();
-            }
+    /// Whether to drop packet `number`, which comes while so many wait and there is room for it or not.
+    pub fn refuses(&mut self, now: Instant, number: u64, waiting: usize, has_room: bool) -> bool {
+        let Manager::Red(red) = self else {
+            return false;
+        };
+        if red.drops(now, number, waiting) {
+            return true;
         }
         if !has_room {
-            return Err(DropReason::QueueFull);
+            red.overflowed();
         }
-        self.bytes += u64::from(item.length);
-        self.waiting.push_back(item);
-        Ok(())
+        false
     }
 
-    fn has_room(&self, length: u32) -> bool {
-        match self.limit {
-            QueueLimit::Packets(limit) => self.waiting.len() < limit as usize,
-            QueueLimit::Bytes(limit) => self.bytes + u64::from(length) <= limit,
-        }
-    }
-
-    /// Takes out the packet to be sent next; `drop` hears of those that the manager drops before it.
-    pub fn dequeue(&mut self, now: Instant, mut drop: impl FnMut(PacketId)) -> Option<Item> {
-        loop {
-            let head = self.pop();
-            match &mut self.manager {
-                Manager::DropTail => return head,
-                Manager::Red(red) => {
-                    if head.is_none() {
-                        red.idle(now);
-                    }
-                    return head;
+    /// Judges the head of the queue, which is to be served at `now` and leaves `bytes` behind it: whether to
+    /// drop it and judge the next. To be called with `None` when nothing waits.
+    pub fn drops_head(&mut self, now: Instant, head: Option<&Item>, bytes: u64) -> bool {
+        match self {
+            Manager::DropTail => false,
+            Manager::Red(red) => {
+                if head.is_none() {
+                    red.idle(now);
                 }
-                Manager::CoDel(codel) => {
-                    if !codel.drops(now, head.as_ref(), self.bytes) {
-                        return head;
-                    }
-                }
+                false
             }
-            if let Some(item) = head {
-                drop(item.packet);
-            }
+            Manager::CoDel(codel) => codel.drops(now, head, bytes) && head.is_some(),
         }
     }
 
-    /// Whether the next dequeuing may drop packets.
+    /// Whether it may drop packets that have waited.
     pub fn drops_at_dequeue(&self) -> bool {
-        matches!(self.manager, Manager::CoDel(_)) && !self.waiting.is_empty()
-    }
-
-    /// Takes out the head of the queue, whatever the manager says.
-    pub fn pop(&mut self) -> Option<Item> {
-        let item = self.waiting.pop_front()?;
-        self.bytes -= u64::from(item.length);
-        Some(item)
-    }
-
-    /// Puts a packet back at the head, whatever the limit.
-    pub fn put_back(&mut self, item: Item) {
-        self.bytes += u64::from(item.length);
-        self.waiting.push_front(item);
-    }
-
-    pub fn len(&self) -> usize {
-        self.waiting.len()
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+        matches!(self, Manager::CoDel(_))
     }
 }
 

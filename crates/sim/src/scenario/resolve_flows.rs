@@ -104,7 +104,7 @@ fn check_ends(
     if from == to {
         let message = format!("the flow goes from {} to itself", quoted(&raw.to));
         report.wrong(&path.key("to"), message);
-    } else if !reachable(from, links).contains(&to) {
+    } else if !links.join(from, to) {
         let message = format!(
             "no links lead from {} to {}",
             quoted(&raw.from),
@@ -112,21 +112,6 @@ fn check_ends(
         );
         report.wrong(&path.key("to"), message);
     }
-}
-
-/// Nodes that links join to `from`, directly or through others.
-fn reachable(from: NodeIndex, links: &Links) -> Vec<NodeIndex> {
-    let mut found = vec![from];
-    let mut next = 0;
-    while let Some(node) = found.get(next).copied() {
-        next += 1;
-        for neighbour in links.of(node).flat_map(|link| link.ends) {
-            if !found.contains(&neighbour) {
-                found.push(neighbour);
-            }
-        }
-    }
-    found
 }
 
 /// TCP takes what the links give: reports a run that would never end. Flows that send less than that are

@@ -19,6 +19,9 @@ pub(super) struct Links {
     pub nodes: Vec<String>,
     /// Links in the order of the file.
     pub specs: Vec<LinkSpec>,
+    /// For each node, by its place in `nodes`, the island on which it lies: links lead, directly or through
+    /// others, to all that lie on the same one. Asked for each flow, so that it is worked out once.
+    islands: Vec<usize>,
 }
 
 impl Links {
@@ -42,6 +45,32 @@ impl Links {
             .iter()
             .filter(move |link| link.ends.contains(&node))
     }
+
+    /// Whether links lead from one node to another.
+    pub fn join(&self, from: NodeIndex, to: NodeIndex) -> bool {
+        self.islands[from.0] == self.islands[to.0]
+    }
+}
+
+/// The island of each node; see [`Links`].
+fn islands(nodes: usize, specs: &[LinkSpec]) -> Vec<usize> {
+    let mut islands: Vec<usize> = (0..nodes).collect();
+    let mut members: Vec<Vec<usize>> = (0..nodes).map(|node| vec![node]).collect();
+    for spec in specs {
+        let [a, b] = spec.ends.map(|end| islands[end.0]);
+        if a != b {
+            // The smaller one moves, so that no node moves more often than the number of nodes has bits.
+            let (kept, gone) = if members[a].len() < members[b].len() {
+                (b, a)
+            } else {
+                (a, b)
+            };
+            let moved = core::mem::take(&mut members[gone]);
+            moved.iter().for_each(|&node| islands[node] = kept);
+            members[kept].extend(moved);
+        }
+    }
+    islands
 }
 
 /// Resolves all links.
@@ -54,6 +83,7 @@ pub(super) fn links(
     let mut links = Links {
         nodes: Vec::new(),
         specs: Vec::new(),
+        islands: Vec::new(),
     };
     let top = Path::default().key("links");
     if raw.0.is_empty() {
@@ -75,6 +105,7 @@ pub(super) fn links(
         }
         links.specs.push(LinkSpec { config, ends });
     }
+    links.islands = islands(links.nodes.len(), &links.specs);
     links
 }
 

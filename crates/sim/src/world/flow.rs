@@ -46,8 +46,8 @@ pub struct Delivered {
 pub struct FlowRun {
     /// Its number in the scenario.
     pub id: FlowId,
-    /// What the scenario says of it.
-    pub spec: Flow,
+    /// What the scenario says of it. Apart, since packets hardly ask for it.
+    pub spec: Box<Flow>,
     /// The event of [`FlowRun::deadline`].
     pub timer: Timer,
     /// Address of source and sink.
@@ -108,7 +108,7 @@ impl FlowRun {
             last_row: None,
             recorded_samples: 0,
             started: false,
-            spec,
+            spec: Box::new(spec),
         }
     }
 

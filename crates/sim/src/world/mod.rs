@@ -83,30 +83,31 @@ struct Node {
     port: Option<PortId>,
 }
 
-/// A link and what it joins.
+/// A link and what it joins. What every hop looks at stands first, beside the first fields of the link.
 #[derive(Debug)]
+#[repr(C)]
 struct Wire {
-    link: Link,
     timer: Timer,
-    touched: bool,
-    /// Node and interface at ends A and B.
-    ends: [(usize, InterfaceId); 2],
-    /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
-    in_use: bool,
     /// The mobile whose access link it is.
     mobile: Option<usize>,
-    /// Whether the scenario lets it work.
-    works: bool,
-    /// Whether a handover has broken it.
-    broken: bool,
-    subjects: [Subject; 2],
-    /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
-    port: Option<PortId>,
     /// What translates addresses between that mobile and the network.
     nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
     leaving: Option<BTreeSet<u64>>,
+    touched: bool,
+    /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
+    in_use: bool,
+    /// Whether the scenario lets it work.
+    works: bool,
+    /// Whether a handover has broken it.
+    broken: bool,
+    link: Link,
+    /// Node and interface at ends A and B.
+    ends: [(usize, InterfaceId); 2],
+    subjects: [Subject; 2],
+    /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
+    port: Option<PortId>,
 }
 
 impl Wire {

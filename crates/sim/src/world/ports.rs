@@ -184,12 +184,12 @@ impl World {
         let Port { node, link, .. } = self.real.ports[port.0];
         let node = &mut self.nodes[node.0];
         match link {
-            None => node.host.route_out(packet),
+            None => node.host.route_out(packet, packet.wire_length()),
             Some(link) => {
                 let wanted = |&(joined, _): &(usize, _)| joined == link.0;
                 let place = node.interfaces.iter().position(wanted);
                 let interface = InterfaceId(place.ok_or(IcmpError::Unreachable)?);
-                node.host.fit(interface, packet)
+                node.host.fit(interface, packet.wire_length())
             }
         }
     }

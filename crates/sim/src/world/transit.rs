@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::link::{DropReason, End, Fate, Outcome};
-use crate::packets::PacketId;
+use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
 use baton_proto::host::{InterfaceId, Verdict};
 use baton_proto::packet::Packet;
@@ -33,7 +33,8 @@ impl World {
         if !self.recorder.records_series() {
             return;
         }
-        let wire = &self.wires[link];
+        let wire = &mut self.wires[link];
+        wire.link.catch_up(self.now);
         for end in [End::A, End::B] {
             let (packets, bytes) = wire.link.queue(end);
             let subject = wire.subjects[end.index()];
@@ -92,11 +93,12 @@ impl World {
     }
 
     fn arrive(&mut self, node: usize, id: PacketId, bit_errors: Vec<u32>) {
-        let packet = &mut self.packets[id].packet;
+        let Travelling { length, packet, .. } = &mut self.packets[id];
+        let length = *length;
         if !bit_errors.is_empty() {
             packet.add_bit_errors(bit_errors);
         }
-        match self.nodes[node].host.route(packet) {
+        match self.nodes[node].host.route(packet, length) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
             Verdict::Local if self.nodes[node].real => self.deliver_to_port(node, id),
             Verdict::Local => {
