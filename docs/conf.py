@@ -36,8 +36,8 @@ NAVIGATION = {
         "how-to/read-the-packet-table",
         "how-to/*",
     ],
-    "Look up": ["reference/*"],
-    "Trust": ["models/README", "models/*", "[pv]*"],  # performance, validation
+    "Look up": ["reference/*", "formats"],
+    "Trust": ["models/README", "models/*", "validation", "performance"],
 }
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")

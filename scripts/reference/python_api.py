@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import baton
 import baton.plot
+import baton.sweep
 import baton.tcp
 from baton import controls
 
@@ -41,9 +44,9 @@ Definition = ast.ClassDef | ast.FunctionDef
 def page() -> str:
     """The page."""
     stub, plots = definitions(PACKAGE / "_baton.pyi"), definitions(PACKAGE / "plot" / "__init__.py")
-    public = list(baton.__all__)
-    classes = [name for name in public if isinstance(stub.get(name), ast.ClassDef)]
-    errors = [name for name in classes if name.endswith("Error")]
+    raised, sweeps = definitions(PACKAGE / "errors.py"), definitions(PACKAGE / "sweep" / "code.py")
+    public = [name for name in baton.__all__ if not isinstance(getattr(baton, name), ModuleType)]
+    errors = [name for name in public if name.endswith("Error")]
     others = [name for name in public if name not in errors and name in stub]
     figures = [name for name in public if name not in stub and name in plots]
     left = set(public) - set(errors) - set(others) - set(figures)
@@ -54,9 +57,11 @@ def page() -> str:
         "## baton\n",
         *(render("baton", stub[name]) for name in others),
         "## Errors\n\nAll are `baton.BatonError`; their text is that of the command line.\n",
-        *(render("baton", stub[name]) for name in errors),
+        *(render("baton", stub.get(name) or raised[name]) for name in errors),
         "## Figures\n",
         *(render("baton", plots[name]) for name in figures),
+        f"## baton.sweep\n\n{flat(baton.sweep.__doc__ or '')} More: [Sweeps](../sweeps.md).\n",
+        *(render("baton.sweep", sweeps[name]) for name in baton.sweep.__all__),
         f"## baton.tcp\n\n{flat(baton.tcp.__doc__ or '')}\n",
         *(render("baton.tcp", stub[name]) for name in baton.tcp.__all__),
         "## A congestion control\n\nA class of yours that a scenario names as `python:module.Class` has these methods, "
@@ -77,7 +82,12 @@ def render(module: str, definition: Definition) -> str:
     if isinstance(definition, ast.FunctionDef):
         return f"### {module}.{definition.name}\n\n{signature(definition)}\n\n{text(definition)}\n"
     lines = [f"### {module}.{definition.name}\n", f"{text(definition)}\n"]
-    for member in definition.body:
+    for member, after in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if isinstance(member, ast.AnnAssign) and isinstance(after, ast.Expr):  # a field, and the text below it
+            described = inspect.cleandoc(ast.literal_eval(after.value))
+            lines.append(
+                f"- `{ast.unparse(member.target)}: {ast.unparse(member.annotation)}`\n\n{indented(described)}\n"
+            )
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
             lines.append(f"- `{heading(member)}`\n\n{indented(text(member))}\n")
     return "\n".join(lines)
