@@ -71,7 +71,7 @@ impl Stage {
             let ends = [end(flow.spec.from, 0), end(flow.spec.to, 1)];
             flows.push(FlowSpec {
                 number: planned.flow,
-                flow: flow.spec.clone(),
+                flow: (*flow.spec).clone(),
                 port: flow.port,
                 seed: Seed(self.scenario.seed),
                 ends,
