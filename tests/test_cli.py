@@ -160,8 +160,8 @@ def test_every_shipped_scenario_is_listed_and_right(baton):
     ("what", "some"),
     [
         ("links", {"wired", "geo", "wifi", "gsm", "trace"}),
-        ("congestion", {"reno", "newreno", "cubic"}),
-        ("profiles", {"rfc", "ns2", "linux-2.0.36"}),
+        ("congestion", {"reno", "newreno", "cubic", "bbr"}),
+        ("profiles", {"rfc", "ns2", "linux-2.0.36", "linux-6", "classic"}),
     ],
 )
 def test_what_there_is_can_be_listed(baton, what, some):
