@@ -161,8 +161,8 @@ def test_every_shipped_scenario_is_listed_and_right(baton):
     [
         ("links", {"wired", "geo", "wifi", "gsm", "trace"}),
         ("queues", {"drop-tail", "red", "codel"}),
-        ("congestion", {"reno", "newreno", "cubic"}),
-        ("profiles", {"rfc", "ns2", "linux-2.0.36"}),
+        ("congestion", {"reno", "newreno", "cubic", "bbr"}),
+        ("profiles", {"rfc", "ns2", "linux-2.0.36", "linux-6", "classic"}),
     ],
 )
 def test_what_there_is_can_be_listed(baton, what, some):

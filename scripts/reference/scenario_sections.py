@@ -272,8 +272,8 @@ from = "server"
 to = "laptop"
 
 [flows.tcp]
-congestion = "newreno"
-recovery = "sack"
+congestion = "cubic"
+recovery = "linux"
 maximum_segment_size = "1400 B"
 initial_window = 10
 initial_slow_start_threshold = "off"
@@ -295,6 +295,18 @@ threshold_from_window = false
 syn_retries = 6
 data_retries = 15
 time_wait = "60 s"
+syn_linear_timeouts = 4
+quick_acks = true
+sack_compression = "1 ms"
+duplicate_sack = true
+rack = true
+tail_loss_probe = true
+proportional_rate_reduction = true
+forward_rto = true
+undo = true
+window_arithmetic = "linux"
+hystart = true
+timer_wheel = true
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
 ''',

@@ -252,6 +252,10 @@ def linux_6() -> Figure:
     return baton.plot_window(peers.kernel_run("cubic"))
 
 
+def bbr() -> Figure:
+    return baton.plot_window(peers.kernel_run("bbr"))
+
+
 def classic() -> Figure:
     return baton.plot_time_sequence(peers.slow_transfer(0.8))
 
@@ -295,5 +299,6 @@ RUNS = {
     "handover": handover,
     "profile-linux-2.0.36": linux_2_0_36,
     "profile-linux-6": linux_6,
+    "congestion-bbr": bbr,
     "profile-classic": classic,
 }

@@ -277,6 +277,7 @@ impl Plan {
             // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
             (Some("newreno"), _) | (None, Algorithm::Reno | Algorithm::NewReno) => "reno",
             (None, Algorithm::Cubic) => "cubic",
+            (None, Algorithm::Bbr) => "bbr",
             (None, Algorithm::External(external)) => external.name(),
             (Some(written), _) => written,
         };

@@ -2,7 +2,7 @@
 
 use super::{KernelFacts, Plan};
 use crate::traffic::SocketOptions;
-use baton_proto::tcp::profile::{Profile, Recovery};
+use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use baton_sim::scenario::model::NodeIndex;
 use netlink_packet_route::route::RouteMetric;
@@ -91,12 +91,52 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         end.refuse("the kernel's clock is its own", None)
     }),
     ("rto_arithmetic", |end| {
-        end.refuse("the kernel has its own", None)
+        let linux = end.profile.rto_arithmetic == RtoArithmetic::Linux;
+        end.refuse_unless(linux, "has its own");
     }),
     ("time_wait", |end| {
         if end.profile.time_wait != Duration::from_secs(60) {
             end.refuse("the kernel's lasts 60 s", Some("\"60 s\""));
         }
+    }),
+    ("syn_linear_timeouts", |end| {
+        let value = end.profile.syn_linear_timeouts.into();
+        end.set_within("tcp_syn_linear_timeouts", value, 0..=127);
+    }),
+    ("sack_compression", sack_compression),
+    ("duplicate_sack", |end| {
+        end.switch("tcp_dsack", end.profile.duplicate_sack)
+    }),
+    ("rack", |end| end.switch("tcp_recovery", end.profile.rack)),
+    ("tail_loss_probe", |end| {
+        let value = if end.profile.tail_loss_probe { 3 } else { 0 };
+        end.set("tcp_early_retrans", value);
+    }),
+    ("forward_rto", |end| {
+        let value = if end.profile.forward_rto { 2 } else { 0 };
+        end.set("tcp_frto", value);
+    }),
+    ("quick_acks", |end| {
+        end.refuse_unless(end.profile.quick_acks, "always delays as Linux does");
+    }),
+    ("proportional_rate_reduction", |end| {
+        let on = end.profile.proportional_rate_reduction;
+        end.refuse_unless(on, "always reduces in proportion");
+    }),
+    ("undo", |end| {
+        end.refuse_unless(end.profile.undo, "always takes wrong reductions back");
+    }),
+    ("window_arithmetic", |end| {
+        let linux = end.profile.window_arithmetic == WindowArithmetic::Linux;
+        end.refuse_unless(linux, "has Linux's form of every congestion control");
+    }),
+    ("hystart", |end| {
+        let message =
+            "has one setting for all namespaces, /sys/module/tcp_cubic/parameters/hystart";
+        end.refuse_unless(end.profile.hystart, message);
+    }),
+    ("timer_wheel", |end| {
+        end.refuse_unless(end.profile.timer_wheel, "always has coarse timers");
     }),
     ("timer_from_transmission", refuse_old_linux),
     ("repair_before_new_data", refuse_old_linux),
@@ -106,6 +146,16 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
 impl End<'_> {
     fn refuse(&mut self, message: &str, nearest: Option<&str>) {
         self.plan.refuse(&self.key, message, nearest);
+    }
+
+    /// Refuses what the kernel cannot leave off.
+    fn refuse_unless(&mut self, as_the_kernel: bool, habit: &str) {
+        if !as_the_kernel {
+            self.refuse(
+                &format!("the kernel {habit}"),
+                Some("the default of profile \"linux-6\""),
+            );
+        }
     }
 
     fn set(&mut self, name: &'static str, value: impl ToString) {
@@ -177,6 +227,7 @@ fn minimum_rto(end: &mut End<'_>) {
 fn recovery(end: &mut End<'_>) {
     match end.profile.recovery {
         Recovery::Sack => end.switch("tcp_sack", true),
+        Recovery::Linux => {}
         Recovery::NewReno => end.switch("tcp_sack", false),
         Recovery::Reno => {
             end.refuse(
@@ -195,6 +246,13 @@ fn duplicate_ack_threshold(end: &mut End<'_>) {
             end.set("tcp_reordering", threshold);
         }
         None => end.refuse("the kernel's fast retransmit cannot be switched off", None),
+    }
+}
+
+fn sack_compression(end: &mut End<'_>) {
+    match end.profile.sack_compression {
+        Some(time) => end.set("tcp_comp_sack_delay_ns", time.as_nanos()),
+        None => end.set("tcp_comp_sack_nr", 0),
     }
 }
 

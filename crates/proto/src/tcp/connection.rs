@@ -1,14 +1,17 @@
 //! The connection: its variables, and what an application or a host does with it. What happens when a
 //! segment arrives is in `input.rs`, what is sent in `output.rs`, loss and its repair in `recovery.rs`.
 
+use super::acks::AckState;
 use super::congestion::{self, CongestionControl};
+use super::linux::LinuxState;
 use super::options::{self, Negotiated, TIMESTAMPS_LENGTH};
-use super::profile::{Algorithm, Profile};
+use super::profile::Profile;
 use super::receive::Receiver;
 use super::recovery::RecoveryState;
 use super::rtt::RttEstimator;
-use super::send::{SendBuffer, SentQueue};
-use super::timer::{Timer, TimerTable};
+use super::send::SendBuffer;
+use super::sent::SentQueue;
+use super::timer::{self, Timer, TimerTable};
 use super::{Endpoint, Event, State, Statistics};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpError;
@@ -47,6 +50,7 @@ pub struct Connection {
     pub(super) last_data_sent_at: Option<Instant>,
     pub(super) congestion: Box<dyn CongestionControl>,
     pub(super) recovery: RecoveryState,
+    pub(super) linux: Box<LinuxState>,
     pub(super) rtt: RttEstimator,
 
     // The handshake.
@@ -62,6 +66,7 @@ pub struct Connection {
     pub(super) ack_due: bool,
     /// Bytes received in order and not yet acknowledged.
     pub(super) ack_pending_bytes: u64,
+    pub(super) acks: AckState,
     /// Largest payload received: what the peer's full segment is.
     pub(super) largest_received: u32,
     pub(super) last_ack_sent: u64,
@@ -124,8 +129,9 @@ impl Connection {
             write_blocked: false,
             last_data_sent_at: None,
             // Until `start_congestion_control` below.
-            congestion: congestion::new(&Algorithm::Reno, 1, 1, u32::MAX),
+            congestion: congestion::new(&Profile::rfc(), 1, 1),
             recovery: RecoveryState::default(),
+            linux: Box::default(),
             rtt: RttEstimator::new(profile),
             syn_due: true,
             syn_transmissions: 0,
@@ -135,6 +141,7 @@ impl Connection {
             peer_fin: None,
             ack_due: false,
             ack_pending_bytes: 0,
+            acks: AckState::default(),
             largest_received: 0,
             last_ack_sent: 0,
             recent_timestamp: (0, now),
@@ -173,18 +180,18 @@ impl Connection {
     /// Segment size and congestion control for the present path MTU and options.
     pub(super) fn start_congestion_control(&mut self) {
         self.segment_size = self.sendable_segment_size();
-        // A lost SYN shows congestion: one segment then (RFC 5681 section 3.1).
-        let segments = match self.syn_transmissions {
-            0 | 1 => self.profile.initial_window.max(1),
-            _ => 1,
+        // A lost SYN shows congestion: one segment then (RFC 5681 section 3.1). Linux wants two, since its first
+        // timeout is shorter than it was when that was written.
+        let shown_by = if self.recovers_as_linux() { 3 } else { 2 };
+        let segments = if self.syn_transmissions < shown_by {
+            self.profile.initial_window.max(1)
+        } else {
+            1
         };
         self.congestion = congestion::new(
-            &self.profile.congestion,
+            &self.profile,
             self.segment_size,
             segments.saturating_mul(self.segment_size),
-            self.profile
-                .initial_slow_start_threshold
-                .unwrap_or(u32::MAX),
         );
     }
 
@@ -251,6 +258,9 @@ impl Connection {
         self.segment_size = self.sendable_segment_size();
         self.statistics.path_mtu_reductions += 1;
         self.sent.mark_longer_lost(self.segment_size);
+        if self.recovers_as_linux() {
+            self.on_longer_marked_lost();
+        }
     }
 
     /// Does what is due at `now`; nothing if nothing is.
@@ -267,7 +277,14 @@ impl Connection {
         }
         if self.timers.take_due(Timer::DelayedAck, now) {
             self.ack_due = true;
+            if let Some(least) = self.quick_acks()
+                && self.ack_pending_bytes > 0
+            {
+                self.acks.on_delay_over(least, self.rtt.rto());
+            }
         }
+        // What was paced is sent when it is asked for.
+        self.timers.take_due(Timer::Pacing, now);
         if self.timers.take_due(Timer::TimeWait, now) {
             self.state = State::Closed;
             self.timers.stop_all();
@@ -354,6 +371,13 @@ impl Connection {
             State::Established | State::FinWait1 | State::FinWait2
         );
         if open && self.receive.wants_update(self.receive_segment_size()) {
+            self.ack_due = true;
+        }
+        if self.quick_acks().is_some()
+            && self.ack_pending_bytes > 0
+            && self.receive.readable_bytes() == 0
+            && self.acks.wants_ack_after_reading()
+        {
             self.ack_due = true;
         }
     }
@@ -473,7 +497,10 @@ impl Connection {
 
     /// Bytes of memory that this connection holds, its buffers' slack included, real payload bytes not.
     pub fn memory(&self) -> usize {
-        size_of::<Connection>() + self.sent.memory() + self.receive.memory()
+        size_of::<Connection>()
+            + size_of::<LinuxState>()
+            + self.sent.memory()
+            + self.receive.memory()
     }
 
     /// Largest payload that we ask the peer for; stands in for "its full segment" before one came.
@@ -504,6 +531,9 @@ impl Connection {
     }
 
     pub(super) fn set_timer(&mut self, timer: Timer, now: Instant, after: Duration) {
+        if self.profile.timer_wheel {
+            return self.timers.set(timer, timer::wheel(now, after));
+        }
         let at = (now + after).as_nanos();
         let at = Duration::from_nanos(at).round_up_to(self.profile.tick);
         self.timers.set(timer, Instant::from_nanos(at.as_nanos()));

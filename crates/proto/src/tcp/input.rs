@@ -43,7 +43,7 @@ impl Connection {
         }
         let length = sequence_length(&header, payload.length());
         if !self.is_acceptable(start, length) {
-            return self.answer_unacceptable(now, &header, length);
+            return self.answer_unacceptable(now, &header, start, length);
         }
         if header.flags.contains(TcpFlags::RST) {
             return self.on_reset(now, start);
@@ -120,17 +120,34 @@ impl Connection {
         self.state = State::Established;
         self.timers.stop(Timer::Retransmission);
         self.report(Event::Connected);
-        if self.syn_transmissions > 1 {
-            self.rtt.handshake_retransmitted();
-        } else if self.profile.rto_arithmetic == RtoArithmetic::Rfc6298 {
-            let sample = self.rtt.measure(self.syn_sent_at, now);
-            self.rtt.sample(sample, self.profile.initial_window);
-            self.statistics.rtt_samples += 1;
-        }
+        self.sample_handshake(now, header);
         self.start_congestion_control();
+        self.start_rate(now);
         if !header.flags.contains(TcpFlags::SYN) {
             self.peer_window = self.unscaled(header.window);
             self.largest_peer_window = self.largest_peer_window.max(self.peer_window);
+        }
+    }
+
+    fn sample_handshake(&mut self, now: Instant, header: &TcpHeader) {
+        let arithmetic = self.profile.rto_arithmetic;
+        let again = self.syn_transmissions > 1;
+        let echo = header.options.timestamps.map(|stamps| stamps.echo);
+        let sample = match echo.filter(|_| self.negotiated.timestamps) {
+            _ if arithmetic == RtoArithmetic::Linux20 => None,
+            _ if !again => Some(self.rtt.measure(self.syn_sent_at, now)),
+            Some(echo) if arithmetic == RtoArithmetic::Linux => self.since_timestamp(now, echo),
+            _ => None,
+        };
+        if again {
+            self.rtt.handshake_retransmitted();
+        }
+        if let Some(sample) = sample {
+            match arithmetic {
+                RtoArithmetic::Linux => self.rtt.sample_as_linux(sample, 1, 1),
+                _ => self.rtt.sample(sample, self.profile.initial_window),
+            }
+            self.statistics.rtt_samples += 1;
         }
     }
 
@@ -183,7 +200,7 @@ impl Connection {
         }
     }
 
-    fn answer_unacceptable(&mut self, now: Instant, header: &TcpHeader, length: u32) {
+    fn answer_unacceptable(&mut self, now: Instant, header: &TcpHeader, start: i64, length: u32) {
         if header.flags.contains(TcpFlags::RST) {
             return;
         }
@@ -195,6 +212,8 @@ impl Connection {
         if length > u32::from(header.flags.contains(TcpFlags::SYN)) {
             self.statistics.duplicates_received += 1;
             self.ack_due = true;
+            let end = start + i64::from(length);
+            self.note_duplicate(start, end.min(self.receive.next() as i64));
         } else {
             // Two ends that have lost each other's place would answer each other for ever.
             self.challenge(now);
@@ -254,11 +273,21 @@ impl Connection {
             return true;
         }
         let position = position as u64;
-        let newly_sacked = self.take_sack(header);
-        let old_window = self.peer_window;
+        let (old_window, newer) = (self.peer_window, start > self.window_update.0);
         self.take_window(now, header, start, position);
+        // The peer is there, though its window may stay shut for as long as it likes (RFC 9293 section 3.8.6.1).
+        if self.peer_window == 0 {
+            self.recovery.timeouts_in_row = 0;
+        }
+        if self.recovers_as_linux() {
+            let window_moved = newer || self.peer_window > old_window || self.peer_window == 0;
+            let not_duplicate = length > 0 || window_moved;
+            self.on_linux_acknowledgment(now, header, position, not_duplicate);
+            self.after_our_fin(now);
+            return true;
+        }
         let context = AckContext {
-            newly_sacked,
+            newly_sacked: self.take_sack(header),
             could_be_duplicate: length == 0 && self.peer_window == old_window,
             echo: header
                 .options
@@ -266,10 +295,6 @@ impl Connection {
                 .filter(|_| self.negotiated.timestamps)
                 .map(|timestamps| timestamps.echo),
         };
-        // The peer is there, though its window may stay shut for as long as it likes (RFC 9293 section 3.8.6.1).
-        if self.peer_window == 0 {
-            self.recovery.timeouts_in_row = 0;
-        }
         self.on_acknowledgment(now, position, context);
         self.after_our_fin(now);
         true
@@ -289,7 +314,7 @@ impl Connection {
                 count += 1;
             }
         }
-        self.sent.mark_sacked(&blocks[..count])
+        self.sent.mark_sacked(&blocks[..count], |_| {})
     }
 
     fn take_window(&mut self, now: Instant, header: &TcpHeader, start: i64, position: u64) {
@@ -314,6 +339,7 @@ impl Connection {
             // The window has opened, and the probe was not taken: send it again with the rest.
             self.sent.mark_first_lost();
             self.recovery.forced = true;
+            self.force_first();
             let rto = self.rtt.rto();
             self.set_timer(Timer::Retransmission, now, rto);
         }
@@ -371,9 +397,21 @@ impl Connection {
             self.largest_received = self.largest_received.max(length);
             let before = self.receive.next();
             let arrival = self.receive.accept(start, payload);
+            let end = start + i64::from(length);
+            if start < before as i64 {
+                self.note_duplicate(start, end.min(before as i64));
+            } else if arrival == Arrival::Nothing {
+                self.note_duplicate(start, end);
+            }
+            if let Some(least) = self.quick_acks() {
+                let around = self.ack_surroundings();
+                self.acks.on_data(now, least, &around);
+                if length < self.largest_received || header.flags.contains(TcpFlags::PSH) {
+                    self.acks.push();
+                }
+            }
             self.acknowledge_arrival(now, arrival, before);
             // What did not fit is gone: the sender should know soon.
-            let end = start + i64::from(length);
             self.ack_due |= self.receive.window() == 0 && self.receive.next() as i64 != end;
         }
         if self.peer_fin == Some(self.receive.next()) {
@@ -393,7 +431,7 @@ impl Connection {
             }
             Arrival::Ahead => {
                 self.statistics.out_of_order_received += 1;
-                self.ack_due = true;
+                self.acknowledge_gap(now);
             }
             Arrival::Scattered => {
                 self.statistics.scattered_dropped += 1;
@@ -403,6 +441,10 @@ impl Connection {
                 self.report(Event::Readable);
                 self.ack_pending_bytes += self.receive.next() - before;
                 let enough = 2 * u64::from(self.largest_received);
+                if self.profile.quick_acks {
+                    self.acks.on_progress();
+                    return self.acknowledge_in_order(now, filled);
+                }
                 match self.profile.delayed_ack {
                     Some(delay) if !filled && self.ack_pending_bytes < enough => {
                         if !self.timers.is_set(Timer::DelayedAck) {
@@ -412,6 +454,40 @@ impl Connection {
                     _ => self.ack_due = true,
                 }
             }
+        }
+    }
+
+    /// Linux acknowledges more than one full segment at once, and each where it is quick.
+    fn acknowledge_in_order(&mut self, now: Instant, filled: bool) {
+        let more_than_one = self.ack_pending_bytes > u64::from(self.largest_received);
+        let Some(least) = self
+            .quick_acks()
+            .filter(|_| !filled && !more_than_one && !self.acks.is_quick())
+        else {
+            self.ack_due = true;
+            return;
+        };
+        let delay = self.acks.delay(least, self.rtt.smoothed());
+        let due = self.timers.deadline(Timer::DelayedAck);
+        if due.is_none_or(|due| due > now + delay) {
+            self.set_timer(Timer::DelayedAck, now, delay);
+        }
+    }
+
+    /// RFC 5681 section 4.2 asks for an acknowledgment at once; Linux compresses those after the third.
+    fn acknowledge_gap(&mut self, now: Instant) {
+        let longest = self
+            .profile
+            .sack_compression
+            .filter(|_| self.negotiated.sack);
+        match self.acks.compression(longest, self.rtt.smoothed()) {
+            // A timer of its own, which is exact.
+            Some(delay) if !self.ack_due => {
+                let due = self.timers.deadline(Timer::DelayedAck);
+                let at = due.map_or(now + delay, |due| due.min(now + delay));
+                self.timers.set(Timer::DelayedAck, at);
+            }
+            _ => self.ack_due = true,
         }
     }
 

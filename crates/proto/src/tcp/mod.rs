@@ -23,10 +23,12 @@
 //! peer sends it again), keep-alives, duplicate SACKs (RFC 2883). How a particular stack differs is a
 //! [`profile::Profile`].
 
+mod acks;
 pub mod congestion;
 mod connection;
 mod input;
 pub mod isn;
+mod linux;
 pub mod listener;
 mod options;
 mod output;
@@ -35,6 +37,7 @@ mod receive;
 mod recovery;
 mod rtt;
 mod send;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod timer;
@@ -148,6 +151,12 @@ pub struct Statistics {
     pub challenge_acks_withheld: u64,
     /// Segments dropped because their timestamp was old (RFC 7323 section 5).
     pub old_timestamps: u64,
+    /// Reductions of the congestion window that were taken back because nothing had been lost.
+    pub undone_reductions: u64,
+    /// Of these, those after a timeout.
+    pub spurious_timeouts: u64,
+    /// Probes for the loss of a tail (RFC 8985 section 7).
+    pub tail_loss_probes: u64,
     /// Times that an ICMP error has lowered the path MTU.
     pub path_mtu_reductions: u64,
 }

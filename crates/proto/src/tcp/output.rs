@@ -39,8 +39,13 @@ impl Connection {
             | State::FinWait1
             | State::Closing
             | State::LastAck => {
-                if let Some(segment) = self.next_data(now) {
-                    return Some(segment);
+                let segment = if self.recovers_as_linux() {
+                    self.next_linux_data(now)
+                } else {
+                    self.next_data(now)
+                };
+                if segment.is_some() {
+                    return segment;
                 }
             }
             State::SynSent | State::SynReceived | State::FinWait2 | State::TimeWait => {}
@@ -84,7 +89,7 @@ impl Connection {
             return self.retransmit(now, index, length);
         }
         self.recovery.forced = false;
-        if self.unsent() == 0 && !self.fin_unsent() {
+        if !self.has_unsent() {
             return self.sack_extra(now, window);
         }
         self.new_data(now, window)
@@ -95,13 +100,18 @@ impl Connection {
         (1 + self.send.written()).saturating_sub(self.next)
     }
 
+    /// Whether data or the FIN waits to be sent for the first time.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent() > 0 || self.fin_unsent()
+    }
+
     fn fin_unsent(&self) -> bool {
         self.fin_position().is_some_and(|fin| fin >= self.next)
     }
 
     /// Length in sequence space of a retransmission: the segment as it was, or what the segment size now lets
     /// through.
-    fn retransmission_length(&self, index: usize) -> Option<u32> {
+    pub(super) fn retransmission_length(&self, index: usize) -> Option<u32> {
         let segment = self.sent.get(index)?;
         let with_fin = self.fin_position().is_some_and(|fin| fin < segment.end());
         let data = segment.length - u32::from(with_fin);
@@ -144,7 +154,8 @@ impl Connection {
         self.retransmit(now, index, length)
     }
 
-    fn new_data(&mut self, now: Instant, window: u64) -> Option<Segment> {
+    /// New data as far as both windows allow. `window` in bytes; Linux's, which counts segments, looks for itself.
+    pub(super) fn new_data(&mut self, now: Instant, window: u64) -> Option<Segment> {
         let repairing = self.recovery.phase == Phase::AfterTimeout;
         if self.profile.repair_before_new_data && repairing {
             return None;
@@ -167,7 +178,12 @@ impl Connection {
             }
             return None;
         }
-        if !idle && self.in_the_network() + length > window {
+        let fits = if self.recovers_as_linux() {
+            self.window_has_room()
+        } else {
+            self.in_the_network() + length <= window
+        };
+        if !idle && !fits {
             return None;
         }
         let length = if probing && length == 0 && !fin {
@@ -210,10 +226,17 @@ impl Connection {
 
     /// RFC 5681 section 4.1. Returns the window.
     fn restart_after_idle(&mut self, now: Instant) -> u64 {
-        let idle = self
+        let gap = self
             .last_data_sent_at
-            .is_some_and(|sent| now.saturating_since(sent) > self.rtt.rto());
-        if self.profile.idle_restart && idle {
+            .map(|sent| now.saturating_since(sent));
+        let idle = gap.is_some_and(|gap| gap > self.rtt.rto());
+        if let Some(gap) = gap {
+            self.congestion.on_transmission_start(now, gap);
+        }
+        if self.profile.idle_restart && idle && self.recovers_as_linux() {
+            self.restart_as_linux(gap.unwrap_or_default());
+            self.last_data_sent_at = None;
+        } else if self.profile.idle_restart && idle {
             let segments = self.profile.initial_window.max(1);
             let initial = segments.saturating_mul(self.segment_size);
             self.congestion
@@ -227,6 +250,9 @@ impl Connection {
         let start = self.next;
         self.next += u64::from(length);
         self.last_data_sent_at = Some(now);
+        if self.quick_acks().is_some() {
+            self.acks.on_data_sent(now);
+        }
         self.sent.push(start, length, now);
         self.timers.stop(Timer::Persist);
         if self.fin_position().is_some_and(|fin| fin < self.next) {
@@ -236,8 +262,28 @@ impl Connection {
                 state => state,
             };
         }
-        self.arm_retransmission(now);
+        if self.recovers_as_linux() {
+            self.on_linux_new_data(now, start, length);
+        } else {
+            self.arm_retransmission(now);
+        }
         self.data_segment(now, start, length, false)
+    }
+
+    /// Whether there is data, or a FIN, that the peer's window lets through.
+    pub(super) fn has_new_data(&self) -> bool {
+        let usable = self.unacknowledged + self.peer_window > self.next;
+        usable && self.has_unsent()
+    }
+
+    /// One new segment whatever congestion window and Nagle's rule say.
+    pub(super) fn forced_new_data(&mut self, now: Instant) -> Option<Segment> {
+        let usable = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
+        let unsent = self.unsent();
+        let length = unsent.min(usable).min(u64::from(self.segment_size));
+        let fin = self.fin_unsent() && length == unsent && usable > length;
+        let length = length as u32 + u32::from(fin);
+        (length > 0).then(|| self.send_new(now, length))
     }
 
     fn arm_retransmission(&mut self, now: Instant) {
@@ -256,7 +302,13 @@ impl Connection {
         self.set_timer(Timer::Retransmission, now, after);
     }
 
-    fn data_segment(&mut self, now: Instant, start: u64, length: u32, again: bool) -> Segment {
+    pub(super) fn data_segment(
+        &mut self,
+        now: Instant,
+        start: u64,
+        length: u32,
+        again: bool,
+    ) -> Segment {
         let end = start + u64::from(length);
         let fin = self.fin_position().is_some_and(|fin| fin < end);
         let data = length - u32::from(fin);
@@ -301,6 +353,9 @@ impl Connection {
         let segment_size = self.receive_segment_size();
         let window = self.receive.advertise(segment_size, shift);
         if acknowledges {
+            if let Some(least) = self.quick_acks() {
+                self.acks.on_sent(least, self.ack_pending_bytes > 0);
+            }
             self.ack_due = false;
             self.ack_pending_bytes = 0;
             self.last_ack_sent = self.receive.next();
@@ -363,7 +418,10 @@ impl Connection {
             40
         };
         let most = room.min(space).saturating_sub(4) / 8;
-        for &(start, end) in self.receive.blocks().iter().take(most as usize) {
+        // A duplicate comes first, whatever of it is in other blocks (RFC 2883 section 4).
+        let duplicate = self.acks.duplicate();
+        let ranges = duplicate.iter().chain(self.receive.blocks());
+        for &(start, end) in ranges.take(most as usize) {
             let wire = |position: u64| self.peer_initial_sequence + position as u32;
             blocks.push(wire(start), wire(end));
         }

@@ -62,6 +62,36 @@ pub struct Profile {
     pub syn_retries: u32,
     /// Retransmissions of the same data before the connection is given up (RFC 9293 section 3.8.3).
     pub data_retries: u32,
+    /// Timeouts of a SYN that do not double the next: `tcp_syn_linear_timeouts`. They do not count as retries.
+    pub syn_linear_timeouts: u32,
+    /// Delay acknowledgments as Linux does: the first of a connection not at all, later by a time that follows
+    /// the gaps between arrivals, of which `delayed_ack` is the least.
+    pub quick_acks: bool,
+    /// Hold back the acknowledgments of data beyond a gap, after the third, by 5 % of the round-trip time and this
+    /// at most (Linux's `tcp_comp_sack_delay_ns`); `None` sends each.
+    pub sack_compression: Option<Duration>,
+    /// Report duplicates by SACK (RFC 2883).
+    pub duplicate_sack: bool,
+    /// Find losses by time (RACK, RFC 8985); else by RFC 6675. Only with [`Recovery::Linux`] and SACK.
+    pub rack: bool,
+    /// Probe for a loss at the tail of a flight (TLP, RFC 8985 section 7). Only with [`Recovery::Linux`] and SACK.
+    pub tail_loss_probe: bool,
+    /// Reduce the window in proportion to what is delivered (RFC 6937); else at once. Only with
+    /// [`Recovery::Linux`].
+    pub proportional_rate_reduction: bool,
+    /// After a timeout, try new data before repeating the rest (F-RTO, RFC 5682). Only with
+    /// [`Recovery::Linux`].
+    pub forward_rto: bool,
+    /// Take back a reduction that duplicate SACKs (RFC 3708) or timestamps (Eifel, RFC 3522) show to have been
+    /// wrong. Only with [`Recovery::Linux`].
+    pub undo: bool,
+    /// Whose form of Reno and CUBIC the window follows.
+    pub window_arithmetic: WindowArithmetic,
+    /// Leave slow start when trains of acknowledgments get long or delays grow (HyStart, in Linux's CUBIC).
+    pub hystart: bool,
+    /// Timers go off at the granularity of Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the
+    /// delay for long ones.
+    pub timer_wheel: bool,
     /// How long TIME_WAIT lasts: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
     pub time_wait: Duration,
 }
@@ -75,6 +105,8 @@ pub enum Algorithm {
     NewReno,
     /// RFC 9438.
     Cubic,
+    /// BBR version 1, as in Linux. It needs [`Recovery::Linux`], which measures the rate of delivery.
+    Bbr,
     /// One that whoever runs the stack brings along.
     External(External),
 }
@@ -88,6 +120,18 @@ pub enum Recovery {
     NewReno,
     /// By the scoreboard of selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
     Sack,
+    /// The state machine of Linux: RACK-TLP, PRR, F-RTO and undo, each of which can be switched off, by the
+    /// scoreboard or, without SACK, by counting duplicates.
+    Linux,
+}
+
+/// Whose form of a congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowArithmetic {
+    /// The RFC's.
+    Rfc,
+    /// Linux's, which counts segments and takes every acknowledged one in slow start.
+    Linux,
 }
 
 /// How the retransmission timeout follows from the smoothed round-trip time A and its mean deviation D.
@@ -95,6 +139,9 @@ pub enum Recovery {
 pub enum RtoArithmetic {
     /// A + max(4 D, tick) (RFC 6298 section 2).
     Rfc6298,
+    /// A and four deviations of at least the floor, by rules of Linux's own: `tcp_rtt_estimator` and
+    /// `tcp_ack_update_rtt` of 6.18.
+    Linux,
     /// (A + 4 D) · (5/4 + 2^(1 − congestion window in segments)): what Linux 2.0 did, by the comment in its
     /// source to allow for bursts on slow links. T6's rise "above 50 s" needs the factor 5/4: A + 4 D alone
     /// peaks at about 2.6 times the old round-trip time. Every acknowledged segment is a sample, the SYN is none.
@@ -147,6 +194,18 @@ impl Profile {
             idle_restart: true,
             syn_retries: 6,
             data_retries: 15,
+            syn_linear_timeouts: 0,
+            quick_acks: false,
+            sack_compression: None,
+            duplicate_sack: false,
+            rack: false,
+            tail_loss_probe: false,
+            proportional_rate_reduction: false,
+            forward_rto: false,
+            undo: false,
+            window_arithmetic: WindowArithmetic::Rfc,
+            hystart: false,
+            timer_wheel: false,
             time_wait: Duration::from_secs(60),
         }
     }
@@ -154,12 +213,7 @@ impl Profile {
     /// A present Linux (6.18) as it comes: the constants of its `include/net/tcp.h` and the defaults of its
     /// settings under `net.ipv4`. CUBIC, an initial window of 10 segments, SACK, timestamps (so that a full
     /// segment of an Ethernet frame carries 1448 bytes), acknowledgments delayed by 40 ms, timeouts from 200 ms
-    /// to 120 s. Buffers do not tune themselves here: they have the size that Linux lets them grow to, of which it
-    /// advertises half for receiving.
-    ///
-    /// Not modelled: RACK-TLP, PRR, F-RTO and the undoing of reductions; the timeout's floor, which Linux puts
-    /// under the deviation instead of under the sum; the first acknowledgments of a connection, which Linux does not
-    /// delay; and the first four retransmissions of a SYN, which it sends a second apart.
+    /// to 120 s. The send buffer has the size that Linux lets it grow to.
     pub fn linux_6() -> Profile {
         Profile {
             congestion: Algorithm::Cubic,
@@ -169,6 +223,20 @@ impl Profile {
             delayed_ack: Some(Duration::from_millis(40)),
             minimum_rto: Duration::from_millis(200),
             maximum_rto: Duration::from_secs(120),
+            recovery: Recovery::Linux,
+            rto_arithmetic: RtoArithmetic::Linux,
+            syn_linear_timeouts: 4,
+            quick_acks: true,
+            sack_compression: Some(Duration::from_millis(1)),
+            duplicate_sack: true,
+            rack: true,
+            tail_loss_probe: true,
+            proportional_rate_reduction: true,
+            forward_rto: true,
+            undo: true,
+            window_arithmetic: WindowArithmetic::Linux,
+            hystart: true,
+            timer_wheel: true,
             ..Profile::rfc()
         }
     }
@@ -177,9 +245,11 @@ impl Profile {
     /// what a real kernel can be made to do that is nearest to a stack of the nineties.
     pub fn classic() -> Profile {
         Profile {
-            recovery: Recovery::NewReno,
             timestamps: false,
             sack: false,
+            rack: false,
+            tail_loss_probe: false,
+            forward_rto: false,
             ..Profile::linux_6()
         }
     }

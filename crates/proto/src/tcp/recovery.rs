@@ -262,6 +262,9 @@ impl Connection {
         let Some(first) = self.sent.first().copied() else {
             return;
         };
+        if self.recovers_as_linux() && !self.is_window_probe(first.start) {
+            return self.on_linux_timer(now);
+        }
         let due = first.sent_at + self.rtt.rto();
         if self.profile.timer_from_transmission && due > now {
             return self.set_timer(Timer::Retransmission, now, due.saturating_since(now));
@@ -272,6 +275,7 @@ impl Connection {
         self.recovery.timeouts_in_row += 1;
         self.recovery.forced = true;
         if self.is_window_probe(first.start) {
+            self.force_first();
             self.persist_backoff += 1;
             self.statistics.window_probes += 1;
             self.sent.mark_first_lost();
@@ -295,10 +299,16 @@ impl Connection {
 
     fn on_syn_timeout(&mut self) {
         self.statistics.timeouts += 1;
-        if self.syn_transmissions > self.profile.syn_retries {
+        let linear = match self.state {
+            State::SynSent => self.profile.syn_linear_timeouts,
+            _ => 0,
+        };
+        if self.syn_transmissions > self.profile.syn_retries + linear {
             return self.end(Event::TimedOut);
         }
-        self.rtt.back_off();
+        if self.syn_transmissions > linear {
+            self.rtt.back_off();
+        }
         self.syn_due = true;
     }
 

@@ -18,6 +18,52 @@ pub(super) struct RttEstimator {
     base: Duration,
     /// Doublings since the last sample (RFC 6298 section 5.5).
     backoff: u32,
+    linux: LinuxVariation,
+}
+
+/// The deviation as Linux keeps it (`tcp_rtt_estimator` of 6.18), four times as large as RFC 6298's.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxVariation {
+    /// Follows every sample.
+    quick: Duration,
+    /// Its largest value in this round trip, the floor of the timeout at the least.
+    largest: Duration,
+    /// What the timeout adds to the smoothed round-trip time: rises at once, falls once a round trip.
+    held: Duration,
+    /// The round trip ends when this is acknowledged.
+    round_end: u64,
+}
+
+impl LinuxVariation {
+    fn first(&mut self, rtt: Duration, floor: Duration, next: u64) {
+        self.quick = rtt.saturating_mul(2);
+        self.held = self.quick.max(floor);
+        self.largest = self.held;
+        self.round_end = next;
+    }
+
+    /// `smoothed` before the sample.
+    fn update(&mut self, rtt: Duration, smoothed: Duration) {
+        let (quick, error) = (self.quick.as_nanos(), {
+            let (a, b) = (rtt.as_nanos(), smoothed.as_nanos());
+            a.abs_diff(b)
+        });
+        // A shorter round-trip time raises the deviation eight times more slowly: it does not call for a
+        // longer timeout.
+        let up = error.saturating_sub(quick / 4);
+        let down = (quick / 4).saturating_sub(error);
+        let up = if rtt < smoothed { up / 8 } else { up };
+        self.quick = Duration::from_nanos(quick + up - down);
+        self.largest = self.largest.max(self.quick);
+        self.held = self.held.max(self.largest);
+    }
+
+    fn end_round(&mut self, floor: Duration, next: u64) {
+        let excess = self.held.saturating_sub(self.largest).as_nanos();
+        self.held = Duration::from_nanos(self.held.as_nanos() - excess / 4);
+        self.largest = floor;
+        self.round_end = next;
+    }
 }
 
 impl RttEstimator {
@@ -33,7 +79,29 @@ impl RttEstimator {
             latest: None,
             base: profile.initial_rto,
             backoff: 0,
+            linux: LinuxVariation::default(),
         }
+    }
+
+    /// Takes a sample by Linux's rules. `acknowledged` and `next` are "SND.UNA" and "SND.NXT", which tell round
+    /// trips apart.
+    pub(super) fn sample_as_linux(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
+        let floor = self.minimum_rto;
+        match self.smoothed {
+            None => self.linux.first(rtt, floor, next),
+            Some(smoothed) => {
+                self.linux.update(rtt, smoothed);
+                if acknowledged > self.linux.round_end {
+                    self.linux.end_round(floor, next);
+                }
+            }
+        }
+        self.sample(rtt, 1);
+    }
+
+    /// Notes a round-trip time that is shorter than all before, or not; [`sample`](Self::sample) does it too.
+    pub(super) fn note_minimum(&mut self, rtt: Duration) {
+        self.minimum = Some(self.minimum.map_or(rtt, |minimum| minimum.min(rtt)));
     }
 
     pub(super) fn smoothed(&self) -> Option<Duration> {
@@ -67,7 +135,7 @@ impl RttEstimator {
     /// only the arithmetic of Linux 2.0 looks at.
     pub(super) fn sample(&mut self, rtt: Duration, window_segments: u32) {
         self.latest = Some(rtt);
-        self.minimum = Some(self.minimum.map_or(rtt, |minimum| minimum.min(rtt)));
+        self.note_minimum(rtt);
         let smoothed = match self.smoothed {
             // RFC 6298 section 2.2.
             None => {
@@ -96,6 +164,7 @@ impl RttEstimator {
                 let four = self.variation.saturating_mul(4);
                 smoothed + four.max(self.tick)
             }
+            RtoArithmetic::Linux => smoothed + self.linux.held,
             RtoArithmetic::Linux20 => {
                 let sum = smoothed + self.variation.saturating_mul(4);
                 let nanoseconds = sum.as_nanos();
@@ -198,6 +267,31 @@ mod tests {
         assert_eq!(measured(9, 11), milliseconds(10));
         assert_eq!(measured(11, 19), milliseconds(10), "at least one tick");
         assert_eq!(measured(19, 41), milliseconds(30));
+    }
+
+    /// Linux 6.18 as `tcp_rtt_estimator` does it, worked by hand: the floor of 200 ms stands under four deviations.
+    #[test]
+    fn linux_adds_at_least_200_ms_and_falls_once_a_round_trip() {
+        let mut rtt = estimator("linux-6");
+        rtt.sample_as_linux(milliseconds(50), 1, 1);
+        assert_eq!(rtt.rto(), milliseconds(250), "50 + max(2 · 50, 200)");
+        let mut rtt = estimator("linux-6");
+        rtt.sample_as_linux(milliseconds(400), 1, 1);
+        assert_eq!(rtt.rto(), milliseconds(1_200), "three times the first");
+        // A steady round-trip time: four deviations fall by a quarter with each sample, 800, 600, 450, but the
+        // timeout follows only when a round trip is over, by a quarter of the way to the largest seen in it.
+        rtt.sample_as_linux(milliseconds(400), 1, 11);
+        rtt.sample_as_linux(milliseconds(400), 1, 11);
+        assert_eq!(rtt.rto(), milliseconds(1_200));
+        rtt.sample_as_linux(milliseconds(400), 2, 12);
+        assert_eq!(rtt.rto(), milliseconds(1_200), "800 was the largest");
+        rtt.sample_as_linux(milliseconds(400), 13, 13);
+        // Largest since: 3/4 of 337.5 = 253.125. 800 − (800 − 253.125) / 4 = 663.28.
+        let rto = rtt.rto().as_nanos() / 1_000;
+        assert_eq!(rto, 1_063_281);
+        // A longer one raises it at once: 253.125 + 800 − 63.28 = 989.84; smoothed 400 + 800/8 = 500.
+        rtt.sample_as_linux(milliseconds(1_200), 14, 20);
+        assert_eq!(rtt.rto().as_nanos() / 1_000, 1_489_843);
     }
 
     /// T6: segments that took some 16 s give an RTO near 20 s; when the time falls to a few milliseconds the

@@ -1,6 +1,6 @@
 //! A connection's timers: an enum and a small table of deadlines.
 
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,14 +13,33 @@ pub(super) enum Timer {
     DelayedAck = 2,
     /// TIME-WAIT is over.
     TimeWait = 3,
+    /// The next burst of a paced sender may leave.
+    Pacing = 4,
+}
+
+/// Length of Linux's tick: `CONFIG_HZ` 250, the default of the kernel's own configuration.
+const JIFFY: u64 = 4_000_000;
+
+/// When a timer of Linux set to `after` goes off. Its wheel (`kernel/time/timer.c`) has levels of 64 slots, each eight
+/// times as coarse as the one below, and rounds up so that no timer is early.
+pub(super) fn wheel(now: Instant, after: Duration) -> Instant {
+    let delay = after.as_nanos().div_ceil(JIFFY);
+    let mut slot = 1;
+    while slot < (1 << 24) && delay >= 63 * slot {
+        slot *= 8;
+    }
+    let due = now.as_nanos() / JIFFY + delay;
+    let due = (due + slot) / slot * slot;
+    Instant::from_nanos(due.saturating_mul(JIFFY))
 }
 
 impl Timer {
-    pub(super) const ALL: [Timer; 4] = [
+    pub(super) const ALL: [Timer; 5] = [
         Timer::Retransmission,
         Timer::Persist,
         Timer::DelayedAck,
         Timer::TimeWait,
+        Timer::Pacing,
     ];
 }
 
@@ -47,6 +66,10 @@ impl TimerTable {
         self.deadlines[timer as usize].is_some()
     }
 
+    pub(super) fn deadline(&self, timer: Timer) -> Option<Instant> {
+        self.deadlines[timer as usize]
+    }
+
     /// The first deadline of all.
     pub(super) fn next(&self) -> Option<Instant> {
         self.deadlines.iter().flatten().min().copied()
@@ -59,5 +82,36 @@ impl TimerTable {
             self.stop(timer);
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table at the head of Linux's `kernel/time/timer.c` for HZ 250: 4 ms up to 255 ms, 32 ms up to 2 s, 256 ms
+    /// up to 16 s, 2 s up to 131 s.
+    #[test]
+    fn long_timers_are_coarse_and_never_early() {
+        for (after, granularity) in [
+            (40, 4),
+            (248, 4),
+            (300, 32),
+            (1_000, 32),
+            (2_480, 256),
+            (20_000, 2_048),
+        ] {
+            for now in [0, 1, 3, 4, 1_000, 12_345] {
+                let now = Instant::from_millis(now);
+                let after = Duration::from_millis(after);
+                let late = wheel(now, after).saturating_since(now + after);
+                assert!(
+                    !late.is_zero() && late <= Duration::from_millis(granularity + 4),
+                    "{after:?} {late:?}"
+                );
+                let due = wheel(now, after).as_nanos();
+                assert_eq!(due % (granularity * 1_000_000), 0);
+            }
+        }
     }
 }

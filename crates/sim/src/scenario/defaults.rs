@@ -3,7 +3,7 @@
 use crate::link::config::{
     Damaged, DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement,
 };
-use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
+use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use serde_json::{Map, Value, json};
 
@@ -103,12 +103,14 @@ fn profile(profile: &Profile) -> Value {
             Algorithm::Reno => "reno",
             Algorithm::NewReno => "newreno",
             Algorithm::Cubic => "cubic",
+            Algorithm::Bbr => "bbr",
             Algorithm::External(_) => "python",
         },
         "recovery": match profile.recovery {
             Recovery::Reno => "reno",
             Recovery::NewReno => "newreno",
             Recovery::Sack => "sack",
+            Recovery::Linux => "linux",
         },
         "maximum_segment_size": size(profile.maximum_segment_size.into()),
         "initial_window": profile.initial_window,
@@ -129,14 +131,30 @@ fn profile(profile: &Profile) -> Value {
         "rto_arithmetic": match profile.rto_arithmetic {
             RtoArithmetic::Rfc6298 => "rfc6298",
             RtoArithmetic::Linux20 => "linux-2.0",
+            RtoArithmetic::Linux => "linux",
         },
         "timer_from_transmission": profile.timer_from_transmission,
         "repair_before_new_data": profile.repair_before_new_data,
         "threshold_from_window": profile.threshold_from_window,
         "idle_restart": profile.idle_restart,
         "syn_retries": profile.syn_retries,
+        "syn_linear_timeouts": profile.syn_linear_timeouts,
         "data_retries": profile.data_retries,
         "time_wait": time(profile.time_wait),
+        "quick_acks": profile.quick_acks,
+        "sack_compression": profile.sack_compression.map_or("off".to_owned(), time),
+        "duplicate_sack": profile.duplicate_sack,
+        "rack": profile.rack,
+        "tail_loss_probe": profile.tail_loss_probe,
+        "proportional_rate_reduction": profile.proportional_rate_reduction,
+        "forward_rto": profile.forward_rto,
+        "undo": profile.undo,
+        "window_arithmetic": match profile.window_arithmetic {
+            WindowArithmetic::Rfc => "rfc",
+            WindowArithmetic::Linux => "linux",
+        },
+        "hystart": profile.hystart,
+        "timer_wheel": profile.timer_wheel,
     })
 }
 

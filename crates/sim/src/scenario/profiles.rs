@@ -3,7 +3,7 @@
 use baton_proto::tcp::profile::Algorithm;
 
 /// Congestion controls by name.
-pub const CONGESTION_NAMES: [&str; 3] = ["reno", "newreno", "cubic"];
+pub const CONGESTION_NAMES: [&str; 4] = ["reno", "newreno", "cubic", "bbr"];
 /// Before the name of a congestion control that is a class in Python.
 const PYTHON: &str = "python:";
 
@@ -17,6 +17,7 @@ pub fn congestion(name: &str, controls: Option<PythonControls<'_>>) -> Result<Al
         ("reno", ..) => Ok(Algorithm::Reno),
         ("newreno", ..) => Ok(Algorithm::NewReno),
         ("cubic", ..) => Ok(Algorithm::Cubic),
+        ("bbr", ..) => Ok(Algorithm::Bbr),
         (_, Some(class), Some(controls)) => controls(class),
         _ => Err(format!(
             "runs only in a scenario that Python runs (baton run, baton.Scenario); here there are {}",

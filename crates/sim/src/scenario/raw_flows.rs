@@ -189,6 +189,31 @@ pub struct RawTcpEnd {
     /// Retransmissions of the same data before the connection is given up.
     #[schemars(range(min = 0, max = 10_000))]
     pub data_retries: Option<u32>,
+    /// Timeouts of a SYN that do not double the next (Linux).
+    #[schemars(range(min = 0, max = 255))]
+    pub syn_linear_timeouts: Option<u32>,
+    /// Delay acknowledgments as Linux does, of which `delayed_ack` is the least delay.
+    pub quick_acks: Option<bool>,
+    /// Longest time for which acknowledgments of a gap are put together (Linux); "off" sends each.
+    pub sack_compression: Option<OrOff<PositiveTime>>,
+    /// Report duplicates by SACK (RFC 2883).
+    pub duplicate_sack: Option<bool>,
+    /// recovery "linux": find losses by time (RFC 8985).
+    pub rack: Option<bool>,
+    /// recovery "linux": probe for the loss of a tail (RFC 8985).
+    pub tail_loss_probe: Option<bool>,
+    /// recovery "linux": reduce the window in proportion to what is delivered (RFC 6937).
+    pub proportional_rate_reduction: Option<bool>,
+    /// recovery "linux": after a timeout try new data first (F-RTO, RFC 5682).
+    pub forward_rto: Option<bool>,
+    /// recovery "linux": take back reductions that were wrong (RFC 3522, RFC 3708).
+    pub undo: Option<bool>,
+    /// Whose form of Reno and CUBIC.
+    pub window_arithmetic: Option<RawWindowArithmetic>,
+    /// HyStart in Linux's CUBIC.
+    pub hystart: Option<bool>,
+    /// Timers with the granularity of Linux's.
+    pub timer_wheel: Option<bool>,
     /// How long TIME_WAIT lasts.
     pub time_wait: Option<Time>,
 }
@@ -203,6 +228,18 @@ pub enum RawRecovery {
     NewReno,
     /// By selective acknowledgments (RFC 6675) where the peer permits them, else NewReno.
     Sack,
+    /// As Linux does.
+    Linux,
+}
+
+/// Whose form of a congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawWindowArithmetic {
+    /// The RFC's.
+    Rfc,
+    /// Linux's.
+    Linux,
 }
 
 /// How the timeout follows from the round-trip times.
@@ -214,6 +251,9 @@ pub enum RawRtoArithmetic {
     /// As in Linux 2.0.
     #[serde(rename = "linux-2.0")]
     Linux20,
+    /// As in a present Linux.
+    #[serde(rename = "linux")]
+    Linux,
 }
 
 /// A number of duplicate acknowledgments.

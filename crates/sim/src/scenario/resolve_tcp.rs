@@ -5,10 +5,11 @@ use super::error::{quoted, seconds};
 use super::profiles;
 use super::raw_flows::{
     CongestionName, OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd,
+    RawWindowArithmetic,
 };
 use super::resolve::Report;
 use super::units::{PositiveTime, Size};
-use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
+use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 
 /// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -22,6 +23,7 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
     );
     let tcp_path = &path.key("tcp");
     let Some(tcp) = &raw.tcp else {
+        check_together(&profile, path, report);
         return Some([profile.clone(), profile]);
     };
     apply(&tcp.both, tcp_path, &mut profile, report);
@@ -32,7 +34,7 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
         if let Some(settings) = settings {
             apply(settings, &path, &mut profile, report);
         }
-        check_timeouts(&profile, tcp_path, report);
+        check_together(&profile, tcp_path, report);
         profile
     }))
 }
@@ -42,11 +44,16 @@ pub(super) fn connection(raw: &RawConnection, report: &mut Report<'_>) -> Option
     let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
     let top = Path::default();
     apply(&raw.settings, &top, &mut profile, report);
-    check_timeouts(&profile, &top, report);
+    check_together(&profile, &top, report);
     Some(profile)
 }
 
-fn check_timeouts(profile: &Profile, path: &Path, report: &mut Report<'_>) {
+fn check_together(profile: &Profile, path: &Path, report: &mut Report<'_>) {
+    if profile.congestion == Algorithm::Bbr && profile.recovery != Recovery::Linux {
+        let message = "congestion bbr needs recovery \"linux\", which measures the rate of delivery; \
+                       expected profile \"linux-6\" or \"classic\"";
+        report.wrong(path, message.to_owned());
+    }
     if profile.minimum_rto > profile.maximum_rto {
         let message = format!(
             "minimum_rto {} is above maximum_rto {}",
@@ -86,6 +93,28 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
         &mut profile.rto_arithmetic,
         raw.rto_arithmetic.map(rto_arithmetic),
     );
+    set(&mut profile.quick_acks, raw.quick_acks);
+    set(&mut profile.duplicate_sack, raw.duplicate_sack);
+    set(&mut profile.rack, raw.rack);
+    set(&mut profile.tail_loss_probe, raw.tail_loss_probe);
+    set(
+        &mut profile.proportional_rate_reduction,
+        raw.proportional_rate_reduction,
+    );
+    set(&mut profile.forward_rto, raw.forward_rto);
+    set(&mut profile.undo, raw.undo);
+    set(&mut profile.hystart, raw.hystart);
+    set(&mut profile.timer_wheel, raw.timer_wheel);
+    set(
+        &mut profile.window_arithmetic,
+        raw.window_arithmetic.map(window_arithmetic),
+    );
+    set(
+        &mut profile.sack_compression,
+        raw.sack_compression
+            .map(|value| off(value).map(|time| time.0)),
+    );
+    set(&mut profile.syn_linear_timeouts, raw.syn_linear_timeouts);
     set(&mut profile.syn_retries, raw.syn_retries);
     set(&mut profile.data_retries, raw.data_retries);
     set(&mut profile.tick, raw.tick.map(|time| time.0));
@@ -153,12 +182,21 @@ fn recovery(raw: RawRecovery) -> Recovery {
         RawRecovery::Reno => Recovery::Reno,
         RawRecovery::NewReno => Recovery::NewReno,
         RawRecovery::Sack => Recovery::Sack,
+        RawRecovery::Linux => Recovery::Linux,
+    }
+}
+
+fn window_arithmetic(raw: RawWindowArithmetic) -> WindowArithmetic {
+    match raw {
+        RawWindowArithmetic::Rfc => WindowArithmetic::Rfc,
+        RawWindowArithmetic::Linux => WindowArithmetic::Linux,
     }
 }
 
 fn rto_arithmetic(raw: RawRtoArithmetic) -> RtoArithmetic {
     match raw {
         RawRtoArithmetic::Rfc6298 => RtoArithmetic::Rfc6298,
+        RawRtoArithmetic::Linux => RtoArithmetic::Linux,
         RawRtoArithmetic::Linux20 => RtoArithmetic::Linux20,
     }
 }

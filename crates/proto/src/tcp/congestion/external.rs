@@ -61,7 +61,7 @@ impl fmt::Debug for External {
 mod tests {
     use super::*;
     use crate::tcp::congestion::{self, reno::Reno};
-    use crate::tcp::profile::Algorithm;
+    use crate::tcp::profile::{Algorithm, Profile};
 
     fn reno() -> External {
         External::new("mine", |segment_size, window, threshold| {
@@ -71,7 +71,12 @@ mod tests {
 
     #[test]
     fn the_factory_is_told_what_every_control_is_told() {
-        let control = congestion::new(&Algorithm::External(reno()), 1000, 4000, 9000);
+        let profile = Profile {
+            congestion: Algorithm::External(reno()),
+            initial_slow_start_threshold: Some(9000),
+            ..Profile::rfc()
+        };
+        let control = congestion::new(&profile, 1000, 4000);
         assert_eq!(
             (control.window(), control.slow_start_threshold()),
             (4000, 9000)

@@ -3,13 +3,15 @@
 //! A controller moves the window; it does not find losses and does not repair them. Fast retransmit, the
 //! inflation of the window by duplicate acknowledgments and the end of recovery are the connection's.
 
+mod bbr;
 mod cubic;
 mod external;
+mod linux;
 mod reno;
 
 pub use external::External;
 
-use super::profile::Algorithm;
+use super::profile::{Algorithm, Profile, WindowArithmetic};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt::Debug;
@@ -29,11 +31,33 @@ pub trait CongestionControl: Debug + Send {
     /// Sending resumes after an idle retransmission timeout; `restart_window` in bytes (RFC 5681 section 4.1).
     fn on_idle_restart(&mut self, restart_window: u32);
 
+    /// The first segment leaves after nothing was outstanding, `idle` after the last new data.
+    fn on_transmission_start(&mut self, _now: Instant, _idle: Duration) {}
+
+    /// A reduction was wrong: `window` and `slow_start_threshold` are what they were before it.
+    fn on_undo(&mut self, window: u32, slow_start_threshold: u32) {
+        let window = window.max(self.window());
+        let threshold = slow_start_threshold.max(self.slow_start_threshold());
+        self.set(window, threshold);
+    }
+
+    /// Sets window and slow-start threshold, in bytes: a stack that reduces the window step by step (RFC 6937), or
+    /// takes a reduction back, does it by this. A control that does not take part keeps its own.
+    fn set(&mut self, _window: u32, _slow_start_threshold: u32) {}
+
     /// Congestion window, in bytes.
     fn window(&self) -> u32;
 
     /// Slow-start threshold, in bytes; `u32::MAX` while it is "arbitrarily high".
     fn slow_start_threshold(&self) -> u32;
+
+    /// Whether it goes by [`on_rate_sample`](Self::on_rate_sample), and the connection leaves the window to it.
+    fn is_rate_based(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgment, in whatever phase; only for controls that go by a rate.
+    fn on_rate_sample(&mut self, _sample: &RateSample) {}
 
     /// The rate at which segments should leave; `None` is as fast as the window lets them.
     fn pacing_rate(&self) -> Option<DataRate> {
@@ -60,6 +84,47 @@ pub struct AckSample {
     pub window_limited: bool,
 }
 
+/// What an acknowledgment tells of the rate of delivery (draft-cheng-iccrg-delivery-rate-estimation). Counts are
+/// segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// When it arrived.
+    pub now: Instant,
+    /// Delivered from the start of the connection.
+    pub delivered: u64,
+    /// What had been delivered when the newest segment of this acknowledgment left, and the longer of the times that
+    /// were needed to send and to acknowledge what came since. `None` if there is no such segment, or the time is
+    /// shorter than any round trip.
+    pub interval: Option<(u64, Duration)>,
+    /// The application, not the path, limited that rate.
+    pub application_limited: bool,
+    /// Delivered, and found lost, by this acknowledgment.
+    pub newly_delivered: u32,
+    /// See `newly_delivered`.
+    pub newly_lost: u32,
+    /// In flight before it.
+    pub prior_in_flight: u32,
+    /// In flight now.
+    pub in_flight: u32,
+    /// The round-trip time of the newest segment, if it measured one.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Option<Duration>,
+    /// Where loss recovery stands.
+    pub phase: RatePhase,
+}
+
+/// What a control that goes by a rate wants to know of loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RatePhase {
+    /// Nothing is being repaired.
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
 /// A loss, found by duplicate acknowledgments or by the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossSample {
@@ -73,29 +138,32 @@ pub struct LossSample {
     pub repeated: bool,
 }
 
-/// Builds a controller. `segment_size` is the sender's maximum segment size in bytes (SMSS; zero is taken as
-/// one); `initial_window` and `initial_slow_start_threshold` are bytes.
+/// Builds the controller that the profile asks for. `segment_size` is the sender's maximum segment size in bytes
+/// (SMSS; zero is taken as one), `initial_window` bytes.
 pub fn new(
-    algorithm: &Algorithm,
+    profile: &Profile,
     segment_size: u32,
     initial_window: u32,
-    initial_slow_start_threshold: u32,
 ) -> Box<dyn CongestionControl> {
-    let segment_size = segment_size.max(1);
-    match algorithm {
-        // They differ in how recovery ends, which is the connection's; the window's rules are the same.
-        Algorithm::Reno | Algorithm::NewReno => Box::new(reno::Reno::new(
-            segment_size,
-            initial_window,
-            initial_slow_start_threshold,
-        )),
-        Algorithm::Cubic => Box::new(cubic::Cubic::new(
-            segment_size,
-            initial_window,
-            initial_slow_start_threshold,
-        )),
-        Algorithm::External(external) => {
-            external.build(segment_size, initial_window, initial_slow_start_threshold)
+    let size = segment_size.max(1);
+    let threshold = profile.initial_slow_start_threshold.unwrap_or(u32::MAX);
+    let window = initial_window;
+    match (&profile.congestion, profile.window_arithmetic) {
+        (Algorithm::Bbr, _) => Box::new(bbr::Bbr::new(size, window, threshold)),
+        (Algorithm::External(external), _) => external.build(size, window, threshold),
+        // Reno and NewReno differ in how recovery ends, which is the connection's; the window's rules are the
+        // same.
+        (Algorithm::Reno | Algorithm::NewReno, WindowArithmetic::Rfc) => {
+            Box::new(reno::Reno::new(size, window, threshold))
+        }
+        (Algorithm::Reno | Algorithm::NewReno, WindowArithmetic::Linux) => {
+            Box::new(linux::Reno::new(size, window, threshold))
+        }
+        (Algorithm::Cubic, WindowArithmetic::Rfc) => {
+            Box::new(cubic::Cubic::new(size, window, threshold))
+        }
+        (Algorithm::Cubic, WindowArithmetic::Linux) => {
+            Box::new(linux::Cubic::new(size, window, threshold, profile.hystart))
         }
     }
 }

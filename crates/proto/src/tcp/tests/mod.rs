@@ -5,6 +5,7 @@ mod closing;
 mod handshake;
 mod hostile;
 mod linux20;
+mod linux6;
 mod loss;
 mod path_mtu;
 mod properties;

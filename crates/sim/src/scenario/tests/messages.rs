@@ -254,21 +254,21 @@ const CASES: &[Case] = &[
         r#""newreno""#,
         r#""new-reno""#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: unknown congestion "new-reno"; did you mean "newreno"? (valid: reno, newreno, cubic)"#,
+            r#"test.toml:51:14: flows.download.congestion: unknown congestion "new-reno"; did you mean "newreno"? (valid: reno, newreno, cubic, bbr)"#,
         ],
     ),
     (
         r#""newreno""#,
         r#""python:mine.Reno""#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: "python:mine.Reno" runs only in a scenario that Python runs (baton run, baton.Scenario); here there are reno, newreno, cubic"#,
+            r#"test.toml:51:14: flows.download.congestion: "python:mine.Reno" runs only in a scenario that Python runs (baton run, baton.Scenario); here there are reno, newreno, cubic, bbr"#,
         ],
     ),
     (
         r#""newreno""#,
         r#""python:mine""#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: "python:mine" names no class in a module; expected "reno", "newreno", "cubic", or "python:module.Class" for one in Python"#,
+            r#"test.toml:51:14: flows.download.congestion: "python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", or "python:module.Class" for one in Python"#,
         ],
     ),
     (

@@ -1,0 +1,414 @@
+//! BBR version 1 as in Linux (`net/ipv4/tcp_bbr.c` of 6.18; Cardwell et al., "BBR: congestion-based congestion
+//! control", 2016): the window and the rate follow a model of the path, the highest delivery rate of ten round trips and
+//! the shortest round-trip time of ten seconds. Counts are segments, rates segments a second.
+//!
+//! Not here: the long-term rate by which it recognises policers. Where a cycle of probing begins is not drawn at
+//! random but follows from the time.
+
+mod aggregation;
+mod filter;
+#[cfg(test)]
+mod tests;
+
+use super::{AckSample, CongestionControl, LossSample, RatePhase, RateSample};
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+use aggregation::Aggregation;
+use filter::MaximumOfRounds;
+
+/// `bbr_high_gain`, 2/ln 2: the least that doubles the rate each round trip.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+/// Its inverse: the queue of the start drains in one round trip.
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
+/// Gains of the eight phases of probing: more, then what makes room, then six of cruising.
+const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Window in units of the path's capacity, for delayed and compressed acknowledgments.
+const WINDOW_GAIN: f64 = 2.0;
+/// What the rate is set below the estimate: `bbr_pacing_margin_percent`.
+const PACING_MARGIN: f64 = 0.99;
+/// The pipe is full when three round trips have not brought a quarter more.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// The shortest round-trip time is measured anew after this, for so long, with a window of so many segments.
+const SHORTEST_VALID: Duration = Duration::from_secs(10);
+const PROBE_TIME: Duration = Duration::from_millis(200);
+const LEAST_WINDOW: u32 = 4;
+const INITIAL_WINDOW: u32 = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+/// Window and rate of BBR.
+#[derive(Debug)]
+pub(super) struct Bbr {
+    segment_size: u32,
+    window: u32,
+    threshold: u32,
+    mode: Mode,
+    bandwidth: MaximumOfRounds,
+    rounds: u64,
+    round_end: u64,
+    round_start: bool,
+    shortest_rtt: Option<(Duration, Instant)>,
+    /// Segments a second.
+    pacing_rate: f64,
+    has_seen_rtt: bool,
+    pacing_gain: f64,
+    window_gain: f64,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full: bool,
+    cycle: usize,
+    cycle_start: Instant,
+    prior_window: u32,
+    phase: RatePhase,
+    conserves: bool,
+    /// When the measuring of the shortest round-trip time is over, and whether a round trip has passed in it.
+    probe_end: Option<Instant>,
+    probe_round_done: bool,
+    /// Samples from before this count of delivered segments were taken with the small window of that.
+    limited_until: u64,
+    idle_restart: bool,
+    aggregation: Aggregation,
+}
+
+impl Bbr {
+    pub(super) fn new(segment_size: u32, window: u32, threshold: u32) -> Bbr {
+        let segments = (window / segment_size).max(1);
+        Bbr {
+            segment_size,
+            window: segments,
+            threshold,
+            mode: Mode::Startup,
+            bandwidth: MaximumOfRounds::default(),
+            rounds: 0,
+            round_end: 0,
+            round_start: false,
+            shortest_rtt: None,
+            // Before a round-trip time is known, as if it were a millisecond.
+            pacing_rate: f64::from(segments) * 1000.0 * HIGH_GAIN,
+            has_seen_rtt: false,
+            pacing_gain: HIGH_GAIN,
+            window_gain: HIGH_GAIN,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full: false,
+            cycle: 0,
+            cycle_start: Instant::ZERO,
+            prior_window: 0,
+            phase: RatePhase::Open,
+            conserves: false,
+            probe_end: None,
+            probe_round_done: false,
+            limited_until: 0,
+            idle_restart: false,
+            aggregation: Aggregation::default(),
+        }
+    }
+
+    fn update_bandwidth(&mut self, sample: &RateSample) {
+        self.round_start = false;
+        let Some((before, interval)) = sample.interval.filter(|(_, time)| !time.is_zero()) else {
+            return;
+        };
+        if before >= self.round_end {
+            self.begin_round(sample);
+            self.rounds += 1;
+            self.round_start = true;
+            self.conserves = false;
+        }
+        let rate = (sample.delivered - before) as f64 / interval.as_secs_f64();
+        let limited = sample.application_limited || before < self.limited_until;
+        if !limited || rate >= self.bandwidth.maximum() {
+            self.bandwidth.update(self.rounds, rate);
+        }
+    }
+
+    fn begin_round(&mut self, sample: &RateSample) {
+        self.round_end = sample.delivered;
+    }
+
+    /// Segments that fill the path `gain` times, with room for bursts.
+    fn target(&self, gain: f64) -> u32 {
+        self.with_room(self.capacity(gain))
+    }
+
+    fn with_room(&self, segments: u32) -> u32 {
+        let segments = (segments + 3 * self.burst()).div_ceil(2) * 2;
+        if self.mode == Mode::ProbeBandwidth && self.cycle == 0 {
+            segments + 2
+        } else {
+            segments
+        }
+    }
+
+    fn capacity(&self, gain: f64) -> u32 {
+        match self.shortest_rtt {
+            None => INITIAL_WINDOW,
+            Some((rtt, _)) => {
+                let product = self.bandwidth.maximum() * rtt.as_secs_f64() * gain;
+                libm::ceil(product.min(1e8)) as u32
+            }
+        }
+    }
+
+    /// `bbr_tso_segs_goal`: a millisecond of the rate.
+    fn burst(&self) -> u32 {
+        let bytes = self.pacing_rate * f64::from(self.segment_size);
+        let least = if bytes < 150_000.0 { 1 } else { 2 };
+        ((bytes / 1024.0).min(65_000.0) as u32 / self.segment_size).clamp(least, 127)
+    }
+
+    fn update_cycle(&mut self, sample: &RateSample) {
+        if self.mode != Mode::ProbeBandwidth {
+            return;
+        }
+        let shortest = self.shortest_rtt.map_or(Duration::ZERO, |(rtt, _)| rtt);
+        let full_length = sample.now.saturating_since(self.cycle_start) > shortest;
+        let next = if self.pacing_gain > 1.0 {
+            let in_flight = sample.prior_in_flight + self.burst();
+            full_length && (sample.newly_lost > 0 || in_flight >= self.target(self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            full_length || sample.prior_in_flight <= self.target(1.0)
+        } else {
+            full_length
+        };
+        if next {
+            self.advance_cycle(sample.now);
+        }
+    }
+
+    fn advance_cycle(&mut self, now: Instant) {
+        self.cycle = (self.cycle + 1) % PACING_GAINS.len();
+        self.cycle_start = now;
+    }
+
+    fn check_full(&mut self, sample: &RateSample) {
+        if self.full || !self.round_start || sample.application_limited {
+            return;
+        }
+        if self.bandwidth.maximum() >= self.full_bandwidth * FULL_GROWTH {
+            self.full_bandwidth = self.bandwidth.maximum();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn check_drain(&mut self, sample: &RateSample) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            self.threshold = self.target(1.0).saturating_mul(self.segment_size);
+        }
+        if self.mode == Mode::Drain && sample.in_flight <= self.target(1.0) {
+            self.probe_bandwidth(sample.now);
+        }
+    }
+
+    fn probe_bandwidth(&mut self, now: Instant) {
+        self.mode = Mode::ProbeBandwidth;
+        // Any phase but the one that makes room.
+        self.cycle = PACING_GAINS.len() - 1 - (now.as_nanos() % 7) as usize;
+        self.advance_cycle(now);
+    }
+
+    fn update_shortest(&mut self, sample: &RateSample) {
+        let expired = self
+            .shortest_rtt
+            .is_some_and(|(_, since)| sample.now > since + SHORTEST_VALID);
+        if let Some(rtt) = sample.rtt
+            && (expired || self.shortest_rtt.is_none_or(|(shortest, _)| rtt < shortest))
+        {
+            self.shortest_rtt = Some((rtt, sample.now));
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_window();
+            self.probe_end = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(sample);
+        }
+        if sample.interval.is_some() && sample.newly_delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, sample: &RateSample) {
+        self.limited_until = sample.delivered + u64::from(sample.in_flight);
+        match self.probe_end {
+            None if sample.in_flight <= LEAST_WINDOW => {
+                self.probe_end = Some(sample.now + PROBE_TIME);
+                self.probe_round_done = false;
+                self.begin_round(sample);
+            }
+            None => {}
+            Some(_) => {
+                self.probe_round_done |= self.round_start;
+                if self.probe_round_done {
+                    self.check_probe_done(sample.now);
+                }
+            }
+        }
+    }
+
+    fn check_probe_done(&mut self, now: Instant) {
+        if self.probe_end.is_none_or(|end| now <= end) {
+            return;
+        }
+        if let Some((_, since)) = &mut self.shortest_rtt {
+            *since = now;
+        }
+        self.window = self.window.max(self.prior_window);
+        if self.full {
+            self.probe_bandwidth(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn save_window(&mut self) {
+        let before = self.phase == RatePhase::Open && self.mode != Mode::ProbeRtt;
+        self.prior_window = if before {
+            self.window
+        } else {
+            self.prior_window.max(self.window)
+        };
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth => (PACING_GAINS[self.cycle], WINDOW_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    fn set_rate(&mut self, gain: f64, smoothed_rtt: Option<Duration>) {
+        if let Some(rtt) = smoothed_rtt.filter(|rtt| !rtt.is_zero() && !self.has_seen_rtt) {
+            self.has_seen_rtt = true;
+            self.pacing_rate = f64::from(self.window) / rtt.as_secs_f64() * HIGH_GAIN;
+        }
+        let rate = self.bandwidth.maximum() * gain * PACING_MARGIN;
+        if self.full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_window(&mut self, sample: &RateSample) {
+        let delivered = sample.newly_delivered;
+        if delivered > 0 && !self.recovers(sample) {
+            let bandwidth = self.bandwidth.maximum();
+            let mut target = self.capacity(self.window_gain);
+            if self.full {
+                target += self.aggregation.allowance(bandwidth);
+            }
+            let target = self.with_room(target);
+            if self.full {
+                self.window = (self.window + delivered).min(target);
+            } else if self.window < target || sample.delivered < u64::from(INITIAL_WINDOW) {
+                self.window += delivered;
+            }
+            self.window = self.window.max(LEAST_WINDOW);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.window = self.window.min(LEAST_WINDOW);
+        }
+    }
+
+    /// In the first round trip of a recovery a segment leaves for each that is delivered; afterwards the window is as
+    /// before it. Returns whether the window stands.
+    fn recovers(&mut self, sample: &RateSample) -> bool {
+        self.window = self.window.saturating_sub(sample.newly_lost).max(1);
+        let conserved = sample.in_flight + sample.newly_delivered;
+        if sample.phase == RatePhase::Recovery && self.phase != RatePhase::Recovery {
+            self.conserves = true;
+            self.begin_round(sample);
+            self.window = conserved;
+        } else if self.phase != RatePhase::Open && sample.phase == RatePhase::Open {
+            self.window = self.window.max(self.prior_window);
+            self.conserves = false;
+        }
+        self.phase = sample.phase;
+        if self.conserves {
+            self.window = self.window.max(conserved);
+        }
+        self.conserves
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn is_rate_based(&self) -> bool {
+        true
+    }
+
+    fn on_rate_sample(&mut self, sample: &RateSample) {
+        self.update_bandwidth(sample);
+        let bandwidth = self.bandwidth.maximum();
+        self.aggregation
+            .update(sample, self.round_start, bandwidth, self.window);
+        self.update_cycle(sample);
+        self.check_full(sample);
+        self.check_drain(sample);
+        self.update_shortest(sample);
+        self.update_gains();
+        self.set_rate(self.pacing_gain, sample.smoothed_rtt);
+        self.set_window(sample);
+    }
+
+    fn on_acknowledged(&mut self, _sample: &AckSample) {}
+
+    fn on_loss(&mut self, _loss: &LossSample) {
+        self.save_window();
+    }
+
+    fn on_timeout(&mut self, loss: &LossSample) {
+        if !loss.repeated {
+            self.save_window();
+        }
+        self.phase = RatePhase::Loss;
+        self.full_bandwidth = 0.0;
+        self.round_start = true;
+        self.window = 1;
+    }
+
+    fn on_idle_restart(&mut self, _restart_window: u32) {}
+
+    fn on_transmission_start(&mut self, now: Instant, _idle: Duration) {
+        self.idle_restart = true;
+        match self.mode {
+            Mode::ProbeBandwidth => self.set_rate(1.0, None),
+            Mode::ProbeRtt => self.check_probe_done(now),
+            _ => {}
+        }
+    }
+
+    fn on_undo(&mut self, _window: u32, _slow_start_threshold: u32) {
+        self.full_bandwidth = 0.0;
+        self.full_rounds = 0;
+    }
+
+    fn set(&mut self, window: u32, _slow_start_threshold: u32) {
+        self.window = (window / self.segment_size).max(1);
+    }
+
+    fn window(&self) -> u32 {
+        self.window.saturating_mul(self.segment_size)
+    }
+
+    fn slow_start_threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    fn pacing_rate(&self) -> Option<DataRate> {
+        let bits = self.pacing_rate * f64::from(self.segment_size) * 8.0;
+        Some(DataRate::from_bits_per_second((bits as u64).max(1)))
+    }
+}

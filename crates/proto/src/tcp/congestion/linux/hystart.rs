@@ -1,0 +1,91 @@
+//! HyStart as in Linux's CUBIC: leave slow start when the acknowledgments of a round trip come as one long train,
+//! or when the round trip has got longer (Ha and Rhee, "Taming the elephants", 2011). Not RFC 9406's HyStart++.
+
+use crate::tcp::congestion::AckSample;
+use crate::time::{Duration, Instant};
+
+/// `hystart_low_window`, in segments.
+const LOW_WINDOW: u32 = 16;
+/// Acknowledgments nearer than this belong to one train: `hystart_ack_delta_us`.
+const TRAIN_GAP: Duration = Duration::from_millis(2);
+/// Samples of a round trip that its delay is judged by: `HYSTART_MIN_SAMPLES`.
+const SAMPLES: u32 = 8;
+/// Bounds of the tolerated growth of the delay, an eighth otherwise: `HYSTART_DELAY_MIN` and `_MAX`.
+const LEAST_GROWTH: Duration = Duration::from_millis(4);
+const MOST_GROWTH: Duration = Duration::from_millis(16);
+/// Bytes of the largest burst: what a train may last longer is the time of four of them, 1 ms at most.
+const BURST_ALLOWANCE: Duration = Duration::from_millis(1);
+const LARGEST_BURST: u64 = 65_536;
+
+/// What has been seen of the present round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HyStart {
+    /// Bytes acknowledged from the start, and at which count the round trip is over.
+    acknowledged: u64,
+    round_end: u64,
+    round_start: Instant,
+    last_ack: Instant,
+    samples: u32,
+    shortest: Option<Duration>,
+}
+
+impl HyStart {
+    /// Takes an acknowledgment in slow start; true if slow start should end. `shortest` is the connection's
+    /// shortest round-trip time, `window` in segments.
+    pub(super) fn is_over(
+        &mut self,
+        sample: &AckSample,
+        rtt: Duration,
+        shortest: Duration,
+        window: u32,
+    ) -> bool {
+        let flight = u64::from(sample.bytes_in_flight);
+        let acknowledged = u64::from(sample.acknowledged_bytes);
+        let before = self.acknowledged;
+        self.acknowledged += acknowledged;
+        if self.acknowledged > self.round_end {
+            *self = HyStart {
+                acknowledged: self.acknowledged,
+                round_end: before + flight.max(acknowledged),
+                round_start: sample.now,
+                last_ack: sample.now,
+                ..HyStart::default()
+            };
+        }
+        if window < LOW_WINDOW {
+            return false;
+        }
+        let train = self.is_long_train(sample, shortest);
+        self.is_slower(rtt, shortest) || train
+    }
+
+    fn is_long_train(&mut self, sample: &AckSample, shortest: Duration) -> bool {
+        if sample.now.saturating_since(self.last_ack) > TRAIN_GAP {
+            return false;
+        }
+        self.last_ack = sample.now;
+        let allowance = Self::burst_time(sample);
+        let most = Duration::from_nanos((shortest + allowance).as_nanos() / 2);
+        sample.now.saturating_since(self.round_start) > most
+    }
+
+    /// The time of four largest bursts at twice the present rate (`hystart_ack_delay` with the pacing rate of slow
+    /// start).
+    fn burst_time(sample: &AckSample) -> Duration {
+        let smoothed = sample.smoothed_rtt.unwrap_or_default().as_nanos();
+        let doubled = 2 * u64::from(sample.bytes_in_flight).max(1);
+        let time = (4 * LARGEST_BURST).saturating_mul(smoothed) / doubled;
+        Duration::from_nanos(time).min(BURST_ALLOWANCE)
+    }
+
+    fn is_slower(&mut self, rtt: Duration, shortest: Duration) -> bool {
+        let of_round = self.shortest.map_or(rtt, |shortest| shortest.min(rtt));
+        self.shortest = Some(of_round);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        let eighth = Duration::from_nanos(shortest.as_nanos() / 8);
+        of_round > shortest + eighth.clamp(LEAST_GROWTH, MOST_GROWTH)
+    }
+}

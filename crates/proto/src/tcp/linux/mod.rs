@@ -1,0 +1,187 @@
+//! Loss recovery as a present Linux does it (6.18), where a profile asks for [`Recovery::Linux`].
+//!
+//! Linux counts segments, not bytes, and keeps one state machine ([`Phase`]) into which the RFCs' mechanisms are
+//! fitted, one file each: finding losses by time (`rack.rs`, RFC 8985), probing for the loss of a tail (`probe.rs`,
+//! RFC 8985 section 7), reducing the window in proportion (`reduction.rs`, RFC 6937), telling a spurious timeout
+//! (`timeout.rs`, RFC 5682), and taking back a reduction that was wrong (`undo.rs`, RFC 3522 and 3708). What an
+//! acknowledgment sets off is in `acknowledge.rs`, in the order in which the kernel does it; what is sent next in
+//! `transmit.rs`. Facts are from `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_recovery.c` and `tcp_timer.c`.
+//!
+//! [`Recovery::Linux`]: super::profile::Recovery::Linux
+
+mod acknowledge;
+mod alert;
+mod probe;
+mod rack;
+mod rate;
+mod reduction;
+mod round_trip;
+mod timeout;
+mod transmit;
+mod undo;
+
+use super::Connection;
+use super::profile::Recovery;
+use super::timer::Timer;
+use crate::time::{Duration, Instant};
+use probe::Probe;
+use rack::Rack;
+use rate::DeliveryRate;
+use reduction::Reduction;
+use transmit::WindowUsage;
+use undo::Undo;
+
+/// Duplicates that show a loss before any reordering was seen: `tcp_reordering`.
+const INITIAL_REORDERING: u32 = 3;
+/// Most that reordering raises it to: `tcp_max_reordering`.
+const MOST_REORDERING: u32 = 300;
+
+/// Where loss recovery stands; Linux's `tcp_ca_state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Nothing is dubious.
+    #[default]
+    Open,
+    /// Something was SACKed or duplicated, or a retransmission is out, but nothing is lost for certain.
+    Disorder,
+    /// The window is reduced without a loss to repair.
+    Reduced,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+/// What the one retransmission timer is set for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pending {
+    #[default]
+    Timeout,
+    Probe,
+    Reordering,
+}
+
+/// All that Linux's recovery remembers.
+#[derive(Debug)]
+pub(super) struct LinuxState {
+    phase: Phase,
+    /// `high_seq`: "SND.NXT" when the phase began; it ends when this is acknowledged.
+    point: u64,
+    reordering: u32,
+    reordering_seen: bool,
+    /// Without SACK: duplicates, each of which stands for a segment that has arrived.
+    duplicates: u32,
+    /// Segments delivered and lost, from the start.
+    delivered: u64,
+    lost: u64,
+    undo: Undo,
+    reduction: Reduction,
+    rack: Rack,
+    probe: Probe,
+    /// F-RTO is under way.
+    forward_rto: bool,
+    /// Lost segments may be sent again; not while F-RTO tries new data.
+    repairs: bool,
+    /// The oldest segment goes out again whatever the window says.
+    forced: bool,
+    pending: Pending,
+    usage: WindowUsage,
+    /// Only with a control that goes by a rate.
+    rate: Option<Box<DeliveryRate>>,
+}
+
+impl Default for LinuxState {
+    fn default() -> LinuxState {
+        LinuxState {
+            phase: Phase::Open,
+            point: 0,
+            reordering: INITIAL_REORDERING,
+            reordering_seen: false,
+            duplicates: 0,
+            delivered: 0,
+            lost: 0,
+            undo: Undo::default(),
+            reduction: Reduction::default(),
+            rack: Rack::default(),
+            probe: Probe::default(),
+            forward_rto: false,
+            repairs: true,
+            forced: false,
+            pending: Pending::Timeout,
+            usage: WindowUsage::default(),
+            rate: None,
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn recovers_as_linux(&self) -> bool {
+        self.profile.recovery == Recovery::Linux
+    }
+
+    /// `tcp_packets_in_flight`: segments that are out, without those that have arrived or are lost, with those
+    /// sent again.
+    fn segments_in_flight(&self) -> u32 {
+        let counts = self.sent.counts();
+        let gone = counts.sacked + self.linux.duplicates + counts.lost;
+        (self.sent.len() as u32 + counts.resent).saturating_sub(gone)
+    }
+
+    fn window_segments(&self) -> u32 {
+        (self.congestion.window() / self.segment_size).max(1)
+    }
+
+    fn set_window_segments(&mut self, segments: u32) {
+        let threshold = self.congestion.slow_start_threshold();
+        self.congestion
+            .set(segments.max(1).saturating_mul(self.segment_size), threshold);
+    }
+
+    fn is_reducing(&self) -> bool {
+        matches!(self.linux.phase, Phase::Reduced | Phase::Recovery)
+    }
+
+    /// The oldest segment goes out again at once; the window update that opens a shut window asks for it.
+    pub(super) fn force_first(&mut self) {
+        self.linux.forced = true;
+    }
+
+    /// `tcp_simple_retransmit`: what was too long for the path is lost without a reduction.
+    pub(super) fn on_longer_marked_lost(&mut self) {
+        self.linux.phase = Phase::Loss;
+        self.linux.point = self.next;
+        self.linux.undo = Undo::default();
+        self.linux.forward_rto = false;
+        self.linux.repairs = true;
+    }
+
+    fn set_pending(&mut self, pending: Pending, now: Instant, after: Duration) {
+        self.linux.pending = pending;
+        self.set_timer(Timer::Retransmission, now, after);
+    }
+
+    /// `tcp_rearm_rto`. In place of a probe or a reordering timer, the timeout counts from the last
+    /// transmission of the oldest segment.
+    fn rearm_timeout(&mut self, now: Instant) {
+        let Some(first) = self.sent.first().copied() else {
+            self.timers.stop(Timer::Retransmission);
+            self.linux.pending = Pending::Timeout;
+            return;
+        };
+        let armed = self.timers.is_set(Timer::Retransmission);
+        let after = if self.is_window_probe(first.start) {
+            self.rtt.timeout(self.persist_backoff)
+        } else if armed && self.linux.pending != Pending::Timeout {
+            self.until_timeout(now)
+        } else {
+            self.rtt.rto()
+        };
+        self.set_pending(Pending::Timeout, now, after);
+    }
+
+    /// Time left until the timeout of the oldest segment, counted from its last transmission.
+    fn until_timeout(&self, now: Instant) -> Duration {
+        let since = self.sent.first().map_or(now, |first| first.sent_at);
+        (since + self.rtt.rto()).saturating_since(now)
+    }
+}

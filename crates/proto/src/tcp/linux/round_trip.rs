@@ -1,0 +1,34 @@
+//! Which round-trip time an acknowledgment measures: `tcp_ack_update_rtt`.
+
+use super::Connection;
+use super::acknowledge::AckNews;
+
+impl Connection {
+    /// From the oldest segment acknowledged that was sent once; else from the oldest SACKed; else, where something
+    /// was sent again, from the echo of the timestamp, which tells the copies apart (RFC 7323 section 4.1).
+    pub(super) fn sample_round_trip(&mut self, news: &mut AckNews) {
+        let now = news.now;
+        let since = |(first, last)| (now.saturating_since(first), now.saturating_since(last));
+        let sacked = news.sacked_sent.map(since);
+        let own = news.acknowledged_sent.filter(|_| !news.repeated).map(since);
+        news.latest_rtt = sacked.or(own).map(|(_, last)| last);
+        let mut sample = own.or(sacked).map(|(first, _)| first);
+        if sample.is_none() && news.acknowledged {
+            sample = news.echo.and_then(|echo| self.since_timestamp(now, echo));
+            news.latest_rtt = sample;
+        }
+        let Some(sample) = sample else {
+            return;
+        };
+        if let Some(latest) = news.latest_rtt {
+            self.rtt.note_minimum(latest);
+        }
+        self.rtt
+            .sample_as_linux(sample, self.unacknowledged, self.next);
+        self.statistics.rtt_samples += 1;
+        // A SACK moves the timer too, but only if it is about something sent after the oldest segment was.
+        if let (Some((oldest, _)), Some(first)) = (sacked, self.sent.first()) {
+            news.set_timer |= oldest > now.saturating_since(first.sent_at);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What Linux sends next, in segments of its window, and whether the window was what limited it.
+
+use super::super::Segment;
+use super::{Connection, Pending, Phase};
+use crate::time::{Duration, Instant};
+
+/// Whether the congestion window limits the sender: `tcp_cwnd_validate`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowUsage {
+    limited: bool,
+    /// Most segments that were out in this window.
+    most_out: u32,
+    /// It ends when this is acknowledged.
+    until: u64,
+    /// Segments left since the sender last had to stop.
+    sent: bool,
+    /// Most segments out since the window was last full, and when that was.
+    used: u32,
+    full_at: Instant,
+}
+
+impl Connection {
+    /// Lost data, then new data, as far as the window goes; before both what a timer has asked for.
+    pub(in crate::tcp) fn next_linux_data(&mut self, now: Instant) -> Option<Segment> {
+        if core::mem::take(&mut self.linux.forced) && !self.sent.is_empty() {
+            return self.retransmit_as_linux(now, 0);
+        }
+        if core::mem::take(&mut self.linux.probe.due) {
+            return self.send_probe(now);
+        }
+        let segment = self.next_within_window(now);
+        self.linux.usage.sent |= segment.is_some();
+        if segment.is_none() {
+            self.rate_application_limited();
+            self.validate_window(now);
+        }
+        segment
+    }
+
+    fn next_within_window(&mut self, now: Instant) -> Option<Segment> {
+        if self.waits_for_pacing(now) {
+            return None;
+        }
+        if self.linux.repairs
+            && self.sent.counts().lost > 0
+            && self.segments_in_flight() < self.window_segments()
+            && let Some(index) = self.sent.next_lost()
+        {
+            return self.retransmit_as_linux(now, index);
+        }
+        let new = if self.has_unsent() {
+            self.new_data(now, 0)
+        } else {
+            None
+        };
+        if new.is_none() && !self.linux.repairs && self.next <= self.linux.point {
+            self.give_up_forward_rto();
+            return self.next_within_window(now);
+        }
+        new
+    }
+
+    /// Whether another new segment fits the window.
+    pub(in crate::tcp) fn window_has_room(&self) -> bool {
+        self.segments_in_flight() < self.window_segments()
+    }
+
+    fn retransmit_as_linux(&mut self, now: Instant, index: usize) -> Option<Segment> {
+        let length = self.retransmission_length(index)?;
+        let start = self.sent.get(index)?.start;
+        self.sent.resend(index, length, now);
+        self.sent.follow_copy(start, now);
+        self.rate_on_sent(now, start, length);
+        self.linux.undo.on_retransmission(now);
+        if self.is_reducing() {
+            self.linux.reduction.on_sent();
+        }
+        if index == 0 && self.linux.pending != Pending::Reordering {
+            let rto = self.rtt.rto();
+            self.set_pending(Pending::Timeout, now, rto);
+        }
+        Some(self.data_segment(now, start, length, true))
+    }
+
+    /// `tcp_send_loss_probe`: new data if there is any, else the last segment again.
+    fn send_probe(&mut self, now: Instant) -> Option<Segment> {
+        if self.has_new_data()
+            && let Some(segment) = self.forced_new_data(now)
+        {
+            self.on_probe_sent(now, false);
+            return Some(segment);
+        }
+        let last = self.sent.len().checked_sub(1)?;
+        let segment = *self.sent.get(last)?;
+        self.sent.probe_last(now);
+        self.sent.follow_copy(segment.start, now);
+        self.rate_on_sent(now, segment.start, segment.length);
+        self.on_probe_sent(now, true);
+        Some(self.data_segment(now, segment.start, segment.length, true))
+    }
+
+    /// A new segment has left: `tcp_event_new_data_sent` and what follows it.
+    pub(in crate::tcp) fn on_linux_new_data(&mut self, now: Instant, start: u64, length: u32) {
+        self.rate_on_sent(now, start, length);
+        if self.is_reducing() {
+            self.linux.reduction.on_sent();
+        }
+        if self.sent.len() == 1 || self.linux.pending == Pending::Probe {
+            self.rearm_timeout(now);
+        }
+        self.schedule_probe(now, false);
+    }
+
+    /// The sender has to stop: was it for the window?
+    fn validate_window(&mut self, now: Instant) {
+        let limited = !self.window_has_room();
+        if !core::mem::take(&mut self.linux.usage.sent) && !limited {
+            return;
+        }
+        let out = self.sent.len() as u32;
+        let (unacknowledged, next) = (self.unacknowledged, self.next);
+        let usage = &mut self.linux.usage;
+        let over = unacknowledged >= usage.until;
+        if over || limited || !usage.limited && out > usage.most_out {
+            usage.limited = limited;
+            usage.most_out = out;
+            usage.until = next;
+        }
+        if self.is_window_limited() {
+            self.linux.usage.used = 0;
+            self.linux.usage.full_at = now;
+        } else {
+            let usage = &mut self.linux.usage;
+            usage.used = usage.used.max(out);
+            let idle = now.saturating_since(usage.full_at) >= self.rtt.rto();
+            if idle && self.profile.idle_restart && self.linux.rate.is_none() {
+                self.shrink_unused_window(now);
+            }
+        }
+    }
+
+    /// `tcp_is_cwnd_limited`; in slow start the window may grow to twice what was out.
+    pub(super) fn is_window_limited(&self) -> bool {
+        let window = self.congestion.window();
+        let slow_start = window < self.congestion.slow_start_threshold();
+        self.linux.usage.limited
+            || slow_start && self.window_segments() < 2 * self.linux.usage.most_out
+    }
+
+    /// `tcp_cwnd_application_limited` (RFC 2861): half way from the window to what was used of it.
+    fn shrink_unused_window(&mut self, now: Instant) {
+        let window = self.window_segments();
+        let used = self.linux.usage.used.max(self.profile.initial_window);
+        // An application that waits for room to write is not what limits it.
+        if self.linux.phase == Phase::Open && used < window && !self.write_blocked {
+            let threshold = self.current_threshold();
+            let half_way = window.midpoint(used) * self.segment_size;
+            self.congestion.set(half_way, threshold);
+        }
+        self.linux.usage.used = 0;
+        self.linux.usage.full_at = now;
+    }
+
+    /// `tcp_cwnd_restart` (RFC 2861): the window halves for each timeout that has passed in idleness.
+    pub(in crate::tcp) fn restart_as_linux(&mut self, idle: Duration) {
+        if self.linux.rate.is_some() {
+            return;
+        }
+        let rto = self.rtt.rto();
+        let least = self.profile.initial_window.min(self.window_segments());
+        let threshold = self.current_threshold();
+        let mut window = self.window_segments();
+        let mut left = idle.saturating_sub(rto);
+        while !left.is_zero() && window > least {
+            window /= 2;
+            left = left.saturating_sub(rto);
+        }
+        let window = window.max(least).saturating_mul(self.segment_size);
+        self.congestion.set(window, threshold);
+    }
+}

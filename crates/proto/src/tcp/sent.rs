@@ -1,0 +1,620 @@
+//! The segments that are out, with the scoreboard of RFC 6675. Positions are those of `send.rs`.
+
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// A segment that is out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentSegment {
+    /// Position of its first byte (or of the FIN).
+    pub(super) start: u64,
+    /// Its length in sequence space: bytes, and one for a FIN.
+    pub(super) length: u32,
+    /// When it was last sent.
+    pub(super) sent_at: Instant,
+    /// The receiver has it, says SACK.
+    pub(super) sacked: bool,
+    /// Taken for lost.
+    pub(super) lost: bool,
+    /// Sent again since it was taken for lost: the copy is under way.
+    pub(super) resent: bool,
+    /// Sent more than once: useless for measuring the round-trip time (Karn).
+    pub(super) retransmitted: bool,
+}
+
+impl SentSegment {
+    pub(super) fn end(&self) -> u64 {
+        self.start + u64::from(self.length)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.lost && !self.sacked && !self.resent
+    }
+
+    /// This segment's share of "pipe" (RFC 6675 section 4): one for the original unless it is lost, one for
+    /// the retransmission.
+    fn in_pipe(&self) -> u64 {
+        let copies = u64::from(!self.lost) + u64::from(self.resent);
+        if self.sacked {
+            0
+        } else {
+            copies * u64::from(self.length)
+        }
+    }
+}
+
+/// How many segments are marked how; what is SACKed counts as nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentCounts {
+    pub(super) sacked: u32,
+    pub(super) lost: u32,
+    pub(super) resent: u32,
+}
+
+impl SegmentCounts {
+    fn add(&mut self, segment: &SentSegment) {
+        self.sacked += u32::from(segment.sacked);
+        self.lost += u32::from(segment.lost && !segment.sacked);
+        self.resent += u32::from(segment.resent && !segment.sacked);
+    }
+
+    fn remove(&mut self, segment: &SentSegment) {
+        self.sacked -= u32::from(segment.sacked);
+        self.lost -= u32::from(segment.lost && !segment.sacked);
+        self.resent -= u32::from(segment.resent && !segment.sacked);
+    }
+}
+
+/// What a cumulative acknowledgment has taken off the queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Acknowledged {
+    /// Sequence space acknowledged by this for the first time, SACKed parts left out.
+    pub(super) newly: u64,
+    /// Whether any of it was sent twice, so that no round-trip time follows.
+    pub(super) retransmitted: bool,
+    /// The same, SACKed parts included.
+    pub(super) repeated: bool,
+    /// Whole segments, SACKed ones included.
+    pub(super) segments: u32,
+    /// When the oldest segment was sent that was neither SACKed before nor cut.
+    pub(super) oldest_sent_at: Option<Instant>,
+}
+
+/// Segments that are out, oldest first, with the scoreboard of RFC 6675.
+#[derive(Debug, Default)]
+pub(super) struct SentQueue {
+    segments: VecDeque<SentSegment>,
+    pipe: u64,
+    sacked: u64,
+    /// End of the highest segment that is SACKed.
+    highest_sacked: u64,
+    /// All that is not SACKed below this is marked as lost.
+    lost_below: u64,
+    /// Segments that are lost and wait to be resent.
+    waiting: usize,
+    counts: SegmentCounts,
+    /// None of them lies below this.
+    resend_from: u64,
+    /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked
+    /// from its start again.
+    known_blocks: [(u64, u64); 4],
+    by_time: ByTime,
+}
+
+/// The order in which segments were sent, for RFC 8985: originals in that of their positions, copies apart.
+#[derive(Debug, Default)]
+struct ByTime {
+    /// No original below this waits to be judged.
+    from: u64,
+    /// When copies were sent and where they begin; some have arrived or were sent again since.
+    copies: VecDeque<(Instant, u64)>,
+}
+
+impl SentQueue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    pub(super) fn first(&self) -> Option<&SentSegment> {
+        self.segments.front()
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&SentSegment> {
+        self.segments.get(index)
+    }
+
+    /// Bytes that RFC 6675 takes to be in the network.
+    pub(super) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    pub(super) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    pub(super) fn counts(&self) -> SegmentCounts {
+        self.counts
+    }
+
+    /// Segments that are out.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    pub(super) fn highest_sacked(&self) -> u64 {
+        self.highest_sacked
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.segments.capacity() * size_of::<SentSegment>()
+    }
+
+    /// Gives back the room of segments that are no longer out.
+    pub(super) fn shrink(&mut self) {
+        self.segments.shrink_to_fit();
+    }
+
+    pub(super) fn push(&mut self, start: u64, length: u32, now: Instant) {
+        self.segments.push_back(SentSegment {
+            start,
+            length,
+            sent_at: now,
+            sacked: false,
+            lost: false,
+            resent: false,
+            retransmitted: false,
+        });
+        self.pipe += u64::from(length);
+    }
+
+    /// Changes a segment and keeps the sums right.
+    fn update(&mut self, index: usize, change: impl FnOnce(&mut SentSegment)) {
+        let Some(segment) = self.segments.get_mut(index) else {
+            return;
+        };
+        let before = *segment;
+        change(segment);
+        let after = *segment;
+        self.counts.remove(&before);
+        self.counts.add(&after);
+        self.pipe = self.pipe + after.in_pipe() - before.in_pipe();
+        self.waiting =
+            self.waiting + usize::from(after.is_waiting()) - usize::from(before.is_waiting());
+        if before.sacked {
+            self.sacked -= u64::from(before.length);
+        }
+        if after.sacked {
+            self.sacked += u64::from(after.length);
+        }
+    }
+
+    /// Takes a segment that leaves the queue out of the sums.
+    fn forget(&mut self, segment: &SentSegment) {
+        self.counts.remove(segment);
+        self.pipe -= segment.in_pipe();
+        self.waiting -= usize::from(segment.is_waiting());
+        if segment.sacked {
+            self.sacked -= u64::from(segment.length);
+        }
+    }
+
+    /// Takes off all that lies before `position`, calling `each` for whole segments that were not SACKed before.
+    pub(super) fn acknowledge(
+        &mut self,
+        position: u64,
+        mut each: impl FnMut(&SentSegment),
+    ) -> Acknowledged {
+        let mut result = Acknowledged::default();
+        while let Some(first) = self.segments.front().copied() {
+            if first.start >= position {
+                break;
+            }
+            let covered = first.end().min(position) - first.start;
+            result.repeated |= first.retransmitted;
+            if !first.sacked {
+                result.newly += covered;
+                result.retransmitted |= first.retransmitted;
+            }
+            if first.end() <= position {
+                if !first.sacked {
+                    result.oldest_sent_at.get_or_insert(first.sent_at);
+                    each(&first);
+                }
+                result.segments += 1;
+                self.forget(&first);
+                self.segments.pop_front();
+            } else {
+                self.update(0, |segment| {
+                    segment.start = position;
+                    segment.length -= covered as u32;
+                });
+            }
+        }
+        result
+    }
+
+    /// Index of the first segment that starts at `position` or later.
+    fn index_from(&self, position: u64) -> usize {
+        self.segments
+            .partition_point(|segment| segment.start < position)
+    }
+
+    /// Enters the blocks of a SACK option, each as start and end, calling `each` with every segment that is news
+    /// as it was before. Returns the bytes that were news.
+    pub(super) fn mark_sacked(
+        &mut self,
+        blocks: &[(u64, u64)],
+        mut each: impl FnMut(&SentSegment),
+    ) -> u64 {
+        let before = self.sacked;
+        for &(start, end) in blocks {
+            let mut from = start;
+            for (known_start, known_end) in self.known_blocks {
+                if known_start <= from && from < known_end {
+                    from = known_end;
+                }
+            }
+            let mut index = self.index_from(from);
+            while let Some(segment) = self.segments.get(index) {
+                let segment_end = segment.end();
+                if segment_end > end {
+                    break;
+                }
+                if !segment.sacked {
+                    each(segment);
+                    self.update(index, |segment| segment.sacked = true);
+                    self.highest_sacked = self.highest_sacked.max(segment_end);
+                }
+                index += 1;
+            }
+        }
+        if self.sacked > before {
+            let mut known = [(0, 0); 4];
+            for (slot, &(start, end)) in known.iter_mut().zip(blocks) {
+                // Only whole segments were entered: the last one of a block may be in part.
+                let last = self.index_from(end).checked_sub(1);
+                *slot = match last.and_then(|last| self.segments.get(last)) {
+                    Some(last) if last.end() > end => (start, last.start),
+                    _ => (start, end),
+                };
+            }
+            self.known_blocks = known;
+        }
+        self.sacked - before
+    }
+
+    /// RFC 6675 section 4, "IsLost": marks every segment with `threshold` separate SACKed runs, or more than
+    /// (`threshold` − 1) full segments of SACKed bytes, above it. Returns whether the oldest is lost.
+    pub(super) fn mark_lost(&mut self, threshold: u32, segment_size: u32) -> bool {
+        let enough = u64::from(threshold.saturating_sub(1)) * u64::from(segment_size);
+        let (mut runs, mut bytes, mut in_run) = (0, 0, false);
+        let mut index = self.index_from(self.highest_sacked);
+        let mut edge = None;
+        while index > 0 {
+            index -= 1;
+            let segment = &self.segments[index];
+            if segment.end() <= self.lost_below {
+                break;
+            }
+            if segment.sacked {
+                runs += u32::from(!in_run);
+                bytes += u64::from(segment.length);
+            } else if runs >= threshold || bytes > enough {
+                edge = Some(segment.end());
+                break;
+            }
+            in_run = segment.sacked;
+        }
+        if let Some(edge) = edge {
+            let mut index = self.index_from(self.lost_below);
+            while self.segments.get(index).is_some_and(|s| s.end() <= edge) {
+                self.mark_one_lost(index);
+                index += 1;
+            }
+            self.lost_below = edge;
+        }
+        self.first().is_some_and(|first| first.lost)
+    }
+
+    fn mark_one_lost(&mut self, index: usize) {
+        let Some(segment) = self.segments.get(index) else {
+            return;
+        };
+        if segment.sacked || segment.lost {
+            return;
+        }
+        self.resend_from = self.resend_from.min(segment.start);
+        self.update(index, |segment| segment.lost = true);
+    }
+
+    /// Takes the oldest segment for lost, even if a retransmission of it is under way.
+    pub(super) fn mark_first_lost(&mut self) {
+        self.update(0, |segment| {
+            segment.lost = true;
+            segment.resent = false;
+        });
+        self.resend_from = 0;
+    }
+
+    /// After a timeout: whatever the receiver is not known to have is lost. If it had SACKed the oldest
+    /// segment and does not acknowledge it, it has reneged, and the scoreboard is worth nothing (RFC 2018
+    /// section 8).
+    pub(super) fn mark_all_lost(&mut self) {
+        let reneged = self.first().is_some_and(|first| first.sacked);
+        for index in 0..self.segments.len() {
+            self.update(index, |segment| {
+                segment.sacked &= !reneged;
+                segment.lost = true;
+                segment.resent = false;
+            });
+        }
+        if reneged {
+            self.highest_sacked = 0;
+            self.known_blocks = [(0, 0); 4];
+        }
+        self.resend_from = 0;
+        self.lost_below = self.segments.back().map_or(0, SentSegment::end);
+    }
+
+    /// A smaller path MTU: what is longer than `length` was dropped on its way.
+    pub(super) fn mark_longer_lost(&mut self, length: u32) {
+        for index in 0..self.segments.len() {
+            if self.segments[index].length > length && !self.segments[index].sacked {
+                self.update(index, |segment| {
+                    segment.lost = true;
+                    segment.resent = false;
+                });
+            }
+        }
+        self.resend_from = 0;
+    }
+
+    /// RFC 6675 "NextSeg" rule 1: the oldest lost segment that was not sent again since.
+    pub(super) fn next_lost(&mut self) -> Option<usize> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let from = self.index_from(self.resend_from);
+        let offset = self
+            .segments
+            .range(from..)
+            .position(SentSegment::is_waiting)?;
+        self.resend_from = self.segments[from + offset].start;
+        Some(from + offset)
+    }
+
+    /// RFC 6675 "NextSeg" rule 3: the oldest segment below the highest SACKed one that was not sent again.
+    pub(super) fn next_hole(&self) -> Option<usize> {
+        let from = self.index_from(self.lost_below);
+        self.segments
+            .range(from..)
+            .take_while(|segment| segment.end() <= self.highest_sacked)
+            .position(|segment| !segment.sacked && !segment.resent)
+            .map(|offset| from + offset)
+    }
+
+    /// RFC 6675 "NextSeg" rule 4: the last segment that is out, for the rescue retransmission.
+    pub(super) fn last_missing(&self) -> Option<usize> {
+        self.segments.iter().rposition(|segment| !segment.sacked)
+    }
+
+    /// Notes that a segment is sent again, cut to `length` if it is longer; the rest stays lost.
+    pub(super) fn resend(&mut self, index: usize, length: u32, now: Instant) {
+        let Some(segment) = self.segments.get(index).copied() else {
+            return;
+        };
+        if length < segment.length {
+            self.update(index, |segment| segment.length = length);
+            let mut rest = segment;
+            rest.start += u64::from(length);
+            rest.length -= length;
+            self.counts.add(&rest);
+            self.pipe += rest.in_pipe();
+            self.waiting += usize::from(rest.is_waiting());
+            self.segments.insert(index + 1, rest);
+        }
+        self.update(index, |segment| {
+            segment.resent = true;
+            segment.retransmitted = true;
+            segment.sent_at = now;
+        });
+    }
+}
+
+/// By time, as RFC 8985 and Linux judge.
+impl SentQueue {
+    /// Remembers that the segment at `start` was sent again now.
+    pub(super) fn follow_copy(&mut self, start: u64, now: Instant) {
+        self.by_time.copies.push_back((now, start));
+    }
+
+    /// The last segment is sent again as a probe, which neither is lost nor repairs a loss.
+    pub(super) fn probe_last(&mut self, now: Instant) {
+        if let Some(last) = self.segments.back_mut() {
+            last.sent_at = now;
+            last.retransmitted = true;
+        }
+    }
+
+    /// Marks as lost what was sent before the segment that `latest` stands for, by time and end, if `left` has no time
+    /// left for it. Returns how many, and the longest time that is left for another.
+    pub(super) fn mark_lost_by_time(
+        &mut self,
+        latest: (Instant, u64),
+        left: impl Fn(Instant) -> Option<Duration>,
+    ) -> (u32, Option<Duration>) {
+        let copies = self.mark_copies_lost(latest, &left);
+        let (mut lost, mut wait) = (copies.0, copies.1);
+        let mut waiting_from = None;
+        let mut index = self.index_from(self.by_time.from);
+        while let Some(segment) = self.segments.get(index).copied() {
+            let judged = segment.sacked || segment.lost || segment.retransmitted;
+            if !judged {
+                if (segment.sent_at, segment.end()) >= latest {
+                    break;
+                }
+                match left(segment.sent_at) {
+                    None => {
+                        self.mark_one_lost(index);
+                        lost += 1;
+                    }
+                    some => {
+                        waiting_from.get_or_insert(segment.start);
+                        wait = wait.max(some);
+                    }
+                }
+            }
+            index += 1;
+        }
+        let reached = self.segments.get(index).map(|segment| segment.start);
+        let end = self.segments.back().map_or(0, SentSegment::end);
+        self.by_time.from = waiting_from.or(reached).unwrap_or(end);
+        (lost, wait)
+    }
+
+    fn mark_copies_lost(
+        &mut self,
+        latest: (Instant, u64),
+        left: &impl Fn(Instant) -> Option<Duration>,
+    ) -> (u32, Option<Duration>) {
+        let (mut lost, mut wait) = (0, None);
+        let mut place = 0;
+        while let Some(&(sent_at, start)) = self.by_time.copies.get(place) {
+            let index = self.segments.partition_point(|s| s.end() <= start);
+            let copy = self.segments.get(index).filter(|segment| {
+                let out = segment.resent || !segment.lost;
+                segment.sent_at == sent_at && segment.retransmitted && !segment.sacked && out
+            });
+            let Some(end) = copy.map(SentSegment::end) else {
+                self.by_time.copies.remove(place);
+                continue;
+            };
+            if (sent_at, end) >= latest {
+                break;
+            }
+            match left(sent_at) {
+                None => {
+                    self.mark_again_lost(index);
+                    self.by_time.copies.remove(place);
+                    lost += 1;
+                }
+                some => {
+                    wait = wait.max(some);
+                    place += 1;
+                }
+            }
+        }
+        (lost, wait)
+    }
+
+    fn mark_again_lost(&mut self, index: usize) {
+        self.resend_from = self.resend_from.min(self.segments[index].start);
+        self.update(index, |segment| {
+            segment.lost = true;
+            segment.resent = false;
+        });
+    }
+
+    /// After a timeout: the oldest segment, and all others for which `overdue` says so by when they were sent, is lost.
+    /// Reneging is found as in [`mark_all_lost`](Self::mark_all_lost). Returns how many were marked.
+    pub(super) fn mark_timed_out(&mut self, overdue: impl Fn(Instant) -> bool) -> u32 {
+        if self.first().is_some_and(|first| first.sacked) {
+            self.mark_all_lost();
+            return self.counts.lost;
+        }
+        let mut marked = 0;
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.sacked || index > 0 && !overdue(segment.sent_at) {
+                continue;
+            }
+            marked += u32::from(!segment.lost || segment.resent);
+            self.mark_again_lost(index);
+        }
+        marked
+    }
+
+    /// Nothing was lost after all. What waits to be judged by time is looked at anew.
+    pub(super) fn unmark_lost(&mut self) {
+        for index in 0..self.segments.len() {
+            self.update(index, |segment| segment.lost = false);
+        }
+        self.lost_below = 0;
+        self.by_time.from = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `count` segments of `length` bytes from position 1 on.
+    fn queue(count: u64, length: u32) -> SentQueue {
+        let mut queue = SentQueue::default();
+        for index in 0..count {
+            queue.push(1 + index * u64::from(length), length, Instant::ZERO);
+        }
+        queue
+    }
+
+    fn lost(queue: &SentQueue) -> Vec<u64> {
+        let lost = queue.segments.iter().filter(|segment| segment.lost);
+        lost.map(|segment| segment.start).collect()
+    }
+
+    #[test]
+    fn three_separate_runs_above_make_a_segment_lost() {
+        // RFC 6675 section 4: small segments never hold two full segments' bytes; the runs count.
+        let mut queue = queue(10, 100);
+        queue.mark_sacked(&[(101, 201), (301, 401)], |_| {});
+        assert!(!queue.mark_lost(3, 1_000));
+        queue.mark_sacked(&[(501, 601)], |_| {});
+        assert!(queue.mark_lost(3, 1_000));
+        assert_eq!(lost(&queue), [1]);
+        queue.mark_sacked(&[(701, 801)], |_| {});
+        queue.mark_lost(3, 1_000);
+        assert_eq!(lost(&queue), [1, 201]);
+        // One long run instead: 2 · 1000 bytes are not more than two full segments, 2001 are.
+        let mut queue = self::queue(40, 100);
+        queue.mark_sacked(&[(101, 2_101)], |_| {});
+        assert!(!queue.mark_lost(3, 1_000));
+        queue.mark_sacked(&[(101, 2_201)], |_| {});
+        assert!(queue.mark_lost(3, 1_000));
+    }
+
+    #[test]
+    fn the_pipe_counts_as_rfc_6675_says() {
+        let mut queue = queue(5, 100);
+        assert_eq!(queue.pipe(), 500);
+        queue.mark_sacked(&[(201, 501)], |_| {});
+        assert_eq!(queue.pipe(), 200);
+        queue.mark_first_lost();
+        assert_eq!(queue.pipe(), 100);
+        // Lost and sent again counts once; sent again without being lost counts twice.
+        queue.resend(0, 100, Instant::ZERO);
+        assert_eq!(queue.pipe(), 200);
+        queue.resend(1, 100, Instant::ZERO);
+        assert_eq!(queue.pipe(), 300);
+        let acknowledged = queue.acknowledge(151, |_| {});
+        assert_eq!(
+            (acknowledged.newly, acknowledged.retransmitted),
+            (150, true)
+        );
+        assert_eq!(queue.pipe(), 100);
+        queue.acknowledge(501, |_| {});
+        assert_eq!(
+            (queue.pipe(), queue.sacked(), queue.is_empty()),
+            (0, 0, true)
+        );
+    }
+
+    #[test]
+    fn a_block_covers_whole_segments_only_and_may_grow_over_the_rest() {
+        let mut queue = queue(5, 100);
+        assert_eq!(queue.mark_sacked(&[(101, 250)], |_| {}), 100);
+        assert_eq!(queue.mark_sacked(&[(101, 250)], |_| {}), 0);
+        assert_eq!(queue.mark_sacked(&[(101, 401)], |_| {}), 200);
+        assert_eq!(queue.mark_sacked(&[(150, 501)], |_| {}), 100);
+        assert_eq!(queue.sacked(), 400);
+    }
+}
