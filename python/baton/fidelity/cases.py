@@ -43,6 +43,10 @@ class Case:
         """The scenario, fit to be run live. Raises `ScenarioError`."""
         return Scenario.load(self.file, list(self.overrides), live=True)
 
+    def matches(self, pattern: str) -> bool:
+        """Whether `soft-*` or `steady-5M-290ms/cubic` means this one."""
+        return fnmatch(f"{self.name}/{self.congestion}" if "/" in pattern else self.name, pattern)
+
     @property
     def alone(self) -> bool:
         """Whether nothing else may run beside it."""
@@ -61,21 +65,17 @@ def read(path: Path, *, quick: bool, only: Sequence[str], half: str | None) -> l
     congestion = document.get("congestion", ["cubic"])
     entries = document.get("cases")
     if not isinstance(entries, list) or not entries or not isinstance(congestion, list):
-        raise InputError(f"{path}: expected `congestion = [\"reno\", …]` and at least one table [[cases]]")
+        raise InputError(f'{path}: expected `congestion = ["reno", …]` and at least one table [[cases]]')
     cases = [
         case
         for number, entry in enumerate(entries)
         for case in _cases(path, number, entry, congestion)
         if (not quick or case.quick) and (half is None or case.half == half)
     ]
-    chosen = [each for each in cases if not only or any(fnmatch(f"{each.name}/{each.congestion}", _glob(o)) for o in only)]
+    chosen = [case for case in cases if not only or any(case.matches(pattern) for pattern in only)]
     if not chosen:
         raise InputError(f"no case is left of {path}; --only takes names as `soft-*` or `steady-5M-290ms/cubic`")
     return chosen
-
-
-def _glob(only: str) -> str:
-    return only if "/" in only else f"{only}/*"
 
 
 def _cases(path: Path, number: int, entry: dict[str, Any], congestion: Sequence[str]) -> list[Case]:
@@ -108,7 +108,8 @@ def _file(path: Path, name: str) -> Path:
     for place in (path.parent / name, HERE / "scenarios" / f"{name}.toml"):
         if place.is_file():
             return place
-    raise InputError(f"{path}: no scenario `{name}` beside it; {nearest(name, [p.stem for p in HERE.glob('scenarios/*')])}")
+    known = [scenario.stem for scenario in HERE.glob("scenarios/*")]
+    raise InputError(f"{path}: no scenario `{name}` beside it; {nearest(name, known)}")
 
 
 def _value(value: Any) -> str:

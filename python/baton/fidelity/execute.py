@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from baton import RunError
-from baton._baton import build_commit
 from baton.live import batond
 from baton.report.tables import read_run, run_of
 from baton.sweep.folder import write_text
@@ -85,9 +84,7 @@ def execute(cases: list[Case], repetitions: int, folder: Path, report: Report) -
     return outcomes
 
 
-def _in_threads(
-    work: Iterable[tuple[Outcome, int]], folder: Path, note: Callable[[Outcome, Kept], None]
-) -> None:
+def _in_threads(work: Iterable[tuple[Outcome, int]], folder: Path, note: Callable[[Outcome, Kept], None]) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         under_way: dict[Future[Kept], Outcome] = {

@@ -28,7 +28,7 @@ def _at_handovers(run: Run, flow: str) -> Iterator[tuple[str, float | None]]:
     window = run.find(f"flow {flow}", "congestion window")
     for number, (handover, end) in enumerate(zip(handovers, ends, strict=True), start=1):
         at = float(handover["at_s"])
-        told = next((each for each in handover.get("flows") or [] if each["name"] == flow), {})
+        told: Json = next((each for each in handover.get("flows") or [] if each["name"] == flow), {})
         yield f"rto_before_s.{number}", _state(rto, at)
         yield f"rto_after_s.{number}", _largest(rto, at, end)
         yield f"window_bytes.{number}", _state(window, at)

@@ -75,8 +75,8 @@ def document(outcomes: Sequence[Outcome], judged: Sequence[Row], repetitions: in
 def markdown(found: dict[str, Any], judged: Sequence[Row]) -> str:
     """The table as a page of Markdown: misses first, then everything."""
     lines = [
-        f"Kernel {', '.join(found['kernels'])}, {found['repetitions']} repetitions, {found['date']}. Medians; the kernel's"
-        " with the least and the greatest of its repetitions.",
+        f"Kernel {', '.join(found['kernels'])}, {found['repetitions']} repetitions, {found['date']}. Medians; the"
+        " kernel's with the least and the greatest of its repetitions.",
         "",
         *(f"- {line}" for line in summary_lines(judged)),
         *(f"- not compared: {line}" for line in found["not_compared"]),
