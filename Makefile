@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint docs validation bench bench-live clean wheel tools
+.PHONY: run test build lint docs validation bench bench-live fidelity fidelity-full clean wheel tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -56,6 +56,13 @@ bench: $(VENV)/built $(VENV)/installed-dev
 
 bench-live:
 	cargo bench --package baton-live --bench live --locked
+
+# Both go on where they were interrupted.
+fidelity: $(VENV)/built
+	baton fidelity --quick
+
+fidelity-full: $(VENV)/built
+	baton fidelity
 
 wheel: $(VENV)/installed-build $(BATOND)
 	rm -rf dist

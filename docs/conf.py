@@ -37,7 +37,7 @@ NAVIGATION = {
         "how-to/*",
     ],
     "Look up": ["reference/*", "formats"],
-    "Trust": ["models/README", "models/*", "validation", "performance"],
+    "Trust": ["models/README", "models/*", "validation", "fidelity", "performance"],
 }
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")

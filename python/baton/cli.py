@@ -249,6 +249,34 @@ def reproduce(
     raise typer.Exit(cli_reproduce.run(ids or [], as_json=json))
 
 
+@app.command()
+def fidelity(
+    cases: Annotated[
+        Path | None, typer.Argument(metavar="[LIST]", help="A list of cases; default: the one that comes with Baton.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only the cases that the list marks as quick.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="CASE", help="As 'soft-*' or 'steady-5M-290ms/cubic'. Repeatable.")
+    ] = None,
+    half: Annotated[
+        str | None, typer.Option(metavar="HALF", help="first or second: only every other case of the list.")
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each case, both ways.")] = 5,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; what is in it is not run again.")] = Path(
+        "results/fidelity"
+    ),
+    json: JsonOption = False,
+) -> None:
+    """Hold the simulated TCP against this machine's kernel: scenarios run both ways, several times."""
+    from baton.fidelity import cli_fidelity
+    from baton.fidelity.cases import HALVES
+
+    if half is not None and half not in HALVES:
+        raise InputError(f"--half {half}: expected `first` or `second`")
+    options = cli_fidelity.FidelityOptions(cases, quick, only or [], half, repetitions, out, json)
+    raise typer.Exit(cli_fidelity.run(options))
+
+
 @app.command("list")
 def list_names(
     what: Annotated[

@@ -1,0 +1,129 @@
+"""The list: which scenarios are run both ways, and with which congestion controls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from baton import Scenario
+from baton.errors import InputError, nearest
+from baton.toml import loads
+
+from .rules import RULES
+
+HERE = Path(__file__).parent
+SHIPPED = HERE / "list.toml"
+HALVES = ("first", "second")
+#: A path that carries more takes so much of the processor that nothing else may run beside it.
+MOST_TOGETHER_BPS = 20e6
+_KEYS = {"name", "kind", "scenario", "set", "quick"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario with one congestion control."""
+
+    name: str
+    kind: str
+    """Of its rules: a key of `RULES`."""
+    congestion: str
+    file: Path
+    overrides: tuple[str, ...]
+    half: str
+    """The half of the list that it stands in: `first` or `second`."""
+    quick: bool
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario, fit to be run live. Raises `ScenarioError`."""
+        return Scenario.load(self.file, list(self.overrides), live=True)
+
+    def matches(self, pattern: str) -> bool:
+        """Whether `soft-*` or `steady-5M-290ms/cubic` means this one."""
+        return fnmatch(f"{self.name}/{self.congestion}" if "/" in pattern else self.name, pattern)
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside it."""
+        links = loads(self.scenario.resolved)["links"].values()
+        return any(_bps(link) > MOST_TOGETHER_BPS for link in links)
+
+
+def read(path: Path, *, quick: bool, only: Sequence[str], half: str | None) -> list[Case]:
+    """The cases of a list that are asked for. Raises `InputError`."""
+    try:
+        document = loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+    congestion = document.get("congestion", ["cubic"])
+    entries = document.get("cases")
+    if not isinstance(entries, list) or not entries or not isinstance(congestion, list):
+        raise InputError(f'{path}: expected `congestion = ["reno", …]` and at least one table [[cases]]')
+    cases = [
+        case
+        for number, entry in enumerate(entries)
+        for case in _cases(path, number, entry, congestion)
+        if (not quick or case.quick) and (half is None or case.half == half)
+    ]
+    chosen = [case for case in cases if not only or any(case.matches(pattern) for pattern in only)]
+    if not chosen:
+        raise InputError(f"no case is left of {path}; --only takes names as `soft-*` or `steady-5M-290ms/cubic`")
+    return chosen
+
+
+def _cases(path: Path, number: int, entry: dict[str, Any], congestion: Sequence[str]) -> list[Case]:
+    where = f"{path}: cases.{number}"
+    unknown = [key for key in entry if key not in _KEYS]
+    if unknown:
+        raise InputError(f"{where}: unknown key `{unknown[0]}`; {nearest(unknown[0], _KEYS)}")
+    missing = [key for key in ("name", "kind", "scenario") if not isinstance(entry.get(key), str)]
+    if missing:
+        raise InputError(f"{where}: `{missing[0]}` is missing; expected a text")
+    if entry["kind"] not in RULES:
+        raise InputError(f"{where}.kind: `{entry['kind']}` has no rules; {nearest(entry['kind'], RULES)}")
+    overrides = [f"{key}={_value(value)}" for key, value in entry.get("set", {}).items()]
+    return [
+        Case(
+            entry["name"],
+            entry["kind"],
+            control,
+            _file(path, entry["scenario"]),
+            (*overrides, f"flows.0.congestion={control}"),
+            HALVES[number % 2],
+            bool(entry.get("quick", False)),
+        )
+        for control in congestion
+    ]
+
+
+def _file(path: Path, name: str) -> Path:
+    """A scenario beside the list, or one of those that the shipped list uses. Raises `InputError`."""
+    for place in (path.parent / name, HERE / "scenarios" / f"{name}.toml"):
+        if place.is_file():
+            return place
+    known = [scenario.stem for scenario in HERE.glob("scenarios/*")]
+    raise InputError(f"{path}: no scenario `{name}` beside it; {nearest(name, known)}")
+
+
+def _value(value: Any) -> str:
+    """A value as `--set` takes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _bps(link: dict[str, Any]) -> float:
+    """The largest rate that a link is given; without one, that of a cable."""
+    given = [each["rate"] for each in (link, link.get("down", {}), link.get("up", {})) if "rate" in each]
+    rates = (str(rate).partition(" ") for rate in given or ["100 Mbit/s"])
+    return max(float(number) * _BITS[unit.strip()] for number, _, unit in rates)
+
+
+_BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}

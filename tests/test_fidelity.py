@@ -1,0 +1,182 @@
+"""`baton fidelity`: its list, its rules, its figures; runs against a daemon that only tells."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import baton
+from baton.errors import InputError
+from baton.fidelity.cases import SHIPPED, read
+from baton.fidelity.execute import Kept, Outcome
+from baton.fidelity.judge import rows
+from baton.fidelity.measure import figures
+from baton.fidelity.rules import Rule
+from baton.report.tables import run_of
+from fake_batond import BATON, SUMMARY, Fake
+
+ALL = read(SHIPPED, quick=False, only=[], half=None)
+
+
+def test_every_case_of_the_shipped_list_is_a_scenario_that_the_kernel_can_run():
+    """Each loads as a live scenario; a control that the simulator does not know would be refused here."""
+    assert len({(case.name, case.congestion) for case in ALL}) == len(ALL)
+    for case in ALL:
+        assert case.scenario.name
+
+
+def test_the_halves_of_the_list_are_alike():
+    halves = [{case.name for case in ALL if case.half == half} for half in ("first", "second")]
+    assert halves[0].isdisjoint(halves[1])
+    assert abs(len(halves[0]) - len(halves[1])) <= 1
+    for kind in ("steady", "loss", "soft", "hard"):
+        assert all(any(case.kind == kind for case in ALL if case.name in half) for half in halves)
+
+
+def test_fast_paths_run_alone():
+    alone = {case.name for case in ALL if case.alone}
+    assert alone == {"steady-100M-1ms", "steady-100M-30ms", "steady-100M-100ms-small"}
+
+
+def test_a_part_of_the_list_can_be_chosen():
+    chosen = read(SHIPPED, quick=False, only=["soft-*", "hard-1s-loss/reno"], half=None)
+    assert {case.kind for case in chosen} == {"soft", "hard"}
+    assert [case.congestion for case in chosen if case.kind == "hard"] == ["reno"]
+    with pytest.raises(InputError, match="no case is left"):
+        read(SHIPPED, quick=False, only=["nothing"], half=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("congestion = [", "list.toml"),
+        ('congestion = ["reno"]', "at least one table"),
+        ('[[cases]]\nname = "a"\nkind = "soft"\nscenario = "handovr"', "did you mean `handover`"),
+        ('[[cases]]\nname = "a"\nkind = "sofd"\nscenario = "handover"', "did you mean `soft`"),
+        ('[[cases]]\nname = "a"\nkind = "soft"\nscenari = "handover"', "did you mean `scenario`"),
+        ('[[cases]]\nkind = "soft"\nscenario = "handover"', "`name` is missing"),
+    ],
+)
+def test_a_wrong_list_is_refused_with_what_is_wrong(tmp_path, text, message):
+    file = tmp_path / "list.toml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read(file, quick=False, only=[], half=None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kernel", "simulated", "agrees"),
+    [
+        (Rule(relative=0.02), 4.827e6, 4.740e6, True),
+        (Rule(relative=0.02), 4.827e6, 4.720e6, False),
+        (Rule(relative=0.2, absolute=3), 0, 3, True),
+        (Rule(relative=0.2, absolute=3), 0, 4, False),
+        (Rule(relative=0.2, absolute=3), 100, 120, True),
+        (Rule(), 1, 1, True),
+        (Rule(), 1, 2, False),
+    ],
+)
+def test_rules_are_the_larger_of_a_share_and_a_count(rule, kernel, simulated, agrees):
+    assert rule.allows(kernel, simulated) is agrees
+
+
+def judged(simulated, kernel, kind="hard"):
+    """The verdict on one quantity, from its values in both kinds of runs."""
+    case = next(case for case in ALL if case.kind == kind)
+    kept = [
+        Kept(n, None if value == "late" else {"stall_s.1": value}, [], "6.18", {}) for n, value in enumerate(kernel)
+    ]
+    outcome = Outcome(case, [{"stall_s.1": value} for value in simulated], kept)
+    return next(iter(rows(outcome)))
+
+
+def test_medians_are_compared_and_a_difference_inside_the_spread_is_none():
+    assert judged([1.0, 1.1, 5.0], [1.2, 1.2, 1.2]).verdict == "agrees"  # median 1.1, 15 % of 1.2 are 0.18
+    assert judged([1.0, 1.0, 1.0], [1.2, 1.2, 1.2]).verdict == "differs"
+    assert judged([1.0, 1.0, 1.0], [0.9, 1.3, 1.3]).verdict == "agrees"  # one repetition was even shorter
+
+
+def test_what_only_one_side_has_differs_and_what_was_disturbed_is_not_compared():
+    assert judged([1.0, 1.0], [None, None]).verdict == "differs"
+    assert judged([None, None], [1.0, 1.0]).verdict == "differs"
+    assert judged([1.0, 1.0], ["late", "late"]).verdict == "not compared"
+    row = judged([1.0, 1.0], ["late", 1.1])
+    assert (row.verdict, row.kernel) == ("agrees", 1.1)
+
+
+def test_figures_at_a_handover_are_those_of_the_series():
+    case = next(case for case in ALL if case.name == "soft-fast-slow" and case.congestion == "cubic")
+    run = run_of(case.scenario.run(seed=1))
+    found = figures(run)
+    series = run.find("flow download", "congestion window")
+    by_then = series.value[series.time_ns <= 12 * 10**9]
+    assert found["window_bytes.1"] == by_then[-1]
+    rto = run.find("flow download", "retransmission timeout")
+    between = (rto.time_ns >= 12 * 10**9) & (rto.time_ns < 27 * 10**9)
+    assert found["rto_after_s.1"] == np.max(rto.value[between])
+    assert found["to_90_percent_s.1"] == run.summary["handovers"][0]["flows"][0]["time_to_90_percent_s"]
+
+
+LIST = '[[cases]]\nname = "walk"\nkind = "soft"\nscenario = "short.toml"\n'
+MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
+
+
+@pytest.fixture
+def fidelity(tmp_path, scenario):
+    """Runs `baton fidelity` on a list of one case, against the fake daemon."""
+    (tmp_path / "list.toml").write_text(LIST)
+    fake = Fake(tmp_path)
+
+    def run(summary, *arguments):
+        fake.plan(summary=summary, answer=MACHINE)
+        environment = {**os.environ, "FAKE_BATOND": str(fake.script)}
+        command = [sys.executable, "-c", BATON, "fidelity", "list.toml", "--out", "found", *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_both_ways_are_run_and_the_table_says_what_was_measured(fidelity, tmp_path):
+    process = fidelity(SUMMARY, "--repetitions", "2", "--json")
+    assert process.returncode == 0, process.stderr
+    found = json.loads(process.stdout)
+    assert (found["kernels"], found["repetitions"]) == (["6.18.44"], 2)
+    assert found["sysctls"] == {"server": {"net.ipv4.tcp_sack": "1"}}
+    row = next(row for row in found["rows"] if row["quantity"] == "goodput_bps")
+    alone = baton.Scenario.load(tmp_path / "short.toml", ["flows.0.congestion=cubic"], live=True).run(seed=1)
+    assert row["simulated"] == alone.summary["flows"][0]["goodput_bps"]
+    assert (row["kernel"], row["kernel_low"], row["kernel_high"]) == (4e6, 4e6, 4e6)
+    assert "| walk | cubic | goodput |" in (tmp_path / "found" / "fidelity.md").read_text()
+
+
+def test_what_is_kept_is_not_run_again_unless_the_scenario_has_changed(fidelity, tmp_path):
+    def goodput(summary):
+        process = fidelity(summary, "--repetitions", "1", "--json")
+        rows = json.loads(process.stdout)["rows"]
+        return next(row["kernel"] for row in rows if row["quantity"] == "goodput_bps")
+
+    other = copy.deepcopy(SUMMARY)
+    other["flows"][0]["goodput_bps"] = 1e6
+    assert goodput(SUMMARY) == 4e6
+    assert goodput(other) == 4e6  # kept
+    file = tmp_path / "short.toml"
+    file.write_text(file.read_text().replace('"5 ms"', '"6 ms"'))
+    assert goodput(other) == 1e6
+
+
+def test_a_disturbed_run_is_named_and_not_compared(fidelity):
+    late = copy.deepcopy(SUMMARY)
+    late["live"] |= {"trusted": False, "doubts": ["99 % of events were up to 5 ms late"]}
+    process = fidelity(late, "--repetitions", "1")
+    assert process.returncode == 1
+    assert "not compared: walk/cubic, repetition 1: 99 % of events were up to 5 ms late" in process.stdout
+
+
+def test_a_failed_run_ends_the_comparison_with_its_reason(fidelity):
+    process = fidelity(None, "--repetitions", "1")
+    assert process.returncode == 1
+    assert "walk/cubic" in process.stderr
