@@ -38,7 +38,8 @@ impl Connection {
         let start = self.receive_position(header.sequence);
         if !self.is_timely(now, &header) {
             self.statistics.old_timestamps += 1;
-            self.ack_due = true;
+            // What lacks a timestamp is not answered (RFC 7323 section 3.2).
+            self.ack_due |= header.options.timestamps.is_some();
             return;
         }
         let length = sequence_length(&header, payload.length());
