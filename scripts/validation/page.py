@@ -33,12 +33,8 @@ two settings of the runs under random loss: SACK is off with Reno's and NewReno'
 
 {differing}
 ## Where not to use it
-- *`linux-6` and `classic` as a stand-in for a present kernel*, where connections are set up under loss, where timeouts
-  decide (tails, lost retransmissions, links that go away), or where the number of segments sent again counts. Steady
-  goodput is that of the kernel. For the rest use `baton live`, which has the kernel itself.
-- *`recovery = "reno"` or `"newreno"` with `sack = true`*: what the receiver reports and what duplicates add to the
-  window are both counted, and a recovery whose retransmission is lost doubles what is in flight each round trip.
-  Switch `sack` off with them, as the profiles do (row `loss.sack-ignored`).
+- *`linux-6` and `classic` as a stand-in for a present kernel*, where buffers that tune themselves limit the flow, or
+  where single segments count: [Fidelity](fidelity.md) tells how to compare with the kernel at hand.
 - *`wifi`* for more than one mobile in a cell, for signal strength, or for rates that adapt: see
   [its limits](models/wifi.md).
 - *`gsm`* on a bad radio channel, where the radio link protocol pauses: none of that is modelled.

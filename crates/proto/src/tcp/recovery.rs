@@ -156,6 +156,9 @@ impl Connection {
         // acknowledged, and add back one segment if it was at least that.
         self.sent.mark_first_lost();
         self.recovery.forced = true;
+        if self.negotiated.sack {
+            return;
+        }
         let deflated = self.recovery.inflation.saturating_sub(acknowledged);
         self.recovery.inflation = if acknowledged >= self.segment_size {
             deflated + self.segment_size
@@ -180,6 +183,8 @@ impl Connection {
             Phase::Fast if self.effective_recovery() == Recovery::Sack => {
                 self.mark_lost_by_sack();
             }
+            // What SACK reports has left the "pipe": counted again, it would let out two segments for each.
+            Phase::Fast if self.negotiated.sack => {}
             // RFC 5681 section 3.2, step 4: a segment has left the network.
             Phase::Fast => {
                 let flight = self.bytes_in_flight();
@@ -247,7 +252,7 @@ impl Connection {
         if recovery != Recovery::Reno {
             state.guard = self.next;
         }
-        if recovery != Recovery::Sack {
+        if !self.negotiated.sack {
             state.inflation = threshold.saturating_mul(self.segment_size);
         }
         let rto = self.rtt.rto();

@@ -78,6 +78,31 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgment() {
     );
 }
 
+/// SACK is on and recovery does not use it: what it reports has left the "pipe" (RFC 6675 section 4), so a duplicate
+/// lets out one segment (RFC 5681 section 3.2, step 4) and not two, however long the repair takes.
+#[test]
+fn duplicates_count_once_where_sack_reports_them_too() {
+    for recovery in [Recovery::Reno, Recovery::NewReno] {
+        let mut solo = ten_out(&Profile {
+            sack: true,
+            ..with(recovery)
+        });
+        let mut sent = 10;
+        for sacked in 1..40 {
+            let end = 1_001 + 1_000 * sacked;
+            solo.receive(ack(1).sack(&[(1_001, end)]));
+            let sends = solo.sends();
+            assert!(sends.len() <= 1, "{recovery:?}: {sends:?}");
+            sent += sends.iter().filter(|it| *it != "1..1001").count() as u32;
+            if sacked >= 3 {
+                assert_eq!(solo.connection.congestion_window(), 5_000);
+            }
+        }
+        // 39 reported and one repeated, of which all but the first were new: five of window stay out.
+        assert_eq!(sent, 1 + 39 + 4);
+    }
+}
+
 /// The windows of Reno never grow from loss to loss: what duplicates let out beyond the window does not count.
 #[test]
 fn a_second_loss_right_after_recovery_lowers_the_threshold_again() {
