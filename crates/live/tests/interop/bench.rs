@@ -1,22 +1,21 @@
 //! Two stacks and a scenario's links between them: our TCP in a [`Host`] of this process, the kernel's in a network
 //! namespace. One thread drives all of it, so that a case is a script and waits for nothing but for what it names.
 
+mod forwarding;
+
 use crate::kernel::{self, KernelEnd};
+use crate::seen::{Carried, Sent};
 use baton_live::clock::RealClock;
-use baton_live::namespace::{HostSpec, InterfaceSpec, RealHost};
-use baton_live::plan::Sysctl;
-use baton_live::readiness::wait_readable;
-use baton_proto::host::{Host, HostEvent, SocketId, Verdict};
-use baton_proto::packet::{Body, IpHeader, Packet, Payload};
+use baton_live::namespace::RealHost;
+use baton_proto::host::{Host, SocketId};
+use baton_proto::packet::{Body, IpHeader, Packet};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Connection, Endpoint, Event};
-use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::sequence::SequenceNumber;
-use baton_proto::wire::tcp::{TcpFlags, TcpHeader};
+use baton_proto::time::Instant;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
 use baton_sim::scenario::model::NodeIndex;
-use baton_sim::world::ports::{InterfaceEvent, PortId};
+use baton_sim::world::ports::PortId;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -25,8 +24,6 @@ use std::path::Path;
 pub const PORT: u16 = 5001;
 /// A case that takes longer hangs.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
-/// Longest sleep: the kernel may take in what it was handed a little later, of which no descriptor here tells.
-const LONGEST_REST: Duration = Duration::from_millis(5);
 const LONGEST_PACKET: usize = 65_536;
 
 /// One of the two stacks.
@@ -42,60 +39,6 @@ impl Side {
     pub fn other(self) -> Side {
         Side::BOTH[1 - self as usize]
     }
-}
-
-/// What was seen of the segments that one side sent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sent {
-    pub syn: Option<TcpHeader>,
-    pub last: Option<TcpHeader>,
-    pub segments: u64,
-    /// After the last byte, SYN or FIN that was sent.
-    pub next: Option<SequenceNumber>,
-    /// Segments without data one before that: what asks whether a shut window has opened.
-    pub bare_probes: u64,
-    /// Identification of the last segment with data that has arrived. Both stacks count them up.
-    arrived: Option<u16>,
-    /// Segments with data that came behind one that was sent later.
-    pub overtaken: u64,
-}
-
-impl Sent {
-    fn note_sent(&mut self, header: &TcpHeader, length: u32) {
-        self.segments += 1;
-        self.last = Some(*header);
-        if header.flags.contains(TcpFlags::SYN) {
-            self.syn = Some(*header);
-        }
-        if header.flags.contains(TcpFlags::RST) {
-            return;
-        }
-        let phantom = header.flags.contains(TcpFlags::SYN) || header.flags.contains(TcpFlags::FIN);
-        let end = header.sequence + (length + u32::from(phantom));
-        match self.next {
-            Some(next) if end.distance_from(next) <= 0 => {
-                let is_probe = length == 0 && !phantom && next.distance_from(end) == 1;
-                self.bare_probes += u64::from(is_probe);
-            }
-            _ => self.next = Some(end),
-        }
-    }
-
-    fn note_arrived(&mut self, identification: u16) {
-        match self.arrived {
-            Some(arrived) if (identification.wrapping_sub(arrived) as i16) < 0 => {
-                self.overtaken += 1;
-            }
-            _ => self.arrived = Some(identification),
-        }
-    }
-}
-
-/// What was carried one way: bytes of a pattern that the reader compares.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Carried {
-    pub written: u64,
-    pub read: u64,
 }
 
 /// Both stacks at their places.
@@ -275,139 +218,8 @@ impl Bench {
         }
     }
 
-    /// Does all that is due; returns whether there was anything.
-    fn turn(&mut self) -> bool {
-        let mut busy = false;
-        self.run.advance_to(self.clock.now()).unwrap();
-        while let Some(event) = self.run.world_mut().poll_interface_event() {
-            self.apply(event);
-        }
-        while let Some(delivery) = self.run.world_mut().poll_delivery() {
-            busy = true;
-            self.deliver(delivery.port, delivery.packet);
-        }
-        busy |= self.take_from_kernel();
-        busy |= self.take_from_ours();
-        self.kernel.accept();
-        busy
-    }
-
-    fn rest(&mut self) {
-        let now = self.clock.now();
-        let due = [self.run.next_time(), self.ours.poll_timeout()];
-        let due = due.into_iter().flatten().min();
-        let left = due.map_or(LONGEST_REST, |due| due.saturating_since(now));
-        let interfaces = self.real.interfaces.iter();
-        let devices: Vec<_> = interfaces
-            .map(|interface| interface.tun.as_fd())
-            .collect();
-        let most = left.min(LONGEST_REST).as_nanos();
-        wait_readable(&devices, std::time::Duration::from_nanos(most));
-    }
-
-    fn apply(&mut self, event: InterfaceEvent) {
-        match event {
-            InterfaceEvent::Default { node, port } if node == self.our_node => {
-                self.our_port = port;
-            }
-            InterfaceEvent::Default { port, .. } => {
-                let interface = self.interfaces[port.0].unwrap();
-                self.real.set_default_route(interface).unwrap();
-            }
-            InterfaceEvent::Mtu(port, mtu) => {
-                if let Some(interface) = self.interfaces[port.0] {
-                    self.real.set_mtu(interface, mtu).unwrap();
-                }
-            }
-            InterfaceEvent::Up(_) | InterfaceEvent::Down(_) => unreachable!("addresses are kept"),
-        }
-    }
-
-    fn deliver(&mut self, port: PortId, mut packet: Packet) {
-        let to = match self.interfaces[port.0] {
-            Some(_) => Side::Kernel,
-            None => Side::Ours,
-        };
-        if let Ok(Packet {
-            ip,
-            body: Body::Tcp(_, payload),
-            ..
-        }) = packet.clone().apply_bit_errors()
-            && !payload.is_empty()
-        {
-            self.sent[to.other() as usize].note_arrived(ip.identification);
-        }
-        match self.interfaces[port.0] {
-            Some(interface) => {
-                self.buffer.clear();
-                packet.encode_damaged(&mut self.buffer);
-                let tun = &self.real.interfaces[interface].tun;
-                assert!(tun.send(&self.buffer).unwrap());
-            }
-            None => {
-                if self.ours.route(&mut packet) == Verdict::Local {
-                    self.ours.handle_packet(self.clock.now(), packet);
-                }
-            }
-        }
-    }
-
-    fn take_from_kernel(&mut self) -> bool {
-        let mut busy = false;
-        for (port, interface) in self.interfaces.iter().enumerate() {
-            let Some(interface) = *interface else {
-                continue;
-            };
-            self.buffer.resize(LONGEST_PACKET, 0);
-            while let Some(length) = self.real.interfaces[interface]
-                .tun
-                .receive(&mut self.buffer)
-                .unwrap()
-            {
-                busy = true;
-                let bytes = &self.buffer[..length];
-                if let Ok(Packet {
-                    body: Body::Tcp(header, payload),
-                    ..
-                }) = Packet::decode(bytes)
-                {
-                    self.sent[Side::Kernel as usize].note_sent(&header, payload.length());
-                }
-                self.run.world_mut().inject(PortId(port), bytes);
-            }
-        }
-        busy
-    }
-
-    fn take_from_ours(&mut self) -> bool {
-        let now = self.clock.now();
-        self.ours.handle_timeout(now);
-        let mut busy = false;
-        loop {
-            if let Some(event) = self.ours.poll_event() {
-                match event {
-                    HostEvent::Accepted { socket, .. } => self.socket = Some(socket),
-                    HostEvent::Tcp { event, .. } => self.events.push(event),
-                    _ => {}
-                }
-            } else if let Some((_, packet)) = self.ours.poll_transmit(now) {
-                if let Body::Tcp(header, payload) = &packet.body {
-                    self.sent[Side::Ours as usize].note_sent(header, payload.length());
-                }
-                self.buffer.clear();
-                packet.encode(&mut self.buffer);
-                self.run.world_mut().inject(self.our_port, &self.buffer);
-            } else {
-                break;
-            }
-            busy = true;
-        }
-        while self.ours.poll_changed().is_some() {}
-        busy
-    }
-
-    /// Hands `to` a segment as if the other side had sent it; neither the links nor that side know of it.
-    pub fn forge(&mut self, to: Side, header: TcpHeader, payload: Payload) {
+    /// Hands `to` a packet as if the other side had sent it; neither the links nor that side know of it.
+    pub fn forge(&mut self, to: Side, body: Body) {
         let packet = Packet {
             ip: IpHeader {
                 source: self.addresses[to.other() as usize],
@@ -417,7 +229,7 @@ impl Bench {
                 identification: 0,
                 dont_fragment: true,
             },
-            body: Body::Tcp(header, payload),
+            body,
             flow: None,
             retransmission: false,
             bit_errors: Vec::new(),
@@ -432,34 +244,4 @@ impl Bench {
             }
         }
     }
-}
-
-/// A host of the kernel's at the world's ports of `node`, and where each port leads.
-pub fn place(run: &Run, node: NodeIndex, sysctls: Vec<Sysctl>) -> (RealHost, Vec<Option<usize>>) {
-    let mut specs = Vec::new();
-    let mut interfaces = Vec::new();
-    for port in run.world().ports() {
-        interfaces.push((port.node == node).then_some(specs.len()));
-        if port.node == node {
-            specs.push(InterfaceSpec {
-                name: format!("link{}", specs.len()),
-                mtu: port.mtu,
-                addresses: port.addresses.clone(),
-            });
-        }
-    }
-    let count = specs.len();
-    let mut real = RealHost::build(HostSpec {
-        name: "kernel".to_owned(),
-        interfaces: specs,
-        sysctls,
-        metrics: Vec::new(),
-        group: 0,
-    })
-    .unwrap();
-    for interface in (0..count).rev() {
-        real.raise(interface).unwrap();
-        real.set_default_route(interface).unwrap();
-    }
-    (real, interfaces)
 }

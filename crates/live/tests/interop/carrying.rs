@@ -1,6 +1,7 @@
 //! Applications at both ends: each writes its own pattern, and the other compares what it reads.
 
-use crate::bench::{Bench, Carried, Side};
+use crate::bench::{Bench, Side};
+use crate::seen::Carried;
 use baton_proto::packet::pattern_byte;
 use baton_proto::tcp::Event;
 use baton_proto::time::Instant;
@@ -57,6 +58,18 @@ impl Bench {
             bench.write(from, in_all);
             bench.read(from);
             bench.carried[from as usize].read == in_all
+        });
+    }
+
+    /// Carries so many further bytes both ways at the same time.
+    pub fn exchange(&mut self, bytes: u64) {
+        let in_all = self.carried.map(|carried| carried.written + bytes);
+        self.until("exchanged", |bench| {
+            for from in Side::BOTH {
+                bench.write(from, in_all[from as usize]);
+                bench.read(from);
+            }
+            bench.carried.map(|carried| carried.read) == in_all
         });
     }
 

@@ -54,7 +54,11 @@ fn assert_agreed(bench: &mut Bench, profile: &Profile, kernel_lacks: Option<&str
 #[ignore = "needs root: it makes network namespaces"]
 fn both_say_the_same_of_what_they_agreed_on() {
     for_each(|profile, opener| {
-        for (sysctls, ipv6) in WITHOUT.iter().map(|without| (without, false)).chain([(&WITHOUT[0], true)]) {
+        for (sysctls, ipv6) in WITHOUT
+            .iter()
+            .map(|without| (without, false))
+            .chain([(&WITHOUT[0], true)])
+        {
             let setting = Setting {
                 links: PLAIN,
                 sysctls,

@@ -2,8 +2,7 @@
 
 #![allow(unsafe_code)] // getsockopt(TCP_INFO)
 
-use crate::bench::place;
-use baton_live::namespace::RealHost;
+use baton_live::namespace::{HostSpec, InterfaceSpec, RealHost};
 use baton_live::plan::Sysctl;
 use baton_sim::run::Run;
 use baton_sim::scenario::model::NodeIndex;
@@ -18,7 +17,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// A host for `node`; answers to what is out of place come without the kernel's limit of two a second.
+/// A host of the kernel's at the world's ports of `node`, and for each port the interface to which it leads. Answers
+/// to what is out of place come without the kernel's limit of two a second.
 pub fn build(
     run: &Run,
     node: NodeIndex,
@@ -30,7 +30,32 @@ pub fn build(
         path: format!("net/ipv4/{name}"),
         value: value.to_owned(),
     });
-    place(run, node, sysctls.collect())
+    let mut specs = Vec::new();
+    let mut interfaces = Vec::new();
+    for port in run.world().ports() {
+        interfaces.push((port.node == node).then_some(specs.len()));
+        if port.node == node {
+            specs.push(InterfaceSpec {
+                name: format!("link{}", specs.len()),
+                mtu: port.mtu,
+                addresses: port.addresses.clone(),
+            });
+        }
+    }
+    let count = specs.len();
+    let mut real = RealHost::build(HostSpec {
+        name: "kernel".to_owned(),
+        interfaces: specs,
+        sysctls: sysctls.collect(),
+        metrics: Vec::new(),
+        group: 0,
+    })
+    .unwrap();
+    for interface in (0..count).rev() {
+        real.raise(interface).unwrap();
+        real.set_default_route(interface).unwrap();
+    }
+    (real, interfaces)
 }
 
 /// The socket, and what became of it.

@@ -10,10 +10,11 @@ mod forged;
 mod handshake;
 mod kernel;
 mod paths;
+mod seen;
 mod windows;
 
-use bench::Side;
 use baton_proto::tcp::profile::Profile;
+use bench::Side;
 use std::fmt::Debug;
 
 /// Runs a case for every profile and opener, all at once.

@@ -12,7 +12,7 @@ const LOSSY: &str = r#"
     rate = "20 Mbit/s"
     delay = "5 ms"
     queue = "200 packets"
-    packet_error_rate = 0.02
+    packet_error_rate = 0.04
 "#;
 
 /// What a link damages and delivers, checksums must find.
@@ -23,7 +23,7 @@ const DAMAGING: &str = r#"
     rate = "20 Mbit/s"
     delay = "5 ms"
     queue = "200 packets"
-    bit_error_rate = 2e-6
+    bit_error_rate = 5e-6
     damaged = "delivered"
 "#;
 
@@ -38,6 +38,7 @@ fn every_byte_comes_over_a_path_that_loses() {
         let mut bench = Bench::connected(&setting, profile, opener);
         bench.carry(Side::Ours, 400_000);
         bench.carry(Side::Kernel, 400_000);
+        bench.exchange(200_000);
         assert!(bench.dropped() > 0);
         assert!(bench.connection().statistics().retransmitted > 0);
         assert!(bench.kernel.info().tcpi_total_retrans > 0);
