@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint bench bench-live fuzz fuzz-kept stress clean wheel tools
+.PHONY: run test build lint docs validation bench bench-live fuzz fuzz-kept stress clean wheel tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -15,7 +15,8 @@ BATOND := $(WHEEL_DATA)/scripts/batond
 
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests scripts examples
+PYTHON_SOURCES := python tests scripts examples docs/conf.py
+SITE := target/site
 
 run: $(VENV)/built
 	baton run scenarios/wavelan-to-gsm.toml --force
@@ -29,7 +30,12 @@ test: $(VENV)/built $(VENV)/installed-dev
 
 build: $(VENV)/built
 
-lint: $(VENV)/built $(VENV)/installed-dev
+# Every warning is an error, so that a link or an anchor that leads nowhere fails.
+docs: $(VENV)/installed-dev
+	sphinx-build --quiet --fresh-env --fail-on-warning --keep-going docs $(SITE)
+	@echo "$(SITE)/index.html"
+
+lint: docs $(VENV)/built $(VENV)/installed-dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	python scripts/check_architecture.py
@@ -37,6 +43,12 @@ lint: $(VENV)/built $(VENV)/installed-dev
 	ruff format --check $(PYTHON_SOURCES)
 	mypy
 	stubtest --concise baton._baton
+	python scripts/check_stub.py
+
+# The tables and figures of the models' pages, and docs/validation.md.
+validation: $(VENV)/built $(VENV)/installed-dev
+	python scripts/model_tables.py
+	python scripts/validate.py
 
 bench:
 	cargo bench --package baton-sim --bench engine --bench sweep --locked

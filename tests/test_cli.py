@@ -160,6 +160,7 @@ def test_every_shipped_scenario_is_listed_and_right(baton):
     ("what", "some"),
     [
         ("links", {"wired", "geo", "wifi", "gsm", "trace"}),
+        ("queues", {"drop-tail", "red", "codel"}),
         ("congestion", {"reno", "newreno", "cubic"}),
         ("profiles", {"rfc", "ns2", "linux-2.0.36"}),
     ],

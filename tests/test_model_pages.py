@@ -1,19 +1,72 @@
-"""The pages about the models name tests that exist."""
+"""Every model has a page; the pages' tables are the code's, and the tests and figures that they name exist."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+import model_tables
+from baton import catalogue
+
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted((ROOT / "docs" / "models").glob("*.md"))
+MODELS = ROOT / "docs" / "models"
+PAGES = sorted(MODELS.glob("*.md"))
 CLAIM = re.compile(r"`(\w+)`\s+in\s+`([\w./-]+\.(?:rs|py))`")
+OVERVIEWS = {"README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"}
+"""Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""
+
+
+def text(page):
+    return page.read_text(encoding="utf-8")
+
+
+def models():
+    """The page of each model that the code knows."""
+    yield from (f"{name}.md" for name in catalogue.links())
+    yield from (f"queue-{name}.md" for name in catalogue.queues())
+    yield from (f"profile-{name}.md" for name in catalogue.profiles())
+    yield from (f"congestion-{name}.md" for name in [*catalogue.congestion(), "python"])
+    yield from (f"channel-{name}.md" for name in ("packet-errors", "bit-errors", "burst-loss", "jitter"))
+
+
+def test_every_model_has_a_page_and_every_page_a_model():
+    assert sorted(page.name for page in PAGES if page.name not in OVERVIEWS) == sorted(models())
+
+
+def test_the_defaults_are_of_everything_that_there_is():
+    assert sorted(model_tables.DEFAULTS["links"]) == sorted(catalogue.links())
+    assert sorted(model_tables.DEFAULTS["queues"]) == sorted(catalogue.queues())
+    assert sorted(model_tables.DEFAULTS["profiles"]) == sorted(catalogue.profiles())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_are_those_of_the_code(page):
+    assert text(page) == model_tables.fill(text(page)), "run scripts/model_tables.py"
+
+
+@pytest.mark.parametrize("schema", [model_tables.link_schema(), model_tables.tcp_schema()], ids=["link", "tcp"])
+def test_every_key_is_in_some_table(schema):
+    told = {key for page in PAGES for key in re.findall(r"^\| `([\w.]+)` \|", text(page), re.MULTILINE)}
+    tables = {"queue", "framing", "between", "kind"}  # told by their own keys, or in prose
+    assert set(model_tables.flat(schema)) - told - tables == set()
+
+
+def test_a_table_has_the_schema_s_words_and_the_engine_s_values():
+    gsm = model_tables.table("link", "gsm")
+    assert "| `rate` | Rate at which bits leave the queue | rate | 9.6 kbit/s |" in gsm
+    assert "| `framing.bits_per_byte` |" in gsm
+    assert gsm.count("10 |") == 1
+    red = model_tables.table("queue", "red")
+    assert "| `queue.weight` | Weight of the present queue in the average, above 0 | 0 to 1 | 0.002 |" in red
+    assert '| `tick` | Granularity of the stack\'s clock; "0 s" is exact | time | 10 ms |' in model_tables.table(
+        "profile", "ns2"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_test_that_a_page_names_exists(page):
     missing = []
-    for name, path in CLAIM.findall(page.read_text(encoding="utf-8")):
+    for name, path in CLAIM.findall(text(page)):
         file = ROOT / path
         if not file.is_file() or not re.search(rf"\b(fn|def) {name}\(", file.read_text(encoding="utf-8")):
             missing.append(f"{name} in {path}")
@@ -23,9 +76,24 @@ def test_every_test_that_a_page_names_exists(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_page_has_its_parts(page):
     if page.name == "README.md":
-        listed = re.findall(r"\]\((\w+\.md)\)", page.read_text(encoding="utf-8"))
+        listed = re.findall(r"\]\(([\w.-]+\.md)\)", text(page))
         assert sorted(listed) == [other.name for other in PAGES if other.name != "README.md"]
     else:
-        parts = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        parts = re.findall(r"^## (.*)$", text(page), re.MULTILINE)
         wanted = ["Scope and limitations", "Usage", "Parameters", "Validation"]
         assert [part for part in parts if part in wanted] == wanted
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+def test_every_model_s_page_has_a_figure_and_rows_of_the_validation(name):
+    page = text(MODELS / name)
+    figures = re.findall(r"!\[.+\]\((figures/[\w.-]+\.png)\)", page)
+    assert figures == [f"figures/{name.removesuffix('.md')}.png"]
+    assert (MODELS / figures[0]).stat().st_size < 100_000
+    assert "(../validation.md)" in page
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs" / "validation.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#:]+)\)", text(page))
+    assert [target for target in targets if not (page.parent / target).exists()] == []

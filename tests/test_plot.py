@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import baton
 from baton import report
 from baton.errors import InputError
+from baton.report import tables
 from baton.report.figures import Panel
 from baton.report.style import LOOKS, link_role
 from conftest import SCENARIO
@@ -85,6 +86,22 @@ def test_figure_and_report_hold_the_same_points(result, page, title):
         np.testing.assert_allclose(high, value + height, rtol=1e-6)
 
 
+def test_figure_and_report_leave_out_the_same_of_a_run_that_is_too_large(monkeypatch, tmp_path):
+    """Of a part of the packets no goodput by link can be told, neither on the page nor in print."""
+    monkeypatch.setattr(tables, "MOST_PACKETS", 500)
+    folder = tmp_path / "run"
+    baton.Scenario.parse(SCENARIO).run(folder)
+    read = tables.read_run(folder)
+    assert read.packets.every > 1
+    [flow] = [flow for flow in report.describe(read).flows if flow.name == "download"]
+    for (title, plot), panel in zip(PLOTS.items(), flow.panels, strict=True):
+        assert panel.title == title
+        curves = drawn(plot(folder, "download").axes[0])
+        assert sorted(curves) == sorted(trace.name for trace in panel.traces)
+        for trace in panel.traces:
+            np.testing.assert_array_equal(curves[trace.name][1], trace.value)
+
+
 @pytest.mark.parametrize(
     ("title", "unit"), list(zip(PLOTS, ["byte offset", "(kB)", "s)", "packets", "bit/s)"], strict=True))
 )
@@ -120,7 +137,8 @@ def test_a_folder_is_drawn_like_the_result(result, tmp_path):
             np.testing.assert_array_equal(low, again[1])
 
 
-def test_publication_form(result, tmp_path):
+def test_publication_form(result, tmp_path, monkeypatch):
+    monkeypatch.setitem(rcParams, "savefig.bbox", "tight")  # as some people's settings have it
     before = dict(rcParams)
     with baton.style(width_mm=88, font_size=7):
         figure = baton.plot_handover(result, flow="download")
@@ -128,9 +146,14 @@ def test_publication_form(result, tmp_path):
         for kind in ("pdf", "svg", "png"):
             figure.savefig(tmp_path / f"figure.{kind}")
     assert dict(rcParams) == before
-    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+    pdf = (tmp_path / "figure.pdf").read_bytes()
+    [width] = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+)", pdf)
+    assert float(width) / 72 * 25.4 == pytest.approx(88)
+    assert b"/FontFile2" in pdf, "the fonts are embedded"
+    assert b"/Type3" not in pdf, "and as TrueType, as journals ask"
     svg = (tmp_path / "figure.svg").read_text(encoding="utf-8")
     assert ">congestion window</text>" in svg.replace("\n", "")
+    assert float(re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)[1]) / 72 * 25.4 == pytest.approx(88)
     baton.style(font_size=11)
     assert rcParams["font.size"] == 11
     rcParams.update(before)

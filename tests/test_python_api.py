@@ -1,14 +1,19 @@
 """Scenarios built in code, runs in threads, tables for other libraries, and what a notebook shows."""
 
+import base64
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
+import duckdb
+import nbformat
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from nbclient import NotebookClient
 
 import baton
 from conftest import SCENARIO
@@ -90,6 +95,7 @@ CYCLE["again"] = CYCLE
         (changed(links=CYCLE), "nested more than 16 deep"),
         (changed(links=nested(40)), "nested more than 16 deep"),
         ({}, 'scenario: key "name" is missing; expected 1 to 64 letters'),
+        (changed(format=2), "scenario: format: 2 is the format of a newer Baton; this one reads format 1"),
     ],
 )
 def test_mistakes_name_the_key_in_the_words_of_the_file(keys, message):
@@ -148,11 +154,69 @@ def test_two_threads_run_at_once():
     assert all(result.complete for result in results.values())
 
 
+def buffers(table):
+    """Where the buffers of a table lie, those of dictionaries too, by column."""
+    for name in table.column_names:
+        for chunk in pa.table(table)[name].chunks:
+            yield from (buffer.address for buffer in chunk.buffers() if buffer)
+            if pa.types.is_dictionary(chunk.type):
+                yield from (buffer.address for buffer in chunk.dictionary.buffers() if buffer)
+
+
 def test_tables_are_shared_not_copied():
+    """Each taker gets the very memory of the engine, and it stays when the result has gone."""
     result = baton.Scenario.parse(SCENARIO).run()
-    table = result.series
-    first, second = (pa.table(table)["value"].chunk(0).buffers()[1].address for _ in range(2))
-    assert first == second
+    for table in (result.series, result.packets):
+        assert len(set(buffers(table))) > 3
+        assert list(buffers(table)) == list(buffers(table))
+    assert list(buffers(result.series)) == list(buffers(result.series)), "also from one look at the result to the next"
+    series = result.series
+    address = pa.table(series)["value"].chunk(0).buffers()[1].address
+    frame = pl.DataFrame(series)
+    assert frame["value"].to_numpy(allow_copy=False).__array_interface__["data"][0] == address
+    values = pa.table(series)["value"].chunk(0).to_numpy(zero_copy_only=True)
+    assert values.__array_interface__["data"][0] == address
+    del result, series, frame
+    assert values.sum() > 0
+
+
+def test_duckdb_reads_tables_as_they_are():
+    packets = baton.Scenario.parse(SCENARIO).run().packets
+    query = "select count(*), sum(wire_bytes) from packets where fate = 'delivered'"
+    rows = pl.DataFrame(packets).filter(pl.col("fate").cast(pl.String) == "delivered")
+    assert duckdb.sql(query).fetchall() == [(len(rows), rows["wire_bytes"].sum())]
+
+
+def test_many_runs_in_threads_are_those_made_one_by_one():
+    scenario = baton.Scenario.parse(SCENARIO, overrides=["links.lan.packet_error_rate=0.01"])
+
+    def run(seed):
+        result = scenario.run(seed=seed)
+        numbers = {key: value for key, value in result.summary.items() if key != "wall_s"}
+        return numbers, pa.table(result.series), pa.table(result.packets)
+
+    with ThreadPoolExecutor(8) as threads:
+        at_once = list(threads.map(run, range(50)))
+    assert len({numbers["flows"][0]["delivered_bytes"] for numbers, _, _ in at_once}) > 10, "seeds differ"
+    for seed, (numbers, series, packets) in enumerate(at_once):
+        alone = run(seed)
+        assert numbers == alone[0]
+        assert series.equals(alone[1])
+        assert packets.equals(alone[2])
+
+
+def test_other_values_for_a_scenario(tmp_path):
+    (tmp_path / "rates.csv").write_text("time_s,rate_bps\n0,1000000\n")
+    link = {"between": ["a", "b"], "kind": "trace", "csv": "rates.csv", "delay": "10 ms", "queue": "10 packets"}
+    built = baton.Scenario.build(directory=tmp_path, name="traced", duration="1 s", links={"radio": link})
+    other = built.with_overrides(["links.radio.delay=20 ms", "seed=5"]).with_overrides(["seed=6"])
+    assert (built.seed, other.seed) == (1, 6)
+    assert 'delay = "20 ms"' in other.resolved
+    manifest = other.run().manifest
+    assert manifest["overrides"] == ["links.radio.delay=20 ms", "seed=5", "seed=6"]
+    assert list(manifest["traces"]) == ["rates.csv"]
+    with pytest.raises(baton.ScenarioError, match='did you mean "delay"'):
+        built.with_overrides(["links.radio.dely=20 ms"])
 
 
 def test_tables_become_those_of_pandas_and_polars():
@@ -209,3 +273,28 @@ def test_a_notebook_shows_scenario_and_result(tmp_path):
         assert "download" in shown
         assert "laptop: lan → modem" in shown
         assert "href" not in html
+        table = Balanced(result.series._repr_html_()).text
+        assert f"Table of {len(result.series):,} rows; the first 5:" in table
+        assert "time_nsint64subjectstringseriesstringvaluedouble" in table
+        assert "congestion window" in table
+    assert repr(result) == f"<baton.Result of 'short', seed 1, in {tmp_path / 'run'}>"
+
+
+CELLS = [
+    f"import baton\nscenario = baton.Scenario.parse({SCENARIO!r})\nscenario",
+    "result = scenario.run()\nresult",
+    "result.packets",
+    "baton.plot_window(result, 'download')",
+    "from baton import tcp\ntcp.Connection.connect('10.0.0.1:1', '10.0.0.2:2', now=0)",
+]
+
+
+def test_a_notebook_runs_and_shows_everything(tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [{kind: data for out in cell.outputs for kind, data in out["data"].items()} for cell in notebook.cells]
+    assert "A download meets a handover" in shown[0]["text/html"]
+    assert "modem" in shown[1]["text/html"]
+    assert "wire_bytes" in shown[2]["text/html"]
+    assert len(base64.b64decode(shown[3]["image/png"])) > 5000
+    assert shown[4]["text/plain"] == "<baton.tcp.Connection 10.0.0.1:1 to 10.0.0.2:2, SYN-SENT>"

@@ -29,6 +29,29 @@ class Shrinking(Reno):
         self.window = 0
 
 
+class Wordy(Reno):
+    def on_loss(self, loss):
+        self.window = "large"
+
+
+class Lost(Reno):
+    def on_acknowledged(self, sample):
+        self.window = float("nan")
+
+
+class Leaving(Reno):
+    def on_loss(self, loss):
+        raise SystemExit(0)
+
+
+class Endless(Reno):
+    def on_loss(self, loss):
+        def deeper(_):
+            return sorted([1], key=deeper)
+
+        deeper(0)
+
+
 class Unready(Reno):
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -80,6 +103,10 @@ def test_an_exception_ends_the_run_with_its_traceback(folder):
     [
         ("Shrinking", ValueError, "Shrinking.window is 0; expected at least 1 byte"),
         ("Unready", AttributeError, "window"),
+        ("Wordy", TypeError, "Wordy.window is of type str; expected a number of bytes"),
+        ("Lost", ValueError, "Lost.window is NaN; expected at least 1 byte"),
+        ("Leaving", SystemExit, "0"),
+        ("Endless", RecursionError, "maximum recursion depth exceeded"),
     ],
 )
 def test_a_window_that_is_none_ends_the_run(folder, name, error, message):
@@ -94,6 +121,25 @@ def test_the_command_line_runs_it_from_beside_the_scenario(baton, folder):
     assert failed.returncode == 1
     assert 'mine.py", line' in failed.stderr
     assert "RuntimeError: no idea what to do" in failed.stderr
+
+
+def test_a_control_does_not_end_the_command_line_as_if_all_were_well(baton, folder):
+    (folder / "short.toml").write_text(SCENARIO)
+    process = baton("run", "short.toml", "--set", USE + "Leaving", "--json")
+    assert process.returncode == 1
+    assert json.loads(process.stdout)["error"]["message"] == "the run was ended by SystemExit: 0"
+    assert 'mine.py", line' in process.stderr
+
+
+def test_a_control_without_an_end_does_not_take_a_sweep_along(baton, folder):
+    """Python stops it when it is some hundred calls deep in C, which takes several MB of stack."""
+    (folder / "short.toml").write_text(SCENARIO)
+    values = "flows.download.congestion=python:mine.Endless,python:mine.Leaving,reno"
+    process = baton("sweep", "short.toml", "--set", values, "--seeds", 2, "--out", "out", "--json")
+    assert process.returncode == 1, process.stderr
+    reasons = [failure["reason"] for failure in json.loads(process.stdout)["failures"]]
+    for reason, words in zip(reasons, ["RecursionError"] * 2 + ["SystemExit: 0"] * 2, strict=True):
+        assert words in reason
 
 
 def test_a_sweep_runs_it_and_lists_what_it_raises(baton, folder):

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from baton import Scenario
+from baton import InputError, Scenario, sweep
 from baton.sweep.flatten import flatten
 
 LOSS = 'kind = "wired"\nrate = "2 Mbit/s"\npacket_error_rate = 0.01'
@@ -49,6 +49,44 @@ def test_each_run_of_a_sweep_has_the_numbers_of_the_single_run(baton, lossy, tmp
         single = Scenario.load(lossy, [f"{key}={value}" for key, value in sets.items()]).run(seed=row["seed"])
         expected = flatten(single.summary)
         assert {name: row[name] for name in expected} == expected
+
+
+def test_a_sweep_from_python_is_that_of_the_command_line(baton, lossy, tmp_path):
+    axes = {"flows.download.congestion": ["reno", "cubic"], "links.lan.rate": ["1 Mbit/s", "2 Mbit/s"]}
+    assert baton("sweep", lossy, *AXES, "--seeds", 5, "--out", "out").returncode == 0
+    built = Scenario.parse(lossy.read_text(), tmp_path)
+    for scenario in (lossy, built):
+        found = sweep.run(scenario, axes, seeds=5, jobs=2)
+        assert found.runs.equals(pq.read_table(tmp_path / "out" / "runs.parquet"))
+        assert found.statistics == {**statistics(tmp_path / "out"), "name": "short"}
+    failing = sweep.run(built, {"links.lan.rate": ["1 Mbit/s", "fast"]}, seeds=2)
+    assert [failure["point"] for failure in failing.statistics["failures"]] == [1]
+    assert len(failing.runs) == 2
+    for wrong, message in (
+        ({"links.lam.rate": ["1 Mbit/s", "2 Mbit/s"]}, 'did you mean "lan"'),
+        ({"seed": [1, 2]}, "seed: is the same series for all points"),
+        ({"links.lan.rate": []}, "axes.links.lan.rate: is empty"),
+    ):
+        with pytest.raises(InputError, match=message):
+            sweep.run(built, wrong)
+
+
+def test_variants_meet_the_same_channel(lossy):
+    """A packet of the voice flow is lost at one congestion control if and only if it is at the other."""
+
+    def lost(congestion, seed):
+        errors = ["links.lan.queue=1000 packets", "links.lan.packet_error_rate=0.05", "links.modem.queue=1000 packets"]
+        scenario = Scenario.load(lossy, [f"flows.download.congestion={congestion}", *errors])
+        packets = scenario.run(seed=seed).packets.to_pandas()
+        up = packets[(packets["link"] == "lan") & (packets["direction"] == "up")].reset_index()
+        return {number for number, fate in enumerate(up["fate"]) if fate not in ("delivered", "under way")}, len(up)
+
+    (reno, sent), (cubic, sent_cubic) = lost("reno", 1), lost("cubic", 1)
+    both = min(sent, sent_cubic)
+    assert sent != sent_cubic, "the two send differently, and yet"
+    assert {number for number in reno if number < both} == {number for number in cubic if number < both}
+    assert len(reno) > 5
+    assert lost("reno", 2)[0] != reno
 
 
 def test_statistics_and_paired_differences_are_those_of_the_table(baton, lossy, tmp_path):

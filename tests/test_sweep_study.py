@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
-
 import pytest
 
 from baton.errors import InputError
 from baton.sweep import study, units
 from baton.sweep.flatten import flatten
-from conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -86,14 +81,3 @@ def test_a_summary_is_named_as_expectations_name_it():
         "handovers.0.from": None,
         "handovers.0.flows.a.stall_s": 0.25,
     }
-
-
-def test_the_examples_of_the_documentation_can_be_swept(baton, tmp_path):
-    text = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"```\nbaton (sweep .*?)```", text, re.DOTALL)
-    (document,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    (tmp_path / "study.toml").write_text(document, encoding="utf-8")
-    for arguments, points in ((shlex.split(command.replace("\\\n", "")), 6), (["sweep", "study.toml"], 4)):
-        process = baton(*arguments, "--seeds", "1", "--json")
-        assert process.returncode == 0, process.stderr + process.stdout
-        assert len(json.loads(process.stdout)["points"]) == points

@@ -212,26 +212,128 @@ def test_what_a_receiver_drops_is_said_and_changes_nothing():
     assert connection.read() == b"data"
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 100), st.binary(max_size=80) | st.none(), st.integers(0, 2**32 - 1)), max_size=30)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["garbage", "segment", "icmp", "timeout", "write", "read", "close", "abort"]),
+        st.floats(-1, 1e5) | st.sampled_from([float("nan"), float("inf"), 0.0]),  # later by so much
+        st.binary(max_size=80),
+        st.integers(0, 2**32 - 1),
+    ),
+    max_size=30,
 )
-def test_garbage_at_any_time_never_aborts(script):
+
+
+def step(connection, what, now, data, number):
+    """One call of what a script asks for, and all polls after it."""
+    flags, window = number & 0xFF, number >> 16
+    segment = Segment(THERE, HERE, IRS + number % 70_000, ISS + number % 30_000, flags, window, data[:40], data[40:])
+    {
+        "garbage": lambda: connection.handle_segment(now, data),
+        "segment": lambda: connection.handle_segment(now, segment.packet()),
+        "icmp": lambda: connection.handle_icmp(now, data),
+        "timeout": lambda: connection.handle_timeout(now),
+        "write": lambda: connection.write(data * (number % 10_000)),
+        "read": lambda: connection.read(number),
+        "close": connection.close,
+        "abort": connection.abort,
+    }[what]()
+
+
+@given(STEPS)
+def test_whatever_is_called_raises_what_is_documented_or_nothing(script):
+    connection, now = established(), 0.1
+    for what, later, data, number in script:
+        with suppress(baton.PacketError, ValueError):
+            step(connection, what, now + later, data, number)
+        now = max(now + later, now) if later < 1e6 else now
+        connection.handle_timeout(now)
+        while connection.poll_transmit(now) is not None:
+            pass
+        while connection.poll_event() is not None:
+            pass
+        deadline = connection.poll_timeout()
+        assert deadline is None or deadline >= now
+        if connection.state == "CLOSED":
+            assert (deadline, connection.writable) == (None, 0)
+
+
+def test_time_does_not_go_back_and_nothing_happens_then():
     connection = established()
-    connection.write(bytes(20_000))
-    for now, data, number in script:
-        if data is None:
-            connection.handle_timeout(now)
-            connection.poll_transmit(now)
-            continue
-        with suppress(baton.PacketError):
-            connection.handle_segment(now, data)
-        flags, window, options = number & 0xFF, number >> 16, data[:40]
-        segment = Segment(THERE, HERE, IRS + number % 70_000, ISS + number % 30_000, flags, window, options, data[40:])
-        with suppress(baton.PacketError):
-            connection.handle_segment(now, segment.packet())
-        connection.poll_transmit(now)
-        connection.poll_event()
-        connection.read()
+    connection.write(bytes(500))
+    [data] = sent(connection, 0.3)
+    for call in (
+        lambda: connection.handle_timeout(0.2),
+        lambda: connection.poll_transmit(0.2),
+        lambda: connection.handle_segment(0.2, from_peer(IRS + 1, ISS + 501)),
+    ):
+        with pytest.raises(ValueError, match=r"now is 0.2 s; expected 0.3 s or later, as of the call before"):
+            call()
+    assert connection.bytes_in_flight == len(data.data) == 500
+    connection.handle_segment(0.3, from_peer(IRS + 1, ISS + 501))
+    assert connection.bytes_in_flight == 0
+    listener = tcp.Connection.listen("10.0.0.2:80")
+    syn = client().poll_transmit(0)
+    assert listener.handle_segment(1, syn) is not None
+    with pytest.raises(ValueError, match="expected 1 s or later"):
+        listener.handle_segment(0.9, syn)
+    assert listener.half_open == 1
+
+
+def test_what_is_closed_takes_no_data():
+    closed, aborted, reset = established(), established(), established()
+    closed.close()
+    aborted.abort()
+    reset.handle_segment(0.2, from_peer(IRS + 1, ISS + 1, flags=RST | ACK))
+    for connection, state in ((closed, "ESTABLISHED"), (aborted, "CLOSED"), (reset, "CLOSED")):
+        assert connection.writable == 0
+        with pytest.raises(ValueError, match=rf"this end is closed \(state {state}\)"):
+            connection.write(b"more")
+        assert connection.read() == b""
+        connection.close()
+        connection.abort()
+        assert connection.state == "CLOSED"
+    half = established()
+    half.handle_segment(0.2, from_peer(IRS + 1, ISS + 1, flags=FIN | ACK))
+    assert (half.state, half.write(b"still")) == ("CLOSE-WAIT", 5)
+
+
+def test_a_write_takes_what_there_is_room_for():
+    connection = established(send_buffer="16 kB")
+    room = connection.writable
+    assert room == 16_000
+    assert connection.write(bytes(100_000_000)) == room
+    assert (connection.writable, connection.write(b"x")) == (0, 0)
+    sent(connection, 0.2)
+    connection.handle_segment(0.3, from_peer(IRS + 1, ISS + 5001))
+    assert (connection.poll_event(), connection.writable) == (None, 5000)
+    sent(connection, 0.3)
+    connection.handle_segment(0.4, from_peer(IRS + 1, ISS + 6001))
+    assert (connection.poll_event(), connection.writable) == ("writable", 6000)
+
+
+def test_what_the_ends_have_agreed_on():
+    fresh = client()
+    assert fresh.negotiated is None
+    assert (fresh.smoothed_rtt, fresh.rtt_variation) == (None, None)
+    # The script's SYN has an MSS of 1000 and nothing else.
+    connection = established(receive_buffer="20 kB")
+    assert connection.negotiated == {
+        "sack": False,
+        "timestamps": False,
+        "window_scaling": False,
+        "peer_segment_size": 1000,
+    }
+    assert connection.rtt_variation == 0.05  # half of the first sample of 0.1 s (RFC 6298 section 2.2)
+    assert connection.receive_window == 20_000
+    connection.handle_segment(0.2, from_peer(IRS + 1, ISS + 1, data=bytes(700)))
+    assert connection.receive_window == 19_300
+    listener = tcp.Connection.listen("10.0.0.2:80", sack=False, timestamps=True)
+    peer = client(timestamps=True)
+    server = listener.handle_segment(0, peer.poll_transmit(0))
+    agreed = {"sack": False, "timestamps": True, "window_scaling": True, "peer_segment_size": 1460}
+    assert server.negotiated == agreed
+    peer.handle_segment(0, server.poll_transmit(0))
+    assert peer.negotiated == agreed
 
 
 def test_options_have_the_scenarios_names_and_messages():

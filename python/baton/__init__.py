@@ -1,5 +1,6 @@
 """Baton: a laboratory and a toolkit for transport protocols across handovers."""
 
+from baton import sweep, tcp
 from baton._baton import (
     BatonError,
     FolderError,
@@ -11,6 +12,7 @@ from baton._baton import (
     Table,
     json_schema,
 )
+from baton.errors import InputError
 from baton.plot import (
     plot_goodput,
     plot_handover,
@@ -24,6 +26,7 @@ from baton.plot import (
 __all__ = [
     "BatonError",
     "FolderError",
+    "InputError",
     "PacketError",
     "Result",
     "RunError",
@@ -38,4 +41,6 @@ __all__ = [
     "plot_time_sequence",
     "plot_window",
     "style",
+    "sweep",
+    "tcp",
 ]

@@ -19,6 +19,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "build_commit",
+    "json_defaults",
     "json_schema",
 ]
 
@@ -65,6 +66,11 @@ class Scenario:
         Tables are dictionaries, arrays lists, and quantities have their units as in the file:
         `Scenario.build(name="short", duration="10 s", links={"lan": {"rate": "2 Mbit/s", ...}}, flows=[{...}])`.
         `directory` and `overrides` as in `parse`. Raises `ScenarioError`, whose text names the key.
+        """
+
+    def with_overrides(self, overrides: Sequence[str]) -> Scenario:
+        """The same scenario with other values: `overrides` are texts like `"links.lan.rate=1 Mbit/s"`, and hold above
+        those before. Raises `ScenarioError`.
         """
 
     @property
@@ -129,7 +135,8 @@ class Scenario:
         Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
         false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
 
-        An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here.
+        An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here. So is
+        the `KeyboardInterrupt` of a Ctrl-C that meets the control at work.
         """
 
     def _repr_html_(self) -> str:
@@ -185,6 +192,9 @@ class Table:
     def to_polars(self) -> Any:
         """A `polars.DataFrame`. Raises `ImportError` that says what to install."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+
     def __len__(self) -> int:
         """Number of rows."""
 
@@ -204,7 +214,7 @@ class Connection:
 
     All times are seconds since a zero of the caller's choice, taken to the nearest nanosecond, from 0 to 2**22
     (48 days): there a float tells every nanosecond, so that a time from `poll_timeout` handed back is the same
-    moment. Others raise `ValueError`. Times should not go back.
+    moment. Others raise `ValueError`, and so does one that lies before that of an earlier call.
 
     As everywhere in Python an argument of another type raises `TypeError`, and an integer that is negative or
     too large for its purpose `OverflowError`.
@@ -273,7 +283,11 @@ class Connection:
         """The next thing that the application should know; None if there is none."""
 
     def write(self, data: bytes) -> int:
-        """Hands in data to send; returns how many bytes were taken. The event `writable` follows if not all were."""
+        """Hands in data to send; returns how many bytes were taken.
+
+        If not all were, the event `writable` follows when a third of the buffer is free.
+        Raises `ValueError` when this end is closed: after `close` or `abort`, a reset, or a timeout.
+        """
 
     def read(self, at_most: int | None = None) -> bytes:
         """Takes received data in order; all that there is, or `at_most` so many bytes."""
@@ -310,6 +324,10 @@ class Connection:
         """The other end."""
 
     @property
+    def writable(self) -> int:
+        """Bytes that `write` would take now."""
+
+    @property
     def readable(self) -> int:
         """Bytes that can be read."""
 
@@ -331,7 +349,16 @@ class Connection:
 
     @property
     def peer_window(self) -> int:
-        """The window that the peer offers, in bytes."""
+        """The window that the peer offers, in bytes: the send window (SND.WND)."""
+
+    @property
+    def receive_window(self) -> int:
+        """What is left of the window that this end has offered, in bytes (RCV.WND)."""
+
+    @property
+    def negotiated(self) -> dict[str, bool | int] | None:
+        """What the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
+        largest payload in bytes that the peer takes. None before the peer's SYN has come."""
 
     @property
     def segment_size(self) -> int:
@@ -340,6 +367,10 @@ class Connection:
     @property
     def smoothed_rtt(self) -> float | None:
         """Smoothed round-trip time (RFC 6298) in seconds; None before the first sample."""
+
+    @property
+    def rtt_variation(self) -> float | None:
+        """Variation of the round-trip time (RTTVAR, RFC 6298) in seconds; None before the first sample."""
 
     @property
     def last_rtt_sample(self) -> float | None:
@@ -463,6 +494,9 @@ class Pool:
 
 def build_commit() -> str | None:
     """The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout."""
+
+def json_defaults() -> str:
+    """The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text."""
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""

@@ -15,6 +15,11 @@ def links() -> Entries:
     return _choices("kind")
 
 
+def queues() -> Entries:
+    """Who is dropped from a queue, and when."""
+    return _choices("management")
+
+
 def congestion() -> Entries:
     """Congestion controls."""
     return _choices("congestion")
@@ -41,6 +46,7 @@ def studies() -> Entries:
 
 CATALOGUES: dict[str, Callable[[], Entries]] = {
     "links": links,
+    "queues": queues,
     "congestion": congestion,
     "profiles": profiles,
     "scenarios": shipped_scenarios,

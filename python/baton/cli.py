@@ -8,6 +8,7 @@ is `{"error": {"message": …, "exit_status": …}}`.
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -250,7 +251,9 @@ def reproduce(
 
 @app.command("list")
 def list_names(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="links, congestion, profiles, scenarios or studies.")],
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="links, queues, congestion, profiles, scenarios or studies.")
+    ],
 ) -> None:
     """List what there is to choose from."""
     from baton.catalogue import CATALOGUES
@@ -279,6 +282,9 @@ def main() -> None:
         status = app(arguments, prog_name="baton", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
         status = fail("interrupted", 130, arguments)
+    except SystemExit as error:  # called for by a congestion control in Python, which does not end the program
+        traceback.print_exception(error)
+        status = fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except BrokenPipeError:
         sys.stdout = None  # whoever read has gone; nothing is left to say
         status = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from baton import BatonError
+from baton._baton import BatonError
 
 
 class InputError(BatonError):
@@ -13,6 +13,15 @@ class InputError(BatonError):
 
 class Interrupted(BatonError):
     """The user ended a command, and nothing of it is kept."""
+
+
+def refuse_newer(file: object, format: object, known: int) -> None:
+    """Raises `InputError` if a file is of a newer format than this version reads; `format` is what the file says."""
+    if isinstance(format, int) and format > known:
+        raise InputError(
+            f"{file}: is of format {format}, which a newer Baton wrote; this one reads format {known}:"
+            " take a newer version of Baton"
+        )
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

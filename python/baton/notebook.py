@@ -1,10 +1,14 @@
-"""How a notebook shows scenarios and results."""
+"""How a notebook shows scenarios, results and tables."""
 
 from __future__ import annotations
 
 import html
 
-from baton._baton import Result, Scenario
+import pyarrow as pa
+
+from baton._baton import Result, Scenario, Table
+
+FIRST_ROWS = 5
 
 
 def scenario_html(scenario: Scenario) -> str:
@@ -32,3 +36,29 @@ def result_html(result: Result) -> str:
         f"<p><b>{html.escape(summary['scenario'])}</b> {html.escape(facts)}</p>"
         f"{flow_table(summary)}{handover_table(summary, linked=False)}"
     )
+
+
+def table_html(table: Table) -> str:
+    """Size and columns, and the first rows."""
+    shown = pa.table(table).slice(0, FIRST_ROWS)
+    heads = "".join(
+        f"<th>{html.escape(field.name)}<br><small>{html.escape(_type_name(field.type))}</small></th>"
+        for field in shown.schema
+    )
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(_cell(value))}</td>' for value in row.values())}</tr>"
+        for row in shown.to_pylist()
+    )
+    return (
+        f"<p><b>Table</b> of {len(table):,} rows; the first {len(shown)}:</p>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _type_name(kind: pa.DataType) -> str:
+    """What a reader wants to know: the type of the values, however they are encoded."""
+    return str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)

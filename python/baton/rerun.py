@@ -6,11 +6,11 @@ import json
 import tempfile
 from pathlib import Path
 
-from baton.errors import InputError
+from baton.errors import InputError, refuse_newer
 from baton.progress import progress
+from baton.report.tables import MANIFEST_FORMAT
 from baton.summary import Json
 
-MANIFEST_FORMAT = 1
 MANIFEST_KEYS = {"format", "complete", "simulated_s", "resolved", "origin", "seed", "traces", "results"}
 
 
@@ -25,8 +25,7 @@ def read_manifest(path: Path) -> Json:
         raise InputError(f"{file}: is no manifest: {error}") from error
     if not isinstance(manifest, dict) or not manifest.keys() >= MANIFEST_KEYS:
         raise InputError(f"{file}: is no manifest; expected the manifest.json of a results folder")
-    if manifest["format"] != MANIFEST_FORMAT:
-        raise InputError(f"{file}: has format {manifest['format']}; this version reads {MANIFEST_FORMAT}")
+    refuse_newer(file, manifest["format"], MANIFEST_FORMAT)
     if manifest.get("mode") == "live":
         raise InputError(
             f"{file}: a live run cannot be repeated byte for byte, since its clock and its hosts are real ones;"

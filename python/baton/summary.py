@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 # A summary as the engine gives it. Its keys are those of `Summary`.
 Json = dict[str, Any]
@@ -12,65 +12,68 @@ Json = dict[str, Any]
 class Discarded(TypedDict):
     """Packets that hosts and routers gave up, by cause."""
 
-    no_route: int
-    too_big: int
-    hop_limit: int
-    damaged: int
-    no_receiver: int
-    backlog: int
+    no_route: Annotated[int, "No route to the destination, as while a mobile is detached"]
+    too_big: Annotated[int, "Larger than the next link takes"]
+    hop_limit: Annotated[int, "Hop limit used up"]
+    damaged: Annotated[int, "Damaged beyond their checksums"]
+    no_receiver: Annotated[int, "Nobody at the port"]
+    backlog: Annotated[int, "Refused by a full listen queue"]
 
 
 class Ping(TypedDict):
     """Round-trip times of a ping flow."""
 
-    sent: int
-    answered: int
-    mean_rtt_s: float | None
+    sent: Annotated[int, "Requests sent"]
+    answered: Annotated[int, "Replies received"]
+    mean_rtt_s: Annotated[float | None, "Mean round-trip time; null without a reply"]
 
 
 class FlowSummary(TypedDict):
     """What became of a flow."""
 
-    name: str
-    transport: str
-    delivered_bytes: int
-    completion_s: float | None
-    goodput_bps: float
-    segments_sent: int
-    retransmitted: int
-    spurious_retransmitted: int
-    timeouts: int
-    fast_retransmits: int
-    duplicate_acks: int
-    longest_stall_s: float
-    lost_packets: int
-    ping: Ping
-    """Only for traffic `ping`."""
-    failure: str | None
+    name: Annotated[str, "Name in the scenario; of a program's conversation transport, port and running number"]
+    transport: Annotated[str, "`tcp`, `udp` or `icmp`"]
+    delivered_bytes: Annotated[int, "Payload bytes delivered to the application at the far end"]
+    completion_s: Annotated[float | None, "From the start to the last byte; null if unfinished or endless"]
+    goodput_bps: Annotated[float, "Payload delivered, over the time from the start to the completion, or to the end"]
+    segments_sent: Annotated[
+        int, "TCP segments that the source sent, bare acknowledgments included; without TCP the packets of both ends"
+    ]
+    retransmitted: Annotated[int, "Of these, retransmissions"]
+    spurious_retransmitted: Annotated[int, "Segments that came to the far end with nothing new in them"]
+    timeouts: Annotated[int | None, "Expiries of the retransmission timer; null if a kernel sends and does not tell"]
+    fast_retransmits: Annotated[int | None, "Losses that duplicate acknowledgments told; null if a kernel sends"]
+    duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]
+    longest_stall_s: Annotated[float, "Longest time without new data for the application while some was to come"]
+    lost_packets: Annotated[int, "Packets of both directions that links dropped"]
+    ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
+    failure: Annotated[str | None, "Why the connection ended before its time; null otherwise"]
 
 
 class HandoverFlow(TypedDict):
     """What a handover did to a flow, until the next handover."""
 
-    name: str
-    stall_s: float
-    lost_packets: int
-    spurious_retransmissions: int
-    time_to_90_percent_s: float | None
+    name: Annotated[str, "Name of the flow"]
+    stall_s: Annotated[float, "Longest time without new data"]
+    lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]
+    spurious_retransmissions: Annotated[int, "Segments that came to the far end with nothing new in them"]
+    time_to_90_percent_s: Annotated[
+        float | None, "From the handover until the flow got 90 % of the new link's rate; null if it never did"
+    ]
 
 
 # The syntax with a call, since `from` is a keyword.
 Handover = TypedDict(
     "Handover",
     {
-        "at_s": float,
-        "mobile": str,
-        "from": "str | None",
-        "to": "str | None",
-        "kind": str,
-        "completed_s": "float | None",
-        "lost_packets": int,
-        "flows": list[HandoverFlow],
+        "at_s": Annotated[float, "When it began"],
+        "mobile": Annotated[str, "Which mobile"],
+        "from": Annotated["str | None", "Old access link; null for none"],
+        "to": Annotated["str | None", "New access link; null for none"],
+        "kind": Annotated[str, "`soft` or `hard`"],
+        "completed_s": Annotated["float | None", "When the new link was taken into use; null if the run ended before"],
+        "lost_packets": Annotated[int, "Packets lost with the old link or with its queue"],
+        "flows": Annotated[list[HandoverFlow], "The mobile's flows, from this handover to the next"],
     },
 )
 
@@ -78,86 +81,89 @@ Handover = TypedDict(
 class Summary(TypedDict):
     """What became of a run."""
 
-    scenario: str
-    seed: int
-    simulated_s: float
-    wall_s: float | None
-    events: int
-    packets: int
-    flows: list[FlowSummary]
-    handovers: list[Handover]
-    discarded: Discarded
+    format: Annotated[int, "Version of this summary's format"]
+    scenario: Annotated[str, "Name of the scenario"]
+    seed: Annotated[int, "Seed of the run"]
+    simulated_s: Annotated[float, "Simulated time"]
+    wall_s: Annotated[float | None, "Wall time that the run took; null where nobody measured it"]
+    events: Annotated[int, "Events handled"]
+    packets: Annotated[int, "Packets sent by all hosts"]
+    flows: Annotated[list[FlowSummary], "Flows, in the order of the scenario"]
+    handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
+    discarded: Annotated[Discarded, "Packets that hosts and routers gave up"]
 
 
 class Program(TypedDict):
     """What became of the program of a live run."""
 
-    argv: list[str]
-    status: int | None
-    signal: int | None
-    wall_s: float
-    stopped_at_end: bool
-    delivered_bytes: int
-    longest_stall_s: float
+    argv: Annotated[list[str], "The program and its arguments"]
+    status: Annotated[int | None, "Its exit status; null if a signal ended it"]
+    signal: Annotated[int | None, "The signal that ended it; null otherwise"]
+    wall_s: Annotated[float, "How long it ran"]
+    stopped_at_end: Annotated[bool, "Whether it still ran at the end of the scenario, and was stopped"]
+    delivered_bytes: Annotated[int, "Payload bytes delivered by all conversations of real hosts"]
+    longest_stall_s: Annotated[float, "Longest time without new data over all of them together"]
 
 
 class Server(TypedDict):
     """What became of the server's program of a live run."""
 
-    command: str
-    status: int | None
-    signal: int | None
+    command: Annotated[str, "As given"]
+    status: Annotated[int | None, "Its exit status; null if a signal ended it"]
+    signal: Annotated[int | None, "The signal that ended it; null otherwise"]
 
 
 class Lateness(TypedDict):
     """How late events were handled that the clock called for."""
 
-    events: int
-    median_us: float
-    p99_us: float
-    largest_us: float
-    bound_us: float
+    events: Annotated[int, "How many there were"]
+    median_us: Annotated[float, "Median"]
+    p99_us: Annotated[float, "99th percentile"]
+    largest_us: Annotated[float, "The largest"]
+    bound_us: Annotated[float, "What the 99th percentile may be, as the scenario says"]
 
 
 class Live(TypedDict):
     """What is to be known of a live run before its numbers are believed."""
 
-    trusted: bool
-    doubts: list[str]
-    lateness: Lateness
-    lost_rows: int
-    dropped_outside_model: int
-    not_forwarded: int
-    drops: dict[str, int]
-    kernel: str
-    sysctls: dict[str, dict[str, str]]
-    ignored: list[str]
-    address: str
-    nat: bool
-    priority: bool
+    trusted: Annotated[bool, "Whether there is no doubt"]
+    doubts: Annotated[list[str], "Why not, for people"]
+    lateness: Annotated[Lateness, "How late events were"]
+    lost_rows: Annotated[int, "Rows of the record that could not be written in time"]
+    dropped_outside_model: Annotated[int, "Packets that were dropped, but not by the model"]
+    not_forwarded: Annotated[int, "Multicast and link-local packets, which stay where they are"]
+    drops: Annotated[dict[str, int], "Packets that links dropped, by the cause as in the table of packets"]
+    kernel: Annotated[str, "The kernel's version"]
+    sysctls: Annotated[dict[str, dict[str, str]], "What was set in each real host, by name"]
+    ignored: Annotated[list[str], "What of the scenario the kernel cannot do, and was left out"]
+    address: Annotated[str, "`kept` or `new`"]
+    nat: Annotated[bool, "Whether addresses and ports were translated on each access link"]
+    priority: Annotated[bool, "Whether the run had real-time priority"]
 
 
 # What a conversation of real hosts, measured from its packets, has beside the keys of a flow.
 ObservedFlow = TypedDict(
     "ObservedFlow",
     {
-        "from": "str | None",
-        "to": "str | None",
-        "five_tuple": str,
-        "reordered": int,
-        "reverse_bytes": int,
-        "probes": int,
-        "forgotten_ranges": int,
+        "from": Annotated["str | None", "Node that sends the bulk of the data"],
+        "to": Annotated["str | None", "Node to which it goes; null if nothing has come to it"],
+        "five_tuple": Annotated[str, "Protocol, and both ends with their ports, first the one that spoke first"],
+        "reordered": Annotated[int, "Packets of both directions that came after a younger one of their direction"],
+        "reverse_bytes": Annotated[int, "Payload bytes delivered against the main direction"],
+        "probes": Annotated[int, "Keep-alives and probes of closed windows that both ends sent"],
+        "forgotten_ranges": Annotated[
+            int, "Ranges of streams too many to be remembered; with any, counts of new segments are not exact"
+        ],
     },
 )
 
 
 class LiveSummary(Summary):
-    """What became of a live run. `program` and `server` are null where none was given."""
+    """What a live run's summary has beside."""
 
-    program: Program
-    server: Server
-    live: Live
+    program: Annotated[Program, "The program in the mobile; null if none was given"]
+    server: Annotated[Server, "The server's program; null if none was given"]
+    live: Annotated[Live, "How far the run is to be trusted, and what it ran on"]
 
 
 def main_flows(summary: Json, most: int) -> tuple[Json, int]:

@@ -1,31 +1,35 @@
 //! One TCP connection for Python, driven by hand: bytes and times in, bytes and deadlines out.
 
-use crate::errors::{PacketError, from_decode, from_scenario};
-use crate::values;
-use baton_proto::packet::{Body, IpHeader, Packet, Payload};
-use baton_proto::tcp::listener::{self, Admission};
-use baton_proto::tcp::profile::Profile;
+mod listener;
+mod segment;
+
+pub(crate) use listener::Listener;
+
+use crate::errors::{PacketError, from_decode, guarded};
+use baton_proto::packet::{Body, Packet};
 use baton_proto::tcp::{self, Endpoint, Event, State, Statistics};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::protocol;
 use baton_proto::wire::sequence::SequenceNumber;
-use baton_proto::wire::tcp::TcpHeader;
-use baton_sim::scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::collections::VecDeque;
-use std::net::SocketAddr;
+use segment::{Clock, checked_mtu, encoded, endpoint, packet, segment, settings, stranger, text};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Up to here a number of seconds tells every nanosecond: about 48 days.
-const LATEST_S: f64 = (1u64 << 22) as f64;
-/// IPv4's smallest (RFC 791) and IP's largest packet, in bytes.
-const MTU: std::ops::RangeInclusive<u32> = 68..=65_535;
-const HOP_LIMIT: u8 = 64;
-
-/// One TCP connection.
+/// One TCP connection (RFC 9293) that reads no clock and sends nothing by itself.
+///
+/// Whoever holds it hands in what happened, with the time (`handle_segment`, `handle_timeout`, `write`, `read`,
+/// `close`), then drains `poll_event` and `poll_transmit`, and then asks `poll_timeout` when to call
+/// `handle_timeout` at the latest.
+///
+/// All times are seconds since a zero of the caller's choice, taken to the nearest nanosecond, from 0 to 2**22
+/// (48 days): there a float tells every nanosecond, so that a time from `poll_timeout` handed back is the same
+/// moment. Others raise `ValueError`, and so does one that lies before that of an earlier call.
+///
+/// As everywhere in Python an argument of another type raises `TypeError`, and an integer that is negative or
+/// too large for its purpose `OverflowError`.
 #[pyclass(frozen, module = "baton.tcp")]
 pub(crate) struct Connection {
     // Not `Sync` by itself. Nothing that holds the lock calls Python, so that nobody waits for it long.
@@ -33,46 +37,43 @@ pub(crate) struct Connection {
 }
 
 struct Inner {
+    clock: Clock,
     connection: tcp::Connection,
     /// IPv4's identification of the next packet.
     identification: u16,
 }
 
-/// Makes connections of the SYNs that arrive at a port.
-#[pyclass(frozen, module = "baton.tcp")]
-pub(crate) struct Listener {
-    inner: Mutex<Listening>,
-}
-
-struct Listening {
-    listener: listener::Listener,
-    local: Endpoint,
-    profile: Profile,
-    initial_sequence: SequenceNumber,
-    mtu: u32,
-    resets: VecDeque<Packet>,
-}
-
-fn lock<T>(inner: &Mutex<T>) -> MutexGuard<'_, T> {
-    inner.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Connection {
-    fn of(connection: tcp::Connection) -> Connection {
+    fn new(clock: Clock, connection: tcp::Connection) -> Connection {
         let inner = Mutex::new(Inner {
+            clock,
             connection,
             identification: 0,
         });
         Connection { inner }
     }
 
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with<T>(&self, call: impl FnOnce(&mut tcp::Connection) -> T) -> T {
-        call(&mut lock(&self.inner).connection)
+        call(&mut self.inner().connection)
     }
 }
 
 #[pymethods]
 impl Connection {
+    /// Opens a connection actively; the SYN comes out of `poll_transmit`.
+    ///
+    /// The ends are like `"10.0.0.1:80"` or `"[fd00::1]:80"`, both of one version of IP. `mtu` is the largest
+    /// packet that the path takes, 68 to 65535 B. `options` are those of a flow's `tcp` in a scenario, like
+    /// `sack=False`, `congestion="cubic"`, `maximum_segment_size="1400 B"`.
+    ///
+    /// `initial_sequence` is for tests and lessons a number of your choice; on a real network it must be one
+    /// that nobody can guess (RFC 6528).
+    ///
+    /// Raises `ScenarioError` for a wrong profile or option, `ValueError` for the rest.
     #[staticmethod]
     #[pyo3(signature = (local, remote, *, now, profile = "rfc", mtu = 1500, initial_sequence = 0, **options))]
     fn connect(
@@ -94,17 +95,13 @@ impl Connection {
             return Err(PyValueError::new_err(message));
         }
         let (profile, mtu) = (settings(profile, options)?, checked_mtu(mtu)?);
-        let initial = SequenceNumber(initial_sequence);
-        Ok(Connection::of(tcp::Connection::connect(
-            instant(now)?,
-            local,
-            remote,
-            &profile,
-            initial,
-            mtu,
-        )))
+        let (mut clock, initial) = (Clock::new(), SequenceNumber(initial_sequence));
+        let now = clock.at(now)?;
+        let connection = tcp::Connection::connect(now, local, remote, &profile, initial, mtu);
+        Ok(Connection::new(clock, connection))
     }
 
+    /// Listens at `local`, with room for `backlog` half-open connections. The rest as in `connect`.
     #[staticmethod]
     #[pyo3(signature = (local, *, backlog = 16, profile = "rfc", mtu = 1500, initial_sequence = 0, **options))]
     fn listen(
@@ -115,178 +112,255 @@ impl Connection {
         initial_sequence: u32,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Listener> {
-        let inner = Mutex::new(Listening {
-            listener: listener::Listener::new(backlog),
-            local: endpoint(local)?,
-            profile: settings(profile, options)?,
-            initial_sequence: SequenceNumber(initial_sequence),
-            mtu: checked_mtu(mtu)?,
-            resets: VecDeque::new(),
-        });
-        Ok(Listener { inner })
+        let profile = settings(profile, options)?;
+        Listener::new(local, backlog, profile, mtu, initial_sequence)
     }
 
+    /// Takes in a segment: a whole IP packet, as the other end's `poll_transmit` gives it.
+    ///
+    /// Its checksums are verified. Raises `PacketError`, and nothing has happened then, if a receiver would drop
+    /// the packet or it is of another connection.
     fn handle_segment(&self, now: f64, packet: &[u8]) -> PyResult<()> {
-        let now = instant(now)?;
-        let (from, to, header, payload) = segment(packet)?;
-        self.with(|connection| {
-            let (local, remote) = (connection.local(), connection.remote());
+        guarded(|| {
+            let (from, to, header, payload) = segment(packet)?;
+            let mut inner = self.inner();
+            let (local, remote) = (inner.connection.local(), inner.connection.remote());
             if (to, from) != (local, remote) {
-                return Err(stranger(
-                    from,
-                    to,
-                    &format!("{} to {}", text(remote), text(local)),
-                ));
+                let expected = format!("{} to {}", text(remote), text(local));
+                return Err(stranger(from, to, &expected));
             }
-            connection.handle_segment(now, &header, payload);
+            let now = inner.clock.at(now)?;
+            inner.connection.handle_segment(now, &header, payload);
             Ok(())
         })
     }
 
+    /// Takes in an ICMP error about a segment of this connection: a whole IP packet.
+    ///
+    /// Raises `PacketError` as `handle_segment` does.
     fn handle_icmp(&self, now: f64, packet: &[u8]) -> PyResult<()> {
-        let now = instant(now)?;
-        let packet = Packet::decode(packet).map_err(from_decode)?;
-        let Body::Icmp(IcmpMessage::Error { kind, quoted }) = packet.body else {
-            return Err(PacketError::new_err("the packet is no ICMP error"));
-        };
-        let end = |address, port| Endpoint { address, port };
-        let from = end(quoted.source, quoted.source_port);
-        let to = end(quoted.destination, quoted.destination_port);
-        self.with(|connection| {
-            let (local, remote) = (connection.local(), connection.remote());
+        guarded(|| {
+            let packet = Packet::decode(packet).map_err(from_decode)?;
+            let Body::Icmp(IcmpMessage::Error { kind, quoted }) = packet.body else {
+                return Err(PacketError::new_err("the packet is no ICMP error"));
+            };
+            let end = |address, port| Endpoint { address, port };
+            let from = end(quoted.source, quoted.source_port);
+            let to = end(quoted.destination, quoted.destination_port);
+            let mut inner = self.inner();
+            let (local, remote) = (inner.connection.local(), inner.connection.remote());
             if quoted.protocol != protocol::TCP || (from, to) != (local, remote) {
-                return Err(stranger(
-                    from,
-                    to,
-                    &format!("{} to {}", text(local), text(remote)),
-                ));
+                let expected = format!("{} to {}", text(local), text(remote));
+                return Err(stranger(from, to, &expected));
             }
-            connection.handle_icmp(now, kind, SequenceNumber(quoted.sequence));
+            let now = inner.clock.at(now)?;
+            let sequence = SequenceNumber(quoted.sequence);
+            inner.connection.handle_icmp(now, kind, sequence);
             Ok(())
         })
     }
 
+    /// Does what is due at `now`; nothing if nothing is.
     fn handle_timeout(&self, now: f64) -> PyResult<()> {
-        let now = instant(now)?;
-        self.with(|connection| connection.handle_timeout(now));
-        Ok(())
+        guarded(|| {
+            let mut inner = self.inner();
+            let now = inner.clock.at(now)?;
+            inner.connection.handle_timeout(now);
+            Ok(())
+        })
     }
 
+    /// The next segment to send, as a whole IP packet with its checksums; None if there is none.
     fn poll_transmit<'py>(
         &self,
         py: Python<'py>,
         now: f64,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let now = instant(now)?;
-        let mut inner = lock(&self.inner);
-        let Some(segment) = inner.connection.poll_transmit(now) else {
-            return Ok(None);
-        };
-        inner.identification = inner.identification.wrapping_add(1);
-        let (local, remote) = (inner.connection.local(), inner.connection.remote());
-        let body = Body::Tcp(segment.header, segment.payload);
-        let packet = packet(local, remote, inner.identification, body);
-        Ok(Some(encoded(py, &packet)))
+        let sent = guarded(|| {
+            let mut inner = self.inner();
+            let now = inner.clock.at(now)?;
+            let Some(segment) = inner.connection.poll_transmit(now) else {
+                return Ok(None);
+            };
+            inner.identification = inner.identification.wrapping_add(1);
+            let (local, remote) = (inner.connection.local(), inner.connection.remote());
+            let body = Body::Tcp(segment.header, segment.payload);
+            Ok(Some(encoded(&packet(
+                local,
+                remote,
+                inner.identification,
+                body,
+            ))))
+        })?;
+        Ok(sent.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
+    /// When `handle_timeout` has something to do next, in seconds; None for never.
     fn poll_timeout(&self) -> Option<f64> {
         self.with(|connection| connection.poll_timeout().map(Instant::as_secs_f64))
     }
 
+    /// The next thing that the application should know; None if there is none.
     fn poll_event(&self) -> Option<&'static str> {
         self.with(tcp::Connection::poll_event).map(event_name)
     }
 
-    fn write(&self, data: &[u8]) -> usize {
-        self.with(|connection| connection.write(data))
+    /// Hands in data to send; returns how many bytes were taken.
+    ///
+    /// If not all were, the event `writable` follows when a third of the buffer is free.
+    /// Raises `ValueError` when this end is closed: after `close` or `abort`, a reset, or a timeout.
+    fn write(&self, data: &[u8]) -> PyResult<usize> {
+        guarded(|| {
+            let mut inner = self.inner();
+            if !inner.connection.may_write() {
+                let state = state_name(inner.connection.state());
+                let message = format!(
+                    "nothing can be written: this end is closed (state {state}); write before `close`"
+                );
+                return Err(PyValueError::new_err(message));
+            }
+            Ok(inner.connection.write(data))
+        })
     }
 
+    /// Takes received data in order; all that there is, or `at_most` so many bytes.
     #[pyo3(signature = (at_most = None))]
-    fn read<'py>(&self, py: Python<'py>, at_most: Option<u64>) -> Bound<'py, PyBytes> {
-        let data = self.with(|connection| {
+    fn read<'py>(&self, py: Python<'py>, at_most: Option<u64>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = guarded(|| {
+            let mut inner = self.inner();
+            let connection = &mut inner.connection;
             let count = connection.readable().min(at_most.unwrap_or(u64::MAX));
             let mut data = vec![0; count as usize];
             let count = connection.read(&mut data);
             data.truncate(count);
-            data
-        });
-        PyBytes::new(py, &data)
+            Ok(data)
+        })?;
+        Ok(PyBytes::new(py, &data))
     }
 
+    /// Ends this direction: a FIN follows what was written. Reading goes on.
     fn close(&self) {
         self.with(tcp::Connection::close);
     }
 
+    /// Ends the connection at once, with a reset if the peer knows of it.
     fn abort(&self) {
         self.with(tcp::Connection::abort);
     }
 
+    /// State, as RFC 9293 section 3.3.2 spells it.
     #[getter]
     fn state(&self) -> &'static str {
         state_name(self.with(|connection| connection.state()))
     }
 
+    /// This end.
     #[getter]
     fn local(&self) -> String {
         text(self.with(|connection| connection.local()))
     }
 
+    /// The other end.
     #[getter]
     fn remote(&self) -> String {
         text(self.with(|connection| connection.remote()))
     }
 
+    /// Bytes that `write` would take now.
+    #[getter]
+    fn writable(&self) -> u64 {
+        self.with(|connection| connection.writable())
+    }
+
+    /// Bytes that can be read.
     #[getter]
     fn readable(&self) -> u64 {
         self.with(|connection| connection.readable())
     }
 
+    /// Congestion window in bytes, with what duplicate acknowledgments add during fast recovery.
     #[getter]
     fn congestion_window(&self) -> u32 {
         self.with(|connection| connection.congestion_window())
     }
 
+    /// Slow-start threshold in bytes; None while it is "arbitrarily high" (RFC 5681).
     #[getter]
     fn slow_start_threshold(&self) -> Option<u32> {
         let threshold = self.with(|connection| connection.slow_start_threshold());
         Some(threshold).filter(|&threshold| threshold != u32::MAX)
     }
 
+    /// Sequence space sent and not yet acknowledged, in bytes: FlightSize (RFC 5681).
     #[getter]
     fn bytes_in_flight(&self) -> u32 {
         self.with(|connection| connection.bytes_in_flight())
     }
 
+    /// Bytes of ours that the peer has acknowledged.
     #[getter]
     fn bytes_acknowledged(&self) -> u64 {
         self.with(|connection| connection.bytes_acknowledged())
     }
 
+    /// The window that the peer offers, in bytes: the send window (SND.WND).
     #[getter]
     fn peer_window(&self) -> u64 {
         self.with(|connection| connection.peer_window())
     }
 
+    /// What is left of the window that this end has offered, in bytes (RCV.WND).
+    #[getter]
+    fn receive_window(&self) -> u64 {
+        self.with(|connection| connection.receive_window())
+    }
+
+    /// What the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
+    /// largest payload in bytes that the peer takes. None before the peer's SYN has come.
+    #[getter]
+    fn negotiated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(negotiated) = self.with(|connection| connection.negotiated().copied()) else {
+            return Ok(None);
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("sack", negotiated.sack)?;
+        dict.set_item("timestamps", negotiated.timestamps)?;
+        dict.set_item("window_scaling", negotiated.window_shifts.is_some())?;
+        dict.set_item("peer_segment_size", negotiated.peer_segment_size)?;
+        Ok(Some(dict))
+    }
+
+    /// Largest payload that a segment of ours may carry now, in bytes.
     #[getter]
     fn segment_size(&self) -> u32 {
         self.with(|connection| connection.segment_size())
     }
 
+    /// Smoothed round-trip time (RFC 6298) in seconds; None before the first sample.
     #[getter]
     fn smoothed_rtt(&self) -> Option<f64> {
         self.with(|connection| connection.smoothed_rtt().map(Duration::as_secs_f64))
     }
 
+    /// Variation of the round-trip time (RTTVAR, RFC 6298) in seconds; None before the first sample.
+    #[getter]
+    fn rtt_variation(&self) -> Option<f64> {
+        self.with(|connection| connection.rtt_variation().map(Duration::as_secs_f64))
+    }
+
+    /// The last round-trip time that was measured, in seconds.
     #[getter]
     fn last_rtt_sample(&self) -> Option<f64> {
         self.with(|connection| connection.last_rtt_sample().map(Duration::as_secs_f64))
     }
 
+    /// The retransmission timeout in force, backoff included, in seconds.
     #[getter]
     fn retransmission_timeout(&self) -> f64 {
         self.with(|connection| connection.retransmission_timeout().as_secs_f64())
     }
 
+    /// Counters from the start: `segments_sent`, `retransmitted`, `timeouts`, `fast_retransmits` and others.
     #[getter]
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counters = PyDict::new(py);
@@ -306,153 +380,6 @@ impl Connection {
             state_name(state)
         )
     }
-}
-
-#[pymethods]
-impl Listener {
-    fn handle_segment(&self, now: f64, packet: &[u8]) -> PyResult<Option<Connection>> {
-        let now = instant(now)?;
-        let (from, to, header, payload) = segment(packet)?;
-        let mut inner = lock(&self.inner);
-        if to != inner.local {
-            return Err(stranger(
-                from,
-                to,
-                &format!("anyone to {}", text(inner.local)),
-            ));
-        }
-        match inner.listener.admit(&header, payload.length()) {
-            Admission::Accept => {}
-            Admission::Drop => return Ok(None),
-            Admission::Reset(reset) => {
-                let reset = self::packet(to, from, 0, Body::Tcp(reset, Payload::EMPTY));
-                inner.resets.push_back(reset);
-                return Ok(None);
-            }
-        }
-        let (profile, initial, mtu) = (&inner.profile, inner.initial_sequence, inner.mtu);
-        let connection = tcp::Connection::accept(now, to, from, profile, initial, mtu, &header);
-        Ok(Some(Connection::of(connection)))
-    }
-
-    fn half_open_ended(&self) {
-        lock(&self.inner).listener.half_open_ended();
-    }
-
-    fn poll_transmit<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let reset = lock(&self.inner).resets.pop_front()?;
-        Some(encoded(py, &reset))
-    }
-
-    #[getter]
-    fn local(&self) -> String {
-        text(lock(&self.inner).local)
-    }
-
-    #[getter]
-    fn half_open(&self) -> u32 {
-        lock(&self.inner).listener.half_open()
-    }
-
-    #[getter]
-    fn refused(&self) -> u64 {
-        lock(&self.inner).listener.refused()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<baton.tcp.Listener {}>", self.local())
-    }
-}
-
-/// The moment `seconds` after zero, to the nearest nanosecond.
-fn instant(seconds: f64) -> PyResult<Instant> {
-    if (0.0..=LATEST_S).contains(&seconds) {
-        return Ok(Instant::ZERO + Duration::from_secs_f64(seconds));
-    }
-    let message =
-        format!("now is {seconds} s; expected 0 to {LATEST_S} s, in which every nanosecond counts");
-    Err(PyValueError::new_err(message))
-}
-
-fn endpoint(text: &str) -> PyResult<Endpoint> {
-    let Ok(end) = text.parse::<SocketAddr>() else {
-        let message = format!(
-            "{text:?} is no address with a port; expected one like \"10.0.0.1:80\" or \"[fd00::1]:80\""
-        );
-        return Err(PyValueError::new_err(message));
-    };
-    Ok(Endpoint {
-        address: end.ip(),
-        port: end.port(),
-    })
-}
-
-fn text(end: Endpoint) -> String {
-    SocketAddr::new(end.address, end.port).to_string()
-}
-
-fn checked_mtu(mtu: u32) -> PyResult<u32> {
-    if MTU.contains(&mtu) {
-        return Ok(mtu);
-    }
-    let message = format!(
-        "mtu is {mtu} B; expected {} B to {} B",
-        MTU.start(),
-        MTU.end()
-    );
-    Err(PyValueError::new_err(message))
-}
-
-fn settings(profile: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Profile> {
-    let mut table = match options {
-        Some(options) => values::table(options, "tcp")?,
-        None => toml::Table::new(),
-    };
-    table.insert("profile".to_owned(), profile.into());
-    scenario::tcp_profile(table).map_err(from_scenario)
-}
-
-/// A packet's ends, the sender first, and the segment in it.
-fn segment(bytes: &[u8]) -> PyResult<(Endpoint, Endpoint, TcpHeader, Payload)> {
-    let Packet { ip, body, .. } = Packet::decode(bytes).map_err(from_decode)?;
-    let Body::Tcp(header, payload) = body else {
-        return Err(PacketError::new_err("the packet holds no TCP segment"));
-    };
-    let end = |address, port| Endpoint { address, port };
-    let from = end(ip.source, header.source_port);
-    let to = end(ip.destination, header.destination_port);
-    Ok((from, to, header, payload))
-}
-
-fn stranger(from: Endpoint, to: Endpoint, expected: &str) -> PyErr {
-    PacketError::new_err(format!(
-        "the packet goes from {} to {}; expected {expected}",
-        text(from),
-        text(to)
-    ))
-}
-
-fn packet(from: Endpoint, to: Endpoint, identification: u16, body: Body) -> Packet {
-    Packet {
-        ip: IpHeader {
-            source: from.address,
-            destination: to.address,
-            hop_limit: HOP_LIMIT,
-            traffic_class: 0,
-            identification,
-            dont_fragment: true,
-        },
-        body,
-        flow: None,
-        retransmission: false,
-        bit_errors: Vec::new(),
-    }
-}
-
-fn encoded<'py>(py: Python<'py>, packet: &Packet) -> Bound<'py, PyBytes> {
-    let mut bytes = Vec::new();
-    packet.encode(&mut bytes);
-    PyBytes::new(py, &bytes)
 }
 
 fn event_name(event: Event) -> &'static str {

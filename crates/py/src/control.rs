@@ -3,7 +3,7 @@
 use baton_proto::tcp::congestion::{self, CongestionControl, External};
 use baton_proto::tcp::profile::Algorithm;
 use baton_proto::time::Duration;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::RefCell;
@@ -91,11 +91,15 @@ impl PythonControl {
 
 /// An attribute that holds bytes, fractions cut off; more than fits is as much as fits.
 fn bytes(object: &Bound<'_, PyAny>, name: &str) -> PyResult<u32> {
-    let value: f64 = object.getattr(name)?.extract()?;
+    let (held, class) = (object.getattr(name)?, object.get_type().name()?);
+    let Ok(value) = held.extract::<f64>() else {
+        let kind = held.get_type().name()?;
+        let message = format!("{class}.{name} is of type {kind}; expected a number of bytes");
+        return Err(PyTypeError::new_err(message));
+    };
     if value >= 1.0 {
         return Ok(value as u32);
     }
-    let class = object.get_type().name()?;
     let message = format!("{class}.{name} is {value}; expected at least 1 byte");
     Err(PyValueError::new_err(message))
 }
@@ -129,42 +133,49 @@ impl CongestionControl for PythonControl {
     }
 }
 
-/// An acknowledgment of new data.
+/// An acknowledgment of new data, as a congestion control in Python is told of it.
 #[pyclass(frozen, module = "baton.tcp")]
 pub(crate) struct AckSample(congestion::AckSample);
 
 #[pymethods]
 impl AckSample {
+    /// When it arrived, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs_f64()
     }
 
+    /// Bytes that it acknowledged for the first time.
     #[getter]
     fn acknowledged_bytes(&self) -> u32 {
         self.0.acknowledged_bytes
     }
 
+    /// The round-trip time that it measured, in seconds, if it measured one.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Duration::as_secs_f64)
     }
 
+    /// Smoothed round-trip time (RFC 6298) in seconds, this sample included.
     #[getter]
     fn smoothed_rtt(&self) -> Option<f64> {
         self.0.smoothed_rtt.map(Duration::as_secs_f64)
     }
 
+    /// Shortest round-trip time of the connection so far, in seconds.
     #[getter]
     fn minimum_rtt(&self) -> Option<f64> {
         self.0.minimum_rtt.map(Duration::as_secs_f64)
     }
 
+    /// Bytes outstanding before it arrived.
     #[getter]
     fn bytes_in_flight(&self) -> u32 {
         self.0.bytes_in_flight
     }
 
+    /// Whether the congestion window, not the application or the receiver, kept the sender from sending more.
     #[getter]
     fn window_limited(&self) -> bool {
         self.0.window_limited
@@ -175,27 +186,31 @@ impl AckSample {
     }
 }
 
-/// A loss.
+/// A loss, found by duplicate acknowledgments or by the retransmission timer.
 #[pyclass(frozen, module = "baton.tcp")]
 pub(crate) struct LossSample(congestion::LossSample);
 
 #[pymethods]
 impl LossSample {
+    /// When it was found, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs_f64()
     }
 
+    /// Bytes outstanding when it was found: FlightSize (RFC 5681).
     #[getter]
     fn bytes_in_flight(&self) -> u32 {
         self.0.bytes_in_flight
     }
 
+    /// Smoothed round-trip time (RFC 6298) in seconds.
     #[getter]
     fn smoothed_rtt(&self) -> Option<f64> {
         self.0.smoothed_rtt.map(Duration::as_secs_f64)
     }
 
+    /// The same data timed out again: the slow-start threshold stays (RFC 5681 section 3.1).
     #[getter]
     fn repeated(&self) -> bool {
         self.0.repeated

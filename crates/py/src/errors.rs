@@ -2,10 +2,12 @@
 
 use baton_proto::wire::DecodeError;
 use baton_sim::record::RecordError;
+use baton_sim::sweep::panic_words;
 use baton_sim::{run, scenario};
-use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
+use pyo3::{PyErr, PyResult};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 create_exception!(
     baton,
@@ -17,13 +19,14 @@ create_exception!(
     baton,
     ScenarioError,
     BatonError,
-    "A scenario is wrong: one line for each mistake, with file, line and column."
+    "A scenario is wrong. The text has one line for each mistake: file, line, column, key, what was expected, and \
+     the nearest valid name."
 );
 create_exception!(
     baton,
     RunError,
     BatonError,
-    "A run could not be made, or its results could not be kept."
+    "A run could not be made, or its results could not be kept: a folder that exists already, a full disk."
 );
 
 create_exception!(
@@ -37,7 +40,7 @@ create_exception!(
     baton,
     PacketError,
     BatonError,
-    "A packet that its receiver drops: damaged, cut short, or not for it."
+    "Bytes that are no packet, or a packet that its receiver drops: cut short, damaged, or not for it."
 );
 
 /// From bytes that are no packet.
@@ -64,4 +67,11 @@ pub(crate) fn from_run(error: run::RunError) -> PyErr {
 /// From an error of a record.
 pub(crate) fn from_record(error: RecordError) -> PyErr {
     RunError::new_err(error.to_string())
+}
+
+/// What `call` gives. A panic in it, which is a mistake in Baton, becomes an exception of ours instead of one that
+/// no `except Exception` catches.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(BatonError::new_err(panic_words(panic.as_ref()))))
 }

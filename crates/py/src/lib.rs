@@ -27,6 +27,8 @@ mod _baton {
     #[pymodule_export]
     use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]
+    use super::json_defaults;
+    #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]
     use super::pool::Pool;
@@ -38,13 +40,19 @@ mod _baton {
     use super::table::Table;
 }
 
-/// The JSON Schema of scenario files, as text.
+/// The JSON Schema (draft 2020-12) of scenario files, as text.
 #[pyfunction]
 fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
 }
 
-/// The commit that this was built from, with "-dirty" if the tree had changes.
+/// The defaults of links, queues and TCP profiles, as JSON text.
+#[pyfunction]
+fn json_defaults() -> String {
+    baton_sim::scenario::json_defaults().to_string()
+}
+
+/// The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout.
 #[pyfunction]
 fn build_commit() -> Option<&'static str> {
     Some(env!("BATON_COMMIT")).filter(|commit| !commit.is_empty())

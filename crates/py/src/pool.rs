@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Point, seed, and the summary as JSON or the reason why there is none.
 type Outcome = (usize, u64, Option<String>, Option<String>);
 
-/// Threads that run scenarios.
+/// Threads that run scenarios without recording anything but the summary; used by `baton sweep`.
 #[pyclass(frozen, module = "baton")]
 pub(crate) struct Pool {
     pool: Mutex<Option<sweep::Pool>>,
@@ -37,6 +37,7 @@ impl Drop for Pool {
 
 #[pymethods]
 impl Pool {
+    /// Starts `workers` threads, by default one for each core. Raises `RunError` if the system grants none.
     #[new]
     #[pyo3(signature = (scenarios, workers = None))]
     fn new(scenarios: Vec<PyRef<'_, Scenario>>, workers: Option<usize>) -> PyResult<Pool> {
@@ -52,12 +53,13 @@ impl Pool {
         })
     }
 
+    /// How many threads there are.
     #[getter]
     fn workers(&self) -> usize {
         self.workers
     }
 
-    /// Adds a run.
+    /// Adds a run of `scenarios[point]`. Raises `RunError` when the pool is closed.
     fn submit(&self, point: usize, seed: u64) -> PyResult<()> {
         match self.pool().as_mut() {
             Some(pool) => {
@@ -68,7 +70,10 @@ impl Pool {
         }
     }
 
-    /// Waits for a run.
+    /// Waits for a run to end: its point, its seed, and its summary as JSON or else the reason why there is none.
+    ///
+    /// Outcomes come in the order in which runs end; `None` when none is under way. Ctrl-C raises
+    /// `KeyboardInterrupt`, and runs go on until `close`.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Outcome>> {
         loop {
             py.check_signals()?;
@@ -85,7 +90,7 @@ impl Pool {
         }
     }
 
-    /// Ends the runs under way.
+    /// Ends the runs under way, whose outcomes are lost.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.pool().take()));
     }

@@ -44,39 +44,62 @@ impl Result {
 
 #[pymethods]
 impl Result {
+    /// Flows and handovers in numbers: the object that `baton run --json` prints.
     #[getter]
     fn summary(&self, py: Python<'_>) -> Py<PyAny> {
         self.summary.clone_ref(py)
     }
 
+    /// What is needed to repeat the run: version, seed, resolved scenario, hashes of traces and results.
     #[getter]
     fn manifest(&self, py: Python<'_>) -> Py<PyAny> {
         self.manifest.clone_ref(py)
     }
 
+    /// Whether the run reached its end.
     #[getter]
     fn complete(&self) -> bool {
         self.complete
     }
 
+    /// The folder of the results; None if they are in memory only.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.folder.clone()
     }
 
+    /// Series: `time_ns`, `subject`, `series`, `value`. A run with a folder reads them from there each time.
+    /// None if they were switched off.
     #[getter]
     fn series(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         self.table(py, &self.tables.series)
     }
 
+    /// What a notebook shows.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let notebook = slf.py().import("baton.notebook")?;
         notebook.call_method1("result_html", (slf,))?.extract()
     }
 
+    /// One row for every packet on every link. A run with a folder reads them from there each time. None if
+    /// they were switched off.
     #[getter]
     fn packets(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         self.table(py, &self.tables.packets)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = self.summary.bind(py);
+        let (name, seed) = (summary.get_item("scenario")?, summary.get_item("seed")?);
+        let end = if self.complete { "" } else { ", interrupted" };
+        let place = match &self.folder {
+            Some(folder) => format!(", in {}", folder.display()),
+            None => String::new(),
+        };
+        Ok(format!(
+            "<baton.Result of {}, seed {seed}{end}{place}>",
+            name.repr()?
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scenarios and their runs, for Python.
 
 use crate::control;
-use crate::errors::{from_run, from_scenario};
+use crate::errors::{from_run, from_scenario, guarded};
 use crate::result::Result;
 use crate::values;
 use baton_sim::run::{Run, RunOptions};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// From one look at signals, and one call of `progress`, to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A scenario that can be run.
+/// A scenario that can be run. It does not change: runs of it may go on in several threads at once.
 #[pyclass(frozen, module = "baton")]
 pub(crate) struct Scenario {
     loaded: Loaded,
@@ -32,7 +32,10 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario file.
+    /// Reads a scenario file; for a live run, in which a flow may have any congestion control of the kernel's.
+    ///
+    /// `overrides` are texts like `"flows.download.congestion=cubic"`; of two for one key the later holds.
+    /// Raises `ScenarioError`, also for a file that cannot be read.
     #[staticmethod]
     #[pyo3(signature = (path, overrides = Vec::new(), *, live = false))]
     fn load(
@@ -60,7 +63,10 @@ impl Scenario {
         })
     }
 
-    /// Reads a scenario from text.
+    /// Reads a scenario from TOML text.
+    ///
+    /// Files that it names are looked for in `directory` (by default the current one), and messages name it
+    /// as `scenario.toml` there. Raises `ScenarioError`.
     #[staticmethod]
     #[pyo3(signature = (text, directory = PathBuf::new(), overrides = Vec::new()))]
     fn parse(
@@ -84,7 +90,11 @@ impl Scenario {
         })
     }
 
-    /// Makes a scenario of values.
+    /// Makes a scenario of Python values, with the names of the scenario file's keys.
+    ///
+    /// Tables are dictionaries, arrays lists, and quantities have their units as in the file:
+    /// `Scenario.build(name="short", duration="10 s", links={"lan": {"rate": "2 Mbit/s", ...}}, flows=[{...}])`.
+    /// `directory` and `overrides` as in `parse`. Raises `ScenarioError`, whose text names the key.
     #[staticmethod]
     #[pyo3(signature = (*, directory = PathBuf::new(), overrides = Vec::new(), **keys))]
     fn build(
@@ -109,54 +119,81 @@ impl Scenario {
         })
     }
 
+    /// The same scenario with other values: `overrides` are texts like `"links.lan.rate=1 Mbit/s"`, and hold above
+    /// those before. Raises `ScenarioError`.
+    fn with_overrides(&self, py: Python<'_>, overrides: Vec<String>) -> PyResult<Scenario> {
+        let changes = parse_overrides(&overrides)?;
+        let directory = Path::new(&self.origin).parent().unwrap_or(Path::new(""));
+        let controls = |class: &str| control::load(class, directory);
+        let text = &self.loaded.resolved;
+        let loaded = py
+            .detach(|| scenario::parse_with(text, &self.origin, directory, &changes, &controls))
+            .map_err(from_scenario)?;
+        Ok(Scenario {
+            loaded,
+            origin: self.origin.clone(),
+            overrides: [self.overrides.as_slice(), &overrides].concat(),
+        })
+    }
+
+    /// Short name.
     #[getter]
     fn name(&self) -> &str {
         &self.loaded.scenario.name
     }
 
+    /// One line for people; may be empty.
     #[getter]
     fn description(&self) -> &str {
         &self.loaded.scenario.description
     }
 
+    /// Simulated time that a run lasts, in seconds.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.loaded.scenario.duration.as_secs_f64()
     }
 
+    /// Seed of all randomness, unless `run` is given another.
     #[getter]
     fn seed(&self) -> u64 {
         self.loaded.scenario.seed
     }
 
+    /// Names of the flows, in the order of the file.
     #[getter]
     fn flow_names(&self) -> Vec<&str> {
         let flows = self.loaded.scenario.flows.iter();
         flows.map(|flow| flow.name.as_str()).collect()
     }
 
+    /// Names of the links, in the order of the file.
     #[getter]
     fn link_names(&self) -> Vec<&str> {
         let links = self.loaded.scenario.links.iter();
         links.map(|link| link.config.name.as_str()).collect()
     }
 
+    /// Expectations that the scenario holds itself to, as written.
     #[getter]
     fn expectations(&self) -> Vec<String> {
         self.loaded.scenario.expectations.clone()
     }
 
+    /// What is probably not meant, such as a change after the end of the run.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         let warnings = self.loaded.warnings.iter();
         warnings.map(ToString::to_string).collect()
     }
 
+    /// The scenario as TOML, with the overrides applied.
     #[getter]
     fn resolved(&self) -> &str {
         &self.loaded.resolved
     }
 
+    /// SHA-256 of the recordings that the scenario reads, by path as the scenario names them.
     #[getter]
     fn traces(&self) -> BTreeMap<&str, &str> {
         let traces = self.loaded.traces.iter();
@@ -165,6 +202,7 @@ impl Scenario {
             .collect()
     }
 
+    /// What a notebook shows.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let notebook = slf.py().import("baton.notebook")?;
         notebook.call_method1("scenario_html", (slf,))?.extract()
@@ -178,7 +216,21 @@ impl Scenario {
         )
     }
 
-    /// Runs the scenario.
+    /// Runs the scenario; other threads go on meanwhile.
+    ///
+    /// Without `out`, tables stay in memory and nothing is written. With it, the results appear as the folder
+    /// `out` when the run has ended; one that exists already is refused unless `force` is true, and even then
+    /// replaced only if it is empty or holds results; `FolderError` says so. `pcap` adds captures of every
+    /// interface, in a folder.
+    ///
+    /// `progress` is called with the simulated seconds and a word on what is going on, about twenty times a
+    /// second; an exception in it ends the run, nothing is kept, and it is raised here.
+    ///
+    /// Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
+    /// false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
+    ///
+    /// An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here. So is
+    /// the `KeyboardInterrupt` of a Ctrl-C that meets the control at work.
     #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, progress = None))]
     fn run(
         &self,
@@ -203,10 +255,12 @@ impl Scenario {
             live: false,
         };
         let results = py.detach(|| {
-            let mut run = Run::new(loaded, &options).map_err(from_run)?;
-            work(&mut run, progress.as_ref(), into_folder)?;
-            run.finish(Some(begun.elapsed().as_secs_f64()))
-                .map_err(from_run)
+            guarded(|| {
+                let mut run = Run::new(loaded, &options).map_err(from_run)?;
+                work(&mut run, progress.as_ref(), into_folder)?;
+                run.finish(Some(begun.elapsed().as_secs_f64()))
+                    .map_err(from_run)
+            })
         })?;
         Result::new(py, results)
     }

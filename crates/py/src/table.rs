@@ -11,7 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::path::Path;
 
-/// A table that Arrow libraries take through the PyCapsule interface.
+/// A table that Arrow libraries take without copies: `pyarrow.table(table)`, `polars.DataFrame(table)`.
+///
+/// Its schema's metadata describes columns and series as JSON, under `baton.series` or `baton.packets`.
 #[pyclass(frozen, module = "baton")]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -37,15 +39,14 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// The schema as a capsule (Arrow PyCapsule interface).
+    /// The schema, by Arrow's PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref())
             .map_err(|error| from_record(error.into()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The batches as a capsule (Arrow PyCapsule interface). A requested schema may be ignored, says the
-    /// interface, and is.
+    /// The rows, by Arrow's PyCapsule interface. `requested_schema` is ignored, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -59,22 +60,32 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    /// A `pandas.DataFrame`. Raises `ImportError` that says what to install.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         required(slf.py(), "pandas")?;
         let table = slf.py().import("pyarrow")?.call_method1("table", (slf,))?;
         table.call_method0("to_pandas")
     }
 
+    /// A `polars.DataFrame`. Raises `ImportError` that says what to install.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         required(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
     }
 
+    /// Names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<&str> {
         let fields = self.schema.fields().iter();
         fields.map(|field| field.name().as_str()).collect()
     }
 
+    /// What a notebook shows.
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let notebook = slf.py().import("baton.notebook")?;
+        notebook.call_method1("table_html", (slf,))?.extract()
+    }
+
+    /// Number of rows.
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }

@@ -15,8 +15,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Version of the manifest's and the summary's layout.
-const FORMAT: u32 = 1;
+/// Version of the layout of manifest and summary, which is raised when a reader of the old one would be wrong.
+pub const FORMAT: u32 = 1;
 /// Events in a slice: some milliseconds of work.
 const SLICE: u64 = 50_000;
 /// Packets that may be under way at once: more than a GB of memory, and far more than any network holds.

@@ -15,6 +15,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+/// Stack of a thread, in bytes; of it only what is used takes memory. A congestion control in Python that calls
+/// itself without an end needs several MB until Python stops it, and a thread's usual 2 MB end the program before.
+const STACK: usize = 64 << 20;
+
 /// A run to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -88,6 +92,7 @@ impl Pool {
             let (shared, sender) = (pool.shared.clone(), sender.clone());
             let worker = thread::Builder::new()
                 .name(format!("sweep-{number}"))
+                .stack_size(STACK)
                 .spawn(move || shared.work(&sender))?;
             pool.workers.push(worker);
         }
@@ -144,7 +149,7 @@ impl Shared {
     fn work(&self, outcomes: &Sender<Outcome>) {
         while let Some(task) = self.next_task() {
             let made = catch_unwind(AssertUnwindSafe(|| self.run(task)));
-            let result = made.unwrap_or_else(|panic| Err(words(panic.as_ref())));
+            let result = made.unwrap_or_else(|panic| Err(panic_words(panic.as_ref())));
             if self.stops() || outcomes.send(Outcome { task, result }).is_err() {
                 return;
             }
@@ -192,8 +197,8 @@ impl Shared {
     }
 }
 
-/// What a panic said. It is a mistake in Baton, but only this run suffers.
-fn words(panic: &(dyn Any + Send)) -> String {
+/// What a panic said, which is a mistake in Baton, in a sentence.
+pub fn panic_words(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)

@@ -15,6 +15,8 @@ from .measure import Comparison, FlowPair, Quantity, compare
 from .runs import kind, open_both
 from .sweeps import is_sweep
 
+FORMAT = 1
+"""Version of what `--json` prints."""
 # Remarks that are printed; the page and `--json` have all.
 MOST_REMARKS = 20
 
@@ -55,7 +57,13 @@ def to_json(comparison: Comparison) -> dict[str, object]:
         {"a": pair.a, "b": pair.b, "quantities": [each.to_json() for each in pair.quantities]}
         for pair in comparison.pairs
     ]
-    return {"a": of(comparison.a), "b": of(comparison.b), "flows": flows, "remarks": comparison.remarks}
+    return {
+        "format": FORMAT,
+        "a": of(comparison.a),
+        "b": of(comparison.b),
+        "flows": flows,
+        "remarks": comparison.remarks,
+    }
 
 
 def pair_table(pair: FlowPair) -> Table:

@@ -18,6 +18,9 @@ from baton.sweep.tables import COLUMNS
 
 from .sweeps import AXIS, open_sweep, remarks, together
 
+FORMAT = 1
+"""Version of what `--json` prints."""
+
 
 def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     """Compares, prints and writes; returns the exit status."""
@@ -57,7 +60,7 @@ def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequ
             for name in sweep.quantities
         }
         points.append({"set": _values(sweep, each.base), "quantities": quantities})
-    return {"points": points}
+    return {"format": FORMAT, "points": points}
 
 
 def difference_table(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> Table:

@@ -36,7 +36,7 @@ def plot_time_sequence(run: Run, flow: str | None = None) -> Figure:
     `run` is a result or the folder of one; `flow` may be left out where there is only one. These hold for all
     `plot_` functions, which raise `InputError` for what is not there and `ImportError` without matplotlib.
     """
-    return _figure(run, flow, "time sequence")
+    return _figure(run, flow, "time_sequence")
 
 
 def plot_window(run: Run, flow: str | None = None) -> Figure:
@@ -46,12 +46,12 @@ def plot_window(run: Run, flow: str | None = None) -> Figure:
 
 def plot_round_trip(run: Run, flow: str | None = None) -> Figure:
     """Round-trip times of a flow: samples, smoothed, and the retransmission timeout."""
-    return _figure(run, flow, "round trip")
+    return _figure(run, flow, "round_trip")
 
 
 def plot_queue(run: Run, flow: str | None = None) -> Figure:
     """Packets that wait in the link directions that a flow uses; without a flow, in all."""
-    return _figure(run, flow, "queue")
+    return _figure(run, flow, "queues")
 
 
 def plot_goodput(run: Run, flow: str | None = None) -> Figure:
@@ -65,7 +65,7 @@ def plot_handover(run: Run, number: int = 1, flow: str | None = None) -> Figure:
 
     source = Source.of(run)
     mark = source.mark(number)
-    panels = [source.panel(kind, flow) for kind in ("time sequence", "window", "round trip")]
+    panels = [source.panel(kind, flow) for kind in ("time_sequence", "window", "round_trip")]
     return _draw(panels, source.marks, mark)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-# Not used, but it lets a notebook show figures.
-import matplotlib.pyplot  # noqa: F401
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.axes import Axes
@@ -18,6 +19,10 @@ from matplotlib.ticker import EngFormatter, StrMethodFormatter
 from baton.report.figures import Panel, Trace
 from baton.report.handovers import Mark
 from baton.report.style import LOOKS
+
+if "ipykernel" in sys.modules:
+    # A notebook has chosen a backend, and shows figures once it is loaded, which only figures of pyplot's do.
+    plt.switch_backend(matplotlib.get_backend())
 
 HEIGHTS = {True: 0.75, False: 0.5}
 """Of a tall panel and of another, in widths of the figure."""
@@ -194,5 +199,5 @@ def _mark(axes: Axes, marks: Sequence[Mark], labels: bool) -> None:
             va="top",
             color=LOOKS["handover"].light,
             fontsize="small",
-            bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},
+            zorder=1.5,  # behind the curves: it stands where they matter most
         )

@@ -17,6 +17,8 @@ def apply(width_mm: float, font_size: float) -> AbstractContextManager[object]:
         "figure.figsize": (width, 0.62 * width),
         "figure.dpi": 150,
         "savefig.dpi": 300,
+        # The whole figure: cut to what is drawn, it would have another width.
+        "savefig.bbox": None,
         "font.size": font_size,
         "axes.titlesize": font_size,
         "axes.labelsize": font_size,

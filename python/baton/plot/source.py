@@ -8,8 +8,8 @@ from pathlib import Path
 
 from baton import Result
 from baton.errors import InputError, nearest
-from baton.report import packet_panels, series_panels
-from baton.report.describe import NO_PACKETS
+from baton.report import series_panels
+from baton.report.describe import NO_PACKETS, FlowPanels, Queues
 from baton.report.figures import Panel, link_roles
 from baton.report.handovers import Mark, marks
 from baton.report.journeys import FlowPackets, PacketIndex
@@ -45,24 +45,15 @@ class Source:
         raise InputError(f"there is no handover {number}; the run has {len(self.marks)}")
 
     def panel(self, kind: str, flow: str | None) -> Panel:
-        """The panel of a flow."""
-        if kind == "queue":
-            return self._queues(flow)
+        """A panel of a flow: `kind` is what `FlowPanels` calls it. Queues of no flow are those of the whole run."""
+        if kind == "queues" and flow is None:
+            return series_panels.queues(self.run, list(self._queued.values()))
         name = self._flow(flow)
-        if kind == "time sequence":
-            return packet_panels.time_sequence(self._required_packets(name))
-        if kind == "goodput":
-            packets = self._packets(name)
-            by_link = packet_panels.new_data_by_link(packets) if packets is not None else None
-            return series_panels.goodput(self.run, name, by_link, self.roles)
-        draw = series_panels.window if kind == "window" else series_panels.round_trip
-        return draw(self.run, name)
-
-    def _queues(self, flow: str | None) -> Panel:
-        queues = series_panels.queue_traces(self.run, self.roles)
-        packets = self._packets(self._flow(flow)) if flow is not None else None
-        used = packet_panels.links_used(packets) if packets is not None else list(queues)
-        return series_panels.queues(self.run, [queues[way] for way in used if way in queues])
+        if kind == "time_sequence":
+            self._require_packets(name)
+        panels = FlowPanels(self.run, name, self._packets(name), self.roles, self._queued)
+        panel: Panel = getattr(panels, kind)()
+        return panel
 
     def _flow(self, flow: str | None) -> str:
         if flow is None:
@@ -74,17 +65,19 @@ class Source:
         return flow
 
     @cached_property
+    def _queued(self) -> Queues:
+        return series_panels.queue_traces(self.run, self.roles)
+
+    @cached_property
     def _index(self) -> PacketIndex | None:
         return PacketIndex.of(self.run.packets) if self.run.packets is not None else None
 
     def _packets(self, flow: str) -> FlowPackets | None:
         return FlowPackets.of(self._index, flow) if self._index is not None else None
 
-    def _required_packets(self, flow: str) -> FlowPackets:
+    def _require_packets(self, flow: str) -> None:
         transports = {entry["name"]: entry.get("transport") for entry in self.run.summary["flows"]}
         if transports[flow] != "tcp":
             raise InputError(f"flow `{flow}` is no TCP flow: it has no sequence numbers")
-        packets = self._packets(flow)
-        if packets is None:
+        if self.run.packets is None:
             raise InputError(NO_PACKETS)
-        return packets

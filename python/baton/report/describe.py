@@ -1,6 +1,8 @@
-"""Which panels a flow gets."""
+"""Which panels a flow gets, and how each is made: for the page, and one by one for printed figures."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from . import packet_panels, series_panels
 from .figures import Description, FlowFigure, Panel, Trace, link_roles
@@ -10,6 +12,61 @@ from .tables import Run
 
 Queues = dict[tuple[str, str], Trace]
 NO_PACKETS = "Packets were not recorded (packets = false in the scenario's [record]), so this diagram is missing."
+
+
+@dataclass(frozen=True)
+class FlowPanels:
+    """The panels of a flow, each made when it is asked for."""
+
+    run: Run
+    name: str
+    packets: FlowPackets | None
+    roles: dict[str, str]
+    queued: Queues
+
+    def time_sequence(self) -> Panel:
+        """Of a TCP flow only."""
+        if self.packets is None:
+            return Panel("Time\u2013sequence", "byte offset", "B", [], NO_PACKETS)
+        return packet_panels.time_sequence(self.packets)
+
+    def window(self) -> Panel:
+        """Of a TCP flow only."""
+        return series_panels.window(self.run, self.name)
+
+    def round_trip(self) -> Panel:
+        """Of a flow that measures it."""
+        return series_panels.round_trip(self.run, self.name)
+
+    def queues(self) -> Panel:
+        """Of the links' directions that the flow uses; of all, if packets do not tell."""
+        used = packet_panels.links_used(self.packets) if self.packets is not None else list(self.queued)
+        return series_panels.queues(self.run, [self.queued[way] for way in used if way in self.queued])
+
+    def goodput(self) -> Panel:
+        """By link only where all packets are known."""
+        by_link = packet_panels.new_data_by_link(self.packets) if self.packets is not None and self._whole else None
+        return series_panels.goodput(self.run, self.name, by_link, self.roles)
+
+    def datagrams(self) -> list[Panel]:
+        """Delays and numbers of a flow without TCP."""
+        if self.packets is None:
+            return [Panel("One-way delay", "delay", "s", [], NO_PACKETS)]
+        return [packet_panels.delay(self.packets), *([packet_panels.numbers(self.packets)] if self._whole else [])]
+
+    def all(self, transport: str) -> list[Panel]:
+        """What the page shows."""
+        if transport == "tcp":
+            first = [self.time_sequence(), self.window(), self.round_trip()]
+        else:
+            first = self.datagrams()
+            if self.run.find(f"flow {self.name}", "round-trip time") is not None:
+                first.append(self.round_trip())
+        return [*first, self.queues(), self.goodput()]
+
+    @property
+    def _whole(self) -> bool:
+        return self.packets is not None and self.packets.packets.every == 1
 
 
 def describe(run: Run) -> Description:
@@ -25,29 +82,6 @@ def describe(run: Run) -> Description:
     flows = []
     for name, transport in transports.items():
         packets = FlowPackets.of(index, name) if index is not None else None
-        flow = FlowFigure(name, transport, [])
-        flow.panels = _panels(run, packets, flow, roles, queues)
-        flows.append(flow)
+        panels = FlowPanels(run, name, packets, roles, queues)
+        flows.append(FlowFigure(name, transport, panels.all(transport)))
     return Description(run.duration_s, marks(run.summary, run.duration_s), flows)
-
-
-def _panels(
-    run: Run, packets: FlowPackets | None, flow: FlowFigure, roles: dict[str, str], queues: Queues
-) -> list[Panel]:
-    name = flow.name
-    used = packet_panels.links_used(packets) if packets is not None else list(queues)
-    waiting = [queues[way] for way in used if way in queues]
-    whole = packets is not None and packets.packets.every == 1
-    by_link = packet_panels.new_data_by_link(packets) if packets is not None and whole else None
-    shared = [series_panels.queues(run, waiting), series_panels.goodput(run, name, by_link, roles)]
-    if flow.transport == "tcp":
-        title, draw = "Time\u2013sequence", packet_panels.time_sequence
-        first = [draw(packets) if packets is not None else Panel(title, "byte offset", "B", [], NO_PACKETS)]
-        return [*first, series_panels.window(run, name), series_panels.round_trip(run, name), *shared]
-    if packets is not None:
-        first = [packet_panels.delay(packets), *([packet_panels.numbers(packets)] if whole else [])]
-    else:
-        first = [Panel("One-way delay", "delay", "s", [], NO_PACKETS)]
-    if run.find(f"flow {name}", "round-trip time") is not None:
-        first.append(series_panels.round_trip(run, name))
-    return [*first, *shared]

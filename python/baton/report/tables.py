@@ -13,12 +13,16 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 
 from baton import Result
+from baton.errors import refuse_newer
 from baton.summary import main_flows
 
 PACKET_COLUMNS = {
     "numbers": ["packet", "sent_ns", "sequence", "acknowledgment", "payload_bytes", "retransmission"],
     "names": ["link", "direction", "flow", "fate", "protocol", "source", "destination", "flags"],
 }
+
+# Versions of manifest and summary, and of the tables, that are read here.
+MANIFEST_FORMAT, TABLE_FORMAT = 1, 1
 
 # Rows of packets from which a page is made; of more, what matters and a share of the others. Some 1.5 GB of memory.
 MOST_PACKETS = 6_000_000
@@ -111,9 +115,11 @@ class Run:
 def read_run(folder: Path) -> Run:
     """Reads `manifest.json` and `summary.json`, and the two tables where they exist and fit the memory.
 
-    Raises `FileNotFoundError` when the folder holds no manifest, `ValueError` when a file cannot be read.
+    Raises `FileNotFoundError` when the folder holds no manifest, `ValueError` when a file cannot be read, `InputError`
+    when one is of a newer format.
     """
     manifest = _read_json(folder / "manifest.json")
+    refuse_newer(folder / "manifest.json", manifest.get("format"), MANIFEST_FORMAT)
     whole = _read_json(folder / "summary.json") if (folder / "summary.json").exists() else {}
     summary, left_out = main_flows(whole, MOST_FLOWS)
     packets = series = None
@@ -139,9 +145,14 @@ def run_of(result: Result) -> Run:
 
 
 def _rows(path: Path) -> int:
-    """Rows of a table; none if there is no file."""
+    """Rows of a table; none if there is no file. Raises `InputError` if it is of a newer format."""
+    if not path.exists():
+        return 0
     try:
-        return int(pq.ParquetFile(path).metadata.num_rows) if path.exists() else 0
+        file = pq.ParquetFile(path)
+        described = (file.schema_arrow.metadata or {}).get(f"baton.{path.stem}".encode(), b"{}")
+        refuse_newer(path, json.loads(described).get("version"), TABLE_FORMAT)
+        return int(file.metadata.num_rows)
     except pa.ArrowException as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
 

@@ -16,6 +16,8 @@ from . import STUDIES, TITLES, reproduce
 from .checks import Check
 from .page import write_page
 
+#: Version of what `--json` prints.
+FORMAT = 1
 #: Scenarios of which the page shows a whole run, the first of the runs that were counted.
 SHOWN = {"T": ("download", "download-back", "upload")}
 
@@ -27,7 +29,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
         pages = [write_study(study, checks) for study, checks in results.items()]
     if as_json:
         rows = [check.as_json() for checks in results.values() for check in checks]
-        print(json.dumps({"checks": rows, "reports": [str(page) for page in pages]}))
+        print(json.dumps({"format": FORMAT, "checks": rows, "reports": [str(page) for page in pages]}))
         return 0
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
     for study, checks in results.items():

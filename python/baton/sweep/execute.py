@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from baton.errors import InputError
 from baton.progress import SweepReport
 
 from .flatten import Row, flatten
-from .folder import SweepFolder
+from .folder import Kept
 from .statistics import LEAST_FOR_BOOTSTRAP, describe
 
 REPORT_EVERY_S = 0.1
@@ -99,8 +100,17 @@ class PointRuns:
         return seeds[:0] if self.reason else seeds[: self.enough]
 
 
+class Keeper(Protocol):
+    """Where runs are kept as soon as they have ended."""
+
+    kept: list[Kept]
+
+    def keep(self, point: int, seed: int, summary: str | None, reason: str | None) -> None:
+        """Keeps a run; `summary` is JSON."""
+
+
 def execute(
-    folder: SweepFolder,
+    folder: Keeper,
     points: list[PointRuns],
     seeds: range,
     until: Until | None,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Row = dict[str, float | int | str | None]
-LEFT_OUT = {"name", "scenario", "seed", "wall_s"}
+LEFT_OUT = {"format", "name", "scenario", "seed", "wall_s"}
 
 
 def flatten(summary: Mapping[str, Any]) -> Row:

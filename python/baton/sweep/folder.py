@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from baton._baton import build_commit
-from baton.errors import InputError
+from baton.errors import InputError, refuse_newer
 from baton.summary import Json
 
 FORMAT = 1
@@ -164,8 +164,9 @@ def read_json(file: Path) -> Json:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{file}: is damaged: {error}") from error
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise InputError(f"{file}: is of another version of Baton; this one reads format {FORMAT}")
+    if not isinstance(value, dict) or "format" not in value:
+        raise InputError(f"{file}: is no {file.name} of a sweep; begin anew with --force, or in another folder")
+    refuse_newer(file, value["format"], FORMAT)
     return value
 
 

@@ -78,8 +78,8 @@ def _by_kind(name: str) -> int:
     return kinds.index(first) if first in kinds else len(kinds)
 
 
-def write_table(sweep: Sweep, file: Path) -> None:
-    """All runs that count as Parquet: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
+def table(sweep: Sweep) -> pa.Table:
+    """All runs that count: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
     rows = [(place, seed, row) for place in range(len(sweep.points)) for seed, row in sweep.rows(place)]
     columns: dict[str, pa.Array] = {
         "point": pa.array([place for place, _, _ in rows], pa.uint32()),
@@ -89,10 +89,14 @@ def write_table(sweep: Sweep, file: Path) -> None:
         columns[SET + axis] = pa.array([sweep.values[place].get(axis) for place, _, _ in rows], pa.string())
     for name in sorted({name: None for _, _, row in rows for name in row}, key=_by_kind):
         columns[name] = _array([row.get(name) for _, _, row in rows])
-    table = pa.table(columns).replace_schema_metadata({"baton.sweep": f'{{"format": {FORMAT}}}'})
+    return pa.table(columns).replace_schema_metadata({"baton.sweep": f'{{"format": {FORMAT}}}'})
+
+
+def write_table(sweep: Sweep, file: Path) -> None:
+    """The table of all runs as Parquet. Raises `OSError`."""
     staged = file.with_name(f".partial-{file.name}")
     try:
-        pq.write_table(table, staged)
+        pq.write_table(table(sweep), staged)
         staged.replace(file)
     except OSError as error:
         staged.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,15 +161,28 @@ def _study(path: Path, document: dict[str, Any]) -> Study:
         raise InputError(f"{path}: set: expected a table of keys and values")
     beside = path.parent / str(document["scenario"])
     scenario = beside if beside.is_file() else scenario_path(str(document["scenario"]))
+    values = _values(f"{path}: set.", axes)
+    return Study(scenario, values, dict(_variants(path, document.get("variants", []))), seeds)
+
+
+def assigned(axes: Mapping[str, Any]) -> Study:
+    """A study of values in Python, which has as many seeds as it is given later. Raises `InputError`."""
+    if "seed" in axes:
+        raise InputError("seed: is the same series for all points; choose how many with `seeds`")
+    return Study(Path(), _values("axes.", axes), {}, None)
+
+
+def _values(where: str, axes: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The values of each key as `--set` takes them; one that is no list is the same in all points."""
     values = {
-        key: [_text(each) for each in value] if isinstance(value, list) else [_text(value)]
+        key: [_text(each) for each in value] if isinstance(value, (list, tuple)) else [_text(value)]
         for key, value in _dotted(axes)
     }
     for key, listed in values.items():
         if not listed:
-            raise InputError(f"{path}: set.{key}: is empty; expected at least one value")
-        _refuse_twice(f"{path}: set.{key}", listed)
-    return Study(scenario, values, dict(_variants(path, document.get("variants", []))), seeds)
+            raise InputError(f"{where}{key}: is empty; expected at least one value")
+        _refuse_twice(f"{where}{key}", listed)
+    return values
 
 
 def _variants(path: Path, listed: Any) -> Iterator[tuple[str, Assignment]]:
@@ -191,7 +204,7 @@ def _refuse_twice(where: str, values: Sequence[str]) -> None:
             raise InputError(f"{where}: {shown(value)} is there twice")
 
 
-def _dotted(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Keys of nested tables joined by dots: TOML reads `a.b = 1` as a table in a table."""
     for key, value in table.items():
         if isinstance(value, dict):
@@ -206,7 +219,7 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{json.dumps(key)} = {_text(each)}' for key, each in value.items())} }}"

@@ -316,12 +316,22 @@ impl Connection {
         taken
     }
 
-    fn may_write(&self) -> bool {
+    /// Whether [`write`](Self::write) takes anything, once there is room: neither end has closed our direction.
+    pub fn may_write(&self) -> bool {
         !self.close_requested
             && matches!(
                 self.state,
                 State::SynSent | State::SynReceived | State::Established | State::CloseWait
             )
+    }
+
+    /// Bytes that [`write`](Self::write) would take now.
+    pub fn writable(&self) -> u64 {
+        if self.may_write() {
+            self.send.room()
+        } else {
+            0
+        }
     }
 
     /// Copies received data into `out`; returns how many bytes.
@@ -420,6 +430,17 @@ impl Connection {
         self.peer_window
     }
 
+    /// What is left of the window that we have offered, in bytes: "RCV.WND".
+    pub fn receive_window(&self) -> u64 {
+        self.receive.window()
+    }
+
+    /// What the SYNs have agreed on; `None` before the peer's has come.
+    pub fn negotiated(&self) -> Option<&Negotiated> {
+        let heard = self.unacknowledged > 0 || self.state == State::SynReceived;
+        heard.then_some(&self.negotiated)
+    }
+
     /// Largest payload that a segment of ours may carry now, in bytes.
     pub fn segment_size(&self) -> u32 {
         self.segment_size
@@ -428,6 +449,11 @@ impl Connection {
     /// Smoothed round-trip time (RFC 6298); `None` before the first sample.
     pub fn smoothed_rtt(&self) -> Option<Duration> {
         self.rtt.smoothed()
+    }
+
+    /// Variation of the round-trip time, "RTTVAR" (RFC 6298); `None` before the first sample.
+    pub fn rtt_variation(&self) -> Option<Duration> {
+        self.rtt.smoothed().map(|_| self.rtt.variation())
     }
 
     /// The last round-trip time that was measured.

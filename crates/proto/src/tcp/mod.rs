@@ -40,6 +40,7 @@ mod tests;
 mod timer;
 
 pub use connection::Connection;
+pub use options::Negotiated;
 
 use crate::packet::Payload;
 use crate::wire::sequence::SequenceNumber;

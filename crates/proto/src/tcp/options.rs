@@ -13,13 +13,15 @@ const DEFAULT_SEGMENT_SIZE_V6: u16 = 1220;
 
 /// Options in force on a connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Negotiated {
-    pub(super) timestamps: bool,
-    pub(super) sack: bool,
+pub struct Negotiated {
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: bool,
     /// Shifts for what we send and for what we hear, if both ends scale.
-    pub(super) window_shifts: Option<(u8, u8)>,
-    /// The peer's MSS option, or its default.
-    pub(super) peer_segment_size: u16,
+    pub window_shifts: Option<(u8, u8)>,
+    /// The peer's MSS option, or its default, in bytes.
+    pub peer_segment_size: u16,
 }
 
 /// Bytes of IP and TCP header without options towards `address`.

@@ -40,6 +40,10 @@ impl RttEstimator {
         self.smoothed
     }
 
+    pub(super) fn variation(&self) -> Duration {
+        self.variation
+    }
+
     pub(super) fn minimum(&self) -> Option<Duration> {
         self.minimum
     }

@@ -6,6 +6,7 @@
 //! become indices, defaults are filled in, and what contradicts itself is reported.
 
 mod check;
+mod defaults;
 mod document;
 mod error;
 mod expectation;
@@ -30,6 +31,7 @@ mod tests;
 mod traces;
 mod units;
 
+pub use defaults::json_defaults;
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
 pub use profiles::PythonControls;
@@ -43,6 +45,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
+/// Version of the format of scenario files, which is raised when a file that was right would be read otherwise.
+pub const FORMAT: u32 = 1;
 /// Largest scenario file, in bytes; recordings stand in files of their own.
 const LARGEST_FILE: u64 = 10_000_000;
 
@@ -235,6 +239,7 @@ fn resolved(
     stacks: Stacks<'_>,
 ) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
+    refuse_newer(&document)?;
     let mut values = document.table.clone();
     let controls = match stacks {
         Stacks::WithPython(controls) => Some(controls),
@@ -268,4 +273,21 @@ fn resolved(
         traces: traces.hashes,
         warnings,
     })
+}
+
+/// Fails if the file is of a newer format: of what else is in it, nothing can be said.
+fn refuse_newer(document: &Document) -> Result<(), ScenarioError> {
+    let format = document
+        .table
+        .get("format")
+        .and_then(toml::Value::as_integer);
+    let Some(format) = format.filter(|&format| format > FORMAT.into()) else {
+        return Ok(());
+    };
+    let mut report = Report::new(document, None);
+    let message = format!(
+        "{format} is the format of a newer Baton; this one reads format {FORMAT}; run it with a newer version"
+    );
+    report.wrong(&document::Path::default().key("format"), message);
+    Err(report.into_error())
 }

@@ -15,10 +15,15 @@ use std::marker::PhantomData;
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 #[schemars(title = "Baton scenario")]
 pub struct RawScenario {
+    /// Version of the format of this file. Default 1, which is the only one so far.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1))]
+    #[allow(dead_code)] // read before the rest, which may be of another version
+    pub format: Option<u32>,
     /// Short name: letters, digits, "-" and "_"; names the results folder.
     #[schemars(extend("format" = "name"))]
     pub name: String,
-    /// One line for people.
+    /// One line for people. Default "".
     #[serde(default)]
     pub description: String,
     /// How long the run lasts, in simulated time.
@@ -29,21 +34,23 @@ pub struct RawScenario {
     /// Links by name. Their ends are the nodes of the scenario.
     pub links: Named<RawLink>,
     /// Mobiles by the name of their node: nodes with several links, of which they use one at a time.
+    /// Default: none.
     #[serde(default)]
     pub mobiles: Named<RawMobile>,
-    /// Links' parameters or states that change at a time.
+    /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,
-    /// What is sent.
+    /// What is sent. Default: nothing.
     #[serde(default)]
     pub flows: Vec<RawFlow>,
-    /// What is recorded.
+    /// What is recorded. Default: everything.
     #[serde(default)]
     pub record: RawRecord,
-    /// What only a live run (`baton live`) does.
+    /// What only a live run (`baton live`) does. Default: as its keys say.
     #[serde(default)]
     pub live: RawLive,
     /// What must hold after the run, like "flows.download.longest_stall_s < 2"; exit status 3 if not.
+    /// Default: none.
     #[serde(default)]
     pub expect: Vec<String>,
 }
@@ -55,9 +62,9 @@ fn default_seed() -> u64 {
 /// A node that uses one of its links at a time, by a timetable or by failback (exactly one of them).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobile {
-    /// Attachments, ascending in time; the first is at "0 s".
+    /// Attachments, ascending in time; the first is at "0 s". Default: none, but then `failback`.
     pub timetable: Option<Vec<RawAttachment>>,
-    /// Use the most preferred link that is up.
+    /// Use the most preferred link that is up. Default: none, but then a `timetable`.
     pub failback: Option<RawFailback>,
 }
 
@@ -80,7 +87,7 @@ pub struct RawAttachment {
     pub outgoing_after: Option<Time>,
     /// Hard only: how long nothing passes. Default "0 s".
     pub outage: Option<Time>,
-    /// What becomes of packets that wait in the old link's queues.
+    /// What becomes of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
     pub old_queue: Option<RawOldQueue>,
 }
 
@@ -98,9 +105,9 @@ pub enum RawHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawOldQueue {
-    /// Soft handovers (their default): they are delivered over the old link.
+    /// Soft handovers: they are delivered over the old link.
     Deliver,
-    /// They are lost (default of hard handovers).
+    /// They are lost.
     Discard,
     /// Hard handovers: the old link keeps them until the mobile comes back.
     Keep,

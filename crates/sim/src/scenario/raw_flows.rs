@@ -17,14 +17,14 @@ pub struct RawFlow {
     pub from: String,
     /// Node that the data goes to.
     pub to: String,
-    /// Default "tcp"; for ping "icmp".
+    /// What carries it. Default "tcp"; for ping "icmp".
     pub transport: Option<RawTransport>,
     /// tcp: whose habits the stacks at both ends have. Default "rfc".
     #[schemars(extend("enum" = Profile::NAMES))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
     pub congestion: Option<CongestionName>,
-    /// tcp: settings that differ from the profile's.
+    /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
     /// What the application does. Default "bulk".
     pub traffic: Option<RawTraffic>,
@@ -36,19 +36,19 @@ pub struct RawFlow {
     pub stop: Option<Time>,
     /// bulk, constant: bytes in all. Default: until the end.
     pub bytes: Option<Size>,
-    /// constant, on-off (required): rate of payload.
+    /// constant, on-off: rate of payload. Default: none, it must be given.
     pub rate: Option<Rate>,
     /// constant, on-off: payload bytes in a block, over UDP a datagram. Default "1000 B".
     pub packet_size: Option<Size>,
-    /// on-off (required): mean time on.
+    /// on-off: mean time on. Default: none, it must be given.
     pub on: Option<PositiveTime>,
-    /// on-off (required): mean time off.
+    /// on-off: mean time off. Default: none, it must be given.
     pub off: Option<Time>,
     /// on-off: whether the times are exponentially distributed, or exact. Default true.
     pub random: Option<bool>,
     /// pages: bytes of a request. Default "400 B".
     pub request: Option<Size>,
-    /// pages (required): bytes of a page.
+    /// pages: bytes of a page. Default: none, it must be given.
     pub page: Option<Size>,
     /// pages: from the end of a page to the next request. Default "1 s".
     pub think_time: Option<Time>,
@@ -126,9 +126,9 @@ pub struct RawTcp {
     /// Both ends.
     #[serde(flatten)]
     pub both: RawTcpEnd,
-    /// Only the end at `from`.
+    /// Only the end at `from`. Default: as both.
     pub sender: Option<RawTcpEnd>,
-    /// Only the end at `to`.
+    /// Only the end at `to`. Default: as both.
     pub receiver: Option<RawTcpEnd>,
 }
 

@@ -13,17 +13,17 @@ pub struct RawLink {
     pub kind: RawKind,
     /// Largest IP packet. Default "1500 B".
     pub mtu: Option<Size>,
-    /// wifi only: stations contend as in 802.11b (true, the default), or a plain pipe (false).
+    /// wifi only: stations contend as in 802.11b, or, if false, the link is a plain pipe. Default true.
     pub medium_access: Option<bool>,
     /// wifi only: preamble ahead of every frame. Default "long".
     pub preamble: Option<RawPreamble>,
     /// Both directions.
     #[serde(flatten)]
     pub both: RawDirection,
-    /// Only from the first node to the second.
+    /// Only from the first node to the second. Default: as both.
     #[serde(default)]
     pub down: RawDirection,
-    /// Only from the second node to the first.
+    /// Only from the second node to the first. Default: as both.
     #[serde(default)]
     pub up: RawDirection,
 }
@@ -57,32 +57,35 @@ pub enum RawPreamble {
 /// A direction of a link.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawDirection {
-    /// Rate at which bits leave the queue.
+    /// Rate at which bits leave the queue. Default: the kind's; a trace needs one unless it is recorded.
     pub rate: Option<Rate>,
     /// Time from the last bit sent to the last bit received; with `bandwidth`, the name of a file of delays.
+    /// Default: the kind's.
     #[schemars(extend("format" = "delay"))]
     pub delay: Option<String>,
     /// Added to the delay, uniform from zero to this; packets never overtake each other.
+    /// Default "0 s".
     pub jitter: Option<Time>,
     /// How much may wait, like "100 packets" or "64 kB", or a table that also says who is dropped.
+    /// Default: the kind's.
     pub queue: Option<RawQueue>,
-    /// Probability that a packet is lost, whatever its length.
+    /// Probability that a packet is lost, whatever its length. Default 0.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub packet_error_rate: Option<f64>,
-    /// Probability that a bit is flipped.
+    /// Probability that a bit is flipped. Default 0.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub bit_error_rate: Option<f64>,
-    /// Loss in bursts (Gilbert–Elliott), or "none".
+    /// Loss in bursts (Gilbert–Elliott), or "none". Default "none".
     pub burst_loss: Option<RawBurstLoss>,
     /// What becomes of packets with bit errors. Default "dropped".
     pub damaged: Option<RawDamaged>,
-    /// What the link puts around a packet.
+    /// What the link puts around a packet. Default: the kind's.
     pub framing: Option<RawFraming>,
-    /// trace only: file of delivery opportunities, one millisecond a line, for 1504 B each.
+    /// trace only: file of delivery opportunities, one millisecond a line, for 1500 B each. Default: none.
     pub mahimahi: Option<String>,
-    /// trace only: LeoReplayer's file of rates; `delay` then names its file of delays.
+    /// trace only: LeoReplayer's file of rates; `delay` then names its file of delays. Default: none.
     pub bandwidth: Option<String>,
-    /// trace only: CSV with a header and any of the columns time_s, rate_bps, delay_ms, loss.
+    /// trace only: CSV with a header and any of the columns time_s, rate_bps, delay_ms, loss. Default: none.
     pub csv: Option<String>,
     /// trace only: what follows the end of the file. Default "repeat".
     pub at_end: Option<RawAtEnd>,
@@ -207,17 +210,17 @@ pub struct RawChange {
     pub at: Time,
     /// Name of the link.
     pub link: String,
-    /// "down": nothing passes, and what is queued and in flight is lost; "up": it works again.
+    /// "down": nothing passes, and what is queued and in flight is lost; "up": it works again. Default: as it was.
     pub state: Option<RawState>,
-    /// Largest IP packet from then on.
+    /// Largest IP packet from then on. Default: as it was.
     pub mtu: Option<Size>,
     /// Both directions.
     #[serde(flatten)]
     pub both: RawDirection,
-    /// Only from the first node to the second.
+    /// Only from the first node to the second. Default: as both.
     #[serde(default)]
     pub down: RawDirection,
-    /// Only from the second node to the first.
+    /// Only from the second node to the first. Default: as both.
     #[serde(default)]
     pub up: RawDirection,
 }

@@ -1,14 +1,17 @@
 //! The JSON Schema of scenario files, for editors and for `check`.
 
+use super::FORMAT;
 use super::raw::RawScenario;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
-/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `name` and `python-class`.
+/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `name` and `python-class`. Its `$id` ends in the version of the format.
 pub fn json_schema() -> Value {
-    of::<RawScenario>()
+    let mut schema = of::<RawScenario>();
+    schema["$id"] = format!("urn:baton:scenario:{FORMAT}").into();
+    schema
 }
 
 /// The JSON Schema of one type.

@@ -3,6 +3,7 @@
 use super::World;
 use super::flow::FlowRun;
 use super::observed::ObservedSummary;
+use crate::run::FORMAT;
 use crate::scenario::model::Transport;
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
@@ -12,6 +13,8 @@ use serde_json::Value;
 /// A run's results.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
+    /// Version of this layout: [`FORMAT`].
+    pub format: u32,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
@@ -161,6 +164,7 @@ pub fn summarise(world: &World) -> Summary {
         discarded.backlog += host.backlog;
     }
     Summary {
+        format: FORMAT,
         scenario: world.scenario.name.clone(),
         seed: world.scenario.seed,
         simulated_s: world.now.as_secs_f64(),

@@ -1,0 +1,244 @@
+//! What holds where a scenario says nothing, in a scenario's own words: for the pages about the models.
+
+use crate::link::config::{
+    Damaged, DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement,
+};
+use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
+use baton_proto::time::Duration;
+use serde_json::{Map, Value, json};
+
+const KINDS: [&str; 5] = ["wired", "geo", "wifi", "gsm", "trace"];
+const QUEUES: [&str; 3] = ["drop-tail", "red", "codel"];
+const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";
+
+/// The defaults as JSON: `links` (each kind's keys), `queues` (each management's), `burst_loss` and `profiles`
+/// (each profile's settings), with the names of a scenario's keys and the values as one would write them.
+///
+/// They are taken from scenarios that say as little as possible, as the resolver fills them in.
+pub fn json_defaults() -> Value {
+    let links = KINDS.map(|kind| (kind, smallest(kind, "").map(|config| link(kind, &config))));
+    let queues = QUEUES.map(|name| {
+        let config = smallest("wired", &format!("queue.management = \"{name}\""));
+        (name, config.map(|config| queue(&config.down)))
+    });
+    let burst = smallest("wired", SMALLEST_BURSTS).and_then(|config| config.down.channel.burst);
+    let profiles = Profile::NAMES.map(|name| (name, Profile::named(name).map(|it| profile(&it))));
+    json!({
+        "links": object(links),
+        "queues": object(queues),
+        "burst_loss": burst.map(|burst| json!({ "loss_good": burst.loss_good, "loss_bad": burst.loss_bad })),
+        "profiles": object(profiles),
+    })
+}
+
+fn object<const N: usize>(entries: [(&str, Option<Value>); N]) -> Value {
+    let named = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
+    Value::Object(entries.into_iter().filter_map(named).collect())
+}
+
+/// The link of a scenario with one link of a kind, and `keys` in it.
+fn smallest(kind: &str, keys: &str) -> Option<LinkConfig> {
+    // What a recorded link must have, without a recording.
+    let rate = if kind == "trace" {
+        "rate = \"1 Mbit/s\""
+    } else {
+        ""
+    };
+    let text = format!(
+        "name = \"smallest\"\nduration = \"1 s\"\n[links.l]\nbetween = [\"a\", \"b\"]\nkind = \"{kind}\"\n{rate}\n{keys}\n"
+    );
+    let loaded = super::parse(&text, "smallest", std::path::Path::new(""), &[]).ok()?;
+    Some(loaded.scenario.links.into_iter().next()?.config)
+}
+
+fn link(kind: &str, config: &LinkConfig) -> Value {
+    let direction = &config.down;
+    let channel = &direction.channel;
+    let mut keys = json!({
+        "mtu": size(config.mtu),
+        "rate": rate(direction.rate.bits_per_second()),
+        "delay": time(direction.delay),
+        "jitter": time(direction.jitter),
+        "queue": limit(direction.queue.limit),
+        "packet_error_rate": channel.packet_error_rate,
+        "bit_error_rate": channel.bit_error_rate,
+        "burst_loss": channel.burst.is_none().then_some("none"),
+        "damaged": match channel.damaged {
+            Damaged::Dropped => "dropped",
+            Damaged::Delivered => "delivered",
+        },
+        "framing.bytes_per_packet": direction.framing.bytes_per_packet,
+        "framing.bits_per_byte": direction.framing.bits_per_byte,
+    });
+    if let Medium::Dcf(dcf) = config.medium {
+        let long = dcf.preamble == Duration::from_micros(192);
+        keys["medium_access"] = true.into();
+        keys["preamble"] = if long { "long" } else { "short" }.into();
+    }
+    if kind == "trace" {
+        keys["rate"] = Value::Null; // its own or a recording's must be given
+    }
+    keys
+}
+
+fn queue(direction: &DirectionConfig) -> Value {
+    match &direction.queue.management {
+        QueueManagement::DropTail => Value::Object(Map::new()),
+        QueueManagement::Red(red) => json!({
+            "minimum_threshold": red.minimum_threshold,
+            "maximum_threshold": red.maximum_threshold,
+            "maximum_probability": red.maximum_probability,
+            "weight": red.weight,
+        }),
+        QueueManagement::CoDel(codel) => json!({
+            "target": time(codel.target),
+            "interval": time(codel.interval),
+        }),
+    }
+}
+
+fn profile(profile: &Profile) -> Value {
+    json!({
+        "congestion": match profile.congestion {
+            Algorithm::Reno => "reno",
+            Algorithm::NewReno => "newreno",
+            Algorithm::Cubic => "cubic",
+            Algorithm::External(_) => "python",
+        },
+        "recovery": match profile.recovery {
+            Recovery::Reno => "reno",
+            Recovery::NewReno => "newreno",
+            Recovery::Sack => "sack",
+        },
+        "maximum_segment_size": size(profile.maximum_segment_size.into()),
+        "initial_window": profile.initial_window,
+        "initial_slow_start_threshold": profile.initial_slow_start_threshold.map_or("off".to_owned(), size),
+        "receive_buffer": size(profile.receive_buffer),
+        "send_buffer": size(profile.send_buffer),
+        "window_scaling": profile.window_scaling,
+        "timestamps": profile.timestamps,
+        "sack": profile.sack,
+        "delayed_ack": profile.delayed_ack.map_or("off".to_owned(), time),
+        "nagle": profile.nagle,
+        "limited_transmit": profile.limited_transmit,
+        "duplicate_ack_threshold": profile.duplicate_ack_threshold.map_or("off".into(), Value::from),
+        "initial_rto": time(profile.initial_rto),
+        "minimum_rto": time(profile.minimum_rto),
+        "maximum_rto": time(profile.maximum_rto),
+        "tick": time(profile.tick),
+        "rto_arithmetic": match profile.rto_arithmetic {
+            RtoArithmetic::Rfc6298 => "rfc6298",
+            RtoArithmetic::Linux20 => "linux-2.0",
+        },
+        "timer_from_transmission": profile.timer_from_transmission,
+        "repair_before_new_data": profile.repair_before_new_data,
+        "threshold_from_window": profile.threshold_from_window,
+        "idle_restart": profile.idle_restart,
+        "syn_retries": profile.syn_retries,
+        "data_retries": profile.data_retries,
+        "time_wait": time(profile.time_wait),
+    })
+}
+
+fn limit(limit: QueueLimit) -> String {
+    match limit {
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+        QueueLimit::Bytes(bytes) => whole(bytes, &SIZES),
+    }
+}
+
+const SIZES: [(&str, u64); 4] = [("MiB", 1 << 20), ("KiB", 1 << 10), ("kB", 1000), ("B", 1)];
+const TIMES: [(&str, u64); 4] = [
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1000),
+    ("ns", 1),
+];
+
+fn size(bytes: u32) -> String {
+    whole(bytes.into(), &SIZES)
+}
+
+fn time(time: Duration) -> String {
+    whole(time.as_nanos(), &TIMES)
+}
+
+/// A whole number of the largest unit in which it is one.
+fn whole(value: u64, units: &[(&str, u64)]) -> String {
+    let fits = |(_, factor): &&(&str, u64)| value.is_multiple_of(*factor);
+    units.iter().find(fits).map_or_else(
+        || value.to_string(),
+        |(unit, factor)| format!("{} {unit}", value / factor),
+    )
+}
+
+/// A rate in the largest unit of which there is at least one.
+fn rate(bits_per_second: u64) -> String {
+    let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)];
+    let rate = bits_per_second as f64;
+    units
+        .iter()
+        .find(|(_, factor)| rate >= *factor)
+        .map_or_else(
+            || format!("{rate} bit/s"),
+            |(unit, factor)| format!("{} {unit}", rate / factor),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::tcp_profile;
+
+    #[test]
+    fn a_profile_s_settings_written_out_make_that_profile() {
+        for name in Profile::NAMES {
+            let Value::Object(settings) = &json_defaults()["profiles"][name] else {
+                panic!("{name} has no settings");
+            };
+            let mut values: toml::Table = settings
+                .iter()
+                .map(|(key, value)| (key.clone(), toml::Value::try_from(value).unwrap()))
+                .collect();
+            // Over the profile that differs most, so that no key can be missing unnoticed.
+            let other = if name == "linux-2.0.36" {
+                "linux-6"
+            } else {
+                "linux-2.0.36"
+            };
+            values.insert("profile".to_owned(), other.into());
+            assert_eq!(tcp_profile(values).unwrap(), Profile::named(name).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_link_s_defaults_written_out_change_nothing() {
+        for kind in KINDS {
+            let config = smallest(kind, "").unwrap();
+            let Value::Object(keys) = link(kind, &config) else {
+                panic!("{kind} has no keys");
+            };
+            let given = keys.iter().filter(|(_, value)| !value.is_null());
+            let text: String = given
+                .map(|(key, value)| format!("{key} = {value}\n"))
+                .collect();
+            assert_eq!(smallest(kind, &text), Some(config), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_queue_s_defaults_written_out_change_nothing() {
+        for name in QUEUES {
+            let management = format!("queue.management = \"{name}\"\n");
+            let config = smallest("wired", &management).unwrap();
+            let Value::Object(keys) = queue(&config.down) else {
+                panic!("{name} has no keys");
+            };
+            let written: String = keys
+                .iter()
+                .map(|(key, value)| format!("queue.{key} = {value}\n"))
+                .collect();
+            assert_eq!(smallest("wired", &(management + &written)), Some(config));
+        }
+    }
+}

@@ -1,0 +1,324 @@
+"""The sections of the page on scenario files: a section a table, with an example that holds every key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of the format."""
+
+    level: str
+    title: str
+    path: str
+    """The table's place in the schema; `*` is any name."""
+    text: str
+    example: str
+    without: str = ""
+    """Place of a table whose keys, merged into this one, are shown in a section of their own."""
+    default: str = ""
+    """The default of keys whose comments name none."""
+
+
+SECTIONS = [
+    Section(
+        "##", "The whole file", "",
+        "Nodes need no table: they are the ends of links.",
+        '''
+name = "to-the-car"
+description = "A call goes on while the caller walks to the car"
+duration = "30 s"
+seed = 7
+expect = ["flows.call.lost_packets < 20"]
+
+[links.home]
+between = ["server", "phone"]
+kind = "wifi"
+
+[links.car]
+between = ["server", "phone"]
+kind = "wired"
+rate = "8 Mbit/s"
+delay = "40 ms"
+
+[mobiles.phone]
+timetable = [{ at = "0 s", attach = "home" }, { at = "12 s", attach = "car", handover = "hard", outage = "300 ms" }]
+
+[[changes]]
+at = "20 s"
+link = "car"
+rate = "2 Mbit/s"
+
+[[flows]]
+name = "call"
+from = "server"
+to = "phone"
+transport = "udp"
+traffic = "constant"
+rate = "64 kbit/s"
+packet_size = "160 B"
+
+[record]
+packets = false
+
+[live]
+address = "new"
+''',
+    ),
+    Section(
+        "##", "links.NAME", "links.*",
+        """A link between two nodes. [Keys of a direction](#keys-of-a-direction) stand here too and hold for both directions, or in
+`down` and `up` for one. The `kind` gives all of them their defaults: [wired](../models/wired.md), [geo](../models/geo.md),
+[wifi](../models/wifi.md), [gsm](../models/gsm.md), [trace](../models/trace.md).""",
+        '''
+[links.hall]
+between = ["access-point", "laptop"]
+kind = "wifi"
+mtu = "1400 B"
+medium_access = true
+preamble = "short"
+rate = "11 Mbit/s"                     # a key of a direction, for both
+down = { queue = "50 packets" }        # for one
+up = { queue = "20 packets" }
+''',
+        without="links.*.down",
+    ),
+    Section(
+        "##", "Keys of a direction", "links.*.down",
+        "In a link, in its `down` and `up`, and in a change. Traces: [the page on them](../models/trace.md).",
+        '''
+[links.radio]
+between = ["base", "van"]
+kind = "wired"
+rate = "2 Mbit/s"
+delay = "30 ms"
+jitter = "5 ms"
+queue = "64 kB"
+packet_error_rate = 0.001
+bit_error_rate = 1e-7
+damaged = "dropped"
+burst_loss = { mean_good = "20 s", mean_bad = "300 ms" }
+framing = { bytes_per_packet = 8 }
+
+[links.satellite]
+between = ["base", "van"]
+kind = "trace"
+down = { bandwidth = "traces/leo.bw", delay = "traces/leo.delay", at_end = "hold" }
+up = { mahimahi = "traces/lte-drive.up" }
+
+[links.rail]
+between = ["base", "van"]
+kind = "trace"
+csv = "traces/rail.down.csv"
+''',
+    ),
+    Section(
+        "###", "queue", "links.*.down.queue",
+        "As a table; a queue size alone is a drop-tail queue. [Queues](../models/queues.md).",
+        '''
+[links.dsl]
+between = ["provider", "home"]
+kind = "wired"
+
+[links.dsl.down.queue]
+limit = "200 packets"
+management = "red"
+minimum_threshold = 20
+maximum_threshold = 60
+maximum_probability = 0.1
+weight = 0.002
+
+[links.dsl.up.queue]
+management = "codel"
+target = "10 ms"
+interval = "150 ms"
+''',
+    ),
+    Section(
+        "###", "burst_loss", "links.*.down.burst_loss",
+        "A channel that is now good, now bad, each for exponentially distributed times. [Channels](../models/channel.md).",
+        '''
+[links.radio]
+between = ["base", "van"]
+kind = "wired"
+burst_loss = { mean_good = "20 s", mean_bad = "300 ms", loss_good = 0.001, loss_bad = 0.8 }
+''',
+    ),
+    Section(
+        "###", "framing", "links.*.down.framing",
+        "Time on the line is (packet bytes + `bytes_per_packet`) × `bits_per_byte` / rate.",
+        '''
+[links.modem]
+between = ["provider", "home"]
+kind = "wired"
+rate = "56 kbit/s"
+framing = { bytes_per_packet = 8, bits_per_byte = 10 }
+''',
+    ),
+    Section(
+        "##", "mobiles.NAME", "mobiles.*",
+        "A node that uses one of its links at a time, by a timetable or by failback: exactly one of them.",
+        '''
+[mobiles.laptop]
+timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
+
+[mobiles.ship]
+failback = { prefer = ["harbour", "satellite"] }
+''',
+    ),
+    Section(
+        "###", "timetable", "mobiles.*.timetable",
+        "Entries, each a handover: from a time on, a mobile uses a link. [Handovers](../models/handover.md).",
+        '''
+[mobiles.laptop]
+timetable = [
+  { at = "0 s", attach = "office" },
+  { at = "20 s", jitter = "2 s", attach = "cellular", handover = "soft", overlap = "1 s", outgoing_after = "200 ms" },
+  { at = "60 s", attach = "office", handover = "hard", outage = "800 ms", old_queue = "discard" },
+]
+''',
+    ),
+    Section(
+        "###", "failback", "mobiles.*.failback",
+        "The most preferred link that is up, with rules for leaving and returning. `changes` say when links go down.",
+        '''
+[mobiles.ship]
+failback = { prefer = ["harbour", "satellite"], hold_time = "10 s", hysteresis = "1 min", longest_switch_time = "50 ms" }
+
+[[changes]]
+at = "300 s"
+link = "harbour"
+state = "down"
+''',
+    ),
+    Section(
+        "##", "changes", "changes",
+        "From a time on, a link has other parameters, or another state. [Keys of a direction](#keys-of-a-direction) stand here too.",
+        '''
+[[changes]]
+at = "30 s"
+link = "cellular"
+rate = "500 kbit/s"                    # a key of a direction
+mtu = "1300 B"
+down = { packet_error_rate = 0.01 }
+up = { packet_error_rate = 0.05 }
+
+[[changes]]
+at = "40 s"
+link = "cellular"
+state = "down"
+''',
+        without="changes.down",
+    ),
+    Section(
+        "##", "flows", "flows",
+        "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does.",
+        '''
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+transport = "tcp"
+profile = "rfc"
+congestion = "cubic"
+tcp = { receive_buffer = "64 kB" }
+traffic = "bulk"
+bytes = "20 MB"
+start = "1 s"
+start_jitter = "500 ms"
+stop = "90 s"
+
+[[flows]]
+name = "voice"
+from = "laptop"
+to = "server"
+transport = "udp"
+traffic = "on-off"
+rate = "64 kbit/s"
+packet_size = "160 B"
+on = "1 s"
+off = "1.35 s"
+random = true
+
+[[flows]]
+name = "browsing"
+from = "server"
+to = "laptop"
+traffic = "pages"
+request = "400 B"
+page = "300 kB"
+think_time = "3 s"
+count = 10
+
+[[flows]]
+name = "ping"
+from = "laptop"
+to = "server"
+traffic = "ping"
+interval = "1 s"
+size = "56 B"
+''',
+    ),
+    Section(
+        "###", "tcp", "flows.tcp",
+        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one. What each
+profile has: [TCP](../models/tcp.md).""",
+        '''
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+
+[flows.tcp]
+congestion = "newreno"
+recovery = "sack"
+maximum_segment_size = "1400 B"
+initial_window = 10
+initial_slow_start_threshold = "off"
+send_buffer = "4 MB"
+window_scaling = true
+timestamps = true
+sack = true
+nagle = false
+limited_transmit = true
+duplicate_ack_threshold = 3
+initial_rto = "1 s"
+minimum_rto = "200 ms"
+maximum_rto = "120 s"
+tick = "4 ms"
+rto_arithmetic = "rfc6298"
+timer_from_transmission = false
+repair_before_new_data = false
+threshold_from_window = false
+syn_retries = 6
+data_retries = 15
+time_wait = "60 s"
+sender = { idle_restart = true }
+receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
+''',
+        default="the profile's",
+    ),
+    Section(
+        "##", "record", "record",
+        "What is recorded. The summary always is. [Results](results.md) describes the tables.",
+        '''
+[record]
+series = true
+packets = false
+interval = "200 ms"
+''',
+    ),
+    Section(
+        "##", "live", "live",
+        "What only [a live run](../live.md) does; a simulated one ignores it.",
+        '''
+[live]
+hosts = ["server", "train"]
+address = "new"
+nat = false
+sample_interval = "20 ms"
+lateness_bound = "2 ms"
+''',
+    ),
+]  # fmt: skip

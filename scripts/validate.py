@@ -1,0 +1,58 @@
+"""Validates the models. Without arguments all of them: writes `docs/validation.md` and the figures of the models'
+pages. With names of cases: prints their rows.
+
+    .venv/bin/python scripts/validate.py [CASE ...]
+"""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+
+from baton.reproduce import reproduce
+from validation import CASES, SECTIONS
+from validation.page import case, page
+from validation.row import Row
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def main(names: list[str]) -> int:
+    """Runs it; returns the exit status."""
+    unknown = [name for name in names if name not in CASES]
+    if unknown:
+        print(f"{unknown[0]}: no such case; there are {', '.join(CASES)}", file=sys.stderr)
+        return 2
+    if names:
+        for name in names:
+            print(case(name, list(CASES[name]())))
+        return 0
+    write()
+    return 0
+
+
+def write() -> None:
+    """Writes the page and the figures."""
+    from validation import figures
+
+    with ThreadPoolExecutor() as pool:
+        rows = dict(zip(CASES, pool.map(rows_of, CASES), strict=True))
+    sections = [(title, {name: rows[name] for name in cases}) for title, cases in SECTIONS.items()]
+    checks = reproduce(["T"])["T"]
+    today = datetime.date.today().isoformat()
+    (DOCS / "validation.md").write_text(page(sections, checks, today, version("baton")), encoding="utf-8")
+    figures.write(DOCS / "models" / "figures")
+
+
+def rows_of(name: str) -> list[Row]:
+    """All rows of a case."""
+    rows = list(CASES[name]())
+    print(f"{name}: {sum(row.agrees for row in rows)} of {len(rows)} agree", file=sys.stderr)
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

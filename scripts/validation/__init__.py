@@ -1,0 +1,27 @@
+"""Validation of the models: what Baton measures beside closed forms, published figures and other implementations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from validation import channels, control, links, peers, queues, tcp
+from validation.row import Row
+
+Cases = dict[str, Callable[[], Iterator[Row]]]
+
+SECTIONS: dict[str, Cases] = {
+    "Links and handovers": links.CASES,
+    "Queues": queues.CASES,
+    "Channels": channels.CASES,
+    "TCP profiles": tcp.CASES,
+    "Congestion controls": control.CASES,
+    "Other implementations: ns-3": peers.NS3,
+    "Other implementations: the Linux kernel": peers.KERNEL_CASES,
+}
+"""What stands on the page, by heading: cases by name, each of which yields rows. The kernel's own live runs would be
+one more case under its heading."""
+
+CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in cases.items()}
+
+QUICK = ("wired", "geo", "gsm", "handover", "codel", "syn", "rto", "slow-start", "after-loss", "python", "kernel-slow")
+"""Cases that take a moment, which the tests repeat."""

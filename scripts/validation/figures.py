@@ -1,0 +1,299 @@
+"""Figures of the models' pages, drawn from the runs that the rows come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import baton
+from baton import Scenario
+from validation import channels, control, lab, links, peers, queues, tcp
+
+SCENARIOS = links.TRACES.parent
+THEORY = {"color": "black", "linewidth": 0.8}
+SEEDS = range(1, 4)
+
+
+def write(folder: Path) -> None:
+    """Draws all of them into the folder, a PNG each."""
+    folder.mkdir(exist_ok=True)
+    with baton.style(width_mm=130, font_size=9):
+        for name, draw in {**DRAWN, **RUNS}.items():
+            save(draw(), folder / f"{name}.png")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Small, and without a date."""
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+
+
+def axes(draw: Callable[[Axes], None]) -> Callable[[], Figure]:
+    """A figure with one pair of axes."""
+
+    def made() -> Figure:
+        figure = Figure(figsize=(5.1, 3.0), layout="constrained")
+        draw(figure.subplots())
+        for each in figure.axes:
+            each.spines[["top", "right"]].set_visible(False)
+            each.grid(color="#eceef1", linewidth=0.6)
+            each.set_axisbelow(True)
+            each.legend(frameon=False)
+        return figure
+
+    return made
+
+
+def dots(at: Axes, x: list[float], values: list[list[float]], label: str = "Baton, each seed") -> None:
+    """Every seed's value."""
+    for number, (place, found) in enumerate(zip(x, values, strict=True)):
+        at.plot([place] * len(found), found, "o", color="#2563eb", markersize=3.5, label=label if not number else None)
+
+
+def wired(at: Axes) -> None:
+    loads = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    curve = np.linspace(0.1, 0.92, 100)
+    at.plot(curve, [links.md1(load) * 1e3 for load in curve], label="Pollaczek and Khinchine", **THEORY)
+    dots(at, loads, [[links.waiting_time(load, seed) * 1e3 for seed in SEEDS] for load in loads])
+    at.set(xlabel="load", ylabel="mean waiting time (ms)", title="M/D/1 queue: 1500 B at 12 Mbit/s")
+
+
+def wifi(at: Axes) -> None:
+    sizes = [100, 300, 500, 800, 1100, 1472]
+    curve = np.linspace(50, 1472, 100)
+    for name, preamble in (("long", 192e-6), ("short", 96e-6)):
+        dash = "solid" if name == "long" else "dashed"
+        theory = [links.theoretical_maximum(size, preamble) / 1e6 for size in curve]
+        at.plot(curve, theory, label=f"theoretical maximum, {name} preamble", linestyle=dash, **THEORY)
+        label = "Baton" if name == "long" else ""
+        dots(at, sizes, [[links.saturation(size, name, 1) / 1e6] for size in sizes], label)
+    at.set(
+        xlabel="UDP payload of a packet (B)",
+        ylabel="throughput (Mbit/s)",
+        title="One saturated 802.11b station, 11 Mbit/s",
+    )
+
+
+def gsm(at: Axes) -> None:
+    sizes = [8, 56, 200, 500, 1000, 1400]
+    curve = np.array([0.0, 1472])
+    at.plot(curve, 2 * (0.25 + (curve + 36) / 960), label="2 (250 ms + (bytes + 8) / 960 B/s)", **THEORY)
+    dots(at, sizes, [[links.gsm_ping(size)] for size in sizes], "Baton")
+    at.plot([56], [0.7], "x", color="#c2410c", label="study T, about 700 ms")
+    at.set(xlabel="payload of a ping (B)", ylabel="round-trip time (s)", title="A ping over GSM")
+
+
+def trace(at: Axes) -> None:
+    left, opportunities = links.replayed("lte-drive.down")
+    bins = np.arange(0, opportunities[-1], 1.0)
+    for moments, look in (
+        (opportunities, {"color": "black", "linewidth": 2.5, "label": "the file"}),
+        (left, {"color": "#60a5fa", "linewidth": 1, "label": "Baton"}),
+    ):
+        counts = np.histogram(moments, np.append(bins, bins[-1] + 1))[0]
+        at.step(bins, counts * 12_000 / 1e6, where="post", **look)
+    at.set(xlabel="time (s)", ylabel="rate in each second (Mbit/s)", title="lte-drive.down, saturated")
+
+
+def drop_tail(at: Axes) -> None:
+    loads = [0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5]
+    curve = np.linspace(0.25, 1.55, 60)
+    at.semilogy(curve, [queues.md1k_loss(load) for load in curve], label="M/D/1/K by its Markov chain", **THEORY)
+    dots(at, loads, [[queues.refused(load, 1)] for load in loads], "Baton")
+    at.set(xlabel="load", ylabel="share refused", title="Four places, Poisson arrivals")
+
+
+def red(at: Axes) -> None:
+    queue = [0, 50, 150, 300, 320]
+    at.plot(queue, [0, 0, 0.1, 1, 1], label="Floyd and Jacobson 1993, gentle", **THEORY)
+    overloads = [1.05, 1.1, 1.15, 1.4, 2.0, 3.0]
+    found = [queues.red_queue(load, 1) for load in overloads]
+    at.plot(
+        found,
+        [(1 - 1 / load) / 2 for load in overloads],
+        "o",
+        color="#2563eb",
+        markersize=4,
+        label="Baton, where it balances an overload",
+    )
+    at.set(xlabel="mean queue (packets)", ylabel="drop probability", title="RED, thresholds 50 and 150, maximum 0.1")
+
+
+def codel(at: Axes) -> None:
+    drops = np.diff(queues.codel_drops()[:101])
+    number = np.arange(1, len(drops) + 1)
+    at.loglog(number, drops * 1e3, "o", color="#2563eb", markersize=3, label="Baton")
+    at.loglog(number, queues.control_law(len(drops)) * 1e3, label="100 ms / √n (RFC 8289)", **THEORY)
+    at.set(xlabel="drop", ylabel="time to the next (ms)", title="CoDel under an overload that does not react")
+
+
+def packet_errors(at: Axes) -> None:
+    rates = [1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1]
+    at.loglog([8e-4, 0.4], [8e-4, 0.4], label="share lost = p", **THEORY)
+    dots(at, rates, [[channels.lost("packet_error_rate", rate, seed) for seed in SEEDS] for rate in rates])
+    at.set(xlabel="packet_error_rate", ylabel="share lost", title="10,000 packets a seed")
+
+
+def bit_errors(at: Axes) -> None:
+    rates = [1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4]
+    curve = np.logspace(-6.1, -3.4, 100)
+    at.loglog(curve, [channels.packet_loss(rate) for rate in curve], label="1 - (1 - p)^12000", **THEORY)
+    dots(at, rates, [[channels.lost("bit_error_rate", rate, seed) for seed in SEEDS] for rate in rates])
+    at.set(xlabel="bit_error_rate", ylabel="share of packets lost", title="Packets of 1500 B")
+
+
+def burst_loss(at: Axes) -> None:
+    lengths = np.concatenate([channels.bursts(seed)[2] for seed in SEEDS])
+    reach = np.arange(1, 61)
+    at.semilogy(
+        reach, [np.mean(lengths >= length) for length in reach], "o", color="#2563eb", markersize=3, label="Baton"
+    )
+    at.semilogy(reach, channels.stays_bad() ** (reach - 1.0), label="P(bad → bad in 10 ms) ^ (n - 1)", **THEORY)
+    at.set(
+        xlabel="run of losses, n packets or more",
+        ylabel="share of runs",
+        title="900 ms good, 100 ms bad, packets 10 ms apart",
+    )
+
+
+def jitter(at: Axes) -> None:
+    delays = np.sort(channels.jittered(1)) * 1e3
+    at.plot([9.5, 10, 15, 15.5], [0, 0, 1, 1], label="uniform from 10 to 15 ms", **THEORY)
+    some = delays[:: len(delays) // 60]
+    at.plot(some, np.linspace(0, 1, len(some)), "o", color="#2563eb", markersize=3, label="Baton")
+    at.set(xlabel="delay (ms)", ylabel="share of packets below", title="delay 10 ms, jitter 5 ms")
+
+
+def profile_rfc(at: Axes) -> None:
+    times, ours, oracle = tcp.timeouts()
+    at.plot(times, ours * 1e3, color="#60a5fa", linewidth=3, label="Baton")
+    at.plot(times, oracle * 1e3, label="RFC 6298, worked out from the samples", **THEORY)
+    at.set(
+        xlabel="time (s)",
+        ylabel="retransmission timeout (ms)",
+        title="A download, minimum_rto = 1 ms",
+        xlim=(0, 8),
+        ylim=(100, 620),
+    )
+
+
+def profile_ns2(at: Axes) -> None:
+    segments = [3, 10, 30, 100, 300, 1000, 3000]
+    curve = np.arange(2, 4000)
+    for window, dash in ((2, "solid"), (10, "dashed")):
+        theory = [tcp.slow_start(int(count), window) for count in curve]
+        at.semilogx(curve, theory, label=f"closed form, initial window {window}", linestyle=dash, **THEORY)
+        at.plot(
+            segments,
+            [tcp.completion(count, window) for count in segments],
+            "o" if window == 2 else "s",
+            color="#2563eb",
+            markersize=3.5,
+            label=f"Baton, {window}",
+        )
+    at.set(xlabel="segments", ylabel="time of the transfer (s)", title="Slow start, round trip 100 ms")
+
+
+def growth(congestion: str) -> Callable[[Axes], None]:
+    def draw(at: Axes) -> None:
+        times, window, at_loss = control.one_loss(congestion)
+        after = times - times[0]
+        some = slice(None, None, max(len(after) // 400, 1))
+        at.plot(after[some], window[some], color="#60a5fa", linewidth=3, label="Baton")
+        if congestion == "cubic":
+            theory = control.cubic_window(after, at_loss)
+            at.plot(after[some], theory[some], label="C (t - K)³ + W_max (RFC 9438)", **THEORY)
+            at.set(xlim=(0, 15), ylim=(100, 600))
+        else:
+            theory = at_loss / 2 + after / control.ROUND_TRIP
+            at.plot(after[some], theory[some], label="a segment each round trip (RFC 5681)", **THEORY)
+        at.set(
+            xlabel="time since the loss was found (s)",
+            ylabel="congestion window (segments)",
+            title=f"{congestion} after one loss at {at_loss:.0f} segments",
+        )
+
+    return draw
+
+
+def newreno(at: Axes) -> None:
+    rates = [1e-3, 3e-3, 1e-2, 3e-2, 5e-2]
+    curve = np.logspace(-3.1, -1.2, 50)
+    at.loglog(curve, [control.square_root(rate) for rate in curve], label="square-root law", **THEORY)
+    at.loglog(
+        curve, [control.rfc5348(rate) for rate in curve], label="RFC 5348, timeout 1 s", linestyle="dashed", **THEORY
+    )
+    for recovery, mark in (("newreno", "o"), ("reno", "s"), ("sack", "^")):
+        found = [np.mean([control.constant("newreno", recovery, rate, seed, 200) for seed in SEEDS]) for rate in rates]
+        at.plot(rates, found, mark, markersize=4, fillstyle="none", label=f"Baton, {recovery} recovery")
+    at.set(xlabel="random loss", ylabel="mean window (segments)", title="Goodput over 100 ms, three seeds of 200 s")
+
+
+def python(at: Axes) -> None:
+    for name, look in (
+        ("python:validation.reno.Reno", {"color": "#60a5fa", "linewidth": 3, "label": "a class in Python"}),
+        ("reno", {"label": "built-in", **THEORY}),
+    ):
+        times, window = control.in_python(name)
+        at.step(times, window / 1460, where="post", **look)
+    at.set(
+        xlabel="time (s)",
+        ylabel="congestion window (segments)",
+        title="Reno on the same path",
+        xlim=(0, 30),
+        ylim=(0, 60),
+    )
+
+
+def linux_6() -> Figure:
+    return baton.plot_window(peers.kernel_run("cubic"))
+
+
+def classic() -> Figure:
+    return baton.plot_time_sequence(peers.slow_transfer(0.8))
+
+
+def geo() -> Figure:
+    link = lab.wire(kind="geo")
+    return baton.plot_time_sequence(
+        lab.run("8 s", link, lab.flow(profile="rfc", bytes="1 MB"), record="series packets")
+    )
+
+
+def linux_2_0_36() -> Figure:
+    return baton.plot_round_trip(Scenario.load(SCENARIOS / "gsm-to-wavelan.toml").run())
+
+
+def handover() -> Figure:
+    return baton.plot_handover(Scenario.load(SCENARIOS / "wavelan-to-gsm.toml").run())
+
+
+DRAWN = {
+    "wired": axes(wired),
+    "wifi": axes(wifi),
+    "gsm": axes(gsm),
+    "trace": axes(trace),
+    "queue-drop-tail": axes(drop_tail),
+    "queue-red": axes(red),
+    "queue-codel": axes(codel),
+    "channel-packet-errors": axes(packet_errors),
+    "channel-bit-errors": axes(bit_errors),
+    "channel-burst-loss": axes(burst_loss),
+    "channel-jitter": axes(jitter),
+    "profile-rfc": axes(profile_rfc),
+    "profile-ns2": axes(profile_ns2),
+    "congestion-reno": axes(growth("reno")),
+    "congestion-newreno": axes(newreno),
+    "congestion-cubic": axes(growth("cubic")),
+    "congestion-python": axes(python),
+}
+RUNS = {
+    "geo": geo,
+    "handover": handover,
+    "profile-linux-2.0.36": linux_2_0_36,
+    "profile-linux-6": linux_6,
+    "profile-classic": classic,
+}

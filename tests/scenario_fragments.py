@@ -1,0 +1,49 @@
+"""Makes a whole scenario of keys that a page shows, so that they can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from baton import Scenario
+from baton.shipped import SCENARIOS
+from baton.toml import loads
+
+CABLE = {"kind": "wired", "rate": "1 Mbit/s", "delay": "10 ms", "queue": "50 packets"}
+
+
+def check(text: str) -> None:
+    """Raises `ScenarioError` if the text is wrong. Traces that it names are those that come with Baton."""
+    Scenario.build(directory=SCENARIOS, **completed(loads(text)))
+
+
+def completed(given: dict[str, Any]) -> dict[str, Any]:
+    """The keys, and the least that they need around them: links that they name, nodes that they join."""
+    whole = {"name": "fragment", "duration": "1000 s", **given}
+    links = dict(whole.get("links", {}))
+    for name, ends in named_links(whole):
+        links.setdefault(name, {"between": ends, **CABLE})
+    for ends in joined_nodes(whole):
+        if not set(ends) <= {node for each in links.values() for node in each["between"]}:
+            links["-".join(ends)] = {"between": ends, **CABLE}
+    return {**whole, "links": links or {"cable": {"between": ["server", "client"], **CABLE}}}
+
+
+def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Links that mobiles and changes name, with ends that they could have."""
+    for node, mobile in whole.get("mobiles", {}).items():
+        for entry in mobile.get("timetable", []):
+            if entry["attach"] != "none":
+                yield entry["attach"], ["server", node]
+        for name in mobile.get("failback", {}).get("prefer", []):
+            yield name, ["server", node]
+    for change in whole.get("changes", []):
+        yield change["link"], ["server", "client"]
+
+
+def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
+    """Nodes between which there must be a way."""
+    for flow in whole.get("flows", []):
+        yield [flow["from"], flow["to"]]
+    for host in whole.get("live", {}).get("hosts", []):
+        yield ["middle", host]

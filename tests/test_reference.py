@@ -1,0 +1,36 @@
+"""The pages of the reference are those that the code makes, and what they describe is what a run leaves."""
+
+from __future__ import annotations
+
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+
+import generate_reference
+from baton import Scenario
+from baton.summary import Summary
+
+
+@pytest.mark.parametrize("name", generate_reference.PAGES)
+def test_a_page_is_what_the_code_makes(name):
+    committed = (generate_reference.FOLDER / name).read_text(encoding="utf-8")
+    assert committed == generate_reference.PAGES[name](), "run scripts/generate_reference.py"
+
+
+def test_a_summary_has_the_keys_that_are_described(scenario):
+    ping = 'name = "ping"\nfrom = "laptop"\nto = "server"\ntraffic = "ping"\n'
+    scenario.write_text(f"{scenario.read_text()}\n[[flows]]\n{ping}")
+    assert undescribed(Scenario.load(scenario).run().summary, Summary, "") == []
+
+
+def undescribed(found: Any, kind: Any, path: str) -> list[str]:
+    """Keys of a summary that the types lack, and the other way round; `ping` is there only for such flows."""
+    if get_origin(kind) is list:
+        return [each for item in found for each in undescribed(item, get_args(kind)[0], f"{path}[]")]
+    if not is_typeddict(kind):
+        return []
+    hints = get_type_hints(kind)
+    differing = [f"{path}.{name}" for name in (found.keys() ^ hints.keys()) - {"ping"}]
+    for name in found.keys() & hints.keys():
+        differing += undescribed(found[name], hints[name], f"{path}.{name}")
+    return differing
