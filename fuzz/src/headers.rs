@@ -37,7 +37,7 @@ pub fn check_ip(data: &[u8]) {
 }
 
 /// An IP header of either version, and what it is to carry.
-fn carried<'a>(data: &'a [u8], protocol: u8) -> (IpHeader, Vec<u8>, &'a [u8]) {
+fn carried(data: &[u8], protocol: u8) -> (IpHeader, Vec<u8>, &[u8]) {
     let mut bytes = Bytes::new(data);
     let first = bytes.u8();
     let addresses: [IpAddr; 2] = match first & 1 {

@@ -11,8 +11,11 @@ mod scenario;
 mod tcp;
 mod traces;
 
-/// Every target: its name, which is that of its corpus too, and its function.
-pub const TARGETS: [(&str, fn(&[u8])); 12] = [
+/// A target: its name, which is that of its corpus too, and its function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 12] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),

@@ -66,7 +66,6 @@ fn survives(target: &str, data: &[u8], what: &str) {
 }
 
 #[test]
-#[ignore = "not run to its end yet; cargo test --package baton-fuzz -- --ignored"]
 fn the_kept_corpus_and_mutations_of_it_break_no_invariant() {
     for (target, _) in TARGETS {
         let corpus = corpus(target);

@@ -2,7 +2,7 @@
 
 use super::generate::END_S;
 use super::rows::{self, Row};
-use super::{Verdict, batches, ensure, tcp};
+use super::{Verdict, batches, ensure, queues, tcp};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use baton_proto::rate::DataRate;
@@ -18,6 +18,7 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     check_ways(scenario, results, &rows)?;
     check_links(scenario, &rows)?;
     check_series(results)?;
+    queues::check(scenario, results, &rows)?;
     for flow in 0..scenario.flows.len() {
         check_flow(scenario, results, &rows, flow)?;
         if matches!(scenario.flows[flow].transport, Transport::Tcp { .. }) {
@@ -32,7 +33,7 @@ fn check_ways(scenario: &Scenario, results: &Results, rows: &[Row]) -> Verdict {
     let end = (scenario.duration.as_nanos()) as i64;
     let mut ways: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
     for row in rows {
-        let on_its_way = row.fate == "under way";
+        let on_its_way = &*row.fate == "under way";
         ensure!(
             row.decided.is_none() == on_its_way,
             "a fate without a time: {row:?}"
@@ -268,9 +269,27 @@ fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize
     );
     let waited = scenario.duration == Duration::from_secs(END_S);
     ensure!(
-        !waited || complete || flow.failure.is_some(),
+        !waited || complete || flow.failure.is_some() || advances(rows, index, spec.to.0),
         "{name} is stuck: {} of {total} bytes, and no word of a failure",
         flow.delivered_bytes
     );
     Ok(())
+}
+
+/// Whether a transfer still gets on at the end: behind others on a slow link it may take longer than the run. What the
+/// receiver acknowledges must have changed in the second half.
+fn advances(rows: &[Row], flow: usize, receiver: usize) -> bool {
+    let half = (Duration::from_secs(END_S).as_nanos() / 2) as i64;
+    let acknowledgments = rows
+        .iter()
+        .filter(|row| row.flow == Some(flow) && row.from == receiver)
+        .filter_map(|row| Some((row.sent, row.tcp.as_ref()?.acknowledgment?)));
+    let (mut before, mut last) = (None, None);
+    for (sent, acknowledgment) in acknowledgments {
+        last = Some(acknowledgment);
+        if sent < half {
+            before = last;
+        }
+    }
+    before != last
 }

@@ -5,7 +5,7 @@ use baton_sim::rng::{Seed, Stream};
 use std::fmt::Write;
 
 /// Until when, in seconds, things change and endless flows last; then the network is left in peace.
-pub const RESTLESS_S: u64 = 40;
+pub const RESTLESS_S: u64 = 20;
 /// The end: whatever is finite has long been delivered by then.
 pub const END_S: u64 = 4_000;
 
@@ -218,8 +218,8 @@ impl Generator {
         let mut at_ms = 0;
         let mut attached = true;
         while self.chance(75) || !attached {
-            at_ms += 2_500 + self.below(8_000);
-            if at_ms >= RESTLESS_S * 1_000 - 5_000 {
+            at_ms += 1_200 + self.below(4_000);
+            if at_ms >= RESTLESS_S * 1_000 - 3_000 {
                 break;
             }
             if attached && self.chance(10) {
@@ -245,7 +245,7 @@ impl Generator {
             ));
         }
         if !attached {
-            let at_ms = RESTLESS_S * 1_000 - 2_000;
+            let at_ms = RESTLESS_S * 1_000 - 1_500;
             self.line(&format!(
                 "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l0\" }},"
             ));
@@ -267,9 +267,9 @@ impl Generator {
             .collect();
         for name in names {
             while self.chance(15) {
-                let at = self.below((RESTLESS_S - 8) * 1_000);
+                let at = self.below((RESTLESS_S - 4) * 1_000);
                 if self.chance(50) {
-                    let until = at + 1 + self.below(8_000);
+                    let until = at + 1 + self.below(4_000);
                     for (at, state) in [(at, "down"), (until, "up")] {
                         self.line(&format!("\n[[changes]]\nat = \"{at} ms\"\nlink = \"{name}\"\nstate = \"{state}\""));
                     }
@@ -300,13 +300,13 @@ impl Generator {
             "\n[[flows]]\nname = \"f{number}\"\nfrom = \"{from}\"\nto = \"{to}\""
         ));
         if self.chance(40) {
-            let start = self.below(20_000);
+            let start = self.below(10_000);
             self.line(&format!("start = \"{start} ms\""));
             self.sometimes(30, "start_jitter", &["\"500 ms\""]);
         }
         match self.below(10) {
             0..=5 => {
-                if self.chance(70) {
+                if self.chance(85) {
                     self.sometimes(
                         100,
                         "bytes",
@@ -333,7 +333,7 @@ impl Generator {
             7 => {
                 self.line("traffic = \"ping\"");
                 self.sometimes(30, "transport", &["\"udp\"", "\"icmp\""]);
-                self.sometimes(50, "interval", &["\"10 ms\"", "\"333 ms\""]);
+                self.sometimes(50, "interval", &["\"40 ms\"", "\"333 ms\""]);
                 self.sometimes(50, "size", &["\"1 B\"", "\"200 B\""]);
                 self.line(&format!("stop = \"{RESTLESS_S} s\""));
             }
@@ -345,9 +345,9 @@ impl Generator {
                 self.sometimes(
                     100,
                     "rate",
-                    &["\"8 kbit/s\"", "\"64 kbit/s\"", "\"500 kbit/s\""],
+                    &["\"8 kbit/s\"", "\"50 kbit/s\"", "\"200 kbit/s\""],
                 );
-                self.sometimes(50, "packet_size", &["\"1 B\"", "\"160 B\"", "\"260 B\""]);
+                self.sometimes(100, "packet_size", &["\"20 B\"", "\"160 B\"", "\"260 B\""]);
                 if self.chance(50) {
                     self.line("traffic = \"on-off\"\non = \"700 ms\"");
                     self.sometimes(100, "off", &["\"0 s\"", "\"2 s\""]);

@@ -5,6 +5,7 @@ use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use baton_sim::run::Results;
 use baton_sim::scenario::model::Scenario;
+use std::rc::Rc;
 
 /// A packet on a link.
 #[derive(Clone, Debug)]
@@ -18,10 +19,10 @@ pub struct Row {
     pub flow: Option<usize>,
     pub sent: i64,
     pub decided: Option<i64>,
-    pub fate: String,
+    pub fate: Rc<str>,
     pub wire_bytes: u32,
-    pub source: String,
-    pub destination: String,
+    pub source: Rc<str>,
+    pub destination: Rc<str>,
     pub payload: u32,
     pub retransmission: bool,
     pub tcp: Option<Tcp>,
@@ -40,15 +41,16 @@ pub struct Tcp {
 
 impl Row {
     pub fn is_delivered(&self) -> bool {
-        self.fate == "delivered"
+        &*self.fate == "delivered"
     }
 }
 
-fn names(column: &ArrayRef) -> Vec<Option<String>> {
+fn names(column: &ArrayRef) -> Vec<Option<Rc<str>>> {
     let column = column.as_dictionary::<Int32Type>();
-    let values = column.values().as_string::<i32>();
+    let values = column.values().as_string::<i32>().iter();
+    let values: Vec<Rc<str>> = values.flatten().map(Rc::from).collect();
     let keys = column.keys().iter();
-    keys.map(|key| key.map(|key| values.value(key as usize).to_owned()))
+    keys.map(|key| key.map(|key| values[key as usize].clone()))
         .collect()
 }
 
@@ -73,16 +75,16 @@ fn of_batch(scenario: &Scenario, batch: &RecordBatch) -> Vec<Row> {
     let [wire_bytes, payload] = ["wire_bytes", "payload_bytes"].map(small);
     let [sequence, acknowledgment, window] = ["sequence", "acknowledgment", "window"].map(small);
     let retransmission = column("retransmission").as_boolean();
-    let text = |values: &[Option<String>], index: usize| values[index].clone().unwrap_or_default();
+    let text = |values: &[Option<Rc<str>>], index: usize| values[index].clone().unwrap_or_default();
     (0..batch.num_rows())
         .map(|index| {
             let name = text(&links, index);
             let link = scenario
                 .links
                 .iter()
-                .position(|link| link.config.name == name);
+                .position(|link| *link.config.name == *name);
             let link = link.expect("the link is in the scenario");
-            let direction = usize::from(text(&directions, index) != "down");
+            let direction = usize::from(&*text(&directions, index) != "down");
             let ends = scenario.links[link].ends.map(|node| node.0);
             let flow = flows[index].as_deref();
             Row {

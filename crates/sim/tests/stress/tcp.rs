@@ -147,13 +147,13 @@ fn events<'a>(rows: &[&'a Row], nodes: [usize; 2]) -> Vec<(i64, u64, &'a Row, Si
     let mut ordered = rows.to_vec();
     ordered.sort_by_key(|row| (row.number, row.sent));
     for row in ordered {
-        for index in 0..2 {
+        for (index, node) in nodes.into_iter().enumerate() {
             // The first link of a packet is the one at its sender.
-            if row.from == nodes[index] && seen.insert(row.number) {
+            if row.from == node && seen.insert(row.number) {
                 events.push((row.sent, row.number, row, Side::Sent(index)));
             }
         }
-        for index in 0..2 {
+        for (index, node) in nodes.into_iter().enumerate() {
             let ours = events
                 .iter()
                 .rev()
@@ -162,7 +162,7 @@ fn events<'a>(rows: &[&'a Row], nodes: [usize; 2]) -> Vec<(i64, u64, &'a Row, Si
             if let (Some(at), Some(Side::Sent(from))) =
                 (row.decided.filter(|_| row.is_delivered()), sender)
                 && from != index
-                && row.to == nodes[index]
+                && row.to == node
             {
                 events.push((at, row.number, row, Side::Reached(index)));
             }
