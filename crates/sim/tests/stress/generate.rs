@@ -218,7 +218,7 @@ impl Generator {
         let mut at_ms = 0;
         let mut attached = true;
         while self.chance(75) || !attached {
-            at_ms += 1_200 + self.below(4_000);
+            at_ms += 2_000 + self.below(4_000);
             if at_ms >= RESTLESS_S * 1_000 - 3_000 {
                 break;
             }
