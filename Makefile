@@ -78,7 +78,7 @@ fuzz-kept:
 	    rm -rf fuzz/corpus/$$target && mv target/fuzz/kept/$$target fuzz/corpus/$$target || exit 1; done
 
 # Random scenarios under invariants, from seed FIRST on.
-COUNT ?= 2000
+COUNT ?= 20000
 stress:
 	BATON_STRESS_COUNT=$(COUNT) BATON_STRESS_FIRST=$(or $(FIRST),1) cargo test --release --package baton-sim --test stress --locked -- --nocapture
 

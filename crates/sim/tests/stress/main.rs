@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Scenarios of an ordinary test run.
-const COUNT: u64 = 300;
+const COUNT: u64 = 1_000;
 /// More than any of these scenarios needs by far: who needs more goes round in circles.
 const MOST_EVENTS: u64 = 3_000_000;
 /// One scenario in so many is run twice.
