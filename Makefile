@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint docs validation bench bench-live fidelity fidelity-full clean wheel tools
+.PHONY: run test build lint docs validation bench bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -63,6 +63,32 @@ fidelity: $(VENV)/built
 
 fidelity-full: $(VENV)/built
 	baton fidelity
+
+# A coverage-guided search (libFuzzer) on stable Rust. Dependencies are those of the release build, and not searched.
+# TARGET: one, or all in turn. The wrapper is named, not only its flags: so cargo keeps these builds apart.
+TARGET ?= $(notdir $(wildcard fuzz/corpus/*))
+SECONDS ?= 60
+FUZZ_BUILD = RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/fuzz-rustc.sh \
+    cargo build --package baton-fuzz --features search --release --locked
+FUZZ_BINARIES := $${CARGO_TARGET_DIR:-target}/release
+
+fuzz:
+	$(FUZZ_BUILD)
+	@for target in $(TARGET); do echo "== $$target, $(SECONDS) s"; mkdir -p target/fuzz/found/$$target target/fuzz/failed && \
+	    $(FUZZ_BINARIES)/$$target -max_total_time=$(SECONDS) -max_len=4096 -timeout=20 -print_final_stats=1 \
+	    -artifact_prefix=target/fuzz/failed/$$target- target/fuzz/found/$$target fuzz/corpus/$$target || exit 1; done
+
+# Takes into the kept corpus, of what searches have found, the fewest and shortest inputs with all coverage.
+fuzz-kept:
+	$(FUZZ_BUILD)
+	@for target in $(TARGET); do mkdir -p target/fuzz/found/$$target target/fuzz/kept/$$target && \
+	    $(FUZZ_BINARIES)/$$target -merge=1 target/fuzz/kept/$$target fuzz/corpus/$$target target/fuzz/found/$$target 2>&1 | tail -1 && \
+	    rm -rf fuzz/corpus/$$target && mv target/fuzz/kept/$$target fuzz/corpus/$$target || exit 1; done
+
+# Random scenarios under invariants, from seed FIRST on.
+COUNT ?= 20000
+stress:
+	BATON_STRESS_COUNT=$(COUNT) BATON_STRESS_FIRST=$(or $(FIRST),1) cargo test --release --package baton-sim --test stress --locked -- --nocapture
 
 wheel: $(VENV)/installed-build $(BATOND)
 	rm -rf dist

@@ -32,6 +32,11 @@ impl Connection {
                 // The SYN-ACK of a simultaneous open: its SYN is in already.
                 header.flags = TcpFlags(header.flags.0 & !TcpFlags::SYN.0);
                 header.sequence += 1;
+                // Nor is its window scaled (RFC 7323 section 2.2): what follows reads it as if it were.
+                header.window >>= self
+                    .negotiated
+                    .window_shifts
+                    .map_or(0, |(_, theirs)| theirs);
             }
             _ => {}
         }
@@ -320,7 +325,11 @@ impl Connection {
 
     fn take_window(&mut self, now: Instant, header: &TcpHeader, start: i64, position: u64) {
         let (last_start, last_position) = self.window_update;
-        if last_start > start || last_start == start && last_position > position {
+        // RFC 9293 section 3.10.7.4 looks at the number first. But data that is sent again has an old number and the
+        // present window: without that, an acknowledgment of more would move the old window's edge along.
+        let acknowledges_more = position > self.unacknowledged;
+        let old = last_start > start || last_start == start && last_position > position;
+        if old && !acknowledges_more {
             return;
         }
         let before = self.peer_window;
@@ -328,7 +337,7 @@ impl Connection {
             .sent
             .first()
             .is_some_and(|first| self.is_window_probe(first.start));
-        self.window_update = (start, position);
+        self.window_update = (start.max(last_start), position);
         self.peer_window = self.unscaled(header.window);
         self.largest_peer_window = self.largest_peer_window.max(self.peer_window);
         if self.peer_window <= before {

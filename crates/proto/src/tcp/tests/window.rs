@@ -261,3 +261,36 @@ fn a_write_that_was_cut_short_is_told_when_to_go_on() {
     assert_eq!(solo.connection.write(b"x"), 0, "bytes after a pattern");
     assert_eq!(solo.connection.write_pattern(0, 10_000), 1_000);
 }
+
+/// Found by the search over two connected ends: the window that stands in data sent again is the present one.
+#[test]
+fn an_acknowledgment_in_data_sent_again_does_not_move_the_old_window_along() {
+    let mut solo = Solo::established(&profile("rfc"));
+    solo.at(200).write(100_000);
+    solo.sends();
+    // The peer's second segment has come, its first was lost. It offers 3000 bytes beyond the first of ours.
+    solo.receive(data(101, 201).acknowledging(1_001).window(9_000));
+    solo.sends();
+    // Its first again: it has 9000 more of ours, and room for 500 bytes.
+    solo.receive(data(1, 101).acknowledging(10_001).window(500));
+    assert_eq!(solo.connection.peer_window(), 500);
+}
+
+/// Found by the search over hostile peers. RFC 7323 section 2.2: the window of a SYN is never scaled, and that of the
+/// SYN-ACK that ends a simultaneous open is a SYN's.
+#[test]
+fn the_window_of_a_simultaneous_opens_syn_ack_is_not_scaled() {
+    let mut solo = Solo::connecting(&profile("rfc"));
+    let options = TcpOptions {
+        window_scale: Some(7),
+        ..TcpOptions::default()
+    };
+    let from_peer = |flags, acknowledgment| {
+        let segment = from_peer(flags, 0, acknowledgment).window(1_280);
+        segment.options(options)
+    };
+    solo.at(100).receive(from_peer(TcpFlags::SYN, 0));
+    solo.receive(from_peer(TcpFlags::SYN.with(TcpFlags::ACK), 1));
+    assert_eq!(solo.connection.state(), State::Established);
+    assert_eq!(solo.connection.peer_window(), 1_280);
+}

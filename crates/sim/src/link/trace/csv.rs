@@ -10,7 +10,7 @@ use baton_proto::time::Duration;
 
 const COLUMNS: [&str; 4] = ["time_s", "rate_bps", "delay_ms", "loss"];
 const MEANINGS: [&str; 4] = [
-    "a time in seconds, later than that of the line above",
+    "a time in seconds, later than that of the line above and less than 584 years after the first",
     "a rate in bit/s, 0 or more",
     "a delay in milliseconds, 0 or more",
     "a loss probability between 0 and 1",
@@ -40,7 +40,8 @@ pub fn parse(file: &str, text: &str, at_end: AtEnd) -> Result<Trace, TraceError>
         }
         let time = values[0][values[0].len() - 1];
         let start = Duration::from_secs_f64(time - *first_time.get_or_insert(time));
-        if starts.last().is_some_and(|&last| start <= last) {
+        // The scale of nanoseconds ends there, and nothing could follow.
+        if starts.last().is_some_and(|&last| start <= last) || start == Duration::MAX {
             return Err(malformed(file, index, MEANINGS[0], &time.to_string()));
         }
         starts.push(start);

@@ -144,6 +144,11 @@ fn mistakes_are_named_with_their_line() {
             columns("time_s,loss\n1,1\n0.5,0"),
             "f:3: expected a time in seconds, later",
         ),
+        // Beyond the scale of nanoseconds, where a whole column once fell away without a word.
+        (
+            columns("time_s,rate_bps\n0,1\n1e11,1"),
+            "f:3: expected a time in seconds, later than that of the line above and less than 584 years",
+        ),
         (columns("time_s,rate_bps\n0,inf"), "f:2: expected a rate"),
         (columns("time_s,delay_ms\nx,1"), "found `x`"),
     ];

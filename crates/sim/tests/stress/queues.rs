@@ -1,0 +1,110 @@
+//! What must hold of queues: none is longer than its limit, and in peace they all run empty.
+
+use super::generate::END_S;
+use super::rows::Row;
+use super::{Verdict, batches, ensure};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type};
+use baton_proto::time::Duration;
+use baton_sim::link::config::{LinkConfig, QueueLimit};
+use baton_sim::run::Results;
+use baton_sim::scenario::model::{AttachmentPolicy, Handover, Scenario};
+use std::collections::BTreeMap;
+
+/// By when, before the end, whatever was sent has met its fate.
+const PEACE_S: u64 = 1_000;
+
+/// Checks both.
+pub fn check(scenario: &Scenario, results: &Results, rows: &[Row]) -> Verdict {
+    let keeping = keeping(scenario);
+    let limits = limits(scenario, &keeping);
+    for batch in batches(results.tables.series.clone()) {
+        let column = |name: &str| batch.column_by_name(name).expect("the column is there");
+        let words = ["subject", "series"].map(|name| column(name).as_dictionary::<Int32Type>());
+        let values = column("value").as_primitive::<Float64Type>();
+        for (row, &value) in values.values().iter().enumerate() {
+            let word = |index: usize| {
+                let key = words[index].keys().value(row) as usize;
+                words[index].values().as_string::<i32>().value(key)
+            };
+            let (subject, series) = (word(0), word(1));
+            if let Some((bounded, most)) = limits.get(subject) {
+                ensure!(
+                    series != *bounded || value <= *most,
+                    "longer than its limit: {subject}, {series} {value} of {most}"
+                );
+            }
+        }
+    }
+    let peace = Duration::from_secs(END_S - PEACE_S).as_nanos() as i64;
+    let stuck = rows.iter().find(|row| {
+        let kept = scenario.links[row.link].config.name.as_str();
+        &*row.fate == "under way" && row.sent < peace && !keeping.contains(&kept)
+    });
+    ensure!(
+        stuck.is_none() || scenario.duration != Duration::from_secs(END_S),
+        "under way for ever: {stuck:?}"
+    );
+    Ok(())
+}
+
+/// Links that keep what they hold while their mobile is away: what is in flight goes back into the queue, limit or not.
+fn keeping(scenario: &Scenario) -> Vec<&str> {
+    let mut keeping = Vec::new();
+    for mobile in &scenario.mobiles {
+        let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
+            continue;
+        };
+        for pair in entries.windows(2) {
+            if let (
+                Some(old),
+                Handover::Hard {
+                    keep_queue: true, ..
+                },
+            ) = (pair[0].link, pair[1].handover)
+            {
+                keeping.push(scenario.links[old.0].config.name.as_str());
+            }
+        }
+    }
+    keeping
+}
+
+/// What bounds each direction, by its subject: the series and its largest value. A direction that has had limits of both
+/// kinds, or that keeps what was in flight, has no bound.
+fn limits(scenario: &Scenario, keeping: &[&str]) -> BTreeMap<String, (&'static str, f64)> {
+    let mut limits = BTreeMap::new();
+    for (index, link) in scenario.links.iter().enumerate() {
+        let name = link.config.name.as_str();
+        if keeping.contains(&name) {
+            continue;
+        }
+        let changes = scenario
+            .changes
+            .iter()
+            .filter(|change| change.link.0 == index);
+        let configs: Vec<&LinkConfig> = [&link.config]
+            .into_iter()
+            .chain(changes.map(|change| &change.config))
+            .collect();
+        for direction in 0..2 {
+            let bounds: Vec<(&str, f64)> = configs
+                .iter()
+                .map(|config| bound([&config.down, &config.up][direction].queue.limit))
+                .collect();
+            if bounds.iter().all(|bound| bound.0 == bounds[0].0) {
+                let most = bounds.iter().map(|bound| bound.1).fold(0.0, f64::max);
+                let subject = format!("link {name} {}", ["down", "up"][direction]);
+                limits.insert(subject, (bounds[0].0, most));
+            }
+        }
+    }
+    limits
+}
+
+fn bound(limit: QueueLimit) -> (&'static str, f64) {
+    match limit {
+        QueueLimit::Packets(packets) => ("queue packets", packets.into()),
+        QueueLimit::Bytes(bytes) => ("queue bytes", bytes as f64),
+    }
+}

@@ -1,0 +1,41 @@
+//! What must hold for any input. Each target is one function that takes bytes and panics when an invariant breaks;
+//! the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod checksums;
+mod headers;
+mod nat;
+mod packet;
+mod scenario;
+mod tcp;
+mod traces;
+
+/// A target: its name, which is that of its corpus too, and its function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 12] = [
+    ("scenario", scenario::check),
+    ("trace-csv", traces::check_csv),
+    ("trace-mahimahi", traces::check_mahimahi),
+    ("trace-leoreplayer", traces::check_leoreplayer),
+    ("header-ip", headers::check_ip),
+    ("header-udp", headers::check_udp),
+    ("header-tcp", headers::check_tcp),
+    ("header-icmp", headers::check_icmp),
+    ("packet", packet::check),
+    ("nat", nat::check),
+    ("tcp-hostile", tcp::hostile::check),
+    ("tcp-pair", tcp::pair::check),
+];
+
+/// Tries one input on the target called `name`.
+///
+/// # Panics
+/// If an invariant does not hold; the message says which. Also if there is no such target.
+pub fn run(name: &str, data: &[u8]) {
+    let target = TARGETS.iter().find(|(known, _)| *known == name);
+    let (_, check) = target.unwrap_or_else(|| panic!("no target is called {name:?}"));
+    check(data);
+}

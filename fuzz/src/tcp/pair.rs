@@ -1,0 +1,253 @@
+//! Two connections, and a network that loses, doubles, delays, cuts and repeats for a while and then behaves.
+
+use super::rules::{Rules, check_rest, drain, serve_timers};
+use super::{INITIAL, STREAMS, endpoint, profile};
+use crate::bytes::Bytes;
+use baton_proto::packet::{Payload, pattern_byte};
+use baton_proto::tcp::profile::Profile;
+use baton_proto::tcp::{Connection, Event, Segment, State};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::icmp::IcmpError;
+use baton_proto::wire::tcp::TcpFlags;
+use std::collections::BTreeMap;
+
+/// Far more than any of these transfers takes.
+const MOST_STEPS: u32 = 400_000;
+const PATH_MTU: u32 = 1_500;
+/// One way, where nothing is said.
+const DELAY: Duration = Duration::from_millis(20);
+
+struct Side {
+    /// `None` until a SYN has come to the end that listens.
+    connection: Option<Connection>,
+    rules: Rules,
+    profile: Profile,
+    written: u64,
+    length: u64,
+    read: u64,
+    closed: u32,
+    /// How many bytes the application takes at once, and from when on.
+    appetite: usize,
+    hungry_at: Instant,
+}
+
+struct Scene<'a> {
+    now: Instant,
+    sides: [Side; 2],
+    flying: BTreeMap<(Instant, u64), (usize, Segment)>,
+    launched: u64,
+    network: Bytes<'a>,
+    /// A segment that the network keeps, to deliver it again later.
+    kept: Option<(usize, Segment)>,
+}
+
+/// Lets the two exchange their data and close.
+pub fn check(data: &[u8]) {
+    let mut bytes = Bytes::new(data);
+    let mut sides = [0, 1].map(|end| side(end, &mut bytes));
+    let local = |end: u8| (endpoint(end), endpoint(1 - end));
+    let (from, to) = local(0);
+    let now = Instant::ZERO;
+    sides[0].connection = Some(Connection::connect(
+        now,
+        from,
+        to,
+        &sides[0].profile,
+        INITIAL[0],
+        PATH_MTU,
+    ));
+    let mut scene = Scene {
+        now,
+        sides,
+        flying: BTreeMap::new(),
+        launched: 0,
+        network: bytes,
+        kept: None,
+    };
+    let mut steps = 0;
+    while scene.step() {
+        steps += 1;
+        assert!(steps < MOST_STEPS, "the two never come to rest");
+    }
+    for (end, side) in scene.sides.iter().enumerate() {
+        let state = side.connection.as_ref().map(Connection::state);
+        assert_eq!(state, Some(State::Closed), "end {end}");
+        assert_eq!(side.read, scene.sides[1 - end].length, "end {end} read");
+        assert_eq!(side.closed, 1, "end {end} was told of its close");
+    }
+}
+
+fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
+    let mut profile = profile(bytes);
+    // So long a silence must be possible that the network comes to its end.
+    profile.syn_retries = 1_000;
+    profile.data_retries = 1_000;
+    let [second, four] = [1, 4].map(Duration::from_secs);
+    profile.maximum_rto = profile.maximum_rto.clamp(second, four);
+    profile.minimum_rto = profile.minimum_rto.min(four);
+    // Who is gone cannot repeat its last acknowledgment; here is no host that would send a reset instead.
+    profile.time_wait = Duration::from_secs(100_000);
+    let length = u64::from(bytes.u16());
+    let smallest = profile.receive_buffer.min(profile.send_buffer);
+    Side {
+        connection: None,
+        rules: Rules::new(end),
+        profile,
+        written: 0,
+        // Byte by byte takes long enough.
+        length: if smallest < 500 {
+            length % 2_000
+        } else {
+            length
+        },
+        read: 0,
+        closed: 0,
+        appetite: 1 + usize::from(bytes.u16()),
+        hungry_at: Instant::ZERO,
+    }
+}
+
+impl Scene<'_> {
+    /// Goes on to the next thing that happens.
+    fn step(&mut self) -> bool {
+        (0..2).for_each(|end| self.settle(end));
+        let timers = self.sides.iter().filter_map(|side| {
+            let connection = side.connection.as_ref()?;
+            let hungry = (connection.readable() > 0).then_some(side.hungry_at);
+            connection.poll_timeout().into_iter().chain(hungry).min()
+        });
+        let arrival = self.flying.keys().next().map(|(at, _)| *at);
+        let Some(next) = timers.chain(arrival).min() else {
+            return false;
+        };
+        assert!(next >= self.now, "time runs backwards");
+        self.now = next;
+        while let Some(entry) = self.flying.first_entry() {
+            if entry.key().0 > self.now {
+                break;
+            }
+            let (from, segment) = entry.remove();
+            self.arrive(1 - from, segment);
+            self.settle(1 - from);
+        }
+        true
+    }
+
+    fn arrive(&mut self, end: usize, segment: Segment) {
+        let (now, side) = (self.now, &mut self.sides[end]);
+        side.rules.received(&segment.header);
+        match &mut side.connection {
+            Some(connection) => connection.handle_segment(now, &segment.header, segment.payload),
+            None if segment.header.flags == TcpFlags::SYN => {
+                side.connection = Some(Connection::accept(
+                    now,
+                    endpoint(1),
+                    endpoint(0),
+                    &side.profile,
+                    INITIAL[1],
+                    PATH_MTU,
+                    &segment.header,
+                ));
+            }
+            None => {}
+        }
+    }
+
+    /// Lets the application and the connection of one end do what they can now.
+    fn settle(&mut self, end: usize) {
+        let (now, side) = (self.now, &mut self.sides[end]);
+        let Some(connection) = &mut side.connection else {
+            return;
+        };
+        serve_timers(now, connection);
+        while let Some(event) = connection.poll_event() {
+            side.closed += u32::from(event == Event::Closed);
+            let dead = matches!(event, Event::Reset | Event::Refused | Event::TimedOut);
+            assert!(!dead, "end {end}: {event:?}");
+        }
+        if now >= side.hungry_at && connection.readable() > 0 {
+            let mut out = vec![0; side.appetite];
+            let count = connection.read(&mut out);
+            for (position, byte) in (side.read..).zip(&out[..count]) {
+                assert_eq!(
+                    *byte,
+                    pattern_byte(STREAMS[1 - end], position),
+                    "at {position}"
+                );
+            }
+            side.read += count as u64;
+            // Whoever takes little at once takes it slowly.
+            side.hungry_at = now + Duration::from_millis(u64::from(side.appetite < 3_000));
+        }
+        side.written += connection.write_pattern(STREAMS[end], side.length - side.written);
+        if side.written == side.length {
+            connection.close();
+        }
+        let mut segments = Vec::new();
+        drain(now, connection, &mut side.rules, |segment| {
+            segments.push(segment)
+        });
+        let buffers = side.profile.receive_buffer as usize + connection.bytes_in_flight() as usize;
+        check_rest(now, connection, side.written, 65_536 + 100 * buffers);
+        for segment in segments {
+            self.carry(end, segment);
+        }
+    }
+
+    fn launch(&mut self, end: usize, segment: Segment, after: Duration) {
+        self.launched += 1;
+        self.flying
+            .insert((self.now + after, self.launched), (end, segment));
+    }
+
+    fn carry(&mut self, end: usize, segment: Segment) {
+        if self.network.is_empty() {
+            return self.launch(end, segment, DELAY);
+        }
+        let number = self.network.u8();
+        let late = Duration::from_millis(u64::from(number) * 3);
+        match number {
+            0..=119 => self.launch(end, segment, DELAY),
+            120..=169 => {}
+            170..=199 => {
+                self.launch(end, segment.clone(), DELAY);
+                self.launch(end, segment, late);
+            }
+            200..=219 => self.launch(end, segment, late),
+            220..=229 => self.cut(end, segment),
+            230..=239 => self.kept = Some((end, segment)),
+            240..=247 => {
+                if let Some((from, kept)) = self.kept.clone() {
+                    self.launch(from, kept, late);
+                }
+                self.launch(end, segment, DELAY);
+            }
+            _ => self.refuse(end, segment),
+        }
+    }
+
+    /// A middlebox sends it in two pieces.
+    fn cut(&mut self, end: usize, segment: Segment) {
+        let mut bytes = Vec::new();
+        segment.payload.copy_into(&mut bytes);
+        let (first, second) = bytes.split_at(bytes.len() / 3);
+        let (mut head, mut tail) = (segment.clone(), segment);
+        head.payload = Payload::Bytes(first.into());
+        head.header.flags.0 &= !TcpFlags::FIN.0;
+        tail.payload = Payload::Bytes(second.into());
+        tail.header.sequence += first.len() as u32;
+        if !first.is_empty() {
+            self.launch(end, head, DELAY);
+        }
+        self.launch(end, tail, DELAY);
+    }
+
+    /// A router finds it too long.
+    fn refuse(&mut self, end: usize, segment: Segment) {
+        let mtu = u32::from(self.network.u16() % 1_500);
+        let (now, number) = (self.now, segment.header.sequence);
+        if let Some(connection) = &mut self.sides[end].connection {
+            connection.handle_icmp(now, IcmpError::PacketTooBig { mtu }, number);
+        }
+    }
+}
