@@ -39,6 +39,10 @@ EXAMPLES = {
 }
 NO_EXAMPLE = {
     "handover": ("baton handover train tunnel --hard '2 s'", "needs a live run that is under way"),
+    "fidelity": (
+        "baton fidelity --only 'hard-*' --repetitions 3",
+        "takes minutes in real time, and needs root or user namespaces",
+    ),
     "reproduce": ("baton reproduce T", "`tests/test_reproduce.py` runs it"),
 }
 

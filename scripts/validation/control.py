@@ -118,11 +118,6 @@ def sack_ignored() -> Iterator[Row]:
         lambda seed: lab.first(lab.run("100 s", link, transfer, seed=seed))["goodput_bps"], range(1, 4)
     )
     ours = [one * ROUND_TRIP / (SEGMENT * 8) for one in rate]
-    cause = (
-        "Known error: during such a recovery what the peer reports and what duplicates add to the window are both"
-        " counted, so that each arrival lets out two segments; if the retransmission itself is lost, the amount in"
-        " flight doubles each round trip until the timeout."
-    )
     yield Row(
         "loss.sack-ignored",
         "congestion-newreno",
@@ -133,7 +128,6 @@ def sack_ignored() -> Iterator[Row]:
         "throughput equation of RFC 5348, timeout 1 s",
         0.15,
         "as above",
-        cause,
     )
 
 

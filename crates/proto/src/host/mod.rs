@@ -9,12 +9,14 @@
 //!    becomes an event. Applications that read before the host transmits let an acknowledgment offer the
 //!    window that they opened.
 //!
-//! Deadlines of connections stand in a heap and connections with something to send in a list, so that no
+//! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
+mod few;
 mod routes;
 mod sockets;
 
+pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
@@ -104,17 +106,18 @@ pub struct Discarded {
     pub backlog: u64,
 }
 
-/// A host.
+/// A host. What every packet asks for stands first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Host {
     address: IpAddr,
-    other_addresses: Vec<IpAddr>,
-    interface_mtus: Vec<u32>,
-    routes: RouteTable,
-    sockets: Sockets,
-    outbox: VecDeque<Packet>,
-    events: VecDeque<HostEvent>,
     identification: u16,
+    other_addresses: Vec<IpAddr>,
+    interface_mtus: Few<u32>,
+    routes: RouteTable,
+    events: VecDeque<HostEvent>,
+    outbox: VecDeque<Packet>,
+    sockets: Sockets,
     discarded: Discarded,
 }
 
@@ -124,7 +127,7 @@ impl Host {
         Host {
             address,
             other_addresses: Vec::new(),
-            interface_mtus: Vec::new(),
+            interface_mtus: Few::default(),
             routes: RouteTable::default(),
             sockets: Sockets::new(secret),
             outbox: VecDeque::new(),
@@ -498,7 +501,7 @@ impl Host {
 }
 
 /// Largest packet on the way towards a destination, in bytes, as far as this host knows.
-fn mtu_towards(routes: &RouteTable, mtus: &[u32], destination: IpAddr) -> u32 {
+fn mtu_towards(routes: &RouteTable, mtus: &Few<u32>, destination: IpAddr) -> u32 {
     match routes.lookup(destination) {
         Some(interface) => mtus[interface.0],
         None => mtus.iter().copied().max().unwrap_or(1500),

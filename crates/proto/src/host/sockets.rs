@@ -1,5 +1,6 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
+use super::few::FewQueued;
 use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
@@ -11,7 +12,7 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpHeader;
 use core::cmp::Reverse;
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
 const FIRST_EPHEMERAL_PORT: u16 = 49152;
@@ -23,19 +24,21 @@ pub struct SocketId(pub u32);
 /// A connection's two ends, the local one first.
 type Pair = (Endpoint, Endpoint);
 
+/// What the host asks for at every packet stands together, before the connection.
 #[derive(Debug)]
+#[repr(C)]
 struct Socket {
-    connection: Connection,
     pair: Pair,
     flow: Option<FlowId>,
-    /// The deadline that stands in the heap for it, if any.
-    queued_deadline: Option<Instant>,
     /// Whether it stands in the list of those that may have something to say.
     touched: bool,
     /// Whether it stands in the list of those that may have something to send.
     ready: bool,
     /// Whether a listener counts it as half open.
     half_open: bool,
+    connection: Connection,
+    /// The deadline that stands in the heap for it, if any.
+    queued_deadline: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -63,37 +66,40 @@ pub struct Outgoing {
     pub segment: Segment,
 }
 
-/// All sockets of a host.
+/// All sockets of a host. What a segment's way goes past stands first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sockets {
-    secret: [u8; 16],
     sockets: Vec<Socket>,
-    by_pair: BTreeMap<Pair, SocketId>,
-    /// The last that was looked up there or added: mostly the next one asked for.
+    /// The last that was looked up by its pair or added: mostly the next one asked for.
     last: SocketId,
+    touched: FewQueued<SocketId>,
+    ready: FewQueued<SocketId>,
+    /// The last added is the first given out.
+    changed: FewQueued<SocketId>,
+    /// The deadlines of all connections, where there are several.
+    deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
+    by_pair: BTreeMap<Pair, SocketId>,
     listeners: BTreeMap<u16, Listening>,
     bound: BTreeSet<u16>,
+    secret: [u8; 16],
     next_port: u16,
-    deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
-    touched: VecDeque<SocketId>,
-    ready: VecDeque<SocketId>,
-    changed: Vec<SocketId>,
 }
 
 impl Sockets {
     pub fn new(secret: [u8; 16]) -> Sockets {
         Sockets {
-            secret,
             sockets: Vec::new(),
-            by_pair: BTreeMap::new(),
             last: SocketId(0),
+            touched: FewQueued::default(),
+            ready: FewQueued::default(),
+            changed: FewQueued::default(),
+            deadlines: BinaryHeap::new(),
+            by_pair: BTreeMap::new(),
             listeners: BTreeMap::new(),
             bound: BTreeSet::new(),
+            secret,
             next_port: FIRST_EPHEMERAL_PORT,
-            deadlines: BinaryHeap::new(),
-            touched: VecDeque::new(),
-            ready: VecDeque::new(),
-            changed: Vec::new(),
         }
     }
 
@@ -144,6 +150,10 @@ impl Sockets {
         });
         self.by_pair.insert(pair, id);
         self.last = id;
+        // The first, as long as it was the only one, needed no heap.
+        if id.0 == 1 {
+            self.queue_deadline(SocketId(0));
+        }
         self.touch(id);
         id
     }
@@ -264,6 +274,9 @@ impl Sockets {
     }
 
     pub fn poll_timeout(&mut self) -> Option<Instant> {
+        if let [only] = &self.sockets[..] {
+            return only.connection.poll_timeout();
+        }
         while let Some(&Reverse((at, id))) = self.deadlines.peek() {
             let socket = &mut self.sockets[id.0 as usize];
             if socket.queued_deadline != Some(at) {
@@ -287,10 +300,12 @@ impl Sockets {
 
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(at) = self.poll_timeout().filter(|&at| at <= now) {
-            let Some(Reverse((_, id))) = self.deadlines.pop() else {
-                return;
-            };
             debug_assert!(at <= now);
+            // Nothing stands in the heap for an only socket.
+            let id = match self.deadlines.pop() {
+                Some(Reverse((_, id))) => id,
+                None => SocketId(0),
+            };
             let socket = &mut self.sockets[id.0 as usize];
             socket.queued_deadline = None;
             socket.connection.handle_timeout(now);
@@ -299,7 +314,7 @@ impl Sockets {
     }
 
     pub fn poll_event(&mut self) -> Option<(SocketId, tcp::Event)> {
-        while let Some(&id) = self.touched.front() {
+        while let Some(id) = self.touched.front() {
             let socket = &mut self.sockets[id.0 as usize];
             if let Some(event) = socket.connection.poll_event() {
                 return Some((id, event));
@@ -315,7 +330,7 @@ impl Sockets {
     }
 
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        while let Some(&id) = self.ready.front() {
+        while let Some(id) = self.ready.front() {
             let socket = &mut self.sockets[id.0 as usize];
             if let Some(segment) = socket.connection.poll_transmit(now) {
                 return Some(Outgoing {
@@ -333,14 +348,14 @@ impl Sockets {
                     listening.listener.half_open_ended();
                 }
             }
-            self.changed.push(id);
+            self.changed.push_front(id);
             self.queue_deadline(id);
         }
         None
     }
 
     pub fn poll_changed(&mut self) -> Option<SocketId> {
-        self.changed.pop()
+        self.changed.pop_front()
     }
 
     /// Notes that a connection may have something to say, and then to send.
@@ -353,8 +368,11 @@ impl Sockets {
         }
     }
 
-    /// Sees to it that the heap holds an entry at the socket's deadline or before.
+    /// Sees to it that the heap holds an entry at the socket's deadline or before; an only socket needs none.
     fn queue_deadline(&mut self, id: SocketId) {
+        if self.sockets.len() == 1 {
+            return;
+        }
         let socket = &mut self.sockets[id.0 as usize];
         let Some(deadline) = socket.connection.poll_timeout() else {
             return;

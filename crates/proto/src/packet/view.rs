@@ -51,18 +51,20 @@ impl Packet {
                 ..nothing
             },
             Body::Icmp(message) => {
-                let echo = match message {
-                    IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => Some(echo),
-                    IcmpMessage::Error { .. } => None,
-                };
-                View {
+                let unread = View {
                     protocol: match self.ip.source.is_ipv4() {
                         true => protocol::ICMP,
                         false => protocol::ICMPV6,
                     },
-                    payload_bytes: echo.map_or(0, |echo| echo.data.length()),
-                    echo: echo.map(|echo| (echo.identifier, echo.sequence)),
                     ..nothing
+                };
+                match message {
+                    IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => View {
+                        payload_bytes: echo.data.length(),
+                        echo: Some((echo.identifier, echo.sequence)),
+                        ..unread
+                    },
+                    IcmpMessage::Error { .. } => unread,
                 }
             }
             Body::Opaque {

@@ -19,19 +19,29 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpHeader;
 
 /// One TCP connection; how to call it is told in the [module's documentation](super).
+///
+/// The fields stand in memory as they stand here: what every segment asks for first, so that of thousands of
+/// connections few cache lines each are fetched.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
-    pub(super) profile: Profile,
-    pub(super) local: Endpoint,
-    pub(super) remote: Endpoint,
     pub(super) state: State,
-    pub(super) negotiated: Negotiated,
-    pub(super) path_mtu: u32,
+    pub(super) close_requested: bool,
+    /// A write was cut short: tell the application when there is room.
+    pub(super) write_blocked: bool,
+    pub(super) syn_due: bool,
+    /// An acknowledgment is to be sent now.
+    pub(super) ack_due: bool,
+    /// The persist timer went off: send into the closed window.
+    pub(super) probe_due: bool,
+    events: u16,
     /// Largest payload that we send.
     pub(super) segment_size: u32,
-
-    // Sending. Positions count from our initial sequence number; see `send.rs`.
+    // Positions of what we send count from our initial sequence number, see `send.rs`; those of what we
+    // receive from the peer's, see `receive.rs`.
     pub(super) initial_sequence: SequenceNumber,
+    pub(super) peer_initial_sequence: SequenceNumber,
+    pub(super) negotiated: Negotiated,
     /// "SND.UNA".
     pub(super) unacknowledged: u64,
     /// "SND.NXT".
@@ -42,47 +52,37 @@ pub struct Connection {
     pub(super) largest_peer_window: u64,
     /// "SND.WL1" and "SND.WL2": position and acknowledgment of the last window update.
     pub(super) window_update: (i64, u64),
+    pub(super) peer_fin: Option<u64>,
+    pub(super) timers: TimerTable,
+    pub(super) receive: Receiver,
+    /// Bytes received in order and not yet acknowledged.
+    pub(super) ack_pending_bytes: u64,
+    pub(super) acks: AckState,
+    pub(super) last_ack_sent: u64,
+    /// Largest payload received: what the peer's full segment is.
+    pub(super) largest_received: u32,
+    pub(super) local: Endpoint,
+    pub(super) remote: Endpoint,
+    pub(super) profile: Profile,
+    pub(super) statistics: Statistics,
     pub(super) send: SendBuffer,
     pub(super) sent: SentQueue,
-    pub(super) close_requested: bool,
-    /// A write was cut short: tell the application when there is room.
-    pub(super) write_blocked: bool,
-    pub(super) last_data_sent_at: Option<Instant>,
     pub(super) congestion: Box<dyn CongestionControl>,
     pub(super) recovery: RecoveryState,
     pub(super) linux: Box<LinuxState>,
     pub(super) rtt: RttEstimator,
-
-    // The handshake.
-    pub(super) syn_due: bool,
-    pub(super) syn_transmissions: u32,
-    pub(super) syn_sent_at: Instant,
-
-    // Receiving. Positions count from the peer's initial sequence number; see `receive.rs`.
-    pub(super) peer_initial_sequence: SequenceNumber,
-    pub(super) receive: Receiver,
-    pub(super) peer_fin: Option<u64>,
-    /// An acknowledgment is to be sent now.
-    pub(super) ack_due: bool,
-    /// Bytes received in order and not yet acknowledged.
-    pub(super) ack_pending_bytes: u64,
-    pub(super) acks: AckState,
-    /// Largest payload received: what the peer's full segment is.
-    pub(super) largest_received: u32,
-    pub(super) last_ack_sent: u64,
+    pub(super) last_data_sent_at: Option<Instant>,
     /// "TS.Recent" and when it was taken (RFC 7323 section 4.3).
     pub(super) recent_timestamp: (u32, Instant),
-
     /// Doublings of the persist timer.
     pub(super) persist_backoff: u32,
-    /// The persist timer went off: send into the closed window.
-    pub(super) probe_due: bool,
     pub(super) reset_due: Option<TcpHeader>,
+
+    pub(super) path_mtu: u32,
+    pub(super) syn_transmissions: u32,
+    pub(super) syn_sent_at: Instant,
     /// Start of the current period of the challenge ACKs' limit, and how many it has seen.
     pub(super) challenges: (Instant, u32),
-    pub(super) timers: TimerTable,
-    events: u16,
-    pub(super) statistics: Statistics,
 }
 
 /// Events in the order in which they are reported.

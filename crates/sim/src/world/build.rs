@@ -13,7 +13,7 @@ use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
 use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Scenario};
-use baton_proto::host::Host;
+use baton_proto::host::{Few, Host};
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -166,8 +166,8 @@ fn node(number: usize, name: &str, seed: Seed) -> Node {
     Node {
         host: Host::new(node_addresses(number)[0], secret),
         timer: Timer::default(),
-        interfaces: Vec::new(),
-        sockets: Vec::new(),
+        interfaces: Few::default(),
+        sockets: Few::default(),
         ports: BTreeMap::new(),
         real: false,
         port: None,

@@ -48,6 +48,10 @@ pub struct FlowRun {
     pub id: FlowId,
     /// What the scenario says of it. Apart, since packets hardly ask for it.
     pub spec: Box<Flow>,
+    /// When its source stops, as the scenario says: asked at every packet, so it stands here too.
+    stop: Option<Instant>,
+    /// The bytes of a stream after which it is complete, if the scenario says; here for the same reason.
+    pub(super) stream_bytes: Option<u64>,
     /// The event of [`FlowRun::deadline`].
     pub timer: Timer,
     /// Address of source and sink.
@@ -92,6 +96,11 @@ impl FlowRun {
     ) -> FlowRun {
         FlowRun {
             id,
+            stop: spec.stop,
+            stream_bytes: match spec.traffic {
+                Traffic::Bulk { bytes } | Traffic::Constant { bytes, .. } => bytes,
+                _ => None,
+            },
             timer: Timer::default(),
             addresses,
             port,
@@ -120,7 +129,7 @@ impl FlowRun {
         if !self.started {
             return Some(self.spec.start);
         }
-        let stop = self.spec.stop.filter(|_| !self.application.is_stopped());
+        let stop = self.stop.filter(|_| !self.application.is_stopped());
         [self.application.deadline(), stop]
             .into_iter()
             .flatten()

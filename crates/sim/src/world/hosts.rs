@@ -82,8 +82,8 @@ impl World {
 
     fn assign_socket(&mut self, node: usize, socket: usize, flow: usize, role: Role) {
         let sockets = &mut self.nodes[node].sockets;
-        if sockets.len() <= socket {
-            sockets.resize(socket + 1, None);
+        while sockets.len() <= socket {
+            sockets.push(None);
         }
         sockets[socket] = Some((flow, role));
     }

@@ -26,7 +26,7 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::Scenario;
-use baton_proto::host::{Host, InterfaceId};
+use baton_proto::host::{Few, Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
@@ -66,19 +66,20 @@ enum Event {
     Mobile(u32),
 }
 
-/// A host and what hangs on it.
+/// A host and what hangs on it. What every packet asks for stands first, beside the first fields of the host.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Node {
-    host: Host,
     timer: Timer,
     /// For each interface the link and this node's end of it.
-    interfaces: Vec<(usize, End)>,
+    interfaces: Few<(usize, End)>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
-    sockets: Vec<Option<(usize, Role)>>,
-    /// For each listening or bound port, and each identifier of pings, its flow.
-    ports: BTreeMap<u16, usize>,
+    sockets: Few<Option<(usize, Role)>>,
     /// Whether a kernel stands for it.
     real: bool,
+    host: Host,
+    /// For each listening or bound port, and each identifier of pings, its flow.
+    ports: BTreeMap<u16, usize>,
     /// Where a kernel reads and writes, if it is real and not a mobile.
     port: Option<PortId>,
 }

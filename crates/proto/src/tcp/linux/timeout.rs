@@ -42,7 +42,7 @@ impl Connection {
         let mut limit = Duration::ZERO;
         for doublings in 0..=self.profile.data_retries.min(10_000) {
             let one = least.saturating_mul(1 << doublings.min(32));
-            limit = limit + one.min(most);
+            limit += one.min(most);
         }
         now.saturating_since(first) >= limit
     }

@@ -11,7 +11,7 @@ mod ping;
 pub use application::Application;
 
 use super::flow::{Delivered, FlowRun, Role};
-use crate::scenario::model::{Traffic, Transport};
+use crate::scenario::model::Transport;
 use application::Kind;
 use baton_proto::host::Host;
 use baton_proto::packet::Payload;
@@ -165,11 +165,7 @@ impl FlowRun {
     /// Notes the delivery of some of a number of bytes that the scenario may have fixed.
     fn deliver_of(&mut self, now: Instant, bytes: u64, more: bool) -> Delivered {
         let delivered = self.delivered(now, bytes, more);
-        let wanted = match self.spec.traffic {
-            Traffic::Bulk { bytes } | Traffic::Constant { bytes, .. } => bytes,
-            _ => None,
-        };
-        if wanted == Some(self.progress.delivered_bytes) {
+        if self.stream_bytes == Some(self.progress.delivered_bytes) {
             self.complete(now);
         }
         delivered

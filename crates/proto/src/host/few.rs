@@ -1,0 +1,166 @@
+//! Lists that mostly hold one element.
+
+use core::ops::{Index, IndexMut};
+use std::collections::VecDeque;
+
+/// A list of which the first element stands in place. Most hosts have one interface and one socket; of
+/// thousands of hosts, each list that lay elsewhere would be a cache line more to fetch for every packet.
+#[derive(Clone, Debug)]
+pub struct Few<T> {
+    first: Option<T>,
+    others: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few {
+            first: None,
+            others: Vec::new(),
+        }
+    }
+}
+
+impl<T> Few<T> {
+    /// Adds an element behind all others.
+    pub fn push(&mut self, element: T) {
+        if self.first.is_none() {
+            self.first = Some(element);
+        } else {
+            self.others.push(element);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The element at a place, counted from zero.
+    #[inline]
+    pub fn get(&self, place: usize) -> Option<&T> {
+        match place.checked_sub(1) {
+            None => self.first.as_ref(),
+            Some(place) => self.others.get(place),
+        }
+    }
+
+    /// The element at a place, to change it.
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
+        match place.checked_sub(1) {
+            None => self.first.as_mut(),
+            Some(place) => self.others.get_mut(place),
+        }
+    }
+
+    /// All elements in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.others)
+    }
+}
+
+/// # Panics
+/// If there is nothing at that place.
+impl<T> Index<usize> for Few<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, place: usize) -> &T {
+        self.get(place).expect("a place in the list")
+    }
+}
+
+impl<T> IndexMut<usize> for Few<T> {
+    fn index_mut(&mut self, place: usize) -> &mut T {
+        self.get_mut(place).expect("a place in the list")
+    }
+}
+
+/// A queue of which the head stands in place, for the same reason.
+#[derive(Clone, Debug)]
+pub(super) struct FewQueued<T> {
+    head: Option<T>,
+    others: VecDeque<T>,
+}
+
+impl<T> Default for FewQueued<T> {
+    fn default() -> Self {
+        FewQueued {
+            head: None,
+            others: VecDeque::new(),
+        }
+    }
+}
+
+impl<T: Copy> FewQueued<T> {
+    #[inline]
+    pub fn front(&self) -> Option<T> {
+        self.head
+    }
+
+    #[inline]
+    pub fn push_back(&mut self, element: T) {
+        if self.head.is_none() {
+            self.head = Some(element);
+        } else {
+            self.others.push_back(element);
+        }
+    }
+
+    #[inline]
+    pub fn push_front(&mut self, element: T) {
+        if let Some(head) = self.head.replace(element) {
+            self.others.push_front(head);
+        }
+    }
+
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let head = self.head.take();
+        if !self.others.is_empty() {
+            self.head = self.others.pop_front();
+        }
+        head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_is_a_list() {
+        let mut few = Few::default();
+        assert!(few.is_empty() && few.get(0).is_none());
+        for element in 0..4 {
+            few.push(element);
+            assert_eq!(few.len(), element + 1);
+        }
+        few[0] = 7;
+        few[2] = 9;
+        assert_eq!(few.iter().copied().collect::<Vec<_>>(), [7, 1, 9, 3]);
+        assert_eq!((few[3], few.get(4)), (3, None));
+    }
+
+    #[test]
+    fn few_queued_is_a_queue_with_two_ends_to_add_at() {
+        let (mut few, mut reference) = (FewQueued::default(), VecDeque::new());
+        for step in 0..1000_u32 {
+            match step.wrapping_mul(0x9E37_79B9) >> 30 {
+                0 => {
+                    few.push_back(step);
+                    reference.push_back(step);
+                }
+                1 if step % 3 == 0 => {
+                    few.push_front(step);
+                    reference.push_front(step);
+                }
+                _ => assert_eq!(few.pop_front(), reference.pop_front()),
+            }
+            assert_eq!(few.front(), reference.front().copied());
+        }
+    }
+}
