@@ -72,6 +72,7 @@ HANDOVER = {
 }
 DISCARDED = dict.fromkeys(["no_route", "too_big", "hop_limit", "damaged", "no_receiver", "backlog"], 0)
 SUMMARY = {
+    "format": 1,
     "scenario": "short",
     "seed": 1,
     "simulated_s": 4.0,

@@ -163,8 +163,11 @@ def test_what_is_no_congestion_control_is_said(folder):
         ("python:mine.Partial", "is no congestion control: it lacks on_acknowledged, on_timeout, on_idle_restart"),
         ("python:absent_module.Reno", "cannot be imported: ModuleNotFoundError: No module named 'absent_module'"),
         ("python:broken.Reno", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
-        ("python:mine", '"python:mine" names no class in a module; expected "reno", "newreno", "cubic", or "python:'),
-        ("cubik", 'unknown congestion "cubik"; did you mean "cubic"? (valid: reno, newreno, cubic)'),
+        (
+            "python:mine",
+            '"python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", or "python:',
+        ),
+        ("cubik", 'unknown congestion "cubik"; did you mean "cubic"? (valid: reno, newreno, cubic, bbr)'),
     ]
     for name, message in cases:
         with pytest.raises(baton.ScenarioError) as raised:

@@ -160,7 +160,7 @@ def kernel_transfer() -> Iterator[Row]:
         for name, what, unit, ours, oracle in rows:
             yield Row(
                 f"kernel.{congestion}.{name}",
-                "profile-linux-6",
+                "congestion-bbr" if congestion == "bbr" else "profile-linux-6",
                 f"{what}, `{congestion}`",
                 unit,
                 float(ours),

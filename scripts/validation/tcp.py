@@ -35,8 +35,8 @@ def syn() -> Iterator[Row]:
     """Repeated SYNs."""
     for profile, (oracle, source) in LAST_SYN.items():
         cause = (
-            "Linux's 67 s count timeouts as set. Its timer wheel lets long ones go off up to an eighth late, and so does"
-            " the profile (`timer_wheel`)."
+            "Linux's 67 s count timeouts as set. Its timer wheel lets long ones go off up to an eighth late, and so"
+            " does the profile (`timer_wheel`)."
         )
         yield Row(
             f"syn.{profile}",

@@ -80,7 +80,8 @@ impl Bench {
                 assert!(tun.send(&self.buffer).unwrap());
             }
             None => {
-                if self.ours.route(&mut packet) == Verdict::Local {
+                let length = packet.wire_length();
+                if self.ours.route(&mut packet, length) == Verdict::Local {
                     self.ours.handle_packet(self.clock.now(), packet);
                 }
             }
