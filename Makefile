@@ -24,7 +24,7 @@ run: $(VENV)/built
 test: $(VENV)/built $(VENV)/installed-dev
 	cargo test --workspace --locked --quiet
 	@if [ "$$(id -u)" = 0 ]; then echo "As root, also what makes network namespaces:" && \
-	    cargo test --package baton-live --tests --locked --quiet -- --ignored; \
+	    cargo test --workspace --tests --locked --quiet -- --ignored; \
 	else echo "Not root: what makes network namespaces is left out (shown as ignored above)"; fi
 	pytest --quiet
 
