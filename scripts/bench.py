@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-ONE_SECOND = """name = "one second"
+ONE_SECOND = """name = "one-second"
 duration = "1 s"
 links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s", delay = "60 ms", queue = "64 kB" }
 flows = [{ name = "download", from = "server", to = "laptop" }]
