@@ -121,6 +121,14 @@ def test_figures_at_a_handover_are_those_of_the_series():
     assert found["to_90_percent_s.1"] == run.summary["handovers"][0]["flows"][0]["time_to_90_percent_s"]
 
 
+def test_a_run_without_a_handover_has_figures_of_the_whole_run_alone():
+    case = next(case for case in ALL if case.name == "window-1M-50ms-8k" and case.congestion == "reno")
+    run = run_of(case.scenario.run(seed=1))
+    found = figures(run)
+    assert found["goodput_bps"] == run.summary["flows"][0]["goodput_bps"] > 0
+    assert not any("." in key for key in found)
+
+
 LIST = '[[cases]]\nname = "walk"\nkind = "soft"\nscenario = "short.toml"\n'
 MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
 

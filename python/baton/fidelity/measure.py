@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,11 +24,10 @@ def figures(run: Run) -> Figures:
 
 def _at_handovers(run: Run, flow: str) -> Iterator[tuple[str, float | None]]:
     handovers: list[Json] = sorted(run.summary.get("handovers") or [], key=lambda handover: float(handover["at_s"]))
-    ends = [float(handover["at_s"]) for handover in handovers[1:]] + [run.duration_s]
+    moments = [*(float(handover["at_s"]) for handover in handovers), run.duration_s]
     rto = run.find(f"flow {flow}", "retransmission timeout")
     window = run.find(f"flow {flow}", "congestion window")
-    for number, (handover, end) in enumerate(zip(handovers, ends, strict=True), start=1):
-        at = float(handover["at_s"])
+    for number, (handover, (at, end)) in enumerate(zip(handovers, pairwise(moments), strict=True), start=1):
         told: Json = next((each for each in handover.get("flows") or [] if each["name"] == flow), {})
         yield f"rto_before_s.{number}", _state(rto, at)
         yield f"rto_after_s.{number}", _largest(rto, at, end)
