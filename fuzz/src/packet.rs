@@ -85,13 +85,13 @@ fn check_flip(packet: Packet, out: &[u8], position: u16) {
         _ => byte < start && packet.ip.source.is_ipv4(),
     };
     let mut damaged = packet.clone();
-    damaged.add_bit_errors(vec![position]);
+    damaged.bit_errors.add(vec![position].into());
     let read = damaged.clone().apply_bit_errors();
     assert!(
         !covered || read.is_err(),
         "bit {position} was flipped unseen"
     );
     // Flipped back, it is whole.
-    damaged.add_bit_errors(vec![position]);
+    damaged.bit_errors.add(vec![position].into());
     assert_eq!(damaged.apply_bit_errors(), Ok(packet));
 }

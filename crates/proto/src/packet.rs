@@ -27,28 +27,74 @@ pub struct Packet {
     pub flow: Option<FlowId>,
     /// Whether a transport sent these bytes before. Known only inside a simulation.
     pub retransmission: bool,
-    /// Positions of the bits that the channel has flipped, counted from the first bit of the IP header,
-    /// ascending; empty (and unallocated) on an undamaged packet.
-    pub bit_errors: Vec<u32>,
+    /// The bits that the channel has flipped.
+    pub bit_errors: BitErrors,
     /// What the network header carries.
     pub body: Body,
+}
+
+/// Positions of the bits that a channel has flipped, counted from the first bit of the IP header, ascending. An
+/// undamaged packet, as most are, has no more of it than a pointer.
+// A boxed slice would be twice as wide, and a packet then a cache line longer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BitErrors(#[allow(clippy::box_collection)] Option<Box<Vec<u32>>>);
+
+impl BitErrors {
+    /// No bit is flipped.
+    pub const NONE: BitErrors = BitErrors(None);
+
+    /// Whether no bit is flipped.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The positions, ascending.
+    pub fn positions(&self) -> &[u32] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    /// Flips further bits; one that was flipped before is whole again.
+    pub fn add(&mut self, further: BitErrors) {
+        if self.is_empty() {
+            *self = further;
+            return;
+        }
+        let mut positions = self.positions().to_vec();
+        for &position in further.positions() {
+            match positions.binary_search(&position) {
+                Ok(place) => drop(positions.remove(place)),
+                Err(place) => positions.insert(place, position),
+            }
+        }
+        *self = positions.into();
+    }
+}
+
+impl From<Vec<u32>> for BitErrors {
+    /// The positions must ascend.
+    fn from(positions: Vec<u32>) -> BitErrors {
+        BitErrors((!positions.is_empty()).then(|| Box::new(positions)))
+    }
 }
 
 /// Number of a flow in its scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// The fields of IPv4 and IPv6 headers that differ between packets here. Both addresses are of one version.
+/// The fields of IPv4 and IPv6 headers that differ between packets here. Both addresses are of one version. What
+/// routers read stands first in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct IpHeader {
-    /// Sender's address.
-    pub source: IpAddr,
     /// Receiver's address.
     pub destination: IpAddr,
     /// Time to live (RFC 791) or hop limit (RFC 8200).
     pub hop_limit: u8,
     /// Type of service or traffic class.
     pub traffic_class: u8,
+    /// Sender's address.
+    pub source: IpAddr,
     /// Identification of an IPv4 packet; not carried by IPv6.
     pub identification: u16,
     /// IPv4's "don't fragment"; IPv6 routers never fragment, so it reads as true there.
@@ -168,20 +214,6 @@ pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
 }
 
 impl Packet {
-    /// Flips further bits, at ascending positions; a bit that was flipped before is whole again.
-    pub fn add_bit_errors(&mut self, positions: Vec<u32>) {
-        if self.bit_errors.is_empty() {
-            self.bit_errors = positions;
-            return;
-        }
-        for position in positions {
-            match self.bit_errors.binary_search(&position) {
-                Ok(place) => drop(self.bit_errors.remove(place)),
-                Err(place) => self.bit_errors.insert(place, position),
-            }
-        }
-    }
-
     /// Bytes of the packet from the first of the IP header to the last of the payload.
     #[inline]
     pub fn wire_length(&self) -> u32 {
@@ -281,7 +313,7 @@ impl Packet {
             body,
             flow: None,
             retransmission: false,
-            bit_errors: Vec::new(),
+            bit_errors: BitErrors::NONE,
         })
     }
 
@@ -290,7 +322,7 @@ impl Packet {
     pub fn encode_damaged(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.encode(out);
-        for position in &self.bit_errors {
+        for position in self.bit_errors.positions() {
             if let Some(byte) = out[start..].get_mut(*position as usize / 8) {
                 *byte ^= 0x80 >> (position % 8);
             }

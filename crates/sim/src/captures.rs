@@ -228,7 +228,7 @@ impl Files {
 mod tests {
     use super::*;
     use crate::scenario;
-    use baton_proto::packet::{Body, IpHeader};
+    use baton_proto::packet::{BitErrors, Body, IpHeader};
 
     #[test]
     fn relayed_captures_have_the_bytes_of_direct_ones() {
@@ -290,7 +290,7 @@ mod tests {
             },
             flow: None,
             retransmission: false,
-            bit_errors: Vec::new(),
+            bit_errors: BitErrors::NONE,
         }
     }
 }

@@ -12,10 +12,13 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
+    /// Whether the first in the heap has been given out. Most events set off another, which then takes its place:
+    /// one way through the heap instead of two.
+    spent: bool,
     inserted: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     at: Instant,
     number: u64,
@@ -53,45 +56,64 @@ impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         EventQueue {
             heap: BinaryHeap::new(),
+            spent: false,
             inserted: 0,
         }
     }
 }
 
-impl<T> EventQueue<T> {
+impl<T: Copy> EventQueue<T> {
     /// Adds an event.
+    #[inline]
     pub fn push(&mut self, at: Instant, event: T) {
-        self.heap.push(Reverse(Entry {
+        let entry = Reverse(Entry {
             at,
             number: self.inserted,
             event,
-        }));
+        });
         self.inserted += 1;
+        if core::mem::take(&mut self.spent)
+            && let Some(mut first) = self.heap.peek_mut()
+        {
+            *first = entry;
+        } else {
+            self.heap.push(entry);
+        }
     }
 
     /// When the next event is due.
-    pub fn next_time(&self) -> Option<Instant> {
+    pub fn next_time(&mut self) -> Option<Instant> {
+        self.drop_spent();
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
     /// Takes out the next event if it is due at `limit` or before.
+    #[inline]
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, T)> {
-        if self.next_time()? > limit {
+        self.drop_spent();
+        let Reverse(first) = self.heap.peek()?;
+        if first.at > limit {
             return None;
         }
-        self.heap
-            .pop()
-            .map(|Reverse(entry)| (entry.at, entry.event))
+        self.spent = true;
+        Some((first.at, first.event))
+    }
+
+    #[inline]
+    fn drop_spent(&mut self) {
+        if core::mem::take(&mut self.spent) {
+            self.heap.pop();
+        }
     }
 
     /// Number of events in the queue.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() - usize::from(self.spent)
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 }
 
@@ -112,7 +134,8 @@ impl Default for Timer {
 
 impl Timer {
     /// Sees to it that an event comes at `deadline` or before.
-    pub fn arm<T>(&mut self, queue: &mut EventQueue<T>, deadline: Option<Instant>, event: T) {
+    #[inline]
+    pub fn arm<T: Copy>(&mut self, queue: &mut EventQueue<T>, deadline: Option<Instant>, event: T) {
         let Some(deadline) = deadline else { return };
         if deadline < self.queued {
             self.queued = deadline;
@@ -122,6 +145,7 @@ impl Timer {
 
     /// To be called when an event of this timer comes out at `now`. Returns whether it is the live one: an
     /// event that an earlier deadline has overtaken is not.
+    #[inline]
     pub fn fired(&mut self, now: Instant) -> bool {
         if self.queued != now {
             return false;
@@ -152,6 +176,25 @@ mod tests {
         }
         assert_eq!(drain(&mut queue, 2), "abcde");
         assert_eq!(queue.next_time(), Some(Instant::from_secs(3)));
+    }
+
+    #[test]
+    fn an_event_added_while_another_is_handled_stands_where_its_time_puts_it() {
+        let mut queue = EventQueue::default();
+        for at in [1, 4, 6] {
+            queue.push(Instant::from_secs(at), 'q');
+        }
+        assert_eq!(
+            queue.pop_until(Instant::from_secs(9)).map(|(at, _)| at),
+            Some(Instant::from_secs(1))
+        );
+        for at in [5, 4, 3] {
+            queue.push(Instant::from_secs(at), 'p');
+        }
+        assert_eq!(queue.len(), 5);
+        assert_eq!(queue.next_time(), Some(Instant::from_secs(3)));
+        assert_eq!(drain(&mut queue, 9), "pqppq");
+        assert!(queue.is_empty());
     }
 
     #[test]

@@ -1,73 +1,95 @@
 //! The packets of a world in a slab: links and events hold a four-byte id instead of a packet.
 
 use crate::link::End;
-use baton_proto::packet::Packet;
+use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
 use baton_proto::time::Instant;
+use baton_proto::wire::udp::UdpHeader;
+use core::net::{IpAddr, Ipv4Addr};
 
 /// Where a packet lies in the slab, until it is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
-/// A packet under way. What every hop reads or writes stands first, near the packet's IP header.
+/// A packet under way: three cache lines (of 64 bytes), of which a hop reads and writes the first, where what
+/// routers read of the IP header stands too.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Travelling {
     /// Running number of the packet in its world, from zero.
     pub number: u64,
-    /// Bytes of the packet, which every hop asks for.
-    pub length: u32,
     /// When it was offered to the link that it is on.
     pub offered: Instant,
-    /// The link that it is on, by its place in the scenario, and the end at which it was offered.
-    pub on: (usize, End),
-    /// The mobile's access link that it has crossed, if any.
-    pub access: Option<usize>,
+    /// The link that it is on, by its place in the scenario.
+    pub link: u32,
+    /// The mobile's access link that it has crossed, plus one; zero if none.
+    access: u32,
+    /// Bytes of the packet, which every hop asks for. Zero in a slot of the slab that is free: an option around it
+    /// would be told by a byte in another cache line.
+    pub length: u32,
+    /// The end of the link at which it was offered.
+    pub from: End,
     /// The packet.
     pub packet: Packet,
+}
+
+impl Travelling {
+    /// The mobile's access link that it has crossed, if any.
+    pub fn access(&self) -> Option<usize> {
+        self.access.checked_sub(1).map(|link| link as usize)
+    }
+
+    /// Notes that it has crossed a mobile's access link.
+    pub fn cross_access(&mut self, link: usize) {
+        self.access = link as u32 + 1;
+    }
 }
 
 /// All packets under way.
 #[derive(Debug, Default)]
 pub struct Packets {
-    slots: Vec<Option<Travelling>>,
+    slots: Vec<Travelling>,
     free: Vec<u32>,
     inserted: u64,
 }
 
 impl Packets {
     /// Puts a packet in.
+    #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.slots.len() as u32 - 1
-        });
-        self.slots[slot as usize] = Some(Travelling {
+        let travelling = Travelling {
             number: self.inserted,
             length: packet.wire_length(),
             offered: Instant::ZERO,
-            on: (0, End::A),
-            access: None,
+            link: 0,
+            access: 0,
+            from: End::A,
             packet,
-        });
+        };
         self.inserted += 1;
-        PacketId(slot)
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = travelling;
+            return PacketId(slot);
+        }
+        self.slots.push(travelling);
+        PacketId(self.slots.len() as u32 - 1)
     }
 
     /// Takes a packet out; its id may then be given to another.
     ///
     /// # Panics
     /// If the packet has been taken out before, which is a mistake in this crate.
+    #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
+        let travelling = &mut self[id];
+        travelling.length = 0;
+        let packet = core::mem::replace(&mut travelling.packet, NOTHING);
         self.free.push(id.0);
-        self.slots[id.0 as usize]
-            .take()
-            .expect("a packet is taken out once")
-            .packet
+        packet
     }
 
     /// The packets still under way, in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &Travelling> {
-        self.slots.iter().flatten()
+        self.slots.iter().filter(|slot| slot.length != 0)
     }
 
     /// Number of packets put in so far.
@@ -88,17 +110,41 @@ impl Packets {
 
 impl core::ops::Index<PacketId> for Packets {
     type Output = Travelling;
+    #[inline]
     fn index(&self, id: PacketId) -> &Travelling {
-        self.slots[id.0 as usize]
-            .as_ref()
-            .expect("a packet under way is in the slab")
+        let travelling = &self.slots[id.0 as usize];
+        assert!(travelling.length != 0, "a packet under way is in the slab");
+        travelling
     }
 }
 
 impl core::ops::IndexMut<PacketId> for Packets {
+    #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Travelling {
-        self.slots[id.0 as usize]
-            .as_mut()
-            .expect("a packet under way is in the slab")
+        let travelling = &mut self.slots[id.0 as usize];
+        assert!(travelling.length != 0, "a packet under way is in the slab");
+        travelling
     }
 }
+
+/// What lies in a free slot.
+const NOTHING: Packet = Packet {
+    ip: IpHeader {
+        source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        hop_limit: 0,
+        traffic_class: 0,
+        identification: 0,
+        dont_fragment: false,
+    },
+    flow: None,
+    retransmission: false,
+    bit_errors: BitErrors::NONE,
+    body: Body::Udp(
+        UdpHeader {
+            source_port: 0,
+            destination_port: 0,
+        },
+        Payload::EMPTY,
+    ),
+};

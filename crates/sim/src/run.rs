@@ -271,7 +271,7 @@ impl Run {
     }
 
     /// When something happens next, up to the end; `None` when nothing more does.
-    pub fn next_time(&self) -> Option<Instant> {
+    pub fn next_time(&mut self) -> Option<Instant> {
         self.world.next_time().filter(|&time| time <= self.end)
     }
 

@@ -8,7 +8,7 @@ use crate::seen::{Carried, Sent};
 use baton_live::clock::RealClock;
 use baton_live::namespace::RealHost;
 use baton_proto::host::{Host, SocketId};
-use baton_proto::packet::{Body, IpHeader, Packet};
+use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Connection, Endpoint, Event};
 use baton_proto::time::Instant;
@@ -232,7 +232,7 @@ impl Bench {
             body,
             flow: None,
             retransmission: false,
-            bit_errors: Vec::new(),
+            bit_errors: BitErrors::NONE,
         };
         match to {
             Side::Ours => self.ours.handle_packet(self.clock.now(), packet),

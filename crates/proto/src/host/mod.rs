@@ -20,7 +20,7 @@ pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
-use crate::packet::{Body, FlowId, IpHeader, Packet, Payload, Verbatim};
+use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload, Verbatim};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
@@ -153,8 +153,10 @@ impl Host {
         core::iter::once(self.address).chain(self.other_addresses.iter().copied())
     }
 
+    #[inline]
     fn is_local(&self, address: IpAddr) -> bool {
-        address == self.address || self.other_addresses.contains(&address)
+        address == self.address
+            || !self.other_addresses.is_empty() && self.other_addresses.contains(&address)
     }
 
     /// The address from which this host speaks to a destination; `None` if it has none of that version.
@@ -200,17 +202,19 @@ impl Host {
         }
         if packet.ip.hop_limit <= 1 {
             self.discarded.hop_limit += 1;
-            self.send_error(packet, IcmpError::TimeExceeded);
-            return Verdict::Discard;
+            return self.give_up(packet, IcmpError::TimeExceeded);
         }
         packet.ip.hop_limit -= 1;
         match self.route_out(packet, length) {
             Ok(interface) => Verdict::Forward(interface),
-            Err(error) => {
-                self.send_error(packet, error);
-                Verdict::Discard
-            }
+            Err(error) => self.give_up(packet, error),
         }
+    }
+
+    #[cold]
+    fn give_up(&mut self, packet: &Packet, error: IcmpError) -> Verdict {
+        self.send_error(packet, error);
+        Verdict::Discard
     }
 
     /// The interface towards a packet's destination, if there is one and the packet, of `length` bytes, fits it.
@@ -231,6 +235,7 @@ impl Host {
     ///
     /// # Errors
     /// What a router would tell the packet's source.
+    #[inline]
     pub fn fit(&mut self, interface: InterfaceId, length: u32) -> Result<InterfaceId, IcmpError> {
         let mtu = self.interface_mtus[interface.0];
         if length > mtu {
@@ -470,7 +475,7 @@ impl Host {
             body,
             flow,
             retransmission: false,
-            bit_errors: Vec::new(),
+            bit_errors: BitErrors::NONE,
         }
     }
 

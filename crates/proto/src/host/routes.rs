@@ -72,8 +72,13 @@ impl RouteTable {
         let guess = address.wrapping_sub(first) as usize;
         match self.v4.get(guess) {
             Some(&(found, _)) if found == address => Ok(guess),
-            _ => self.v4.binary_search_by_key(&address, |&(known, _)| known),
+            _ => self.search(address),
         }
+    }
+
+    #[inline(never)]
+    fn search(&self, address: u32) -> Result<usize, usize> {
+        self.v4.binary_search_by_key(&address, |&(known, _)| known)
     }
 }
 

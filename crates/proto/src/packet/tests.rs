@@ -279,7 +279,7 @@ fn a_hop_changes_the_hop_limit_and_its_checksum_only() {
 #[test]
 fn the_channel_flips_bits_of_a_verbatim_packet() {
     let mut packet = Packet::verbatim(&bytes(DATA_V6)).expect("a right header");
-    packet.add_bit_errors(vec![12, 8 * 74 + 7]);
+    packet.bit_errors.add(vec![12, 8 * 74 + 7].into());
     let mut written = Vec::new();
     packet.encode_damaged(&mut written);
     let mut expected = bytes(DATA_V6);
@@ -369,7 +369,7 @@ fn a_udp_checksum_of_zero_is_written_as_all_ones() {
         ),
         flow: None,
         retransmission: false,
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     };
     // 0a4d + 0001 + 0a4d + 0002 + 0011 + 0008 + 0008 + eb41 = ffff, of which the complement is zero.
     assert_eq!(encode(&packet)[26..28], [0xFF, 0xFF]);
@@ -382,7 +382,7 @@ fn every_flipped_bit_of_a_segment_over_ipv4_is_refused() {
         let original = decode(original);
         for position in 0..original.wire_length() * 8 {
             let mut damaged = original.clone();
-            damaged.bit_errors = vec![position];
+            damaged.bit_errors = vec![position].into();
             assert!(damaged.apply_bit_errors().is_err(), "bit {position}");
         }
     }
@@ -393,7 +393,7 @@ fn over_ipv6_only_what_no_checksum_covers_comes_through() {
     let original = decode(DATA_V6);
     for position in 0..original.wire_length() * 8 {
         let mut damaged = original.clone();
-        damaged.bit_errors = vec![position];
+        damaged.bit_errors = vec![position].into();
         match (position, damaged.apply_bit_errors()) {
             // Traffic class (4 to 11), flow label (12 to 31), hop limit (56 to 63).
             (4..=31 | 56..=63, Ok(received)) => assert_eq!(received.body, original.body),
@@ -418,7 +418,7 @@ fn damage_that_spares_the_payload_leaves_it_a_pattern() {
     packet.body = Body::Tcp(*header, pattern.clone());
     packet.flow = Some(FlowId(7));
     packet.retransmission = true;
-    packet.bit_errors = vec![63, 1 << 30];
+    packet.bit_errors = vec![63, 1 << 30].into();
     let received = packet.clone().apply_bit_errors().expect("hop limit only");
     assert_eq!(received.ip.hop_limit, packet.ip.hop_limit ^ 1);
     assert_eq!(tcp(&received).1, &pattern);
@@ -431,7 +431,7 @@ fn damage_that_spares_the_payload_leaves_it_a_pattern() {
     let other = (1..100)
         .find(|index| word(*index) != word(0))
         .expect("the pattern varies");
-    packet.bit_errors = vec![72 * 8, (72 + 2 * other) * 8];
+    packet.bit_errors = vec![72 * 8, (72 + 2 * other) * 8].into();
     let received = packet.apply_bit_errors().expect("the checksum is blind");
     assert!(matches!(tcp(&received).1, Payload::Bytes(_)));
 }
@@ -564,7 +564,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
         body,
         flow: None,
         retransmission: false,
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     })
 }
 
@@ -618,7 +618,7 @@ proptest! {
         packet in any_packet(),
         positions in proptest::collection::btree_set(0u32..4000, 0..12),
     ) {
-        let damaged = Packet { bit_errors: positions.into_iter().collect(), ..packet };
+        let damaged = Packet { bit_errors: Vec::from_iter(positions).into(), ..packet };
         if let Ok(received) = damaged.apply_bit_errors() {
             prop_assert_eq!(Packet::decode(&encode(&received)), Ok(received));
         }

@@ -1,6 +1,6 @@
 //! Packets that a kernel wrote: carried as they came, and read only where someone asks.
 
-use super::{Body, IpHeader, Packet};
+use super::{BitErrors, Body, IpHeader, Packet};
 use crate::wire::checksum::updated;
 use crate::wire::ip::IpPayload;
 use crate::wire::{DecodeError, u16_at};
@@ -25,7 +25,7 @@ impl Packet {
             body: Body::Verbatim(Verbatim(bytes[..end].into())),
             flow: None,
             retransmission: false,
-            bit_errors: Vec::new(),
+            bit_errors: BitErrors::NONE,
         })
     }
 }

@@ -162,6 +162,18 @@ pub struct Statistics {
     pub path_mtu_reductions: u64,
 }
 
+impl Statistics {
+    fn count_sent(&mut self, segment: &Segment) {
+        let bytes = u64::from(segment.payload.length());
+        self.segments_sent += 1;
+        self.bytes_sent += bytes;
+        if segment.retransmission {
+            self.retransmitted += 1;
+            self.bytes_retransmitted += bytes;
+        }
+    }
+}
+
 /// The reset that answers a segment for which there is no connection (RFC 9293 section 3.10.7.1); `None` if
 /// the segment is itself a reset.
 pub fn reset_reply(header: &TcpHeader, payload_length: u32) -> Option<TcpHeader> {

@@ -10,50 +10,62 @@ use crate::time::{Duration, Instant};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
+/// Data to be sent, the FIN behind it included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub start: u64,
+    pub length: u32,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// What is to be sent.
+enum Due {
+    Reset,
+    Syn,
+    Data(Stretch),
+    Acknowledgment,
+}
+
 impl Connection {
     /// The next segment to send; call until it returns `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        let segment = self.next_segment(now)?;
-        let statistics = &mut self.statistics;
-        let bytes = u64::from(segment.payload.length());
-        statistics.segments_sent += 1;
-        statistics.bytes_sent += bytes;
-        if segment.retransmission {
-            statistics.retransmitted += 1;
-            statistics.bytes_retransmitted += bytes;
-        }
+        let due = self.next_due(now)?;
+        // Written last and in one place: a segment is large, and each hand through which it goes copies it.
+        let segment = match due {
+            Due::Reset => bare(self.reset_due.take()?),
+            Due::Syn => self.syn_segment(now),
+            Due::Data(stretch) => self.data_segment(now, stretch),
+            Due::Acknowledgment => bare(self.header(now, self.next, TcpFlags::ACK, u32::MAX)),
+        };
+        self.statistics.count_sent(&segment);
         Some(segment)
     }
 
-    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
-        if let Some(header) = self.reset_due.take() {
-            return Some(bare(header));
+    fn next_due(&mut self, now: Instant) -> Option<Due> {
+        if self.reset_due.is_some() {
+            return Some(Due::Reset);
         }
         match self.state {
             State::Closed => return None,
-            State::SynSent | State::SynReceived if self.syn_due => {
-                return Some(self.syn_segment(now));
-            }
+            State::SynSent | State::SynReceived if self.syn_due => return Some(Due::Syn),
             State::Established
             | State::CloseWait
             | State::FinWait1
             | State::Closing
             | State::LastAck => {
-                let segment = if self.recovers_as_linux() {
+                let stretch = if self.recovers_as_linux() {
                     self.next_linux_data(now)
                 } else {
                     self.next_data(now)
                 };
-                if segment.is_some() {
-                    return segment;
+                if let Some(stretch) = stretch {
+                    return Some(Due::Data(stretch));
                 }
             }
             State::SynSent | State::SynReceived | State::FinWait2 | State::TimeWait => {}
         }
-        if self.ack_due && self.state != State::SynSent {
-            return Some(bare(self.header(now, self.next, TcpFlags::ACK, u32::MAX)));
-        }
-        None
+        (self.ack_due && self.state != State::SynSent).then_some(Due::Acknowledgment)
     }
 
     fn syn_segment(&mut self, now: Instant) -> Segment {
@@ -69,16 +81,14 @@ impl Connection {
         } else {
             TcpFlags::SYN
         };
-        let header = self.header(now, 0, flags, 0);
         Segment {
-            header,
-            payload: Payload::EMPTY,
             retransmission: self.syn_transmissions > 1,
+            ..bare(self.header(now, 0, flags, 0))
         }
     }
 
     /// Lost data first, then new data, then what RFC 6675 sends when there is neither.
-    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+    fn next_data(&mut self, now: Instant) -> Option<Stretch> {
         let window = u64::from(self.congestion_window());
         if let Some(index) = self.sent.next_lost() {
             let length = self.retransmission_length(index)?;
@@ -122,16 +132,20 @@ impl Connection {
         })
     }
 
-    fn retransmit(&mut self, now: Instant, index: usize, length: u32) -> Option<Segment> {
+    fn retransmit(&mut self, now: Instant, index: usize, length: u32) -> Option<Stretch> {
         let start = self.sent.get(index)?.start;
         self.recovery.forced = false;
         self.sent.resend(index, length, now);
         self.arm_retransmission(now);
-        Some(self.data_segment(now, start, length, true))
+        Some(Stretch {
+            start,
+            length,
+            again: true,
+        })
     }
 
     /// RFC 6675 "NextSeg" rules 3 and 4: nothing is lost for certain and nothing new can be sent.
-    fn sack_extra(&mut self, now: Instant, window: u64) -> Option<Segment> {
+    fn sack_extra(&mut self, now: Instant, window: u64) -> Option<Stretch> {
         let sack = self.effective_recovery() == Recovery::Sack;
         if self.recovery.phase != Phase::Fast || !sack {
             return None;
@@ -155,7 +169,7 @@ impl Connection {
     }
 
     /// New data as far as both windows allow. `window` in bytes; Linux's, which counts segments, looks for itself.
-    pub(super) fn new_data(&mut self, now: Instant, window: u64) -> Option<Segment> {
+    pub(super) fn new_data(&mut self, now: Instant, window: u64) -> Option<Stretch> {
         let repairing = self.recovery.phase == Phase::AfterTimeout;
         if self.profile.repair_before_new_data && repairing {
             return None;
@@ -246,7 +260,7 @@ impl Connection {
         u64::from(self.congestion_window())
     }
 
-    fn send_new(&mut self, now: Instant, length: u32) -> Segment {
+    fn send_new(&mut self, now: Instant, length: u32) -> Stretch {
         let start = self.next;
         self.next += u64::from(length);
         self.last_data_sent_at = Some(now);
@@ -267,7 +281,11 @@ impl Connection {
         } else {
             self.arm_retransmission(now);
         }
-        self.data_segment(now, start, length, false)
+        Stretch {
+            start,
+            length,
+            again: false,
+        }
     }
 
     /// Whether there is data, or a FIN, that the peer's window lets through.
@@ -277,7 +295,7 @@ impl Connection {
     }
 
     /// One new segment whatever congestion window and Nagle's rule say.
-    pub(super) fn forced_new_data(&mut self, now: Instant) -> Option<Segment> {
+    pub(super) fn forced_new_data(&mut self, now: Instant) -> Option<Stretch> {
         let usable = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
         let unsent = self.unsent();
         let length = unsent.min(usable).min(u64::from(self.segment_size));
@@ -302,13 +320,12 @@ impl Connection {
         self.set_timer(Timer::Retransmission, now, after);
     }
 
-    pub(super) fn data_segment(
-        &mut self,
-        now: Instant,
-        start: u64,
-        length: u32,
-        again: bool,
-    ) -> Segment {
+    fn data_segment(&mut self, now: Instant, stretch: Stretch) -> Segment {
+        let Stretch {
+            start,
+            length,
+            again,
+        } = stretch;
         let end = start + u64::from(length);
         let fin = self.fin_position().is_some_and(|fin| fin < end);
         let data = length - u32::from(fin);

@@ -2,7 +2,7 @@
 
 use crate::errors::{PacketError, from_decode, from_scenario};
 use crate::values;
-use baton_proto::packet::{Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
 use baton_proto::tcp::Endpoint;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
@@ -119,7 +119,7 @@ pub(super) fn packet(from: Endpoint, to: Endpoint, identification: u16, body: Bo
         body,
         flow: None,
         retransmission: false,
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     }
 }
 

@@ -76,6 +76,7 @@ impl Channel {
         if !bit_errors.is_empty() && self.config.damaged == Damaged::Dropped {
             return Outcome::Dropped(DropReason::ChannelError);
         }
+        let bit_errors = bit_errors.into();
         Outcome::Delivered { bit_errors }
     }
 }

@@ -126,7 +126,8 @@ impl Dcf {
         if direction.in_service().is_some() {
             return;
         }
-        let Some(item) = direction.serve_next(now) else {
+        direction.serve_next(now);
+        let Some(item) = direction.in_service() else {
             return;
         };
         let busy = match self.phase {
@@ -179,13 +180,13 @@ impl Dcf {
     ) -> Instant {
         let Transmission { end, sender, .. } = transmission;
         let direction = &directions[sender];
-        let Some(item) = direction.in_service() else {
+        if direction.in_service().is_none() {
             return end;
         };
         if transmission.collides || direction.may_drop() {
             return end;
         }
-        let arrival = direction.arrival(config.direction(sender), end, item);
+        let arrival = direction.arrival(config.direction(sender), end);
         let others_wait = (directions.iter().enumerate())
             .any(|(index, direction)| index != sender && direction.in_service().is_some());
         if others_wait {

@@ -30,7 +30,7 @@ pub(super) struct Direction {
     /// Whether a packet has begun to be served and has not yet left the transmitter.
     serving: bool,
     /// No queue manager and no channel, and nothing that one of them has decided before.
-    plain: bool,
+    pub plain: bool,
     /// No recording and no jitter: the delay below holds for every packet.
     pub steady: bool,
     from: End,
@@ -115,12 +115,10 @@ impl Direction {
         let waiting = self.waiting();
         let idle = up && !self.serving && waiting == 0;
         let has_room = idle || self.limit.has_room(waiting, self.bytes, length);
-        if !self.plain && self.manager.refuses(now, number, waiting, has_room) {
-            self.drop(now, packet, DropReason::QueueManagement);
-            return false;
-        }
-        if !has_room {
-            self.drop(now, packet, DropReason::QueueFull);
+        if !(self.plain && has_room)
+            && let Some(reason) = self.refusal(now, number, waiting, has_room)
+        {
+            self.drop(now, packet, reason);
             return false;
         }
         self.bytes += u64::from(length);
@@ -136,43 +134,71 @@ impl Direction {
         true
     }
 
+    /// Why packet `number`, which comes while so many wait and there is room for it or not, is not let in.
+    #[cold]
+    fn refusal(
+        &mut self,
+        now: Instant,
+        number: u64,
+        waiting: usize,
+        has_room: bool,
+    ) -> Option<DropReason> {
+        if self.manager.refuses(now, number, waiting, has_room) {
+            return Some(DropReason::QueueManagement);
+        }
+        (!has_room).then_some(DropReason::QueueFull)
+    }
+
     /// Packets that wait.
+    #[inline]
     fn waiting(&self) -> usize {
         self.held.len() - self.in_flight as usize - usize::from(self.serving)
     }
 
-    /// Moves the next packet from the queue into service and returns it; `None` if there is none. Nothing is
-    /// in service before.
+    /// Moves the next packet from the queue into service and returns its length; `None` if there is none. Nothing
+    /// is in service before.
     #[inline]
-    pub fn serve_next(&mut self, now: Instant) -> Option<Item> {
+    pub fn serve_next(&mut self, now: Instant) -> Option<u32> {
+        if !self.plain {
+            self.drop_managed(now);
+        }
+        let length = self.head().map(|held| held.item.length);
+        self.bytes -= u64::from(length.unwrap_or(0));
+        self.serving = length.is_some();
+        length
+    }
+
+    /// Lets the queue's manager drop from its head.
+    #[cold]
+    fn drop_managed(&mut self, now: Instant) {
         loop {
-            let head = self.held.get(self.in_flight as usize);
-            let head = head.map(|held| held.item);
-            self.bytes -= head.map_or(0, |item| u64::from(item.length));
-            if self.plain || !self.manager.drops_head(now, head.as_ref(), self.bytes) {
-                self.serving = head.is_some();
-                return head;
+            let head = self.head().map(|held| held.item);
+            let behind = self.bytes - head.map_or(0, |item| u64::from(item.length));
+            if !self.manager.drops_head(now, head.as_ref(), behind) {
+                return;
             }
             if let Some(held) = self.held.remove(self.in_flight as usize) {
+                self.bytes = behind;
                 self.drop(now, held.item.packet, DropReason::QueueManagement);
             }
         }
     }
 
+    /// The first that is not in flight.
+    #[inline]
+    fn head(&self) -> Option<&Held> {
+        self.held.get(self.in_flight as usize)
+    }
+
     /// The packet that has left the queue and not yet the transmitter.
     #[inline]
     pub fn in_service(&self) -> Option<Item> {
-        let next = self.held.get(self.in_flight as usize);
-        next.filter(|_| self.serving).map(|held| held.item)
+        self.head().filter(|_| self.serving).map(|held| held.item)
     }
 
     /// What the channel does to the packet in service if it has left the transmitter at `left`, on the
     /// `attempt`-th attempt (0 where there is but one).
-    #[inline]
     pub fn verdict(&mut self, config: &DirectionConfig, left: Instant, attempt: u32) -> Outcome {
-        if self.plain {
-            return Outcome::UNDAMAGED;
-        }
         let item = self.in_service();
         match (&mut self.channel, item) {
             (Some(channel), Some(item)) => {
@@ -186,44 +212,58 @@ impl Direction {
         }
     }
 
-    /// Sends the packet in service on its way. It has left the transmitter at `left`.
-    #[inline]
+    /// Sends the packet in service on its way, as the channel has left it. It has left the transmitter at `left`.
     pub fn launch(&mut self, config: &DirectionConfig, left: Instant, outcome: Outcome) {
-        let Some(item) = self.in_service() else {
-            return;
-        };
-        let arrival = self.arrival(config, left, item);
-        self.last_arrival = arrival;
-        self.held[self.in_flight as usize].arrival = arrival;
-        self.in_flight += 1;
-        self.serving = false;
-        if !self.plain && outcome != Outcome::UNDAMAGED {
+        if let Some(item) = self.in_service()
+            && outcome != Outcome::UNDAMAGED
+        {
             self.marred.push_back((item.packet, outcome));
+        }
+        self.launch_undamaged(config, left);
+    }
+
+    /// Sends the packet in service on its way.
+    #[inline]
+    pub fn launch_undamaged(&mut self, config: &DirectionConfig, left: Instant) {
+        let arrival = self.arrival(config, left);
+        if self.serving
+            && let Some(held) = self.held.get_mut(self.in_flight as usize)
+        {
+            held.arrival = arrival;
+            self.last_arrival = arrival;
+            self.in_flight += 1;
+            self.serving = false;
         }
     }
 
-    /// When a packet that leaves the transmitter at `left` arrives.
+    /// When the packet in service arrives if it leaves the transmitter at `left`; never if there is none.
     #[inline]
-    pub fn arrival(&self, config: &DirectionConfig, left: Instant, item: Item) -> Instant {
+    pub fn arrival(&self, config: &DirectionConfig, left: Instant) -> Instant {
+        if !self.serving {
+            return Instant::NEVER;
+        }
         let arrival = if self.steady {
             left + self.delay
         } else {
-            self.varied_arrival(config, left, item)
+            self.varied_arrival(config, left)
         };
         arrival.max(self.last_arrival)
     }
 
-    fn varied_arrival(&self, config: &DirectionConfig, left: Instant, item: Item) -> Instant {
+    #[cold]
+    fn varied_arrival(&self, config: &DirectionConfig, left: Instant) -> Instant {
+        let number = self.head().map_or(0, |held| held.item.number);
         let recorded = config.trace.as_ref().and_then(|trace| trace.delay_at(left));
         let mut arrival = left + recorded.unwrap_or(config.delay);
         if !config.jitter.is_zero() {
-            let share = self.jitter.uniform(item.number);
+            let share = self.jitter.uniform(number);
             arrival += Duration::from_nanos((config.jitter.as_nanos() as f64 * share) as u64);
         }
         arrival
     }
 
     /// Records a loss.
+    #[cold]
     pub fn drop(&mut self, now: Instant, packet: PacketId, reason: DropReason) {
         self.next_drop = self.next_drop.min(now);
         self.dropped.push_back((now, packet, reason));
@@ -314,6 +354,7 @@ impl Direction {
         })
     }
 
+    #[cold]
     fn decided(&mut self, packet: PacketId) -> Outcome {
         if self.marred.front().is_some_and(|marred| marred.0 == packet)
             && let Some((_, outcome)) = self.marred.pop_front()
@@ -323,6 +364,7 @@ impl Direction {
         Outcome::UNDAMAGED
     }
 
+    #[cold]
     fn take_drop(&mut self) -> Option<Fate> {
         let (at, packet, reason) = self.dropped.pop_front()?;
         let next = self.dropped.front();
@@ -341,9 +383,8 @@ impl Direction {
     }
 
     /// Whether the queue manager may drop packets when the one in service has left.
-    #[inline]
     pub fn drops_at_dequeue(&self) -> bool {
-        !self.plain && self.manager.drops_at_dequeue() && self.waiting() > 0
+        self.manager.drops_at_dequeue() && self.waiting() > 0
     }
 
     /// Whether there may be a drop when the one in service has left: by the queue manager, or because it

@@ -27,6 +27,7 @@ pub mod trace;
 
 use crate::packets::PacketId;
 use crate::rng::Seed;
+use baton_proto::packet::BitErrors;
 use baton_proto::time::Instant;
 use config::{LinkConfig, Medium};
 use dcf::Dcf;
@@ -67,10 +68,10 @@ pub struct Fate {
 /// Delivered, or lost and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has arrived at the other end, with these bits flipped (ascending positions; mostly none).
+    /// It has arrived at the other end, with these bits flipped (mostly none).
     Delivered {
-        /// Positions of flipped bits from the first bit of the IP header.
-        bit_errors: Vec<u32>,
+        /// The bits that were flipped.
+        bit_errors: BitErrors,
     },
     /// It is lost.
     Dropped(DropReason),
@@ -79,7 +80,7 @@ pub enum Outcome {
 impl Outcome {
     /// Delivered as it was offered.
     pub const UNDAMAGED: Outcome = Outcome::Delivered {
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     };
 }
 
@@ -171,11 +172,20 @@ impl Link {
     /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`.
     #[inline]
     pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
-        if self.dcf.is_some() {
-            self.catch_up(now);
+        if self.dcf.is_none() && self.state == State::Up {
+            let direction = &mut self.directions[from.index()];
+            let config = self.config.direction(from.index());
+            pipe::offer(direction, config, now, packet, length);
+            self.deadlines[from.index()] = pipe::next_deadline(direction, config);
         } else {
-            self.catch_up_direction(now, from);
+            self.offer_otherwise(now, from, packet, length);
         }
+    }
+
+    /// To a link that is down or whose directions share a channel.
+    #[cold]
+    fn offer_otherwise(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
+        self.catch_up(now);
         let direction = &mut self.directions[from.index()];
         match self.state {
             State::Up => {
@@ -195,26 +205,37 @@ impl Link {
     /// was offered at end A.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Fate> {
-        let mut fates = [Instant::NEVER; 2];
         if self.dcf.is_some() {
-            self.catch_up(now);
-            fates = self.directions.each_ref().map(Direction::next_fate);
-        } else {
-            for from in [End::A, End::B] {
-                if self.deadlines[from.index()] <= now {
-                    self.catch_up_direction(now, from);
-                    fates[from.index()] = self.directions[from.index()].next_fate();
-                    self.note_deadline(from);
-                }
-            }
+            return self.poll_shared(now);
         }
-        let from = if fates[0] <= fates[1] { End::A } else { End::B };
+        loop {
+            let from = first_of(self.deadlines);
+            let deadline = self.deadlines[from.index()];
+            if deadline > now {
+                return None;
+            }
+            let direction = &mut self.directions[from.index()];
+            let config = self.config.direction(from.index());
+            pipe::catch_up(direction, config, now);
+            // Otherwise it was only the earliest moment at which there might have been one.
+            if direction.next_fate() == deadline {
+                let fate = direction.take_fate();
+                self.deadlines[from.index()] = pipe::next_deadline(direction, config);
+                return fate;
+            }
+            self.deadlines[from.index()] = pipe::next_deadline(direction, config);
+        }
+    }
+
+    #[cold]
+    fn poll_shared(&mut self, now: Instant) -> Option<Fate> {
+        self.catch_up(now);
+        let fates = self.directions.each_ref().map(Direction::next_fate);
+        let from = first_of(fates);
         if fates[from.index()] > now {
             return None;
         }
-        let fate = self.directions[from.index()].take_fate();
-        self.note_deadline(from);
-        fate
+        self.directions[from.index()].take_fate()
     }
 
     /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
@@ -321,16 +342,12 @@ impl Link {
         self.state == State::Up
     }
 
-    // A direction is touched several times a packet, and mostly finds nothing to do: inlined, that costs a
-    // comparison. The other direction of the link is left alone, so that its state stays out of the cache.
-    #[inline(always)]
     fn catch_up_direction(&mut self, now: Instant, from: End) {
         let direction = &mut self.directions[from.index()];
         pipe::catch_up(direction, self.config.direction(from.index()), now);
     }
 
     /// Works out again when a direction has something to tell next.
-    #[inline(always)]
     fn note_deadline(&mut self, from: End) {
         if self.dcf.is_none() {
             let direction = &self.directions[from.index()];
@@ -370,6 +387,16 @@ impl Link {
         for direction in &mut self.directions {
             direction.stop_service();
         }
+    }
+}
+
+/// The end whose moment is the earlier one; at equal times A.
+#[inline]
+fn first_of(moments: [Instant; 2]) -> End {
+    if moments[0] <= moments[1] {
+        End::A
+    } else {
+        End::B
     }
 }
 

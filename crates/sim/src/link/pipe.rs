@@ -3,6 +3,7 @@
 use super::config::DirectionConfig;
 use super::direction::Direction;
 use super::trace::Capacity;
+use crate::packets::PacketId;
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
@@ -12,11 +13,33 @@ use std::sync::Arc;
 #[inline]
 pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     // A packet that takes until the end of time stays where it is.
-    while direction.service_end <= now && direction.service_end != Instant::NEVER {
+    while direction.service_end <= now {
         let end = direction.service_end;
-        let outcome = direction.verdict(config, end, 0);
-        direction.launch(config, end, outcome);
+        if end == Instant::NEVER {
+            return;
+        }
+        if direction.plain {
+            direction.launch_undamaged(config, end);
+        } else {
+            let outcome = direction.verdict(config, end, 0);
+            direction.launch(config, end, outcome);
+        }
         serve_next(direction, config, end);
+    }
+}
+
+/// Takes in a packet that is offered to a link that works.
+#[inline]
+pub(super) fn offer(
+    direction: &mut Direction,
+    config: &DirectionConfig,
+    now: Instant,
+    packet: PacketId,
+    length: u32,
+) {
+    catch_up(direction, config, now);
+    if direction.enqueue(now, packet, length, true) {
+        start(direction, config, now);
     }
 }
 
@@ -58,7 +81,7 @@ pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: In
 #[inline]
 fn serve_next(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     direction.service_end = match direction.serve_next(now) {
-        Some(item) => serialised(direction, config, now, item.length),
+        Some(length) => serialised(direction, config, now, length),
         None => Instant::NEVER,
     };
 }
@@ -74,6 +97,17 @@ fn serialised(
     if direction.last_length == Some(length) {
         return now + direction.last_time;
     }
+    serialised_anew(direction, config, now, length)
+}
+
+// Apart, since most packets are as long as the one before.
+#[inline(never)]
+fn serialised_anew(
+    direction: &mut Direction,
+    config: &DirectionConfig,
+    now: Instant,
+    length: u32,
+) -> Instant {
     let bits = config.framing.bits(length);
     let end = match capacity(config) {
         None => {
@@ -103,11 +137,11 @@ pub(super) fn next_deadline(direction: &Direction, config: &DirectionConfig) -> 
     if end == Instant::NEVER {
         return certain;
     }
-    if direction.drops_at_dequeue() {
+    if !direction.plain && direction.drops_at_dequeue() {
         return certain.min(end);
     }
-    match direction.in_service() {
-        Some(item) if certain == Instant::NEVER => direction.arrival(config, end, item),
-        _ => certain,
+    if certain == Instant::NEVER {
+        return direction.arrival(config, end);
     }
+    certain
 }

@@ -4,7 +4,7 @@ use super::config::*;
 use super::*;
 use crate::packets::Packets;
 use crate::rng::Stream;
-use baton_proto::packet::{Body, IpHeader, Packet};
+use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use core::net::{IpAddr, Ipv4Addr};
@@ -28,7 +28,7 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
         },
         flow: None,
         retransmission: false,
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     };
     let mut slab = Packets::default();
     (0..count).map(|_| slab.insert(packet.clone())).collect()
@@ -407,7 +407,7 @@ fn damaged_packets_are_dropped_or_delivered_with_their_errors() {
     };
     let (dropped, kept) = (outcomes(Damaged::Dropped), outcomes(Damaged::Delivered));
     let errors = kept.iter().map(|outcome| match outcome {
-        Outcome::Delivered { bit_errors } => bit_errors.len(),
+        Outcome::Delivered { bit_errors } => bit_errors.positions().len(),
         Outcome::Dropped(_) => 0,
     });
     let lost = Outcome::Dropped(DropReason::ChannelError);

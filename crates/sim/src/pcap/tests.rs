@@ -1,7 +1,7 @@
 //! The file against the blocks of the draft written out by hand, and read by tshark.
 
 use super::*;
-use baton_proto::packet::{Body, IpHeader, Payload};
+use baton_proto::packet::{BitErrors, Body, IpHeader, Payload};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
@@ -31,7 +31,7 @@ fn packet(v4: bool, body: Body) -> Packet {
         body,
         flow: None,
         retransmission: false,
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     }
 }
 
@@ -269,7 +269,7 @@ fn tshark_finds_nothing_wrong() {
 #[test]
 fn damage_is_captured_as_it_arrived() {
     let mut damaged = packets(true).swap_remove(1);
-    damaged.bit_errors = vec![8 * 100];
+    damaged.bit_errors = vec![8 * 100].into();
     let file = capture(&[(Instant::from_secs(1), Direction::Inbound, damaged)]);
     let arguments = [
         "-Y",

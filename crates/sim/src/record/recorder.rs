@@ -152,6 +152,12 @@ impl Recorder {
         }
     }
 
+    /// Whether packets are recorded, likewise.
+    #[inline]
+    pub fn records_packets(&self) -> bool {
+        self.settings.packets
+    }
+
     /// Whether series are recorded, for callers who would have to compute a value first.
     #[inline]
     pub fn records_series(&self) -> bool {

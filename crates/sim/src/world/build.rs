@@ -64,7 +64,7 @@ impl World {
             captures,
             arrived_over: None,
             real: RealHosts::default(),
-            touched: VecDeque::new(),
+            touched: Vec::new(),
             events: 0,
             observed: Observed::default(),
             scenario,

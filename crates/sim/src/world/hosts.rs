@@ -9,18 +9,17 @@ impl World {
     /// Lets a host say and send all that it has to, and its applications answer.
     pub(super) fn pump(&mut self, node: usize) {
         loop {
-            if let Some(event) = self.nodes[node].host.poll_event() {
-                self.handle_host_event(node, event);
-            } else if let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now)
-            {
-                self.send(node, interface, packet);
-            } else {
-                // What found no route here, or was too long for it, has made an event instead of a packet.
-                let Some(event) = self.nodes[node].host.poll_event() else {
-                    break;
-                };
+            while let Some(event) = self.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
             }
+            while let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now) {
+                self.send(node, interface, packet);
+            }
+            // What found no route here, or was too long for it, has made an event instead of a packet.
+            let Some(event) = self.nodes[node].host.poll_event() else {
+                break;
+            };
+            self.handle_host_event(node, event);
         }
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);

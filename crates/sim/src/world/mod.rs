@@ -32,7 +32,7 @@ use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
 use ports::{AccessNat, PortId, RealHosts};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use summary::Summary;
 
 /// A scenario under way.
@@ -50,8 +50,8 @@ pub struct World {
     /// The access link over which the packet came that a host is taking in.
     arrived_over: Option<usize>,
     real: RealHosts,
-    /// Links to poll before the next event.
-    touched: VecDeque<usize>,
+    /// Links to poll before the next event, in this order; some at the front are done.
+    touched: Vec<usize>,
     events: u64,
     observed: Observed,
 }
@@ -89,13 +89,10 @@ struct Node {
 #[repr(C)]
 struct Wire {
     timer: Timer,
+    /// Node and interface at ends A and B.
+    ends: [(usize, InterfaceId); 2],
     /// The mobile whose access link it is.
     mobile: Option<usize>,
-    /// What translates addresses between that mobile and the network.
-    nat: Option<Box<AccessNat>>,
-    /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
-    /// that it held at the handover and still does.
-    leaving: Option<BTreeSet<u64>>,
     touched: bool,
     /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
     in_use: bool,
@@ -104,8 +101,11 @@ struct Wire {
     /// Whether a handover has broken it.
     broken: bool,
     link: Link,
-    /// Node and interface at ends A and B.
-    ends: [(usize, InterfaceId); 2],
+    /// What translates addresses between its mobile and the network; none where no mobile is.
+    nat: Option<Box<AccessNat>>,
+    /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
+    /// that it held at the handover and still does.
+    leaving: Option<BTreeSet<u64>>,
     subjects: [Subject; 2],
     /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
     port: Option<PortId>,
@@ -139,7 +139,7 @@ impl World {
     }
 
     /// When something happens next.
-    pub fn next_time(&self) -> Option<Instant> {
+    pub fn next_time(&mut self) -> Option<Instant> {
         self.queue.next_time()
     }
 
@@ -202,40 +202,46 @@ impl World {
         self.settle();
     }
 
+    #[inline]
     fn touch(&mut self, link: usize) {
-        if !self.wires[link].touched {
-            self.wires[link].touched = true;
-            self.touched.push_back(link);
+        let wire = &mut self.wires[link];
+        if !wire.touched {
+            wire.touched = true;
+            self.touched.push(link);
         }
     }
 
     /// Polls the links that were touched until nothing more happens at this moment.
     fn settle(&mut self) {
-        while let Some(link) = self.touched.pop_front() {
+        let mut done = 0;
+        while let Some(&link) = self.touched.get(done) {
+            done += 1;
             self.wires[link].touched = false;
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }
-            if self.wires[link].leaving.is_some() {
+            if self.wires[link].mobile.is_some() {
                 self.leave_when_drained(link);
             }
-            self.record_queues(link);
+            if self.recorder.records_series() {
+                self.record_queues(link);
+            }
             let wire = &mut self.wires[link];
             let deadline = wire.link.next_deadline();
             wire.timer
                 .arm(&mut self.queue, deadline, Event::Link(link as u32));
         }
+        self.touched.clear();
     }
 
     /// Ends the run at the moment that it has reached: what is still under way is recorded as such, and
     /// what was recorded is closed.
     pub fn finish(mut self) -> Result<(Summary, Tables), RecordError> {
         for travelling in self.packets.iter() {
-            let (link, from) = travelling.on;
             self.recorder.packet(&PacketRecord {
                 number: travelling.number,
-                link,
-                from,
+                link: travelling.link as usize,
+                from: travelling.from,
                 sent: travelling.offered,
                 decided: None,
                 dropped: None,

@@ -220,12 +220,12 @@ impl World {
     /// Hands a packet that has arrived at a real host to its port.
     pub(super) fn deliver_to_port(&mut self, node: usize, id: PacketId) {
         let travelling = &self.packets[id];
-        let (number, access, (link, _)) = (travelling.number, travelling.access, travelling.on);
+        let (number, link, access) = (travelling.number, travelling.link, travelling.access());
         let packet = self.packets.remove(id);
         self.arrived_over = access;
         self.observe_delivered(node, number, &packet);
         self.arrived_over = None;
-        if let Some(port) = self.nodes[node].port.or(self.wires[link].port) {
+        if let Some(port) = self.nodes[node].port.or(self.wires[link as usize].port) {
             let at = self.now;
             self.real
                 .deliveries

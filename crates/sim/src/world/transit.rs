@@ -5,34 +5,31 @@ use crate::link::{DropReason, End, Fate, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
 use baton_proto::host::{InterfaceId, Verdict};
-use baton_proto::packet::Packet;
+use baton_proto::packet::BitErrors;
 
 impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
         let (link, end) = self.nodes[node].interfaces[interface.0];
-        if self.wires[link].nat.is_some() && !self.translate_offered(link, end, id) {
+        if self.wires[link].mobile.is_some() && !self.translate_offered(link, end, id) {
             self.packets.remove(id);
             return;
         }
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;
-        travelling.on = (link, end);
-        let length = travelling.length;
+        travelling.link = link as u32;
+        travelling.from = end;
         if let Some(captures) = &mut self.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
-        let wire = &mut self.wires[link];
-        wire.link.offer(self.now, end, id, length);
+        let length = travelling.length;
+        self.wires[link].link.offer(self.now, end, id, length);
         self.touch(link);
     }
 
     /// Records what waits at both ends of a link that was touched, as it stands when all is done at this
-    /// moment.
+    /// moment. For worlds of which series are recorded.
     pub(super) fn record_queues(&mut self, link: usize) {
-        if !self.recorder.records_series() {
-            return;
-        }
         let wire = &mut self.wires[link];
         wire.link.catch_up(self.now);
         for end in [End::A, End::B] {
@@ -45,36 +42,33 @@ impl World {
         }
     }
 
+    // What most packets do not meet stands in functions of its own: this one is to stay small.
     pub(super) fn handle_fate(&mut self, link: usize, fate: Fate) {
-        self.record_packet(link, &fate);
-        if let Some(held) = &mut self.wires[link].leaving {
-            held.remove(&self.packets[fate.packet].number);
+        if self.recorder.records_packets() {
+            self.record_packet(link, &fate);
+        }
+        let wire = &self.wires[link];
+        let (node, _) = wire.ends[1 - fate.from.index()];
+        let is_access = wire.mobile.is_some();
+        if is_access {
+            self.cross_access(link, fate.packet);
         }
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
-                let wire = &self.wires[link];
-                let (node, _) = wire.ends[1 - fate.from.index()];
-                if wire.mobile.is_some() {
-                    self.packets[fate.packet].access = Some(link);
-                }
                 if let Some(captures) = &mut self.captures {
                     captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
                 }
-                if self.wires[link].nat.is_some()
-                    && !self.translate_delivered(link, fate.from, fate.packet)
-                {
+                if is_access && !self.translate_delivered(link, fate.from, fate.packet) {
                     self.packets.remove(fate.packet);
                     return;
                 }
                 self.arrive(node, fate.packet, bit_errors);
             }
-            Outcome::Dropped(reason) => {
-                let packet = self.packets.remove(fate.packet);
-                self.count_drop(link, reason, &packet);
-            }
+            Outcome::Dropped(reason) => self.lose(link, fate.packet, reason),
         }
     }
 
+    #[inline(never)]
     fn record_packet(&mut self, link: usize, fate: &Fate) {
         let travelling = &self.packets[fate.packet];
         let dropped = match fate.outcome {
@@ -92,22 +86,24 @@ impl World {
         });
     }
 
-    fn arrive(&mut self, node: usize, id: PacketId, bit_errors: Vec<u32>) {
-        let Travelling { length, packet, .. } = &mut self.packets[id];
-        let length = *length;
-        if !bit_errors.is_empty() {
-            packet.add_bit_errors(bit_errors);
+    /// A packet has left a mobile's access link.
+    #[inline(never)]
+    fn cross_access(&mut self, link: usize, id: PacketId) {
+        let travelling = &mut self.packets[id];
+        travelling.cross_access(link);
+        if let Some(held) = &mut self.wires[link].leaving {
+            held.remove(&travelling.number);
         }
-        match self.nodes[node].host.route(packet, length) {
+    }
+
+    fn arrive(&mut self, node: usize, id: PacketId, bit_errors: BitErrors) {
+        let Travelling { length, packet, .. } = &mut self.packets[id];
+        if !bit_errors.is_empty() {
+            packet.bit_errors.add(bit_errors);
+        }
+        match self.nodes[node].host.route(packet, *length) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
-            Verdict::Local if self.nodes[node].real => self.deliver_to_port(node, id),
-            Verdict::Local => {
-                self.arrived_over = self.packets[id].access;
-                let packet = self.packets.remove(id);
-                self.nodes[node].host.handle_packet(self.now, packet);
-                self.pump(node);
-                self.arrived_over = None;
-            }
+            Verdict::Local => self.arrive_for_good(node, id),
             Verdict::Discard => {
                 self.packets.remove(id);
                 self.pump(node);
@@ -115,7 +111,22 @@ impl World {
         }
     }
 
-    fn count_drop(&mut self, link: usize, reason: DropReason, packet: &Packet) {
+    /// A packet has come to the host that it is for.
+    #[inline(never)]
+    fn arrive_for_good(&mut self, node: usize, id: PacketId) {
+        if self.nodes[node].real {
+            return self.deliver_to_port(node, id);
+        }
+        self.arrived_over = self.packets[id].access();
+        let packet = self.packets.remove(id);
+        self.nodes[node].host.handle_packet(self.now, packet);
+        self.pump(node);
+        self.arrived_over = None;
+    }
+
+    #[inline(never)]
+    fn lose(&mut self, link: usize, id: PacketId, reason: DropReason) {
+        let packet = self.packets.remove(id);
         self.count_cause(reason);
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;

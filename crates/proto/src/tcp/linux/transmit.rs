@@ -1,6 +1,6 @@
 //! What Linux sends next, in segments of its window, and whether the window was what limited it.
 
-use super::super::Segment;
+use super::super::output::Stretch;
 use super::{Connection, Pending, Phase};
 use crate::time::{Duration, Instant};
 
@@ -21,23 +21,23 @@ pub(super) struct WindowUsage {
 
 impl Connection {
     /// Lost data, then new data, as far as the window goes; before both what a timer has asked for.
-    pub(in crate::tcp) fn next_linux_data(&mut self, now: Instant) -> Option<Segment> {
+    pub(in crate::tcp) fn next_linux_data(&mut self, now: Instant) -> Option<Stretch> {
         if core::mem::take(&mut self.linux.forced) && !self.sent.is_empty() {
             return self.retransmit_as_linux(now, 0);
         }
         if core::mem::take(&mut self.linux.probe.due) {
             return self.send_probe(now);
         }
-        let segment = self.next_within_window(now);
-        self.linux.usage.sent |= segment.is_some();
-        if segment.is_none() {
+        let stretch = self.next_within_window(now);
+        self.linux.usage.sent |= stretch.is_some();
+        if stretch.is_none() {
             self.rate_application_limited();
             self.validate_window(now);
         }
-        segment
+        stretch
     }
 
-    fn next_within_window(&mut self, now: Instant) -> Option<Segment> {
+    fn next_within_window(&mut self, now: Instant) -> Option<Stretch> {
         if self.waits_for_pacing(now) {
             return None;
         }
@@ -65,7 +65,7 @@ impl Connection {
         self.segments_in_flight() < self.window_segments()
     }
 
-    fn retransmit_as_linux(&mut self, now: Instant, index: usize) -> Option<Segment> {
+    fn retransmit_as_linux(&mut self, now: Instant, index: usize) -> Option<Stretch> {
         let length = self.retransmission_length(index)?;
         let start = self.sent.get(index)?.start;
         self.sent.resend(index, length, now);
@@ -79,16 +79,20 @@ impl Connection {
             let rto = self.rtt.rto();
             self.set_pending(Pending::Timeout, now, rto);
         }
-        Some(self.data_segment(now, start, length, true))
+        Some(Stretch {
+            start,
+            length,
+            again: true,
+        })
     }
 
     /// `tcp_send_loss_probe`: new data if there is any, else the last segment again.
-    fn send_probe(&mut self, now: Instant) -> Option<Segment> {
+    fn send_probe(&mut self, now: Instant) -> Option<Stretch> {
         if self.has_new_data()
-            && let Some(segment) = self.forced_new_data(now)
+            && let Some(stretch) = self.forced_new_data(now)
         {
             self.on_probe_sent(now, false);
-            return Some(segment);
+            return Some(stretch);
         }
         let last = self.sent.len().checked_sub(1)?;
         let segment = *self.sent.get(last)?;
@@ -96,7 +100,11 @@ impl Connection {
         self.sent.follow_copy(segment.start, now);
         self.rate_on_sent(now, segment.start, segment.length);
         self.on_probe_sent(now, true);
-        Some(self.data_segment(now, segment.start, segment.length, true))
+        Some(Stretch {
+            start: segment.start,
+            length: segment.length,
+            again: true,
+        })
     }
 
     /// A new segment has left: `tcp_event_new_data_sent` and what follows it.

@@ -82,7 +82,10 @@ impl World {
 
     /// Begins to leave an old access link whose interface is to go when the link has drained.
     pub(in super::super) fn begin_leaving(&mut self, link: usize) {
-        let held = self.packets.iter().filter(|held| held.on.0 == link);
+        let held = self
+            .packets
+            .iter()
+            .filter(|held| held.link as usize == link);
         self.wires[link].leaving = Some(held.map(|held| held.number).collect());
         self.touch(link);
     }

@@ -8,7 +8,7 @@ use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{Handover, LinkIndex, NodeIndex};
 use crate::world::World;
 use crate::world::ports::{Delivery, InterfaceEvent, PortId};
-use baton_proto::packet::{Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage};
 use baton_proto::wire::udp::UdpHeader;
@@ -95,7 +95,7 @@ fn datagram(source: IpAddr, destination: IpAddr, length: u32) -> Vec<u8> {
         body: Body::Udp(ports, payload),
         flow: None,
         retransmission: false,
-        bit_errors: Vec::new(),
+        bit_errors: BitErrors::NONE,
     };
     bytes_of(&packet)
 }
