@@ -208,8 +208,9 @@ impl End<'_> {
     }
 }
 
-/// The buffer to ask for, so that a whole window of segments fits into it with the kernel's overhead, but not much
-/// more, since the window may grow to what the buffer allows for a moment.
+/// The buffer to ask for, so that a whole window of segments fits into it with the kernel's overhead, and one that the
+/// application has not read when it is acknowledged; but not much more, since the window may grow to what the buffer
+/// allows for a moment.
 ///
 /// The kernel doubles the request, and advertises the share of it that data has of the memory of a segment. Seen on
 /// Linux 6.18: that memory is a power of two that holds the segment, its headers and 320 B, and 256 B more.
@@ -217,7 +218,7 @@ fn buffer_for(window: u32, segment: u16) -> u32 {
     // Timestamps take 12 B of the segment.
     let data = u64::from(segment.saturating_sub(12).max(1));
     let memory = (u64::from(segment) + 500).next_power_of_two() + 256;
-    let needed = (u64::from(window) * memory).div_ceil(2 * data);
+    let needed = ((u64::from(window) + data) * memory).div_ceil(2 * data);
     window.max(u32::try_from(needed).unwrap_or(u32::MAX))
 }
 
