@@ -225,10 +225,12 @@ def not_compared(trial: Trial, kept: Sequence[Kept]) -> list[str]:
 
 
 def _bps(link: dict[str, Any]) -> float:
-    """The largest rate that a link is given; without one, that of a cable."""
+    """The largest rate that a link is given; without one that of its kind, or of a cable."""
     given = [each["rate"] for each in (link, link.get("down", {}), link.get("up", {})) if "rate" in each]
-    rates = (str(rate).partition(" ") for rate in given or ["100 Mbit/s"])
+    own = _RATES_OF_KINDS.get(link["kind"], "100 Mbit/s")
+    rates = (str(rate).partition(" ") for rate in given or [own])
     return max(float(number) * _BITS[unit.strip()] for number, _, unit in rates)
 
 
 _BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
+_RATES_OF_KINDS = {"geo": "5 Mbit/s", "gsm": "9.6 kbit/s", "wifi": "11 Mbit/s"}

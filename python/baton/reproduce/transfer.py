@@ -117,4 +117,5 @@ class Transfer:
 
 def _texts(column: Names) -> npt.NDArray[np.str_]:
     """A column of names as text; a null reads as empty."""
-    return np.array([*column.values, ""])[column.codes]
+    texts: npt.NDArray[np.str_] = np.array([*column.values, ""])[column.codes]
+    return texts
