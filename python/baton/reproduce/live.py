@@ -40,9 +40,9 @@ _NEEDS = {
 #: Why the other groups are not run live.
 _ONLY_SIMULATED = {
     "T1": "arithmetic, for which nothing is run",
-    "T7": "remedies, which the study did not build",
-    "T8": "variants, which the study did not measure",
-    "T9": "an upload, which the study's authors hold for a fault of their testbed",
+    "T7": "remedies, which are compared in the simulator",
+    "T8": "variants, which the study names and did not measure",
+    "T9": "an upload, for which the study's authors suspect their testbed",
 }
 #: Why a kernel has no figure for a check.
 _NOT_TOLD = {

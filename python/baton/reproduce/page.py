@@ -72,8 +72,11 @@ def live_lead(found: Found) -> str:
 
 
 def spread(row: Row) -> str:
-    """Least and greatest of the kernel's runs, where they differ."""
-    return "" if row.low is None or row.low == row.high else f"{row.low:.4g} to {row.high:.4g}"
+    """Least and greatest of the kernel's runs, where they differ in the digits shown."""
+    if row.low is None:
+        return ""
+    low, high = f"{row.low:.4g}", f"{row.high:.4g}"
+    return "" if low == high else f"{low} to {high}"
 
 
 def remarks(found: Found) -> Iterator[str]:

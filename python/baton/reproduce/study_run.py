@@ -17,8 +17,9 @@ TRANSFER = 78_880
 GSM_RATE = 960.0
 #: The stretch of figure 7-3 over which the study gives the stable rate, in seconds after the handover.
 STABLE = (58.0, 116.0)
-#: Chosen: the longest that a stack takes to answer an acknowledgment; a kernel needs some microseconds.
-PROMPT_S = 1e-3
+#: Chosen: the longest that a stack takes to answer an acknowledgment; half of the least timeout of all of them, for a
+#: kernel on a busy machine.
+PROMPT_S = 0.1
 
 
 class StudyRun:
