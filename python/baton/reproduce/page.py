@@ -42,8 +42,8 @@ _HEADINGS = (
     '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval<th>Verdict'
 )
 _LIVE_HEADINGS = (
-    '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated linux-2.0.36<th class="n">Simulated linux-6'
-    '<th class="n">Kernel<th class="n">Least to greatest'
+    '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated<br>linux-2.0.36'
+    '<th class="n">Simulated<br>linux-6<th class="n">Kernel<th class="n">Least to greatest'
 )
 
 
