@@ -105,6 +105,7 @@ def test_runs_that_were_late_are_named_and_not_compared(reproduce):
     assert process.returncode == 1
     assert f"Not compared: download, repetition 5: {DOUBT}" in process.stdout
     assert "T2.h not measured: no live run has this figure." in process.stdout
+    assert reproduce("T2.h").returncode == 0, "what was disturbed is tried again the next time"
 
 
 def test_without_the_rights_it_says_what_to_do_and_leaves_nothing(reproduce, tmp_path):

@@ -169,10 +169,10 @@ def _made_from(trial: Trial, number: int) -> dict[str, Any]:
 def _read(file: Path, made_from: dict[str, Any]) -> Kept | None:
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
-        if kept.pop("made_from") == made_from:
+        if kept.pop("made_from") == made_from and kept["figures"] is not None:
             return Kept(**kept)
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # not there, cut short or of another version: it is made anew
+        pass  # not there, cut short or of another version: it is made anew, as is what was disturbed
     return None
 
 
