@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -171,6 +172,8 @@ def main() -> None:
     if plan["summary"] is not None:
         folder = Path(own[own.index("--out") + 1])
         folder.mkdir(parents=True, exist_ok=True)
+        for table in Path(plan.get("tables") or "no tables").glob("*.parquet"):
+            shutil.copy(table, folder)
         (folder / "summary.json").write_text(json.dumps(plan["summary"]))
         (folder / "manifest.json").write_text(
             json.dumps({"complete": plan["complete"], "mode": "live", "resolved": ""})

@@ -12,10 +12,11 @@ import pytest
 import baton
 from baton.errors import InputError
 from baton.fidelity.cases import SHIPPED, read
-from baton.fidelity.execute import Kept, Outcome
+from baton.fidelity.execute import Outcome
 from baton.fidelity.judge import rows
 from baton.fidelity.measure import figures
 from baton.fidelity.rules import Rule
+from baton.live.trials import Kept
 from baton.report.tables import run_of
 from fake_batond import BATON, SUMMARY, Fake
 

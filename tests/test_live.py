@@ -8,14 +8,18 @@ import re
 import shlex
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from baton.live import batond
+from baton.live import batond, trials
+from baton.reproduce import STUDIES
+from baton.reproduce.study_run import figures
 
 ROOT = Path(__file__).resolve().parent.parent
 QUIC = [sys.executable, str(ROOT / "examples" / "quic" / "transfer.py")]
@@ -192,6 +196,38 @@ def test_a_program_that_is_not_there(tmp_path, walk):
     process = run(tmp_path, walk, "--json", "--", "no-such-program")
     assert process.returncode in (2, 4)
     assert "no-such-program" in process.stderr
+
+
+def test_a_kernel_repeats_what_was_never_lost_when_study_t_moves_to_gsm(tmp_path):
+    settings = (
+        "flows.download.profile=linux-6",
+        "mobiles.mobile.timetable.1.at=2 s",
+        "duration=14 s",
+        "live.lateness_bound=100 ms",  # its segments take 1.5 s
+    )
+    trial = trials.Trial("download", STUDIES / "T" / "download.toml", settings)
+    ((kept,),) = trials.run([trial], trials.Plan(tmp_path, 1, figures), lambda ended, of: None)
+    found = kept.figures
+    assert found, kept.doubts
+    # TCP_RTO_MIN is 200 ms; a segment of 1500 B with its framing alone takes 1.55 s over GSM.
+    assert 0.2 <= found["T2.a"] < 0.3
+    assert found["T2.b"] >= 1
+    assert found["T2.d"] == 0
+    assert found["T2.h"] > 1.55
+    # A window of 16 KiB are eleven segments.
+    assert 0 < found["T2.c"] <= 11
+    assert not (tmp_path / "download" / "run-1").exists()
+
+
+def test_a_window_of_small_segments_is_as_large_as_asked_for(tmp_path, walk):
+    tcp = 'flows.0.tcp={ receive_buffer = "4 KiB", maximum_segment_size = "1024 B" }'
+    process = run(tmp_path, walk, "--set", "duration=1400 ms", "--set", tcp, "--out", "live")
+    assert process.returncode == 0, process.stderr
+    table = pq.read_table(tmp_path / "live" / "packets.parquet", columns=["direction", "flags", "window"])
+    windows = [row["window"] for row in table.to_pylist() if row["direction"] == "up" and row["flags"] == "ACK"]
+    # Timestamps take 12 B of a segment; without window scaling the kernel advertises whole ones.
+    assert statistics.mode(windows) == 4 * (1024 - 12)
+    assert max(windows) <= 4096
 
 
 def test_the_hosts_own_network_is_not_touched(tmp_path, walk):

@@ -241,12 +241,16 @@ def reproduce(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="Studies or checks, as T, T2 or T2.h; default: all.")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="In real time with the kernel's TCP, beside the simulated stacks: T2 to T6.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Reproduce published studies: published numbers against measured ones."""
-    from baton.reproduce import cli_reproduce
+    from baton.reproduce import cli_live, cli_reproduce
 
-    raise typer.Exit(cli_reproduce.run(ids or [], as_json=json))
+    run = cli_live.run if live else cli_reproduce.run
+    raise typer.Exit(run(ids or [], as_json=json))
 
 
 @app.command()

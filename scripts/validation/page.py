@@ -118,7 +118,8 @@ def studies(checks: Sequence[Check]) -> str:
         f"Study T (TCP between a wireless LAN and GSM, 1999; profile [linux-2.0.36](models/profile-linux-2.0.36.md),"
         f" links [wifi](models/wifi.md) and [gsm](models/gsm.md)): {counts['agrees']} of its numbers agree,"
         f" {counts['differs']} differ, and {counts['beyond']} measurements go beyond what was published. Rules and"
-        " notes are the study's own. Those that differ:\n\n"
+        " notes are the study's own. [With the kernel's own TCP](../studies/T/README.md#with-a-present-kernel) some of"
+        " it comes out otherwise. Those that differ:\n\n"
         "| check | quantity | published | ours | unit | why |\n|---|---|---|---|---|---|\n"
     )
     for check in checks:

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from baton import Scenario
 from baton.errors import InputError, nearest
+from baton.live.trials import Trial
 from baton.toml import loads
 
 from .rules import RULES
@@ -19,39 +18,28 @@ from .rules import RULES
 HERE = Path(__file__).parent
 SHIPPED = HERE / "list.toml"
 HALVES = ("first", "second")
-#: A path that carries more takes so much of the processor that nothing else may run beside it.
-MOST_TOGETHER_BPS = 20e6
 _KEYS = {"name", "kind", "scenario", "set", "quick"}
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Trial):
     """One scenario with one congestion control."""
 
-    name: str
     kind: str
     """Of its rules: a key of `RULES`."""
     congestion: str
-    file: Path
-    overrides: tuple[str, ...]
     half: str
     """The half of the list that it stands in: `first` or `second`."""
     quick: bool
 
-    @cached_property
-    def scenario(self) -> Scenario:
-        """The scenario, fit to be run live. Raises `ScenarioError`."""
-        return Scenario.load(self.file, list(self.overrides), live=True)
+    @property
+    def label(self) -> str:
+        """As in `steady-5M-290ms/cubic`."""
+        return f"{self.name}/{self.congestion}"
 
     def matches(self, pattern: str) -> bool:
         """Whether `soft-*` or `steady-5M-290ms/cubic` means this one."""
-        return fnmatch(f"{self.name}/{self.congestion}" if "/" in pattern else self.name, pattern)
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing else may run beside it."""
-        links = loads(self.scenario.resolved)["links"].values()
-        return any(_bps(link) > MOST_TOGETHER_BPS for link in links)
+        return fnmatch(self.label if "/" in pattern else self.name, pattern)
 
 
 def read(path: Path, *, quick: bool, only: Sequence[str], half: str | None) -> list[Case]:
@@ -92,10 +80,10 @@ def _cases(path: Path, number: int, entry: dict[str, Any], congestion: Sequence[
     return [
         Case(
             entry["name"],
-            entry["kind"],
-            control,
             _file(path, entry["scenario"]),
             (*overrides, f"flows.0.congestion={control}"),
+            entry["kind"],
+            control,
             HALVES[number % 2],
             bool(entry.get("quick", False)),
         )
@@ -117,13 +105,3 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False)
-
-
-def _bps(link: dict[str, Any]) -> float:
-    """The largest rate that a link is given; without one, that of a cable."""
-    given = [each["rate"] for each in (link, link.get("down", {}), link.get("up", {})) if "rate" in each]
-    rates = (str(rate).partition(" ") for rate in given or ["100 Mbit/s"])
-    return max(float(number) * _BITS[unit.strip()] for number, _, unit in rates)
-
-
-_BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}

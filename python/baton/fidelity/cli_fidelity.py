@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from baton import tables
-from baton.errors import InputError
-from baton.live import batond
+from baton.live import machine
+from baton.live.trials import claimed
 from baton.progress import sweep_progress
 from baton.sweep.folder import write_text
 
@@ -36,17 +35,9 @@ class FidelityOptions:
 def run(options: FidelityOptions) -> int:
     """Runs everything both ways, writes and prints; returns the exit status, 1 if something was not compared."""
     cases = read(options.cases or SHIPPED, quick=options.quick, only=options.only, half=options.half)
-    _, machine = batond.ask("machine")
-    if not machine["ok"]:
-        raise InputError("live runs are not possible here:\n" + "\n".join(machine["problems"]))
-    options.out.mkdir(parents=True, exist_ok=True)
-    with (options.out / ".lock").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{options.out}: another comparison is writing there; choose another --out") from None
-        with sweep_progress() as progress:
-            outcomes = execute(cases, options.repetitions, options.out, lambda ended, of: progress(ended, of, 0))
+    machine.require()
+    with claimed(options.out), sweep_progress() as progress:
+        outcomes = execute(cases, options.repetitions, options.out, lambda ended, of: progress(ended, of, 0))
     judged = page.all_rows(outcomes)
     found = page.document(outcomes, judged, options.repetitions)
     write_text(options.out / "fidelity.json", json.dumps(found, indent=1) + "\n")

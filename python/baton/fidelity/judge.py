@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from baton.live.trials import Figures
+
 from .execute import Outcome
-from .measure import Figures
 from .rules import QUANTITIES, RULES, Quantity, Rule
 
 AGREES, DIFFERS, NOT_JUDGED, NOT_COMPARED = "agrees", "differs", "not judged", "not compared"

@@ -7,17 +7,18 @@ from itertools import pairwise
 
 import numpy as np
 
+from baton.live.trials import Figures
 from baton.report.tables import Run, Series
 from baton.summary import Json
 
 OF_SUMMARY = ("goodput_bps", "completion_s", "retransmitted", "spurious_retransmitted", "timeouts", "longest_stall_s")
 
-#: Values by the key of their quantity; those of a handover end in its number, as in `stall_s.1`.
-Figures = dict[str, float | None]
-
 
 def figures(run: Run) -> Figures:
-    """What is compared of the first flow of a run."""
+    """What is compared of the first flow of a run, by the key of the quantity.
+
+    Keys of what belongs to a handover end in its number, as in `stall_s.1`.
+    """
     flow = run.summary["flows"][0]
     return {**{key: flow.get(key) for key in OF_SUMMARY}, **dict(_at_handovers(run, flow["name"]))}
 

@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from baton import tables
+from baton.live.trials import not_compared
 
 from .execute import Outcome
 from .judge import AGREES, DIFFERS, Row, rows
@@ -48,16 +49,6 @@ def summary_lines(judged: Sequence[Row]) -> Iterator[str]:
             yield f"{half} half of the list: {counts[AGREES]} agree, {counts[DIFFERS]} differ"
 
 
-def disturbed(outcomes: Sequence[Outcome]) -> list[str]:
-    """Live repetitions that are not compared, and why."""
-    return [
-        f"{outcome.case.name}/{outcome.case.congestion}, repetition {kept.repetition}: {'; '.join(kept.doubts)}"
-        for outcome in outcomes
-        for kept in outcome.live
-        if kept.figures is None
-    ]
-
-
 def document(outcomes: Sequence[Outcome], judged: Sequence[Row], repetitions: int) -> dict[str, Any]:
     """What `fidelity.json` holds and `--json` prints."""
     kernels = sorted({kept.kernel for outcome in outcomes for kept in outcome.live})
@@ -68,7 +59,7 @@ def document(outcomes: Sequence[Outcome], judged: Sequence[Row], repetitions: in
         "sysctls": next((kept.sysctls for outcome in outcomes for kept in outcome.live), {}),
         "repetitions": repetitions,
         "rows": [row.as_json() for row in judged],
-        "not_compared": disturbed(outcomes),
+        "not_compared": [line for each in outcomes for line in not_compared(each.case, each.live)],
     }
 
 

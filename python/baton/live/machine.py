@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from baton.errors import InputError
+
 from . import batond
 
 UNSUPPORTED = 2
@@ -23,6 +25,13 @@ def check_machine(*, as_json: bool) -> int:
     print(f"rights: {machine['rights']}; priority over other programs: {'yes' if machine['priority'] else 'no'}")
     print("live runs are possible here" if machine["ok"] else "live runs are NOT possible here")
     return 0 if machine["ok"] else 1
+
+
+def require() -> None:
+    """Raises `InputError` with what to do, where live runs are not possible."""
+    _, machine = batond.ask("machine")
+    if not machine["ok"]:
+        raise InputError("live runs are not possible here:\n" + "\n".join(machine["problems"]))
 
 
 def check_scenario(scenario: Path, overrides: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from baton.errors import InputError, nearest
 
-from .checks import Check
+from .checks import Check, Expected, load_expected
 
 #: Scenario files, expected numbers and notes, a folder a study.
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -17,23 +17,33 @@ TITLES = {"T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4
 Progress = Callable[[str], None]
 
 
-def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, list[Check]]:
-    """The checks of the studies that ``ids`` name: a study (``T``), a group of checks (``T2``) or one (``T2.h``).
+def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
+    """What is published of what ``ids`` name, by study: a study (``T``), a group of checks (``T2``) or one (``T2.h``).
 
     Without ids, all studies. Raises `InputError` for an id that does not exist.
     """
-    from . import study_t
-
     wanted = list(ids) or list(TITLES)
-    results: dict[str, list[Check]] = {}
+    chosen: dict[str, list[Expected]] = {}
     for study in dict.fromkeys(name[:1] for name in wanted):
         if study not in TITLES:
             raise InputError(f"`{study}`: no such study; {nearest(study, TITLES)}")
-        checks = study_t.reproduce(STUDIES / study, progress)
-        results[study] = [check for check in checks if any(_names(name, check.id) for name in wanted)]
+        known = load_expected(STUDIES / study / "expected.toml")
+        chosen[study] = [each for each in known if any(_names(name, each.id) for name in wanted)]
         for name in wanted:
-            if name[:1] == study and not any(_names(name, check.id) for check in checks):
-                raise InputError(f"`{name}`: no such check; {nearest(name, [check.id for check in checks])}")
+            if name[:1] == study and not any(_names(name, each.id) for each in known):
+                raise InputError(f"`{name}`: no such check; {nearest(name, [each.id for each in known])}")
+    return chosen
+
+
+def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, list[Check]]:
+    """The simulated checks that ``ids`` name, by study. Raises `InputError` for an id that does not exist."""
+    from . import study_t
+
+    results: dict[str, list[Check]] = {}
+    for study, expected in select(ids).items():
+        wanted = {each.id for each in expected}
+        checks = study_t.reproduce(STUDIES / study, progress)
+        results[study] = [check for check in checks if check.id in wanted]
     return results
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 
+from baton import report
+
 from .checks import Check
+from .live import REPETITIONS, Found, Row
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -25,9 +28,9 @@ td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 </head>
 <body>
 <header><h1>{title}</h1>
-<p class="lead">{counts} Whole runs: {runs}.</p></header>
+<p class="lead">{lead} Whole runs: {runs}.</p></header>
 <main><div><table>
-<thead><tr><th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval<th>Verdict
+<thead><tr>{headings}
 </thead>
 <tbody>
 {rows}
@@ -35,25 +38,75 @@ td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 </body>
 </html>
 """
+_HEADINGS = (
+    '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval<th>Verdict'
+)
+_LIVE_HEADINGS = (
+    '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated<br>linux-2.0.36'
+    '<th class="n">Simulated<br>linux-6<th class="n">Kernel<th class="n">Least to greatest'
+)
 
 
 def write_page(file: Path, title: str, checks: Sequence[Check], runs: Sequence[str]) -> Path:
     """Writes the page; `runs` are folders beside it that hold a report each."""
-    style = resources.files("baton.report").joinpath("assets/report.css").read_text(encoding="utf-8")
     counts = ", ".join(
         f"{sum(check.verdict == verdict for check in checks)} {words}"
         for verdict, words in (("agrees", "agree"), ("differs", "differ"), ("beyond", "go beyond"))
     )
-    page = _PAGE.format(
+    lead = f"Of {len(checks)} checks {counts} what was published."
+    return report.write_page(file, _page(title, lead, runs, (_HEADINGS, map(_row, checks))))
+
+
+def write_live_page(file: Path, title: str, found: Found) -> Path:
+    """Writes the page of a live reproduction."""
+    lead = " ".join([live_lead(found), *map(escape, remarks(found))])
+    return report.write_page(file, _page(title, lead, found.whole, (_LIVE_HEADINGS, map(_live_row, found.rows))))
+
+
+def live_lead(found: Found) -> str:
+    """What the figures of a live reproduction are."""
+    return (
+        f"Kernel {', '.join(found.kernels)}, {REPETITIONS} runs of each scenario; as many simulated, with the same"
+        " seeds. Medians; the kernel's with the least and the greatest of its runs."
+    )
+
+
+def spread(row: Row) -> str:
+    """Least and greatest of the kernel's runs, where they differ in the digits shown."""
+    if row.low is None:
+        return ""
+    low, high = f"{row.low:.4g}", f"{row.high:.4g}"
+    return "" if low == high else f"{low} to {high}"
+
+
+def remarks(found: Found) -> Iterator[str]:
+    """What there is no figure of, and why."""
+    yield from (f"{row.expected.id} not measured: {row.why_not}." for row in found.rows if row.why_not)
+    yield from (f"{group} not run live: {reason}." for group, reason in found.not_run.items())
+    yield from (f"Not compared: {line}." for line in found.not_compared)
+
+
+def _page(title: str, lead: str, runs: Sequence[str], table: tuple[str, Iterable[str]]) -> str:
+    style = resources.files("baton.report").joinpath("assets/report.css").read_text(encoding="utf-8")
+    headings, rows = table
+    return _PAGE.format(
         title=escape(title),
         style=style.replace("/* looks */", ""),
-        counts=f"Of {len(checks)} checks {counts} what was published.",
-        runs=", ".join(f'<a href="{escape(run)}/report.html">{escape(run)}</a>' for run in runs),
-        rows="\n".join(map(_row, checks)),
+        lead=lead,
+        runs=", ".join(f'<a href="{escape(run)}/report.html">{escape(run)}</a>' for run in runs) or "none",
+        headings=headings,
+        rows="\n".join(rows),
     )
-    staged = file.with_name(f".partial-{file.name}")
-    staged.write_text(page, encoding="utf-8")
-    return staged.replace(file)
+
+
+def _live_row(row: Row) -> str:
+    values = (row.expected.published, *row.simulated.values(), row.kernel)
+    numbers = "".join(f'<td class="n">{_with_unit(value, row.expected.unit)}' for value in values)
+    note = f"<p>{escape(row.why_not)}</p>" if row.why_not else ""
+    return (
+        f'<tr id="{escape(row.expected.id)}"><th>{escape(row.expected.id)}'
+        f'<td>{escape(row.expected.quantity)}{note}{numbers}<td class="n">{spread(row)}'
+    )
 
 
 def _row(check: Check) -> str:

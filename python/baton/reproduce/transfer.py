@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from baton.report.tables import Names, Packets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -33,12 +34,13 @@ class Transfer:
     ``sequence``) as they reach the sender.
     """
 
-    def __init__(self, packets: Any, flow: str, *, data_direction: str, sender_links: list[str]):
-        columns = {name: _column(packets, name) for name in _COLUMNS}
+    def __init__(self, packets: Packets, flow: str, *, data_direction: str, sender_links: list[str]):
+        columns = {name: _texts(column) for name, column in packets.names.items()} | packets.numbers
+        columns["decided_ns"] = packets.decided_ns
         mine = (columns["flow"] == flow) & (columns["protocol"] == "tcp")
         first = np.isin(columns["link"], sender_links) & mine
         forward = columns["direction"] == data_direction
-        syn = np.char.find(columns["flags"].astype(str), "SYN") >= 0
+        syn = np.char.find(columns["flags"], "SYN") >= 0
         syn_row = np.flatnonzero(mine & forward & syn)[0]
         self._origin = int(columns["sequence"][syn_row]) + 1
         self._columns = columns
@@ -113,22 +115,7 @@ class Transfer:
         return int(before.max()) if len(before) else 0
 
 
-_COLUMNS = (
-    "link direction flow sent_ns decided_ns fate protocol sequence acknowledgment payload_bytes flags retransmission"
-).split()
-
-
-def _column(table: Any, name: str) -> npt.NDArray[Any]:
-    import pyarrow as pa
-
-    column = table.column(name).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode().fill_null("")
-    elif pa.types.is_boolean(column.type):
-        column = column.fill_null(False)
-    else:
-        column = column.fill_null(0)
-    values: np.ndarray = column.to_numpy(zero_copy_only=False)
-    return values
+def _texts(column: Names) -> npt.NDArray[np.str_]:
+    """A column of names as text; a null reads as empty."""
+    texts: npt.NDArray[np.str_] = np.array([*column.values, ""])[column.codes]
+    return texts

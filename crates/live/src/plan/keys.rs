@@ -28,9 +28,14 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
     ("recovery", recovery),
     ("maximum_segment_size", maximum_segment_size),
     ("receive_buffer", |end| {
-        // The kernel doubles the buffer for its own overhead; the clamp holds the window that is advertised.
-        end.options.receive_buffer = Some(end.profile.receive_buffer);
-        end.options.window_clamp = Some(end.profile.receive_buffer);
+        // The clamp holds the window that is advertised.
+        let Profile {
+            receive_buffer: window,
+            maximum_segment_size: segment,
+            ..
+        } = *end.profile;
+        end.options.receive_buffer = Some(buffer_for(window, segment));
+        end.options.window_clamp = Some(window);
     }),
     ("send_buffer", |end| {
         end.options.send_buffer = Some(end.profile.send_buffer)
@@ -201,6 +206,20 @@ impl End<'_> {
             None => self.plan.metrics.push((self.host, metric)),
         }
     }
+}
+
+/// The buffer to ask for, so that a whole window of segments fits into it with the kernel's overhead, and one that the
+/// application has not read when it is acknowledged; but not much more, since the window may grow to what the buffer
+/// allows for a moment.
+///
+/// The kernel doubles the request, and advertises the share of it that data has of the memory of a segment. Seen on
+/// Linux 6.18: that memory is a power of two that holds the segment, its headers and 320 B, and 256 B more.
+fn buffer_for(window: u32, segment: u16) -> u32 {
+    // Timestamps take 12 B of the segment.
+    let data = u64::from(segment.saturating_sub(12).max(1));
+    let memory = (u64::from(segment) + 500).next_power_of_two() + 256;
+    let needed = ((u64::from(window) + data) * memory).div_ceil(2 * data);
+    window.max(u32::try_from(needed).unwrap_or(u32::MAX))
 }
 
 fn maximum_segment_size(end: &mut End<'_>) {

@@ -108,6 +108,25 @@ fn each_end_has_its_own() {
 }
 
 #[test]
+fn a_window_of_small_segments_needs_a_larger_buffer() {
+    let receive_buffer = |tcp: &str| {
+        let plan = planned(&format!("{FLOW}tcp = {{ {tcp} }}"));
+        let [_, receiver] = &plan.flows[0].ends;
+        (receiver.receive_buffer, receiver.window_clamp)
+    };
+    assert_eq!(
+        receive_buffer("receive_buffer = \"16 KiB\""),
+        (Some(16_384), Some(16_384))
+    );
+    // Linux 6.18 counts 2304 B for 1012 B of data: with twice 4096 B it advertises 3036 B, three segments of four. A
+    // fifth is the one that waits to be read.
+    let (buffer, clamp) =
+        receive_buffer("receive_buffer = \"4 KiB\", maximum_segment_size = \"1024 B\"");
+    assert_eq!(clamp, Some(4096));
+    assert!(2 * buffer.unwrap() >= 5 * 2304 && 2 * buffer.unwrap() < 6 * 2304);
+}
+
+#[test]
 fn what_cannot_be_done_is_named_with_what_comes_nearest() {
     let old = refused(&format!("{FLOW}profile = \"linux-2.0.36\""));
     assert_eq!(
