@@ -84,6 +84,18 @@ fn rack_finds_a_loss_by_the_third_segment_beyond_it() {
     assert_eq!(statistics(&solo).fast_retransmits, 1);
 }
 
+/// `tcp_xmit_retransmit_queue`: with the oldest segment the timer counts anew (RFC 6675 section 6), here when the time for
+/// reordering is over.
+#[test]
+fn the_timer_counts_from_the_retransmission_of_the_oldest() {
+    let mut solo = out(&linux(), 10);
+    solo.at(200).receive(ack(1).sack(&[(1_001, 2_001)]));
+    assert!(solo.sends().is_empty());
+    assert_eq!(solo.at(227).sends(), ["1..1001"]);
+    let rto = solo.connection.retransmission_timeout().as_nanos() / 1_000_000;
+    assert_eq!(solo.wakes_at(), Some(227 + rto));
+}
+
 #[test]
 fn rack_waits_a_quarter_of_the_round_trip_for_what_was_reordered() {
     let mut solo = out(&linux(), 10);
