@@ -41,7 +41,10 @@ class Kept:
     """Nothing if every try was late or disturbed."""
     doubts: list[str]
     kernel: str
-    sysctls: dict[str, Any]
+    sysctls: dict[str, dict[str, str]]
+    """Settings of TCP of each host, as its kernel tells them."""
+    sysctls_set: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Those that the scenario asked for."""
 
 
 @dataclass
@@ -127,10 +130,10 @@ def _made_from(case: Case, number: int) -> dict[str, Any]:
 def _read(file: Path, made_from: dict[str, Any]) -> Kept | None:
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
-        if kept.pop("made_from") == made_from:
+        if kept.pop("made_from") == made_from and kept["figures"] is not None:
             return Kept(**kept)
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # not there, cut short or of another version: it is made anew
+        pass  # not there, cut short or of another version: it is made anew, as is what was disturbed
     return None
 
 
@@ -144,7 +147,7 @@ def _run(case: Case, number: int, out: Path, stop: threading.Event) -> Kept:
         if measured is not None:
             break
         doubts += live["doubts"]
-    return Kept(number, measured, doubts, live["kernel"], live["sysctls"])
+    return Kept(number, measured, doubts, live["kernel"], live["sysctls"], live["sysctls_set"])
 
 
 def _live(case: Case, number: int, out: Path, stop: threading.Event) -> dict[str, Any]:
