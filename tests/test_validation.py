@@ -79,6 +79,7 @@ PARTIAL = {
     "schema": 1,
     "date": "2026-11-20",
     "version": "0.1.0",
+    "matched": "6.18",
     "kernels": ["6.18.44"],
     "sysctls": {"server": {"tcp_sack": "0"}},
     "other_settings": [
@@ -109,7 +110,8 @@ def test_a_result_of_fidelity_comes_onto_the_page(tmp_path, monkeypatch):
     section, _, after = rest.partition(kernel_live.END)
     around = PAGE.partition(kernel_live.BEGIN)[0], PAGE.partition(kernel_live.END)[2]
     assert (before, after) == around
-    assert "Kernel 6.18.44 beside Baton 0.1.0, 2026-11-20: 2 of the list's 153 cases" in section
+    assert "Kernel 6.18.44 beside Baton 0.1.0, whose profile linux-6 was matched to 6.18; 2026-11-20." in section
+    assert "2 of the list's 153 cases" in section
     assert "6.19" not in section
     assert "- second half of the list, on which nothing was tuned: 0 agree, 1 differ" in section
     assert "- not compared: soft-slow-fast/cubic, repetition 3" in section

@@ -91,7 +91,8 @@ def _of(kept: Kept) -> Iterator[tuple[str, str]]:
 def warnings(found: dict[str, Any]) -> Iterator[str]:
     """What of the kernels in a result is not what the profile was matched to, a sentence each."""
     for kernel in found["kernels"]:
-        if kernel.split(".")[:2] != MATCHED.split("."):
-            yield f"kernel {kernel}: the profile linux-6 was matched to {MATCHED}, and other releases have other rules"
+        if kernel.split(".")[:2] != found["matched"].split("."):
+            told = f"the profile linux-6 was matched to {found['matched']}, and other releases have other rules"
+            yield f"kernel {kernel}: {told}"
     for other in found["other_settings"]:
         yield str(Other(**other))

@@ -17,7 +17,7 @@ from baton.summary import Json
 from .causes import Causes
 from .execute import Outcome
 from .judge import AGREES, DIFFERS, rows
-from .kernel import others, warnings
+from .kernel import MATCHED, others, warnings
 from .rules import QUANTITIES, RULES
 
 SCHEMA = 1
@@ -32,6 +32,7 @@ def document(outcomes: Sequence[Outcome], causes: Causes, repetitions: int, list
         "schema": SCHEMA,
         "date": datetime.now(timezone.utc).date().isoformat(),
         "version": version("baton"),
+        "matched": MATCHED,
         "kernels": kernels,
         "sysctls": next((kept.sysctls for outcome in outcomes for kept in outcome.live), {}),
         "other_settings": [other.as_json() for other in others(outcomes)],
@@ -115,9 +116,10 @@ def head(found: Json) -> Iterator[str]:
     """What was run, how many figures agree, and those that differ."""
     cases = found["cases"]
     yield (
-        f"Kernel {', '.join(found['kernels'])} beside Baton {found['version']}, {found['date']}: {cases['compared']} of"
-        f" the list's {cases['listed']} cases, each with {found['repetitions']} repetitions. Medians; the kernel's with"
-        " the least and the greatest of its repetitions."
+        f"Kernel {', '.join(found['kernels'])} beside Baton {found['version']}, whose profile linux-6 was matched to"
+        f" {found['matched']}; {found['date']}. {cases['compared']} of the list's {cases['listed']} cases, each with"
+        f" {found['repetitions']} repetitions. Medians; the kernel's with the least and the greatest of its"
+        " repetitions."
     )
     yield from ("", *(f"- {line}" for line in summary_lines(found)), "")
     yield from _counts(found["rows"])
