@@ -1,7 +1,8 @@
 """Validates the models. Without arguments all of them: writes `docs/validation.md` and the figures of the models'
-pages. With names of cases: prints their rows.
+pages. With names of cases: prints their rows. With the folder of a `baton fidelity`: keeps its result in `docs`, and
+puts its table on the page.
 
-    .venv/bin/python scripts/validate.py [CASE ...]
+    .venv/bin/python scripts/validate.py [CASE ... | --fidelity DIR]
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from baton.reproduce import reproduce
-from validation import CASES, SECTIONS
+from validation import CASES, SECTIONS, kernel_live
 from validation.page import case, page
 from validation.row import Row
 
@@ -22,6 +23,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 def main(names: list[str]) -> int:
     """Runs it; returns the exit status."""
+    if names[:1] == ["--fidelity"] and len(names) == 2:
+        kernel_live.keep(Path(names[1]), DOCS)
+        return 0
     unknown = [name for name in names if name not in CASES]
     if unknown:
         print(f"{unknown[0]}: no such case; there are {', '.join(CASES)}", file=sys.stderr)
@@ -43,7 +47,8 @@ def write() -> None:
     sections = [(title, {name: rows[name] for name in cases}) for title, cases in SECTIONS.items()]
     checks = reproduce(["T"])["T"]
     today = datetime.date.today().isoformat()
-    (DOCS / "validation.md").write_text(page(sections, checks, today, version("baton")), encoding="utf-8")
+    text = page(sections, kernel_live.section(DOCS), checks, today, version("baton"))
+    (DOCS / "validation.md").write_text(text, encoding="utf-8")
     figures.write(DOCS / "models" / "figures")
 
 

@@ -3,19 +3,25 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import baton
+from baton.catalogue import profiles
 from baton.errors import InputError
+from baton.fidelity import causes
 from baton.fidelity.cases import SHIPPED, read
 from baton.fidelity.execute import Outcome
 from baton.fidelity.judge import rows
+from baton.fidelity.kernel import MATCHED, SETTINGS
 from baton.fidelity.measure import figures
-from baton.fidelity.rules import Rule
+from baton.fidelity.rules import QUANTITIES, RULES, Rule
 from baton.live.trials import Kept
 from baton.report.tables import run_of
 from fake_batond import BATON, SUMMARY, Fake
@@ -92,7 +98,7 @@ def judged(simulated, kernel, kind="hard"):
         Kept(n, None if value == "late" else {"stall_s.1": value}, [], "6.18", {}) for n, value in enumerate(kernel)
     ]
     outcome = Outcome(case, [{"stall_s.1": value} for value in simulated], kept)
-    return next(iter(rows(outcome)))
+    return next(iter(rows(outcome, {})))
 
 
 def test_medians_are_compared_and_a_difference_inside_the_spread_is_none():
@@ -130,6 +136,7 @@ def test_a_run_without_a_handover_has_figures_of_the_whole_run_alone():
     assert not any("." in key for key in found)
 
 
+ROOT = Path(__file__).resolve().parent.parent
 LIST = '[[cases]]\nname = "walk"\nkind = "soft"\nscenario = "short.toml"\n'
 MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
 
@@ -154,7 +161,9 @@ def test_both_ways_are_run_and_the_table_says_what_was_measured(fidelity, tmp_pa
     assert process.returncode == 0, process.stderr
     found = json.loads(process.stdout)
     assert (found["kernels"], found["repetitions"]) == (["6.18.44"], 2)
-    assert found["sysctls"] == {"server": {"net.ipv4.tcp_sack": "1"}}
+    assert found["sysctls"]["server"]["tcp_sack"] == "1"
+    assert found["cases"] == {"compared": 1, "listed": 1}
+    assert (found["other_settings"], "warning" in process.stdout) == ([], False)
     row = next(row for row in found["rows"] if row["quantity"] == "goodput_bps")
     alone = baton.Scenario.load(tmp_path / "short.toml", ["flows.0.congestion=cubic"], live=True).run(seed=1)
     assert row["simulated"] == alone.summary["flows"][0]["goodput_bps"]
@@ -189,3 +198,93 @@ def test_a_failed_run_ends_the_comparison_with_its_reason(fidelity):
     process = fidelity(None, "--repetitions", "1")
     assert process.returncode == 1
     assert "walk/cubic" in process.stderr
+
+
+def test_what_was_disturbed_is_run_again_the_next_time(fidelity):
+    late = copy.deepcopy(SUMMARY)
+    late["live"] |= {"trusted": False, "doubts": ["late"]}
+    assert fidelity(late, "--repetitions", "1").returncode == 1
+    process = fidelity(SUMMARY, "--repetitions", "1", "--json")
+    assert process.returncode == 0
+    assert json.loads(process.stdout)["not_compared"] == []
+
+
+def test_a_kernel_with_other_defaults_is_recognised(fidelity, tmp_path):
+    other = copy.deepcopy(SUMMARY)
+    other["live"]["sysctls"] = {
+        "server": {"tcp_sack": "0", "tcp_rmem": "4096\t131072\t6291456"},
+        "laptop": {"tcp_sack": "1"},
+    }
+    other["live"]["kernel"] = "6.1.90"
+    process = fidelity(other, "--repetitions", "2")
+    warnings = [line for line in process.stdout.splitlines() if line.startswith("warning: ")]
+    assert len(warnings) == 3
+    assert "kernel 6.1.90: the profile linux-6 was matched to 6.18" in warnings[0]
+    assert "tcp_rmem was 4096 131072 6291456, not 4096 131072 33554432 (2 repetitions): " in warnings[1]
+    assert "tcp_sack was 0, not 1 (2 repetitions): losses are found and repaired one a round trip" in warnings[2]
+    page = (tmp_path / "found" / "fidelity.md").read_text()
+    assert all(f"- {line}" in page for line in warnings)
+    found = json.loads((tmp_path / "found" / "fidelity.json").read_text())
+    assert [(each["setting"], each["value"]) for each in found["other_settings"]] == [
+        ("tcp_rmem", "4096 131072 6291456"),
+        ("tcp_sack", "0"),
+    ]
+
+
+def test_what_the_scenario_asked_for_is_no_other_default(fidelity):
+    asked = copy.deepcopy(SUMMARY)
+    asked["live"] |= {"sysctls": {"server": {"tcp_sack": "0"}}, "sysctls_set": {"server": {"tcp_sack": "0"}}}
+    assert "warning" not in fidelity(asked, "--repetitions", "1").stdout
+
+
+def test_every_setting_that_the_daemon_reads_or_sets_has_its_default_here():
+    text = (ROOT / "crates" / "live" / "src" / "namespace.rs").read_text(encoding="utf-8")
+    told = re.findall(r'"(tcp_\w+)"', re.search(r"const TOLD.*?;\n", text, re.DOTALL)[0])
+    assert set(told) - {"tcp_congestion_control"} == set(SETTINGS)  # that one each socket has of its own
+    keys = (ROOT / "crates" / "live" / "src" / "plan" / "keys.rs").read_text(encoding="utf-8")
+    assert set(re.findall(r'set\w*\(\s*"(tcp_\w+)"', keys)) <= set(SETTINGS)
+
+
+def test_the_profile_says_which_kernel_it_was_matched_to():
+    assert MATCHED in profiles()["linux-6"]
+
+
+CAUSES = """
+"walk/reno/*" = "Reno is not in this list."
+"walk/*/timeouts" = "The peer was asleep,\\n and so was the timer."
+"""
+
+
+def test_a_miss_is_told_with_its_cause(fidelity, tmp_path):
+    (tmp_path / "causes.toml").write_text(CAUSES)
+    process = fidelity(SUMMARY, "--repetitions", "1")
+    found = json.loads((tmp_path / "found" / "fidelity.json").read_text())
+    told = {row["quantity"]: (row["verdict"], row["cause"]) for row in found["rows"]}
+    assert told["timeouts"] == ("differs", "The peer was asleep, and so was the timer.")
+    assert told["retransmitted"] == ("differs", "not explained yet")
+    assert told["goodput_bps"] == ("not judged", None)
+    assert "walk/cubic, timeouts: The peer was asleep, and so was the timer." in process.stdout
+    page = (tmp_path / "found" / "fidelity.md").read_text()
+    assert re.search(r"\| walk \| cubic \| timeouts \| 0 \| 2 \| equal \| The peer was asleep", page)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('"soft" = "why"', "expected CASE/CONTROL/QUANTITY"),
+        ('"soft-*/bbr/timeout" = "why"', "is one of goodput_bps"),
+        ('"soft-*/bbr/timeouts" = 3', "expected a sentence"),
+        ('"soft', "causes.toml"),
+    ],
+)
+def test_a_wrong_cause_is_refused(tmp_path, text, message):
+    (tmp_path / "causes.toml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        causes.read(tmp_path / "list.toml")
+
+
+def test_every_cause_that_comes_with_baton_is_of_a_figure_that_is_judged():
+    judged = [f"{case.name}/{case.congestion}/{key}" for case in ALL for key in RULES[case.kind]]
+    for pattern in causes.read(SHIPPED):
+        assert any(fnmatchcase(name, pattern) for name in judged), pattern
+    assert {key for rules in RULES.values() for key in rules} <= {quantity.key for quantity in QUANTITIES}

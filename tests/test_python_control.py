@@ -149,7 +149,14 @@ def test_a_sweep_runs_it_and_lists_what_it_raises(baton, folder):
     assert process.returncode == 1, process.stderr
     found = json.loads(process.stdout)
     assert [(failure["point"], failure["seed"]) for failure in found["failures"]] == [(0, 1), (0, 2), (0, 3)]
-    assert "RuntimeError: no idea what to do" in found["failures"][0]["reason"]
+    traceback, *_, last = (reason := found["failures"][0]["reason"]).splitlines()
+    assert traceback == "Traceback (most recent call last):"
+    assert re.search(r'mine\.py", line \d+, in on_loss\n +raise RuntimeError', reason)
+    assert re.fullmatch(r"RuntimeError: no idea what to do at \d+\.\d s", last)
+    # In the terminal the way there, which all share, stands once.
+    told = baton("sweep", "short.toml", "--set", values, "--seeds", 3, "--out", "again").stdout
+    assert told.count("Traceback") == told.count("in on_loss") == 1
+    assert told.count("FAILED") == told.count("RuntimeError: no idea") == 3
     # The others ran on the same threads, and what was raised there before did not reach them.
     runs = pq.read_table(folder / "out" / "runs.parquet").to_pylist()
     figures = {(run["point"], run["seed"]): run["flows.download.delivered_bytes"] for run in runs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,6 +183,39 @@ def test_losses_stay_visible_among_a_hundred_thousand_segments(open_page: Any, t
         "state.panels[0].plot.data.find((t) => t.name === 'segment').x.filter((x) => x > 50 && x < 50.2)"
     )
     assert len(inside) == pytest.approx(2 * 200, abs=8), "zooming in brings every segment back: two ends of each"
+
+
+def test_strokes_are_drawn_where_the_numbers_are_and_tell_what_they_are(open_page: Any, handover_report: Path) -> None:
+    """Plotly knows bars and dots, and the page draws them: in the same places, in logarithmic scale too."""
+    page = open_page(handover_report)
+    for panel in (0, 2):
+        assert page.evaluate(f"({OFF_PLACE})({panel})") < 0.2, "pixels"
+    page.locator(".panel").nth(2).get_by_role("button", name="log").click()
+    assert page.evaluate(f"({OFF_PLACE})(2)") < 0.2
+    page.locator(".panel").nth(0).get_by_role("button", name="retransmission").click()
+    shown = page.evaluate("state.panels[0].plot.querySelectorAll('.strokes').length")
+    assert shown == page.evaluate("state.panels[0].plot.data.filter((t) => t.mode === 'none').length") - 1
+    page.evaluate("show({ from: 10, to: 10.2 })")
+    drawn(page, 2)
+    number = page.evaluate("state.panels[0].panel.traces.findIndex((trace) => trace.name === 'segment')")
+    at = page.locator(f".scatterlayer .tracet{number} .strokes").first.get_attribute("d")
+    inside = next(pair for pair in re.findall(r"M([-.\d]+) ([-.\d]+)V", at) if 300 < float(pair[0]) < 900)
+    box = page.locator(".plot .nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + float(inside[0]), box["y"] + float(inside[1]))
+    assert "segment" in page.locator(".hoverlayer .hovertext").first.text_content()
+
+
+# Of all strokes of a panel, the farthest in pixels that one lies from where Plotly's axes put its ends.
+OFF_PLACE = """(number) => {
+  const plot = state.panels[number].plot, { xaxis, yaxis } = plot._fullLayout;
+  return Math.max(...plot.data.filter((t) => t.mode === "none" && t.visible).map((trace) => {
+    const path = plot.querySelector(`.scatterlayer .trace${trace.uid} .strokes`).getAttribute("d");
+    const found = path.slice(1).split("M").map((stroke) => stroke.split(/[ V]/).map(Number));
+    if (found.length !== trace.x.length / 3) return Infinity;
+    return Math.max(...found.map(([x, top, end], i) => Math.max(Math.abs(x - xaxis.d2p(trace.x[3 * i])),
+      Math.abs(top - yaxis.d2p(trace.y[3 * i])), Math.abs(end - yaxis.d2p(trace.y[3 * i + 1])))));
+  }));
+}"""
 
 
 def test_a_million_segments(open_page: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

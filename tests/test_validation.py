@@ -1,11 +1,13 @@
 """docs/validation.md is what the engine measures today, as far as it can be told in a moment."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from validation import CASES, QUICK
+import validate
+from validation import CASES, QUICK, kernel_live
 from validation.page import line
 from validation.row import Row
 
@@ -50,3 +52,79 @@ def test_the_summary_counts_the_rows():
 )
 def test_a_row_agrees_within_its_tolerance(ours, oracle, agrees):
     assert Row("id", "wired", "what", "s", ours, oracle, "source", 0.1, "reason").agrees is agrees
+
+
+def fidelity_row(**other):
+    row = {
+        "case": "soft-slow-fast",
+        "congestion": "cubic",
+        "kind": "soft",
+        "half": "first",
+        "quantity": "timeouts",
+        "handover": None,
+        "unit": "",
+        "simulated": 0.0,
+        "kernel": 0.0,
+        "kernel_low": 0.0,
+        "kernel_high": 0.0,
+        "rule": "equal",
+        "verdict": "agrees",
+        "cause": None,
+    }
+    return row | other
+
+
+#: Two cases of many were run, on a kernel with other defaults, and one of them was disturbed once.
+PARTIAL = {
+    "schema": 1,
+    "date": "2026-11-20",
+    "version": "0.1.0",
+    "matched": "6.18",
+    "kernels": ["6.18.44"],
+    "sysctls": {"server": {"tcp_sack": "0"}},
+    "other_settings": [
+        {"setting": "tcp_sack", "value": "0", "assumed": "1", "meaning": "slower repair", "repetitions": 5}
+    ],
+    "repetitions": 5,
+    "cases": {"compared": 2, "listed": 153},
+    "rows": [
+        fidelity_row(),
+        fidelity_row(half="second", simulated=2.0, verdict="differs", cause="The delay is not the kernel's."),
+        fidelity_row(quantity="window_bytes", unit="B", handover=2, rule=None, verdict="not judged"),
+    ],
+    "not_compared": ["soft-slow-fast/cubic, repetition 3: 99 % of events were up to 5 ms late"],
+}
+
+
+def test_a_result_of_fidelity_comes_onto_the_page(tmp_path, monkeypatch):
+    docs, folder = tmp_path / "docs", tmp_path / "found"
+    for each in (docs, folder):
+        each.mkdir()
+    (docs / "validation.md").write_text(PAGE)
+    monkeypatch.setattr(validate, "DOCS", docs)
+    for kernel in ("6.19.1", "6.18.44"):  # the second replaces the first
+        (folder / "fidelity.json").write_text(json.dumps(PARTIAL | {"kernels": [kernel]}))
+        assert validate.main(["--fidelity", str(folder)]) == 0
+    assert json.loads((docs / "fidelity-result.json").read_text()) == PARTIAL
+    before, _, rest = (docs / "validation.md").read_text().partition(kernel_live.BEGIN)
+    section, _, after = rest.partition(kernel_live.END)
+    around = PAGE.partition(kernel_live.BEGIN)[0], PAGE.partition(kernel_live.END)[2]
+    assert (before, after) == around
+    assert "Kernel 6.18.44 beside Baton 0.1.0, whose profile linux-6 was matched to 6.18; 2026-11-20." in section
+    assert "2 of the list's 153 cases" in section
+    assert "6.19" not in section
+    assert "- second half of the list, on which nothing was tuned: 0 agree, 1 differ" in section
+    assert "- not compared: soft-slow-fast/cubic, repetition 3" in section
+    assert "- warning: tcp_sack was 0, not 1 (5 repetitions): slower repair" in section
+    assert "| soft | 1 of 2 agree |" in section
+    assert "| soft-slow-fast | cubic | timeouts | 2 | 0 | equal | The delay is not the kernel's. |" in section
+    assert "window at handover" not in section, "no rule judges it"
+
+
+def test_the_page_has_the_kept_result():
+    """What stands there now, with every miss and its cause, or nothing while none is kept."""
+    assert kernel_live.section(validate.DOCS) in PAGE
+    file = validate.DOCS / kernel_live.RESULT
+    if file.exists():
+        for row in json.loads(file.read_text())["rows"]:
+            assert row["verdict"] != "differs" or row["cause"]

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import threading
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -28,15 +29,22 @@ def drawing_library() -> str:
 
 
 def prepare_report() -> None:
-    """Does in a thread, beside a run, what its report takes longest for: packing the library, and imports."""
+    """Does in threads, beside a run, what its report takes longest for: packing the library, and imports.
 
-    def work() -> None:
-        # What fails here fails again, and is reported, when the report is written.
-        with contextlib.suppress(Exception):
-            drawing_library()
-            importlib.import_module("baton.report")
+    Packing holds no interpreter lock while it compresses, so that the imports go on beside it.
+    """
+    for work in (drawing_library, _import_report):
+        threading.Thread(target=_attempt, args=(work,), name="prepare report").start()
 
-    threading.Thread(target=work, name="prepare report", daemon=False).start()
+
+def _attempt(work: Callable[[], object]) -> None:
+    # What fails here fails again, and is reported, when the report is written.
+    with contextlib.suppress(Exception):
+        work()
+
+
+def _import_report() -> None:
+    importlib.import_module("baton.report")
 
 
 @cache

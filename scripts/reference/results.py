@@ -26,7 +26,7 @@ A run leaves a folder, `results/<scenario>-<seed>` unless `--out` names another:
 | `summary.json` | [the run in numbers](#the-summary); what `baton run --json` prints |
 | `series.parquet` | [what changed over time](#series) |
 | `packets.parquet` | [a row for every packet on every link](#packets) |
-| `manifest.json` | version, seed, resolved scenario, hashes of traces and tables: what `baton rerun` needs |
+| `manifest.json` | version, seed, resolved scenario, hashes of traces and tables: what `baton rerun` needs; of a live run the kernel and its settings |
 | `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent and received |
 | `server.log` | of a live run, what the server's program printed |
 

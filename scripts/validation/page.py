@@ -46,15 +46,19 @@ two settings of the runs under random loss: SACK is off with Reno's and NewReno'
 
 
 def page(
-    sections: Sequence[tuple[str, Mapping[str, list[Row]]]], checks: Iterable[Check], date: str, version: str
+    sections: Sequence[tuple[str, Mapping[str, list[Row]]]],
+    live: str,
+    checks: Iterable[Check],
+    date: str,
+    version: str,
 ) -> str:
-    """The whole page: sections of cases with their rows, and the checks of the studies."""
+    """The whole page: sections of cases with their rows, the section of live runs, and the checks of the studies."""
     rows = [row for _, cases in sections for found in cases.values() for row in found]
     differing = [row for row in rows if not row.agrees]
     links = "".join(f"- `{row.id}`: {row.what}, {percent(row)}. {row.cause}\n" for row in differing)
     head = HEAD.format(date=date, version=version, agreeing=len(rows) - len(differing), all=len(rows), differing=links)
     body = "".join(section(title, cases) for title, cases in sections)
-    return head + body + studies(list(checks))
+    return head + body + live + "\n" + studies(list(checks))
 
 
 def section(title: str, cases: Mapping[str, list[Row]]) -> str:

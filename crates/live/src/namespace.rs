@@ -38,8 +38,10 @@ const SYSCTLS: [(&str, &str); 10] = [
 ];
 
 /// Settings that tell how a kernel's TCP behaves.
-const TOLD: [&str; 20] = [
+const TOLD: [&str; 23] = [
     "tcp_adv_win_scale",
+    "tcp_comp_sack_delay_ns",
+    "tcp_comp_sack_nr",
     "tcp_congestion_control",
     "tcp_dsack",
     "tcp_early_retrans",
@@ -55,6 +57,7 @@ const TOLD: [&str; 20] = [
     "tcp_rto_min_us",
     "tcp_sack",
     "tcp_slow_start_after_idle",
+    "tcp_syn_linear_timeouts",
     "tcp_syn_retries",
     "tcp_timestamps",
     "tcp_window_scaling",

@@ -96,15 +96,21 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Settings of a host's TCP.
-    pub fn sysctls(&self, host: NodeIndex) -> Vec<Sysctl> {
+    /// Settings of a host's TCP that the scenario asks for, by name.
+    pub fn settings(&self, host: NodeIndex) -> BTreeMap<&'static str, &str> {
         let of_host = self.sysctls.iter().filter(|((node, _), _)| *node == host);
         of_host
-            .map(|((_, name), (value, _))| Sysctl {
-                path: format!("net/ipv4/{name}"),
-                value: value.clone(),
-            })
+            .map(|((_, name), (value, _))| (*name, value.as_str()))
             .collect()
+    }
+
+    /// The same for whoever sets them.
+    pub fn sysctls(&self, host: NodeIndex) -> Vec<Sysctl> {
+        let sysctl = |(name, value): (&str, &str)| Sysctl {
+            path: format!("net/ipv4/{name}"),
+            value: value.to_owned(),
+        };
+        self.settings(host).into_iter().map(sysctl).collect()
     }
 
     /// Metrics of a host's default route.

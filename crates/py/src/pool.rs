@@ -96,9 +96,15 @@ impl Pool {
     }
 }
 
-/// What a congestion control in Python has raised on this thread.
+/// What a congestion control in Python has raised on this thread, as Python prints it: the way there, then the error.
 fn failure() -> Option<String> {
-    control::take_failure().map(|error| error.to_string())
+    let error = control::take_failure()?;
+    Some(Python::attach(|py| {
+        let traceback = error.traceback(py);
+        // Without it, as of a thread that is out of memory, the error still tells.
+        let way = traceback.and_then(|traceback| traceback.format().ok());
+        format!("{}{error}", way.unwrap_or_default())
+    }))
 }
 
 fn described(outcome: sweep::Outcome) -> PyResult<Outcome> {

@@ -100,6 +100,9 @@ pub struct Manifest {
     pub traces: BTreeMap<String, String>,
     /// SHA-256 of the data files, by name.
     pub results: BTreeMap<String, String>,
+    /// Of a live run: the kernel's release, and the settings of TCP that were read back from each real host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<serde_json::Value>,
 }
 
 /// What a run leaves.
@@ -210,6 +213,7 @@ impl Run {
             overrides: options.overrides.clone(),
             traces: traces.into_iter().collect(),
             results: BTreeMap::new(),
+            kernel: None,
         };
         let end = Instant::ZERO + scenario.duration;
         let world = if options.live {
@@ -316,6 +320,10 @@ impl Run {
         summary.server = live.server;
         summary.live = live.live;
         if let Some(serde_json::Value::Object(live)) = &mut summary.live {
+            if let (Some(release), Some(sysctls)) = (live.get("kernel"), live.get("sysctls")) {
+                let told = serde_json::json!({ "release": release, "sysctls": sysctls });
+                manifest.kernel = Some(told);
+            }
             live.insert("lost_rows".to_owned(), lost.count().into());
         }
         let folder = match folder {
@@ -374,7 +382,8 @@ mod tests {
         run.advance_to(until).unwrap();
         run.flush_record();
         let summary = LiveSummary {
-            live: live.then(|| serde_json::json!({ "trusted": true })),
+            live: live
+                .then(|| serde_json::json!({ "trusted": true, "kernel": "6.18", "sysctls": {} })),
             ..LiveSummary::default()
         };
         run.finish_live(None, summary).unwrap()
@@ -391,10 +400,12 @@ mod tests {
         assert_eq!(simulated.summary.live, None);
         let live = finished(true, end);
         assert_eq!((live.manifest.mode, live.manifest.complete), ("live", true));
+        assert_eq!(live.summary.live.unwrap()["lost_rows"], 0);
         assert_eq!(
-            live.summary.live,
-            Some(serde_json::json!({ "trusted": true, "lost_rows": 0 }))
+            live.manifest.kernel,
+            Some(serde_json::json!({ "release": "6.18", "sysctls": {} }))
         );
+        assert_eq!(simulated.manifest.kernel, None);
         assert!(!finished(true, Instant::from_millis(10)).manifest.complete);
     }
 }

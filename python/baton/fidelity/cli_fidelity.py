@@ -11,12 +11,12 @@ from baton import tables
 from baton.live import machine
 from baton.live.trials import claimed
 from baton.progress import sweep_progress
+from baton.summary import Json
 from baton.sweep.folder import write_text
 
-from . import page
+from . import causes, page
 from .cases import SHIPPED, read
 from .execute import execute
-from .judge import DIFFERS
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,30 @@ class FidelityOptions:
 
 def run(options: FidelityOptions) -> int:
     """Runs everything both ways, writes and prints; returns the exit status, 1 if something was not compared."""
-    cases = read(options.cases or SHIPPED, quick=options.quick, only=options.only, half=options.half)
+    given = options.cases or SHIPPED
+    cases = read(given, quick=options.quick, only=options.only, half=options.half)
+    known, listed = causes.read(given), len(read(given, quick=False, only=[], half=None))
     machine.require()
     with claimed(options.out), sweep_progress() as progress:
         outcomes = execute(cases, options.repetitions, options.out, lambda ended, of: progress(ended, of, 0))
-    judged = page.all_rows(outcomes)
-    found = page.document(outcomes, judged, options.repetitions)
-    write_text(options.out / "fidelity.json", json.dumps(found, indent=1) + "\n")
-    write_text(options.out / "fidelity.md", page.markdown(found, judged))
+    found = page.document(outcomes, known, options.repetitions, listed)
+    write_text(options.out / "fidelity.json", page.as_text(found))
+    write_text(options.out / "fidelity.md", page.markdown(found))
+    show(found, options)
+    return 1 if found["not_compared"] else 0
+
+
+def show(found: Json, options: FidelityOptions) -> None:
+    """Prints the result: one JSON object, or the table, what is to be known of it, and the page's path."""
+    differing = page.misses(found)
     if options.json:
         print(json.dumps(found))
     else:
-        tables.new_console().print(page.table(judged))
-        for line in (*page.summary_lines(judged), *(f"not compared: {each}" for each in found["not_compared"])):
+        tables.new_console().print(page.table(found))
+        for row in differing:
+            print(f"{row['case']}/{row['congestion']}, {page.name(row)}: {row['cause']}")
+        for line in page.summary_lines(found):
             print(line)
         print(options.out / "fidelity.md")
-    differ = sum(row.verdict == DIFFERS for row in judged)
-    print(f"baton: {differ} figures differ" if differ else "baton: all figures agree", file=sys.stderr)
-    return 1 if found["not_compared"] else 0
+    told = {0: "all figures agree", 1: "1 figure differs"}.get(len(differing), f"{len(differing)} figures differ")
+    print(f"baton: {told}", file=sys.stderr)

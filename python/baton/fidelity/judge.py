@@ -9,6 +9,7 @@ from typing import Any
 
 from baton.live.trials import Figures
 
+from .causes import Causes, cause
 from .execute import Outcome
 from .rules import QUANTITIES, RULES, Quantity, Rule
 
@@ -34,17 +35,15 @@ class Row:
     high: float | None
     rule: Rule | None
     verdict: str
-
-    @property
-    def name(self) -> str:
-        """The quantity, with the number of the handover from the second on."""
-        return self.quantity.name if self.handover in (None, 1) else f"{self.quantity.name} {self.handover}"
+    cause: str | None
+    """Why it differs; only if it does."""
 
     def as_json(self) -> dict[str, Any]:
         """As in the output of `--json`."""
         return {
             "case": self.case,
             "congestion": self.congestion,
+            "kind": self.kind,
             "half": self.half,
             "quantity": self.quantity.key,
             "handover": self.handover,
@@ -55,10 +54,11 @@ class Row:
             "kernel_high": self.high,
             "rule": None if self.rule is None else str(self.rule),
             "verdict": self.verdict,
+            "cause": self.cause,
         }
 
 
-def rows(outcome: Outcome) -> Iterator[Row]:
+def rows(outcome: Outcome, causes: Causes) -> Iterator[Row]:
     """Every quantity that one of both has."""
     case, live = outcome.case, outcome.compared
     keys = list(dict.fromkeys(key for run in (*outcome.simulated, *live) for key in run))
@@ -72,6 +72,7 @@ def rows(outcome: Outcome) -> Iterator[Row]:
                 continue
             low, high = _spread(live, key)
             rule = RULES[case.kind].get(base)
+            verdict = _verdict(rule, simulated, kernel, (low, high), compared=bool(live))
             yield Row(
                 case.name,
                 case.congestion,
@@ -84,7 +85,8 @@ def rows(outcome: Outcome) -> Iterator[Row]:
                 low,
                 high,
                 rule,
-                _verdict(rule, simulated, kernel, (low, high), compared=bool(live)),
+                verdict,
+                cause(causes, case.name, case.congestion, base) if verdict == DIFFERS else None,
             )
 
 

@@ -1,90 +1,149 @@
-"""The comparison as a table for the terminal, as JSON, and as the Markdown that docs/validation.md quotes."""
+"""The comparison as a table for the terminal, as JSON, and as Markdown, which docs/validation.md quotes."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
+from importlib.metadata import version
 from typing import Any
 
 from rich.table import Table
 
 from baton import tables
 from baton.live.trials import not_compared
+from baton.summary import Json
 
+from .causes import Causes
 from .execute import Outcome
-from .judge import AGREES, DIFFERS, Row, rows
+from .judge import AGREES, DIFFERS, rows
+from .kernel import MATCHED, others, warnings
+from .rules import QUANTITIES, RULES
 
 SCHEMA = 1
+HALVES = {"first": "first half of the list", "second": "second half of the list, on which nothing was tuned"}
+_NAMES = {quantity.key: quantity.name for quantity in QUANTITIES}
 
 
-def table(judged: Sequence[Row]) -> Table:
-    """One row a quantity of a case."""
-    made = tables.new_table(
-        "Case", "Control", "Quantity", "Simulated", "Kernel", "Least", "Greatest", "Rule", "Verdict", text_columns=3
-    )
-    for row in judged:
-        values = (value(row, each) for each in (row.simulated, row.kernel, row.low, row.high))
-        rule = "" if row.rule is None else str(row.rule)
-        made.add_row(row.case, row.congestion, row.name, *values, rule, row.verdict)
-    return made
-
-
-def value(row: Row, number: float | None) -> str:
-    """A value with its unit."""
-    if number is None:
-        return tables.NOTHING
-    if row.quantity.unit == "s":
-        return f"{number:.3g} s"
-    if row.quantity.unit:
-        return tables.scaled(number, row.quantity.unit)
-    return f"{number:g}"
-
-
-def summary_lines(judged: Sequence[Row]) -> Iterator[str]:
-    """How many agree, in all and in each half of the list."""
-    for half in ("first", "second"):
-        counts = Counter(row.verdict for row in judged if row.half == half)
-        if counts[AGREES] + counts[DIFFERS]:
-            yield f"{half} half of the list: {counts[AGREES]} agree, {counts[DIFFERS]} differ"
-
-
-def document(outcomes: Sequence[Outcome], judged: Sequence[Row], repetitions: int) -> dict[str, Any]:
-    """What `fidelity.json` holds and `--json` prints."""
+def document(outcomes: Sequence[Outcome], causes: Causes, repetitions: int, listed: int) -> dict[str, Any]:
+    """What `fidelity.json` holds and `--json` prints. `listed`: cases of the whole list."""
     kernels = sorted({kept.kernel for outcome in outcomes for kept in outcome.live})
     return {
         "schema": SCHEMA,
         "date": datetime.now(timezone.utc).date().isoformat(),
+        "version": version("baton"),
+        "matched": MATCHED,
         "kernels": kernels,
         "sysctls": next((kept.sysctls for outcome in outcomes for kept in outcome.live), {}),
+        "other_settings": [other.as_json() for other in others(outcomes)],
         "repetitions": repetitions,
-        "rows": [row.as_json() for row in judged],
+        "cases": {"compared": sum(bool(outcome.compared) for outcome in outcomes), "listed": listed},
+        "rows": [row.as_json() for outcome in outcomes for row in rows(outcome, causes)],
         "not_compared": [line for each in outcomes for line in not_compared(each.case, each.live)],
     }
 
 
-def markdown(found: dict[str, Any], judged: Sequence[Row]) -> str:
-    """The table as a page of Markdown: misses first, then everything."""
-    lines = [
-        f"Kernel {', '.join(found['kernels'])}, {found['repetitions']} repetitions, {found['date']}. Medians; the"
-        " kernel's with the least and the greatest of its repetitions.",
-        "",
-        *(f"- {line}" for line in summary_lines(judged)),
-        *(f"- not compared: {line}" for line in found["not_compared"]),
-        "",
-        "| case | control | quantity | simulated | kernel | rule | verdict |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in sorted(judged, key=lambda row: row.verdict != DIFFERS):
-        simulated, kernel, low, high = (value(row, each) for each in (row.simulated, row.kernel, row.low, row.high))
-        spread = "" if low == high else f" ({low} to {high})"
-        rule = "" if row.rule is None else str(row.rule)
-        lines.append(
-            f"| {row.case} | {row.congestion} | {row.name} | {simulated} | {kernel}{spread} | {rule} | {row.verdict} |"
-        )
-    return "\n".join(lines) + "\n"
+def as_text(found: Json) -> str:
+    """The document as a file: a line for each row, so that two results can be compared."""
+    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in found["rows"])
+    rest = json.dumps({key: value for key, value in found.items() if key != "rows"}, indent=1, ensure_ascii=False)
+    return rest.removesuffix("\n}") + f',\n "rows": [\n{rows}\n ]\n}}\n'
 
 
-def all_rows(outcomes: Sequence[Outcome]) -> list[Row]:
-    """The rows of all cases, in the order of the list."""
-    return [row for outcome in outcomes for row in rows(outcome)]
+def table(found: Json) -> Table:
+    """One row a quantity of a case."""
+    made = tables.new_table(
+        "Case", "Control", "Quantity", "Simulated", "Kernel", "Least", "Greatest", "Rule", "Verdict", text_columns=3
+    )
+    for row in found["rows"]:
+        values = (value(row, key) for key in ("simulated", "kernel", "kernel_low", "kernel_high"))
+        made.add_row(row["case"], row["congestion"], name(row), *values, row["rule"] or "", row["verdict"])
+    return made
+
+
+def name(row: Json) -> str:
+    """The quantity, with the number of the handover from the second on."""
+    quantity, handover = _NAMES[row["quantity"]], row["handover"]
+    return quantity if handover in (None, 1) else f"{quantity} {handover}"
+
+
+def value(row: Json, key: str) -> str:
+    """A value with its unit."""
+    number, unit = row[key], row["unit"]
+    if number is None:
+        return tables.NOTHING
+    if unit == "s":
+        return f"{number:.3g} s"
+    return tables.scaled(number, unit) if unit else f"{number:g}"
+
+
+def summary_lines(found: Json) -> Iterator[str]:
+    """How many figures agree in each half, what was disturbed, and what a kernel had otherwise."""
+    for half, called in HALVES.items():
+        counts = Counter(row["verdict"] for row in found["rows"] if row["half"] == half)
+        if counts[AGREES] + counts[DIFFERS]:
+            yield f"{called}: {counts[AGREES]} agree, {counts[DIFFERS]} differ"
+    yield from (f"not compared: {each}" for each in found["not_compared"])
+    yield from (f"warning: {each}" for each in warnings(found))
+
+
+def misses(found: Json) -> list[Json]:
+    """The rows that differ."""
+    return [row for row in found["rows"] if row["verdict"] == DIFFERS]
+
+
+def markdown(found: Json) -> str:
+    """The whole comparison: what differs with its cause first, then everything."""
+    return "\n".join([*head(found), *_whole(found["rows"])]) + "\n"
+
+
+def quoted(found: Json) -> str:
+    """The same for docs/validation.md, without the figures that no rule judges."""
+    return "\n".join([*head(found), *_whole([row for row in found["rows"] if row["rule"]])]) + "\n"
+
+
+def head(found: Json) -> Iterator[str]:
+    """What was run, how many figures agree, and those that differ."""
+    cases = found["cases"]
+    yield (
+        f"Kernel {', '.join(found['kernels'])} beside Baton {found['version']}, whose profile linux-6 was matched to"
+        f" {found['matched']}; {found['date']}. {cases['compared']} of the list's {cases['listed']} cases, each with"
+        f" {found['repetitions']} repetitions. Medians; the kernel's with the least and the greatest of its"
+        " repetitions."
+    )
+    yield from ("", *(f"- {line}" for line in summary_lines(found)), "")
+    yield from _counts(found["rows"])
+    differing = misses(found)
+    if differing:
+        yield from ("", "What differs:", "")
+        yield from ("| case | control | figure | simulated | kernel | rule | why |", "|---|---|---|---|---|---|---|")
+        yield from (f"{_cells(row)} {row['cause']} |" for row in differing)
+
+
+def _counts(listed: Sequence[Json]) -> Iterator[str]:
+    """How many figures of each kind of case agree, by control."""
+    controls = list(dict.fromkeys(row["congestion"] for row in listed))
+    yield f"| cases | {' | '.join(controls)} |"
+    yield "|---" * (1 + len(controls)) + "|"
+    for kind in RULES:
+        cells = []
+        for control in controls:
+            verdicts = [row["verdict"] for row in listed if (row["kind"], row["congestion"]) == (kind, control)]
+            agreeing, judged = verdicts.count(AGREES), verdicts.count(AGREES) + verdicts.count(DIFFERS)
+            cells.append(f"{agreeing} of {judged} agree" if judged else tables.NOTHING)
+        if any(cell != tables.NOTHING for cell in cells):
+            yield f"| {kind} | {' | '.join(cells)} |"
+
+
+def _whole(listed: Sequence[Json]) -> Iterator[str]:
+    yield from ("", "Everything:" if any(not row["rule"] for row in listed) else "All that is judged:", "")
+    yield from ("| case | control | figure | simulated | kernel | rule | verdict |", "|---|---|---|---|---|---|---|")
+    yield from (f"{_cells(row)} {row['verdict']} |" for row in listed)
+
+
+def _cells(row: Json) -> str:
+    simulated, kernel, low, high = (value(row, key) for key in ("simulated", "kernel", "kernel_low", "kernel_high"))
+    spread = "" if low == high else f" ({low} to {high})"
+    cells = (row["case"], row["congestion"], name(row), simulated, kernel + spread, row["rule"] or "")
+    return f"| {' | '.join(cells)} |"

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -89,7 +89,10 @@ class Kept:
     """Nothing if every try was late or disturbed."""
     doubts: list[str]
     kernel: str
-    sysctls: dict[str, Any]
+    sysctls: dict[str, dict[str, str]]
+    """Settings of TCP of each host, as its kernel tells them."""
+    sysctls_set: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Those that the scenario asked for."""
 
 
 @contextmanager
@@ -188,7 +191,7 @@ def _run(trial: Trial, number: int, plan: Plan, stop: threading.Event) -> Kept:
         if measured is not None:
             break
         doubts += live["doubts"]
-    return Kept(number, measured, doubts, live["kernel"], live["sysctls"])
+    return Kept(number, measured, doubts, live["kernel"], live["sysctls"], live["sysctls_set"])
 
 
 def _live(trial: Trial, number: int, out: Path, stop: threading.Event) -> dict[str, Any]:

@@ -82,8 +82,9 @@ def new_data_by_link(flow: FlowPackets) -> dict[str, tuple[np.ndarray, np.ndarra
 def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
     """Links and directions on which packets of the flow were offered, in the order of the links."""
     names, ways = flow.packets.names["link"].values, flow.index.link_direction
-    used = np.union1d(distinct(ways[flow.outward]), distinct(ways[flow.inward]))
-    return [(names[way // 2], "up" if way % 2 else "down") for way in used.tolist()]
+    # Not `np.union1d`, for which numpy imports its masked arrays.
+    used = sorted({*distinct(ways[flow.outward]).tolist(), *distinct(ways[flow.inward]).tolist()})
+    return [(names[way // 2], "up" if way % 2 else "down") for way in used]
 
 
 def _share(flow: FlowPackets) -> str:

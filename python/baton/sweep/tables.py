@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rich.console import Console
+
 from baton.summary import Json
 from baton.tables import NOTHING, count, new_console, new_table, scaled, seconds
 
@@ -33,10 +35,19 @@ def print_sweep(found: Json) -> None:
     if any(point["stopped_early"] for point in found["points"]):
         table.caption = "*: stopped early, the interval was narrow enough."
     console.print(table)
+    _print_failures(console, found)
+
+
+def _print_failures(console: Console, found: Json) -> None:
+    """Each point and seed with its reason; a traceback that several share is shown once."""
+    before = None
     for failure in found["failures"]:
         point = ", ".join(f"{key} = {value}" for key, value in found["points"][failure["point"]]["set"].items())
         seed = "" if failure["seed"] is None else f", seed {failure['seed']}"
-        console.print(f"FAILED {point or 'the scenario'}{seed}: {failure['reason']}")
+        *traceback, error = failure["reason"].split("\n")
+        shown = error if traceback == before else failure["reason"]
+        console.print(f"FAILED {point or 'the scenario'}{seed}: {shown}")
+        before = traceback
 
 
 def _has(point: Json, key: str) -> bool:

@@ -148,15 +148,12 @@ fn live_summary(
             "{dropped} packets were dropped outside the model, at the kernels' devices"
         ));
     }
-    let mut sysctls = json!({});
-    for (node, host) in stage
-        .scenario
-        .live
-        .hosts
-        .iter()
-        .zip(&forwarding.hosts.hosts)
-    {
-        sysctls[&stage.scenario.nodes[node.0]] = json!(host.tcp_settings());
+    let (mut sysctls, mut sysctls_set) = (json!({}), json!({}));
+    let hosts = stage.scenario.live.hosts.iter();
+    for (&node, host) in hosts.zip(&forwarding.hosts.hosts) {
+        let name = &stage.scenario.nodes[node.0];
+        sysctls[name] = json!(host.tcp_settings());
+        sysctls_set[name] = json!(stage.plan.settings(node));
     }
     for report in reports {
         if report.lost_messages > 0 {
@@ -177,6 +174,7 @@ fn live_summary(
         "drops": world.drops(),
         "kernel": stage.kernel.release,
         "sysctls": sysctls,
+        "sysctls_set": sysctls_set,
         "ignored": stage.plan.refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "address": match stage.scenario.live.address {
             AddressPolicy::Kept => "kept",

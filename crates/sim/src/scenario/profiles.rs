@@ -1,6 +1,25 @@
-//! Names of congestion controls.
+//! Names of profiles and congestion controls.
 
-use baton_proto::tcp::profile::Algorithm;
+use baton_proto::tcp::profile::{Algorithm, Profile};
+use serde_json::{Value, json};
+
+/// The profiles for the schema: each name with a line on whose habits they are.
+pub fn profile_choices() -> Value {
+    let choice = |name| json!({ "type": "string", "const": name, "description": about(name) });
+    Profile::NAMES.map(choice).into()
+}
+
+/// Whose habits a profile has.
+fn about(profile: &str) -> &'static str {
+    match profile {
+        "rfc" => "What today's standards ask for or recommend.",
+        "ns2" => "The defaults of ns-2's agents since 2006.",
+        "linux-2.0.36" => "Linux 2.0.36 as a study of 1999 shows it.",
+        "linux-6" => "A present Linux, matched to the rules and defaults of 6.18.",
+        "classic" => "The same Linux without SACK, timestamps, RACK, TLP and F-RTO.",
+        _ => "",
+    }
+}
 
 /// Congestion controls by name.
 pub const CONGESTION_NAMES: [&str; 4] = ["reno", "newreno", "cubic", "bbr"];

@@ -2,7 +2,6 @@
 
 use super::profiles;
 use super::units::{PositiveTime, Rate, Size, Time};
-use baton_proto::tcp::profile::Profile;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -20,7 +19,7 @@ pub struct RawFlow {
     /// What carries it. Default "tcp"; for ping "icmp".
     pub transport: Option<RawTransport>,
     /// tcp: whose habits the stacks at both ends have. Default "rfc".
-    #[schemars(extend("enum" = Profile::NAMES))]
+    #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
     pub congestion: Option<CongestionName>,
@@ -113,7 +112,7 @@ pub enum RawTraffic {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawConnection {
     /// Whose habits the stack has. Default "rfc".
-    #[schemars(extend("enum" = Profile::NAMES))]
+    #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// What differs from the profile.
     #[serde(flatten)]

@@ -5,6 +5,7 @@
 
 mod check;
 mod generate;
+mod patience;
 mod queues;
 mod rows;
 mod shrink;

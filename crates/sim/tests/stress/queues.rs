@@ -49,21 +49,20 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row]) -> Verdict {
 }
 
 /// Links that keep what they hold while their mobile is away: what is in flight goes back into the queue, limit or not.
+/// A break is one of all links that the mobile has used, an old one that still delivers included.
 fn keeping(scenario: &Scenario) -> Vec<&str> {
     let mut keeping = Vec::new();
     for mobile in &scenario.mobiles {
         let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
             continue;
         };
-        for pair in entries.windows(2) {
-            if let (
-                Some(old),
-                Handover::Hard {
-                    keep_queue: true, ..
-                },
-            ) = (pair[0].link, pair[1].handover)
+        for (place, entry) in entries.iter().enumerate() {
+            if let Handover::Hard {
+                keep_queue: true, ..
+            } = entry.handover
             {
-                keeping.push(scenario.links[old.0].config.name.as_str());
+                let used = entries[..place].iter().filter_map(|before| before.link);
+                keeping.extend(used.map(|link| scenario.links[link.0].config.name.as_str()));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The rules of TCP, judged from outside by what crossed the links: what each end sent, and what had reached it by then.
 
+use super::patience::{Patience, delivers_damaged};
 use super::rows::{Row, Tcp};
 use super::{Verdict, ensure};
 use baton_proto::tcp::profile::Profile;
@@ -14,6 +15,8 @@ struct End {
     initial: Option<u32>,
     /// The first position never sent; 0 is the SYN.
     next: i64,
+    /// The peer's farthest acknowledgment that has reached it.
+    confirmed: i64,
     /// The farthest right edge of the windows that have reached it.
     edge: i64,
     /// Its latest acknowledgment and the right edge of its own window.
@@ -43,6 +46,11 @@ impl End {
         });
         let place = self.arrived.partition_point(|&(s, _)| s < start);
         self.arrived.insert(place, (start, end));
+    }
+
+    /// Whether something is out that is not acknowledged. Who has not heard the answer to its SYN may give up in silence.
+    fn has_out(&self) -> bool {
+        self.confirmed > 0 && self.next > self.confirmed
     }
 
     /// Up to where everything has reached it.
@@ -96,8 +104,20 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     if nodes.into_iter().any(anew) {
         return Ok(());
     }
-    for (_, _, row, side) in events(&own, nodes) {
+    let summary = &results.summary.flows[flow];
+    // Who has no way out waits for one, and who has failed says so.
+    let excused = !whole || summary.failure.is_some() || delivers_damaged(scenario);
+    let mut patience = [sender, receiver].map(Patience::new);
+    for (at, _, row, side) in events(&own, nodes) {
         let tcp = row.tcp.as_ref().expect("chosen so");
+        if !excused {
+            let (Side::Reached(index) | Side::Sent(index)) = side;
+            owes(&patience, &ends, index, at).map_err(|why| format!("{why}: {}", spec.name))?;
+            match side {
+                Side::Reached(_) => patience[index].reached(at, row, tcp),
+                Side::Sent(_) => patience[index].sent(at, tcp),
+            }
+        }
         match side {
             Side::Sent(index) => {
                 let [first, second] = &mut ends;
@@ -112,7 +132,10 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
             Side::Reached(index) => reached(&mut ends, index, row, tcp),
         }
     }
-    let summary = &results.summary.flows[flow];
+    let end = scenario.duration.as_nanos() as i64;
+    for index in (0..2).filter(|_| !excused) {
+        owes(&patience, &ends, index, end).map_err(|why| format!("{why}: {}", spec.name))?;
+    }
     if matches!(spec.traffic, Traffic::Pages { .. }) {
         return Ok(());
     }
@@ -132,6 +155,12 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
         sink.acknowledged
     );
     Ok(())
+}
+
+/// Whether an end has let its peer wait too long. Only the sender is known to have failed when it gives up.
+fn owes(patience: &[Patience; 2], ends: &[End; 2], index: usize, now: i64) -> Verdict {
+    let out = index == 0 && ends[index].has_out();
+    patience[index].check(now, out)
 }
 
 #[derive(Clone, Copy)]
@@ -182,6 +211,7 @@ fn reached(ends: &mut [End; 2], index: usize, row: &Row, tcp: &Tcp) {
         end.take(start, start + length);
     }
     let acknowledged = tcp.acknowledgment.and_then(|number| end.position(number));
+    end.confirmed = end.confirmed.max(acknowledged.unwrap_or(0));
     let base = acknowledged.unwrap_or(i64::from(tcp.syn));
     end.edge = end.edge.max(base + (i64::from(tcp.window) << shift));
 }

@@ -3,28 +3,23 @@
 async function inflate(id) {
   const text = document.getElementById(id).textContent;
   const packed = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const stream = new DecompressionStream("deflate"), writer = stream.writable.getWriter();
+  const written = writer.write(packed).then(() => writer.close());
+  const [unpacked] = await Promise.all([new Response(stream.readable).arrayBuffer(), written]);
+  return new Uint8Array(unpacked);
 }
 
-function words(bytes) {
-  const count = bytes.length / 4;
-  const joined = new Uint8Array(bytes.length);
-  for (let weight = 0; weight < 4; weight++) {
-    for (let i = 0, from = weight * count; i < count; i++) joined[4 * i + weight] = bytes[from + i];
+async function unpack(column) {
+  const bytes = await inflate("c" + column.blob), count = bytes.length / 4;
+  const word = (i) => bytes[i] | (bytes[i + count] << 8) | (bytes[i + 2 * count] << 16) | (bytes[i + 3 * count] << 24);
+  if (column.kind !== "differences") {
+    const words = new Uint32Array(count).map((_, i) => word(i));
+    return column.kind === "float" ? new Float32Array(words.buffer) : words;
   }
-  return joined.buffer;
-}
-
-async function decode(column) {
-  const buffer = words(await inflate("c" + column.blob));
-  if (column.kind === "float") return new Float32Array(buffer);
-  const folded = new Uint32Array(buffer);
-  if (column.kind === "codes") return folded;
-  const out = new Float64Array(folded.length);
+  const out = new Float64Array(count);
   let sum = column.start, next = 0, jump = column.jumps[0] || [];
-  for (let i = 0; i < folded.length; i++) {
-    const step = folded[i];
+  for (let i = 0; i < count; i++) {
+    const step = word(i);
     sum += step & 1 ? -(step >>> 1) - 1 : step >>> 1;
     if (i === jump[0]) {
       sum += jump[1];
@@ -33,6 +28,15 @@ async function decode(column) {
     out[i] = sum * column.unit;
   }
   return out;
+}
+
+// Each column is unpacked once, though several traces may have it.
+const unpacked = new Map();
+
+function decode(column) {
+  const key = JSON.stringify(column);
+  if (!unpacked.has(key)) unpacked.set(key, unpack(column));
+  return unpacked.get(key);
 }
 
 async function decodeTrace(trace) {

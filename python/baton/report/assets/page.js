@@ -13,9 +13,15 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+// The browser reads a script with an address beside everything else; one in the page would hold up the columns.
 async function loadPlotly() {
-  const source = new TextDecoder().decode(await inflate("plotly"));
-  document.head.append(element("script", {}, source));
+  const address = URL.createObjectURL(new Blob([await inflate("plotly")], { type: "text/javascript" }));
+  const script = element("script", { src: address });
+  await new Promise((done, failed) => {
+    Object.assign(script, { onload: done, onerror: () => failed("The drawing library in this page cannot be loaded.") });
+    document.head.append(script);
+  });
+  URL.revokeObjectURL(address);
 }
 
 function complain(error) {

@@ -77,13 +77,24 @@ class PanelView {
     const height = this.panel.tall ? (width > 500 ? 420 : 320) : 190;
     const [low, high] = this.ownRange || this.fitted(view);
     const span = view.to - view.from;
-    const wide = { from: view.from - span / 2, to: view.to + span / 2, width: 2 * width, height, low, high,
-      logarithmic: this.panel.logarithmic };
-    const traces = this.panel.traces.map((trace) => this.styled(trace, drawn(trace, wide)));
+    const scale = { from: view.from, to: view.to, low, high, width, height, logarithmic: this.panel.logarithmic };
+    const wide = { ...scale, from: view.from - span / 2, to: view.to + span / 2, width: 2 * width };
+    const traces = this.panel.traces.map((trace, number) => this.styled(trace, number, drawn(trace, wide)));
     const fresh = !this.plot.data;
     Plotly.react(this.plot, traces, this.layout(view, [low, high], width, height, dragmode),
       { displayModeBar: false, responsive: false, doubleClick: false, showTips: false });
+    for (const trace of traces) if (trace.mode === "none") this.stroke(trace, scale);
     if (fresh) this.listen();
+  }
+
+  // Draws the dots or bars of a trace, among Plotly's traces so that those before it lie below and the others above.
+  stroke(trace, scale) {
+    const group = this.plot.querySelector(`.scatterlayer .trace${trace.uid}`);
+    if (!group) return; // hidden
+    const path = group.querySelector(".strokes") || group.appendChild(document.createElementNS(group.namespaceURI, "path"));
+    const attributes = { class: "strokes", stroke: trace.line.color, "stroke-width": trace.line.width, "stroke-linecap": "round" };
+    for (const [key, value] of Object.entries(attributes)) path.setAttribute(key, value);
+    path.setAttribute("d", strokes(trace, scale));
   }
 
   listen() {
@@ -115,11 +126,11 @@ class PanelView {
     return [low - (this.panel.tall ? room : 0), high + room];
   }
 
-  styled(trace, points) {
+  styled(trace, number, points) {
     const colour = css(trace.role), width = report.widths[trace.role], unit = this.panel.unit && " " + this.panel.unit;
     const digits = unit === " B" || unit === " packets" ? ",d" : ",.5~r";
     const where = points.customdata ? "<br>%{customdata}" : "";
-    const common = { ...points, type: "scatter", name: trace.name, showlegend: false,
+    const common = { ...points, type: "scatter", uid: `t${number}`, name: trace.name, showlegend: false,
       visible: !this.hidden.has(trace),
       hovertemplate: `<b>${trace.name}</b> %{y:${digits}}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
     if (trace.shape === "marks") {
@@ -128,7 +139,8 @@ class PanelView {
       return { ...common, mode: "markers", marker: { symbol: "x-thin", size: many ? 0.6 * width : width, color: colour, line } };
     }
     const dash = trace.dashed ? "dash" : report.dashes[trace.role];
-    return { ...common, mode: "lines", connectgaps: false,
+    const connected = trace.shape === "steps" || trace.shape === "line";
+    return { ...common, mode: connected ? "lines" : "none",
       line: { color: colour, width, dash, simplify: false, shape: trace.shape === "steps" ? "hv" : "linear" } };
   }
 

@@ -113,7 +113,9 @@ function print(onPaper) {
 }
 
 async function start() {
-  await loadPlotly();
+  const loading = loadPlotly();
+  report.flows[0]?.panels[0]?.traces.forEach(decodeTrace); // meanwhile
+  await loading;
   $("panels").querySelector(".note").remove();
   prepareTools();
   await showFlow(0);

@@ -84,6 +84,19 @@ fn rack_finds_a_loss_by_the_third_segment_beyond_it() {
     assert_eq!(statistics(&solo).fast_retransmits, 1);
 }
 
+/// `tcp_xmit_retransmit_queue`: with the oldest segment the timer counts anew (RFC 6675 section 6), whether three segments
+/// beyond it have told the loss or the time for reordering is over. The probe of the tail waits no more.
+#[test]
+fn the_timer_counts_from_the_retransmission_of_the_oldest() {
+    for (sacked, at) in [(4_001, 200), (2_001, 227)] {
+        let mut solo = out(&linux(), 10);
+        solo.at(200).receive(ack(1).sack(&[(1_001, sacked)]));
+        assert_eq!(solo.at(at).sends(), ["1..1001"]);
+        let rto = solo.connection.retransmission_timeout().as_nanos() / 1_000_000;
+        assert_eq!(solo.wakes_at(), Some(at + rto));
+    }
+}
+
 #[test]
 fn rack_waits_a_quarter_of_the_round_trip_for_what_was_reordered() {
     let mut solo = out(&linux(), 10);

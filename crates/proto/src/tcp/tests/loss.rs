@@ -45,6 +45,20 @@ fn three_duplicates_bring_the_segment_again_and_inflate_the_window() {
     assert_eq!(solo.connection.statistics().fast_retransmits, 1);
 }
 
+/// RFC 6675 section 6 lets the timer count anew from a retransmission, so that a repair longer than it needs no timeout.
+#[test]
+fn a_fast_retransmit_restarts_the_timer() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let mut solo = ten_out(&with(recovery));
+        for sacked in 1..=3 {
+            assert_eq!(solo.wakes_at(), Some(100 + 1_000), "{recovery:?}");
+            solo.receive(ack(1).sack(&[(1_001, 1_001 + 1_000 * sacked)]));
+            solo.sends();
+        }
+        assert_eq!(solo.wakes_at(), Some(200 + 1_000), "{recovery:?}");
+    }
+}
+
 #[test]
 fn newreno_repairs_one_hole_with_each_partial_acknowledgment() {
     // RFC 6582 section 3.2: segments 1 and 4 are lost.

@@ -9,6 +9,7 @@ mod linux6;
 mod loss;
 mod path_mtu;
 mod properties;
+mod reassembly;
 mod timers;
 mod window;
 

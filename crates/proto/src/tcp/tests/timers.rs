@@ -54,6 +54,32 @@ fn the_timeout_doubles_until_something_new_is_measured() {
     assert_eq!(solo.connection.statistics().retransmitted, 3);
 }
 
+/// RFC 6298 section 5: the timer runs from the first segment that goes out (5.1), counts anew from each acknowledgment
+/// of new data (5.3), and stops when nothing is out (5.2).
+#[test]
+fn the_timer_counts_from_the_last_progress() {
+    let mut solo = Solo::established(&profile("rfc"));
+    solo.write(3_000);
+    solo.sends();
+    assert_eq!(solo.wakes_at(), Some(100 + 1_000));
+    solo.at(250).receive(ack(1));
+    assert_eq!(solo.wakes_at(), Some(100 + 1_000), "no progress");
+    for (at, acknowledged) in [(300, 1_001), (350, 2_001)] {
+        solo.at(at).receive(ack(acknowledged));
+        assert_eq!(solo.wakes_at(), Some(at + 1_000));
+    }
+    solo.at(400).receive(ack(3_001));
+    assert_eq!(solo.wakes_at(), None);
+    // After a timeout it runs again (5.6), and after the next progress from there.
+    solo.write(2_000);
+    solo.sends();
+    assert_eq!(solo.at(1_400).sends(), ["3001..4001"]);
+    assert_eq!(solo.wakes_at(), Some(1_400 + 2_000));
+    solo.at(1_500).receive(ack(4_001));
+    assert_eq!(solo.sends(), ["4001..5001"]);
+    assert_eq!(solo.wakes_at(), Some(1_500 + 2_000));
+}
+
 #[test]
 fn timestamps_tell_a_retransmission_from_the_original() {
     let mut profile = no_floor();
@@ -104,10 +130,15 @@ fn every_second_full_segment_is_acknowledged_and_the_rest_after_200_ms() {
     solo.at(1_020).receive(data(2_001, 3_001));
     assert_eq!(solo.wakes_at(), Some(1_220));
     assert_eq!(solo.at(1_220).sends(), ["ack 3001"]);
+    // The delay is that of the first that waits (RFC 1122 section 4.2.3.2), however little comes after it.
+    solo.at(1_500).receive(data(3_001, 3_101));
+    solo.at(1_600).receive(data(3_101, 3_201));
+    assert_eq!(solo.wakes_at(), Some(1_700));
+    assert_eq!(solo.at(1_700).sends(), ["ack 3201"]);
     // Data of our own carries it.
-    solo.at(2_000).receive(data(3_001, 4_001)).write(1);
+    solo.at(2_000).receive(data(3_201, 4_201)).write(1);
     assert_eq!(solo.sends(), ["1..2"]);
-    assert_eq!(solo.connection.last_ack_sent, 4_001);
+    assert_eq!(solo.connection.last_ack_sent, 4_201);
     assert_eq!(
         solo.connection.poll_timeout(),
         Some(at_ms(3_000)),

@@ -25,6 +25,8 @@ fn a_shut_window_is_probed_at_doubling_intervals() {
     // The window opens: the byte and the rest go at once.
     solo.at(400_000).receive(ack(1).window(3_000));
     assert_eq!(solo.sends(), ["1..2", "2..1002", "1002..2002"]);
+    // And what is out now is data, with data's timeout (RFC 6298 section 5.1), not the probes' long one.
+    assert_eq!(solo.wakes_at(), Some(401_000));
 }
 
 #[test]

@@ -1,0 +1,39 @@
+"""What `baton fidelity` found, on the page: the simulated TCP beside a kernel's, over the same links in real time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from baton.errors import refuse_newer
+from baton.fidelity import page
+
+RESULT = "fidelity-result.json"
+"""The kept result, beside the page. A kernel's runs take hours, so that it is not made anew with the rest."""
+BEGIN, END = "<!-- fidelity -->\n", "<!-- end of fidelity -->\n"
+HEAD = """## The Linux kernel over the same links
+
+`.venv/bin/baton fidelity --out DIR` and `.venv/bin/python scripts/validate.py --fidelity DIR`
+
+The profile [linux-6](models/profile-linux-6.md) in the simulator beside the kernel's own TCP in real time: what is run,
+and when a figure agrees, stands in [Fidelity](fidelity.md). The figures that no rule judges are in the
+[whole result](fidelity-result.json).
+
+"""
+
+
+def section(docs: Path) -> str:
+    """The section of the page; only its marks while no result is kept."""
+    file = docs / RESULT
+    quoted = HEAD + page.quoted(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else ""
+    return BEGIN + quoted + END
+
+
+def keep(folder: Path, docs: Path) -> None:
+    """Takes the result of a `baton fidelity` into `docs`, and puts its table on the page. Raises `OSError`."""
+    found = json.loads((folder / "fidelity.json").read_text(encoding="utf-8"))
+    refuse_newer(folder / "fidelity.json", found["schema"], page.SCHEMA)
+    (docs / RESULT).write_text(page.as_text(found), encoding="utf-8")
+    file = docs / "validation.md"
+    before, _, rest = file.read_text(encoding="utf-8").partition(BEGIN)
+    file.write_text(before + section(docs) + rest.partition(END)[2], encoding="utf-8")
