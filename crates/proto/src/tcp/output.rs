@@ -96,7 +96,7 @@ impl Connection {
     }
 
     /// Bytes written and never sent.
-    fn unsent(&self) -> u64 {
+    pub(super) fn unsent(&self) -> u64 {
         (1 + self.send.written()).saturating_sub(self.next)
     }
 

@@ -108,9 +108,11 @@ impl Connection {
         }
         let lost = (self.linux.lost - lost) as u32;
         if self.linux.rate.is_some() {
-            return self.tell_rate(&news, in_flight, lost);
+            self.tell_rate(&news, in_flight, lost);
+        } else {
+            self.move_window(&news, flight, lost);
         }
-        self.move_window(&news, flight, lost);
+        self.offer_tuned_room();
     }
 
     /// The scoreboard: `tcp_sacktag_write_queue`.

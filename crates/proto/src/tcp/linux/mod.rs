@@ -14,19 +14,23 @@ mod alert;
 mod probe;
 mod rack;
 mod rate;
+pub(super) mod receive_window;
 mod reduction;
 mod round_trip;
+pub(super) mod send_buffer;
 mod timeout;
 mod transmit;
 mod undo;
 
 use super::Connection;
+use super::highest::Highest;
 use super::profile::Recovery;
 use super::timer::Timer;
 use crate::time::{Duration, Instant};
 use probe::Probe;
 use rack::Rack;
 use rate::DeliveryRate;
+use receive_window::ReceiveTuning;
 use reduction::Reduction;
 use transmit::WindowUsage;
 use undo::Undo;
@@ -88,6 +92,10 @@ pub(super) struct LinuxState {
     usage: WindowUsage,
     /// Only with a control that goes by a rate.
     rate: Option<Box<DeliveryRate>>,
+    /// Round-trip times, negated, in nanoseconds.
+    shortest: Highest,
+    /// Only with a receive window that tunes itself.
+    receiving: Option<Box<ReceiveTuning>>,
 }
 
 impl Default for LinuxState {
@@ -110,11 +118,24 @@ impl Default for LinuxState {
             pending: Pending::Timeout,
             usage: WindowUsage::default(),
             rate: None,
+            shortest: Highest::default(),
+            receiving: None,
         }
     }
 }
 
 impl Connection {
+    /// The handshake is over.
+    pub(super) fn start_linux(&mut self, now: Instant) {
+        if let Some(rtt) = self.rtt.minimum() {
+            self.note_shortest(now, rtt);
+        }
+        self.start_rate(now);
+        self.start_receive_tuning(now);
+        self.expand_send_buffer();
+        self.offer_room();
+    }
+
     pub(super) fn recovers_as_linux(&self) -> bool {
         self.profile.recovery == Recovery::Linux
     }

@@ -141,9 +141,10 @@ type Interval = Option<(u64, Duration, bool)>;
 
 impl Connection {
     /// Begins with a control that goes by a rate.
-    pub(in crate::tcp) fn start_rate(&mut self, now: Instant) {
+    pub(super) fn start_rate(&mut self, now: Instant) {
         if self.recovers_as_linux() && self.congestion.is_rate_based() {
             self.linux.rate = Some(Box::new(DeliveryRate::new(now)));
+            self.congestion.on_established(now, self.rtt.minimum());
         }
     }
 
@@ -226,6 +227,7 @@ impl Connection {
         let sample = RateSample {
             now: news.now,
             delivered,
+            lost: self.linux.lost,
             interval: interval.map(|(before, length, _)| (before, length)),
             application_limited: interval.is_some_and(|(_, _, limited)| limited),
             newly_delivered: news.delivered,
@@ -241,5 +243,11 @@ impl Connection {
             },
         };
         self.congestion.on_rate_sample(&sample);
+        if self.congestion.holds_back() {
+            let until = delivered + u64::from(sample.in_flight);
+            if let Some(rate) = &mut self.linux.rate {
+                rate.limited_until = Some(until.max(1));
+            }
+        }
     }
 }
