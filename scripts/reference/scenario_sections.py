@@ -311,6 +311,7 @@ window_arithmetic = "linux"
 hystart = true
 long_term_rate = true
 minimum_rtt_window = "300 s"
+push_bursts = true
 timer_wheel = true
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }

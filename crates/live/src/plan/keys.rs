@@ -139,6 +139,12 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         end.refuse_unless(end.profile.long_term_rate, "always looks for policers");
     }),
     ("minimum_rtt_window", minimum_rtt_window),
+    ("push_bursts", |end| {
+        end.refuse_unless(
+            end.profile.push_bursts,
+            "always pushes what leaves together",
+        );
+    }),
     ("timer_wheel", |end| {
         end.refuse_unless(end.profile.timer_wheel, "always has coarse timers");
     }),

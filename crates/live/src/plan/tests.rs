@@ -117,7 +117,11 @@ fn a_buffer_is_fixed_or_tunes_itself() {
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     let [sender, receiver] = &plan.flows[0].ends;
     assert_eq!(
-        (sender.send_buffer, receiver.send_buffer, receiver.receive_buffer),
+        (
+            sender.send_buffer,
+            receiver.send_buffer,
+            receiver.receive_buffer
+        ),
         (Some(8192), None, None)
     );
     let settings: Vec<String> = plan

@@ -101,6 +101,8 @@ pub struct Profile {
     /// The shortest round-trip time is that of so long a time, by which losses are found and rates are measured (Linux's
     /// `tcp_min_rtt_wlen`); `None` is the connection's. Only with [`Recovery::Linux`].
     pub minimum_rtt_window: Option<Duration>,
+    /// The last of several segments that leave together carries PSH. Only with [`Recovery::Linux`].
+    pub push_bursts: bool,
     /// Timers go off at the granularity of Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the
     /// delay for long ones.
     pub timer_wheel: bool,
@@ -222,6 +224,7 @@ impl Profile {
             hystart: false,
             long_term_rate: false,
             minimum_rtt_window: None,
+            push_bursts: false,
             timer_wheel: false,
             time_wait: Duration::from_secs(60),
         }
@@ -259,6 +262,7 @@ impl Profile {
             hystart: true,
             long_term_rate: true,
             minimum_rtt_window: Some(Duration::from_secs(300)),
+            push_bursts: true,
             timer_wheel: true,
             ..Profile::rfc()
         }

@@ -169,6 +169,7 @@ fn of_linux(profile: &Profile) -> Value {
         "hystart": profile.hystart,
         "long_term_rate": profile.long_term_rate,
         "minimum_rtt_window": profile.minimum_rtt_window.map_or("off".to_owned(), time),
+        "push_bursts": profile.push_bursts,
         "timer_wheel": profile.timer_wheel,
     })
 }

@@ -104,6 +104,7 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.forward_rto, raw.forward_rto);
     set(&mut profile.undo, raw.undo);
     set(&mut profile.hystart, raw.hystart);
+    set(&mut profile.push_bursts, raw.push_bursts);
     set(&mut profile.timer_wheel, raw.timer_wheel);
     set(
         &mut profile.window_arithmetic,

@@ -11,6 +11,7 @@
 
 mod acknowledge;
 mod alert;
+mod bursts;
 mod probe;
 mod rack;
 mod rate;
@@ -27,6 +28,7 @@ use super::highest::Highest;
 use super::profile::Recovery;
 use super::timer::Timer;
 use crate::time::{Duration, Instant};
+use bursts::Piece;
 use probe::Probe;
 use rack::Rack;
 use rate::DeliveryRate;
@@ -90,6 +92,7 @@ pub(super) struct LinuxState {
     forced: bool,
     pending: Pending,
     usage: WindowUsage,
+    piece: Piece,
     /// Only with a control that goes by a rate.
     rate: Option<Box<DeliveryRate>>,
     /// Round-trip times, negated, in nanoseconds.
@@ -117,6 +120,7 @@ impl Default for LinuxState {
             forced: false,
             pending: Pending::Timeout,
             usage: WindowUsage::default(),
+            piece: Piece::default(),
             rate: None,
             shortest: Highest::default(),
             receiving: None,

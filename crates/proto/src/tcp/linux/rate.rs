@@ -7,14 +7,11 @@ use super::super::sent::SentSegment;
 use super::super::timer::Timer;
 use super::acknowledge::AckNews;
 use super::{Connection, Phase};
-use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// Segments of a connection that leave unpaced.
 const UNPACED: u32 = 10;
-/// Bytes of the largest burst: the kernel's largest segment before it is cut.
-const LARGEST_BURST: u64 = 65_536;
 
 /// What was delivered when a segment left.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +153,7 @@ impl Connection {
         let first = self.sent.first();
         let alone = self.sent.len() == 1 && first.is_some_and(|first| !first.retransmitted);
         let pacing = self.congestion.pacing_rate();
-        let burst = pacing.map_or(1, |rate| self.burst(rate));
+        let burst = pacing.map_or(1, |rate| self.paced_segments(rate));
         let Some(rate) = &mut self.linux.rate else {
             return;
         };
@@ -171,21 +168,6 @@ impl Connection {
         rate.burst_left -= 1;
         let time = pacing.transmission_time(8 * u64::from(length));
         rate.next_burst = rate.next_burst.max(now) + time.unwrap_or(Duration::from_secs(1));
-    }
-
-    /// `tcp_tso_autosize`: segments that leave at once, a millisecond of the rate, more on short paths.
-    fn burst(&self, rate: DataRate) -> u32 {
-        let bytes_per_second = rate.bits_per_second() / 8;
-        let shortest = self.rtt.minimum().unwrap_or(Duration::MAX).as_nanos() / 1_000;
-        let nearness = (shortest >> 9).min(63);
-        let bytes = (bytes_per_second >> 10) + (LARGEST_BURST >> nearness);
-        let segments = bytes.min(LARGEST_BURST) / u64::from(self.segment_size);
-        let least = if rate.bits_per_second() < 1_200_000 {
-            1
-        } else {
-            2
-        };
-        (segments as u32).max(least)
     }
 
     /// Whether a paced segment has to wait; the timer is set then.

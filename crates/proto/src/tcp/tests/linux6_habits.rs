@@ -176,6 +176,38 @@ fn reading_what_was_pushed_acknowledges_it() {
     }
 }
 
+/// Seen at a kernel's sender: segments leave in twos below some 20 Mbit/s, and every second carries PSH; one alone does
+/// not (`__tcp_transmit_skb`).
+#[test]
+fn the_last_of_segments_that_leave_together_is_pushed() {
+    let mut solo = out(&linux(), 10);
+    solo.write(40_000);
+    let mut pushed = |at: u64, acknowledged: i64| {
+        solo.at(at).receive(ack(acknowledged));
+        let mut flags = String::new();
+        while let Some(segment) = solo.connection.poll_transmit(solo.now) {
+            let push = segment.header.flags.contains(TcpFlags::PSH);
+            flags.push(if push { 'P' } else { '.' });
+        }
+        flags
+    };
+    assert_eq!(pushed(200, 1_001), ".P", "slow start");
+    assert_eq!(pushed(202, 3_001), ".P.P");
+    assert_eq!(pushed(204, 4_001), ".P");
+    let mut solo = out(
+        &Profile {
+            push_bursts: false,
+            ..linux()
+        },
+        10,
+    );
+    solo.write(40_000);
+    solo.at(200).receive(ack(2_001));
+    while let Some(segment) = solo.connection.poll_transmit(solo.now) {
+        assert!(!segment.header.flags.contains(TcpFlags::PSH));
+    }
+}
+
 /// `tcp_synack_retries` 5, by Linux's ip-sysctl.rst: 31 s to the last, 63 s in all.
 #[test]
 fn a_syn_ack_has_a_count_of_its_own() {
