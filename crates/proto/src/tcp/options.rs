@@ -43,7 +43,7 @@ pub(super) fn on_syn(
     TcpOptions {
         maximum_segment_size: Some(segment_size),
         window_scale: agreed(profile.window_scaling, |n| n.window_shifts.is_some())
-            .then(|| Receiver::wanted_shift(profile)),
+            .then(|| Receiver::wanted_shift(profile.receive_buffer)),
         sack_permitted: agreed(profile.sack, |n| n.sack),
         timestamps: agreed(profile.timestamps, |n| n.timestamps).then_some(timestamps),
         ..TcpOptions::default()
@@ -66,7 +66,12 @@ pub(super) fn negotiate(profile: &Profile, remote: IpAddr, syn: &TcpHeader) -> N
         window_shifts: options
             .window_scale
             .filter(|_| profile.window_scaling)
-            .map(|theirs| (Receiver::wanted_shift(profile), theirs.min(14))),
+            .map(|theirs| {
+                (
+                    Receiver::wanted_shift(profile.receive_buffer),
+                    theirs.min(14),
+                )
+            }),
         peer_segment_size: options.maximum_segment_size.unwrap_or(default),
     }
 }

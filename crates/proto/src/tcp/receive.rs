@@ -2,7 +2,6 @@
 //!
 //! Positions are 64-bit distances from the peer's initial sequence number: 0 is its SYN, 1 its first byte.
 
-use super::profile::Profile;
 use crate::packet::{Payload, pattern_byte};
 use std::collections::VecDeque;
 
@@ -62,13 +61,8 @@ impl Receiver {
         }
     }
 
-    /// The shift to ask for: the smallest with which the whole buffer fits the field (RFC 7323 section 2.2). Linux looks
-    /// at the memory that a buffer may grow to, which is twice as much (`tcp_select_initial_window`).
-    pub(super) fn wanted_shift(profile: &Profile) -> u8 {
-        let buffer = profile.receive_buffer;
-        if profile.receive_autotuning {
-            return (buffer.max(1).ilog2() + 1).saturating_sub(15).min(14) as u8;
-        }
+    /// The shift to ask for: the smallest with which the whole buffer fits the field (RFC 7323 section 2.2).
+    pub(super) fn wanted_shift(buffer: u32) -> u8 {
         (0..14)
             .find(|shift| buffer >> shift <= 0xFFFF)
             .unwrap_or(14)

@@ -48,11 +48,11 @@ fn round(solo: &mut Solo, first: i64, segments: i64, echo: u32) -> usize {
     acknowledgments
 }
 
-/// Windows are said in units of 1024 bytes, and grow by a segment at least.
+/// Windows are said in units of 512 bytes, and grow by a segment at least.
 fn offers(solo: &Solo, bytes: u64) {
     let window = solo.connection.receive_window();
     assert!(
-        window.abs_diff(bytes) <= 1_024 + 1_448,
+        window.abs_diff(bytes) <= 512 + 1_448,
         "{window}, not {bytes}"
     );
 }

@@ -265,3 +265,29 @@ fn the_shortest_round_trip_is_that_of_five_minutes() {
         assert_eq!(solo.wakes_at(), Some(800_402 + wait));
     }
 }
+
+/// Seen at a soft handover into a full queue: of copies that leave one after the other some are lost, and the later ones,
+/// beyond the gap, show it. Their acknowledgment echoes what came before the gap (RFC 7323 section 4.3).
+#[test]
+fn copies_beyond_a_gap_show_the_loss_of_copies_before_it() {
+    let mut solo = with_timestamps();
+    solo.write(40_000);
+    assert_eq!(solo.sends().len(), 10);
+    // Of ten, the first four are lost: the fifth to tenth are reported.
+    let after = |high, low| stamped(ack(1), 1_200, 100).sack(&[(low, high)]);
+    solo.at(200).receive(after(7_001, 4_001));
+    let mut copies = solo.sends();
+    for at in 1..4u32 {
+        let high = 7_001 + 1_000 * at;
+        solo.at(200 + u64::from(at)).receive(after(high, 4_001));
+        copies.extend(solo.sends());
+    }
+    assert!(copies.contains(&"2001..3001".to_owned()), "{copies:?}");
+    // The first two copies arrive, the third does not, the fourth does.
+    solo.at(300)
+        .receive(stamped(ack(2_001), 1_300, 200).sack(&[(4_001, 10_001)]));
+    solo.sends();
+    solo.at(330)
+        .receive(stamped(ack(2_001), 1_330, 200).sack(&[(3_001, 10_001)]));
+    assert!(solo.sends().contains(&"2001..3001".to_owned()));
+}
