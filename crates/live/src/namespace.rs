@@ -38,13 +38,14 @@ const SYSCTLS: [(&str, &str); 10] = [
 ];
 
 /// Settings that tell how a kernel's TCP behaves.
-const TOLD: [&str; 20] = [
+const TOLD: [&str; 22] = [
     "tcp_adv_win_scale",
     "tcp_congestion_control",
     "tcp_dsack",
     "tcp_early_retrans",
     "tcp_ecn",
     "tcp_frto",
+    "tcp_min_rtt_wlen",
     "tcp_moderate_rcvbuf",
     "tcp_notsent_lowat",
     "tcp_recovery",
@@ -56,6 +57,7 @@ const TOLD: [&str; 20] = [
     "tcp_sack",
     "tcp_slow_start_after_idle",
     "tcp_syn_retries",
+    "tcp_synack_retries",
     "tcp_timestamps",
     "tcp_window_scaling",
     "tcp_wmem",

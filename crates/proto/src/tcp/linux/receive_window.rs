@@ -156,7 +156,8 @@ impl Connection {
         }
     }
 
-    /// The longest segment tells what of the memory is window (`tcp_measure_rcv_mss`).
+    /// The longest segment tells what of the memory is window (`tcp_measure_rcv_mss`); half at least, since short ones are
+    /// put together (`tcp_try_coalesce`), and a window that shrinks may keep a sender waiting for a larger one.
     fn measure_overhead(&mut self, length: u32) {
         let Some(tuning) = self.linux.receiving.as_mut() else {
             return;
@@ -166,7 +167,7 @@ impl Connection {
         }
         let memory = (length + HEADERS).next_power_of_two() + RECORD;
         tuning.segment = length;
-        tuning.share = (256 * u64::from(length) / u64::from(memory)).max(1);
+        tuning.share = (256 * u64::from(length) / u64::from(memory)).max(FIRST_SHARE);
         self.use_receive_memory();
     }
 

@@ -111,6 +111,19 @@ fn a_window_never_outgrows_the_largest_buffer() {
     offers(&solo, 100_000 - 1_448);
 }
 
+/// A search has found that a window of what short segments leave of the memory keeps a sender waiting for ever.
+#[test]
+fn short_segments_do_not_shrink_the_window() {
+    let mut solo = established(&tuned());
+    solo.at(200);
+    let mut incoming = segment(0, 100);
+    incoming.length = 10;
+    solo.receive(incoming);
+    solo.connection.discard(u64::MAX);
+    solo.sends();
+    offers(&solo, 64_240);
+}
+
 #[test]
 fn what_is_not_read_does_not_make_the_buffer_grow() {
     // Unscaled, so that rounding moves nothing.
