@@ -278,6 +278,8 @@ maximum_segment_size = "1400 B"
 initial_window = 10
 initial_slow_start_threshold = "off"
 send_buffer = "4 MB"
+send_autotuning = true
+receive_autotuning = true
 window_scaling = true
 timestamps = true
 sack = true
@@ -293,6 +295,7 @@ timer_from_transmission = false
 repair_before_new_data = false
 threshold_from_window = false
 syn_retries = 6
+syn_ack_retries = 5
 data_retries = 15
 time_wait = "60 s"
 syn_linear_timeouts = 4
@@ -306,6 +309,9 @@ forward_rto = true
 undo = true
 window_arithmetic = "linux"
 hystart = true
+long_term_rate = true
+minimum_rtt_window = "300 s"
+push_bursts = true
 timer_wheel = true
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }

@@ -33,8 +33,8 @@ two settings of the runs under random loss: SACK is off with Reno's and NewReno'
 
 {differing}
 ## Where not to use it
-- *`linux-6` and `classic` as a stand-in for a present kernel*, where buffers that tune themselves limit the flow, or
-  where single segments count: [Fidelity](fidelity.md) tells how to compare with the kernel at hand.
+- *`linux-6` and `classic` as a stand-in for a present kernel*, where single segments count: [Fidelity](fidelity.md)
+  tells how to compare with the kernel at hand.
 - *`wifi`* for more than one mobile in a cell, for signal strength, or for rates that adapt: see
   [its limits](models/wifi.md).
 - *`gsm`* on a bad radio channel, where the radio link protocol pauses: none of that is modelled.

@@ -38,7 +38,7 @@ const SYSCTLS: [(&str, &str); 10] = [
 ];
 
 /// Settings that tell how a kernel's TCP behaves.
-const TOLD: [&str; 23] = [
+const TOLD: [&str; 25] = [
     "tcp_adv_win_scale",
     "tcp_comp_sack_delay_ns",
     "tcp_comp_sack_nr",
@@ -47,6 +47,7 @@ const TOLD: [&str; 23] = [
     "tcp_early_retrans",
     "tcp_ecn",
     "tcp_frto",
+    "tcp_min_rtt_wlen",
     "tcp_moderate_rcvbuf",
     "tcp_notsent_lowat",
     "tcp_recovery",
@@ -59,6 +60,7 @@ const TOLD: [&str; 23] = [
     "tcp_slow_start_after_idle",
     "tcp_syn_linear_timeouts",
     "tcp_syn_retries",
+    "tcp_synack_retries",
     "tcp_timestamps",
     "tcp_window_scaling",
     "tcp_wmem",

@@ -81,6 +81,7 @@ fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
     let mut profile = profile(bytes);
     // So long a silence must be possible that the network comes to its end.
     profile.syn_retries = 1_000;
+    profile.syn_ack_retries = 1_000;
     profile.data_retries = 1_000;
     let [second, four] = [1, 4].map(Duration::from_secs);
     profile.maximum_rto = profile.maximum_rto.clamp(second, four);

@@ -27,19 +27,10 @@ type Translate = fn(&mut End<'_>);
 pub(super) const KEYS: &[(&str, Translate)] = &[
     ("recovery", recovery),
     ("maximum_segment_size", maximum_segment_size),
-    ("receive_buffer", |end| {
-        // The clamp holds the window that is advertised.
-        let Profile {
-            receive_buffer: window,
-            maximum_segment_size: segment,
-            ..
-        } = *end.profile;
-        end.options.receive_buffer = Some(buffer_for(window, segment));
-        end.options.window_clamp = Some(window);
-    }),
-    ("send_buffer", |end| {
-        end.options.send_buffer = Some(end.profile.send_buffer)
-    }),
+    ("receive_buffer", receive_buffer),
+    ("receive_autotuning", receive_buffer),
+    ("send_buffer", send_buffer),
+    ("send_autotuning", send_buffer),
     ("nagle", |end| end.options.no_delay = !end.profile.nagle),
     ("window_scaling", |end| {
         end.switch("tcp_window_scaling", end.profile.window_scaling)
@@ -53,6 +44,10 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
     }),
     ("syn_retries", |end| {
         end.set_within("tcp_syn_retries", end.profile.syn_retries.into(), 1..=127);
+    }),
+    ("syn_ack_retries", |end| {
+        let value = end.profile.syn_ack_retries.into();
+        end.set_within("tcp_synack_retries", value, 0..=255);
     }),
     ("data_retries", |end| {
         end.set_within("tcp_retries2", end.profile.data_retries.into(), 0..=255);
@@ -139,6 +134,16 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
         let message =
             "has one setting for all namespaces, /sys/module/tcp_cubic/parameters/hystart";
         end.refuse_unless(end.profile.hystart, message);
+    }),
+    ("long_term_rate", |end| {
+        end.refuse_unless(end.profile.long_term_rate, "always looks for policers");
+    }),
+    ("minimum_rtt_window", minimum_rtt_window),
+    ("push_bursts", |end| {
+        end.refuse_unless(
+            end.profile.push_bursts,
+            "always pushes what leaves together",
+        );
     }),
     ("timer_wheel", |end| {
         end.refuse_unless(end.profile.timer_wheel, "always has coarse timers");
@@ -232,6 +237,34 @@ fn maximum_segment_size(end: &mut End<'_>) {
     }
 }
 
+fn receive_buffer(end: &mut End<'_>) {
+    let size = end.profile.receive_buffer;
+    if end.profile.receive_autotuning {
+        // The kernel sets half of its memory apart for its own overhead.
+        let memory = (2 * u64::from(size)).min(i32::MAX as u64);
+        end.switch("tcp_moderate_rcvbuf", true);
+        end.set("tcp_rmem", memory_range(131_072, memory));
+    } else {
+        // The clamp holds the window that is advertised.
+        end.options.receive_buffer = Some(buffer_for(size, end.profile.maximum_segment_size));
+        end.options.window_clamp = Some(size);
+    }
+}
+
+fn send_buffer(end: &mut End<'_>) {
+    let size = end.profile.send_buffer;
+    if end.profile.send_autotuning {
+        end.set("tcp_wmem", memory_range(16_384, size.into()));
+    } else {
+        end.options.send_buffer = Some(size);
+    }
+}
+
+/// What a buffer has at least, at first and at most, in bytes.
+fn memory_range(first: u64, most: u64) -> String {
+    format!("{}\t{}\t{most}", most.min(4096), most.min(first))
+}
+
 fn minimum_rto(end: &mut End<'_>) {
     let time = end.profile.minimum_rto;
     if end.kernel.has_sysctl("tcp_rto_min_us") {
@@ -241,6 +274,16 @@ fn minimum_rto(end: &mut End<'_>) {
         let milliseconds = u32::try_from(milliseconds(time)).unwrap_or(u32::MAX);
         end.metric(RouteMetric::RtoMin(milliseconds));
     }
+}
+
+fn minimum_rtt_window(end: &mut End<'_>) {
+    // The longest that the kernel takes is a day, which stands for "off" as well.
+    let most = 86_400;
+    let seconds = end
+        .profile
+        .minimum_rtt_window
+        .map_or(most, |window| milliseconds(window).div_ceil(1000));
+    end.set_within("tcp_min_rtt_wlen", seconds, 1..=most);
 }
 
 fn recovery(end: &mut End<'_>) {

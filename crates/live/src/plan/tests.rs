@@ -10,7 +10,8 @@ const LINKS: &str = r#"
 "#;
 
 fn kernel() -> KernelFacts {
-    let sysctls = "tcp_sack tcp_timestamps tcp_recovery tcp_early_retrans tcp_frto tcp_retries2 tcp_rto_min_us";
+    let sysctls = "tcp_sack tcp_timestamps tcp_recovery tcp_early_retrans tcp_frto tcp_retries2 tcp_rto_min_us \
+                   tcp_moderate_rcvbuf tcp_rmem tcp_wmem";
     KernelFacts {
         release: "6.18".to_owned(),
         congestion_controls: vec!["reno".to_owned(), "cubic".to_owned()],
@@ -105,6 +106,37 @@ fn each_end_has_its_own() {
     );
     assert_eq!(plan.sysctls(NodeIndex(0))[0].value, "5");
     assert_eq!(plan.metrics(NodeIndex(2)), [RouteMetric::QuickAck(1)]);
+}
+
+/// A socket's option fixes a buffer; one that tunes itself is bounded by the namespace's settings, in memory.
+#[test]
+fn a_buffer_is_fixed_or_tunes_itself() {
+    let keys = "tcp = { receive_buffer = \"1 MiB\", send_buffer = \"8 KiB\", receive_autotuning = true, \
+                send_autotuning = true, sender = { send_autotuning = false } }";
+    let plan = planned(&format!("{FLOW}profile = \"linux-6\"\n{keys}"));
+    assert!(plan.refused.is_empty(), "{:?}", plan.refused);
+    let [sender, receiver] = &plan.flows[0].ends;
+    assert_eq!(
+        (
+            sender.send_buffer,
+            receiver.send_buffer,
+            receiver.receive_buffer
+        ),
+        (Some(8192), None, None)
+    );
+    let settings: Vec<String> = plan
+        .sysctls(NodeIndex(2))
+        .iter()
+        .map(|sysctl| format!("{} {}", sysctl.path, sysctl.value))
+        .collect();
+    assert_eq!(
+        settings,
+        [
+            "net/ipv4/tcp_moderate_rcvbuf 1",
+            "net/ipv4/tcp_rmem 4096\t131072\t2097152",
+            "net/ipv4/tcp_wmem 4096\t8192\t8192",
+        ]
+    );
 }
 
 #[test]

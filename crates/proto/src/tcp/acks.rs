@@ -78,6 +78,11 @@ impl AckState {
         self.timeout = least;
     }
 
+    /// The window grows: one segment at least is acknowledged at once.
+    pub(super) fn hurry_one(&mut self) {
+        self.quick |= 1;
+    }
+
     pub(super) fn is_quick(&self) -> bool {
         self.quick > 0 && !self.interactive
     }

@@ -4,6 +4,8 @@
 use super::acks::AckState;
 use super::congestion::{self, CongestionControl};
 use super::linux::LinuxState;
+use super::linux::receive_window::first_window;
+use super::linux::send_buffer::first_size;
 use super::options::{self, Negotiated, TIMESTAMPS_LENGTH};
 use super::profile::Profile;
 use super::receive::Receiver;
@@ -108,7 +110,7 @@ impl Connection {
         initial_sequence: SequenceNumber,
         path_mtu: u32,
     ) -> Connection {
-        let receive = Receiver::new(profile.receive_buffer);
+        let receive = Receiver::new(first_window(profile));
         let mut connection = Connection {
             profile: profile.clone(),
             local,
@@ -123,7 +125,7 @@ impl Connection {
             peer_window: 0,
             largest_peer_window: 0,
             window_update: (0, 0),
-            send: SendBuffer::new(profile.send_buffer),
+            send: SendBuffer::new(first_size(profile)),
             sent: SentQueue::default(),
             close_requested: false,
             write_blocked: false,
@@ -366,6 +368,9 @@ impl Connection {
     }
 
     fn after_reading(&mut self) {
+        if self.profile.receive_autotuning {
+            self.tune_receive_buffer();
+        }
         let open = matches!(
             self.state,
             State::Established | State::FinWait1 | State::FinWait2

@@ -1,5 +1,6 @@
 //! A segment arrives: the steps of RFC 9293 section 3.10.7, with the checks of RFC 7323 and RFC 5961.
 
+use super::linux::send_buffer;
 use super::options;
 use super::profile::RtoArithmetic;
 use super::receive::Arrival;
@@ -42,10 +43,7 @@ impl Connection {
         }
         let start = self.receive_position(header.sequence);
         if !self.is_timely(now, &header) {
-            self.statistics.old_timestamps += 1;
-            // What lacks a timestamp is not answered (RFC 7323 section 3.2).
-            self.ack_due |= header.options.timestamps.is_some();
-            return;
+            return self.on_old_timestamp(&header, start, payload.length());
         }
         let length = sequence_length(&header, payload.length());
         if !self.is_acceptable(start, length) {
@@ -128,7 +126,7 @@ impl Connection {
         self.report(Event::Connected);
         self.sample_handshake(now, header);
         self.start_congestion_control();
-        self.start_rate(now);
+        self.start_linux(now);
         if !header.flags.contains(TcpFlags::SYN) {
             self.peer_window = self.unscaled(header.window);
             self.largest_peer_window = self.largest_peer_window.max(self.peer_window);
@@ -176,6 +174,20 @@ impl Connection {
             timestamps.value.wrapping_sub(recent) as i32 >= 0
                 || now.saturating_since(since) > TIMESTAMP_VALIDITY
         })
+    }
+
+    /// Old data is a duplicate, and reported as one: a path that a handover has left delivers what was sent again
+    /// over the other meanwhile. What lacks a timestamp is not answered (RFC 7323 section 3.2).
+    fn on_old_timestamp(&mut self, header: &TcpHeader, start: i64, length: u32) {
+        self.statistics.old_timestamps += 1;
+        let (end, next) = (start + i64::from(length), self.receive.next() as i64);
+        self.statistics.duplicates_received += u64::from(length > 0 && end <= next);
+        if header.options.timestamps.is_some() {
+            self.ack_due = true;
+            if length > 0 && start < next {
+                self.note_duplicate(start, end.min(next));
+            }
+        }
     }
 
     /// RFC 7323 section 4.3 (2).
@@ -358,9 +370,8 @@ impl Connection {
     /// The peer has what comes before `unacknowledged`: makes room for more of the application's.
     pub(super) fn release_acknowledged(&mut self) {
         self.send.release(self.unacknowledged - 1);
-        if self.write_blocked && self.send.room() >= self.send.capacity().div_ceil(3) {
-            self.write_blocked = false;
-            self.report(Event::Writable);
+        if !send_buffer::tunes(&self.profile) {
+            self.offer_room();
         }
     }
 
@@ -406,6 +417,9 @@ impl Connection {
         if length > 0 {
             self.largest_received = self.largest_received.max(length);
             let before = self.receive.next();
+            if self.profile.receive_autotuning {
+                self.measure_for_receive_window(now, header, length);
+            }
             let arrival = self.receive.accept(start, payload);
             let end = start + i64::from(length);
             if start < before as i64 {
@@ -419,6 +433,9 @@ impl Connection {
                 if length < self.largest_received || header.flags.contains(TcpFlags::PSH) {
                     self.acks.push();
                 }
+            }
+            if self.profile.receive_autotuning {
+                self.grow_receive_window(length, arrival);
             }
             self.acknowledge_arrival(now, arrival, before);
             // What did not fit is gone: the sender should know soon.

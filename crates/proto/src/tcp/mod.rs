@@ -27,6 +27,7 @@
 mod acks;
 pub mod congestion;
 mod connection;
+mod highest;
 mod input;
 pub mod isn;
 mod linux;

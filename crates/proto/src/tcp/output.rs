@@ -106,7 +106,7 @@ impl Connection {
     }
 
     /// Bytes written and never sent.
-    fn unsent(&self) -> u64 {
+    pub(super) fn unsent(&self) -> u64 {
         (1 + self.send.written()).saturating_sub(self.next)
     }
 
@@ -333,7 +333,8 @@ impl Connection {
         if fin {
             flags = flags.with(TcpFlags::FIN);
         }
-        if data > 0 && start + u64::from(data) > self.send.written() {
+        let pushed = !again && self.profile.push_bursts && self.ends_piece();
+        if data > 0 && (pushed || start + u64::from(data) > self.send.written()) {
             flags = flags.with(TcpFlags::PSH);
         }
         let room = self.segment_size.saturating_sub(data);

@@ -19,8 +19,13 @@ pub struct Profile {
     pub initial_slow_start_threshold: Option<u32>,
     /// Receive buffer in bytes; the advertised window never exceeds it.
     pub receive_buffer: u32,
+    /// The receive buffer begins small and grows with what is received, `receive_buffer` being its largest size.
+    pub receive_autotuning: bool,
     /// Bytes that the application may have written and the peer not acknowledged.
     pub send_buffer: u32,
+    /// The send buffer begins small and grows with the congestion window, `send_buffer` being its largest size. Only
+    /// with [`Recovery::Linux`].
+    pub send_autotuning: bool,
     /// Offer window scaling (RFC 7323 section 2).
     pub window_scaling: bool,
     /// Offer timestamps (RFC 7323 section 3).
@@ -60,6 +65,8 @@ pub struct Profile {
     pub idle_restart: bool,
     /// Retransmissions of a SYN before the attempt is given up.
     pub syn_retries: u32,
+    /// Retransmissions of a SYN-ACK before the attempt is given up.
+    pub syn_ack_retries: u32,
     /// Retransmissions of the same data before the connection is given up (RFC 9293 section 3.8.3).
     pub data_retries: u32,
     /// Timeouts of a SYN that do not double the next: `tcp_syn_linear_timeouts`. They do not count as retries.
@@ -89,6 +96,13 @@ pub struct Profile {
     pub window_arithmetic: WindowArithmetic,
     /// Leave slow start when trains of acknowledgments get long or delays grow (HyStart, in Linux's CUBIC).
     pub hystart: bool,
+    /// BBR takes a steady rate with many losses for a policer's, and keeps to it for a while.
+    pub long_term_rate: bool,
+    /// The shortest round-trip time is that of so long a time, by which losses are found and rates are measured (Linux's
+    /// `tcp_min_rtt_wlen`); `None` is the connection's. Only with [`Recovery::Linux`].
+    pub minimum_rtt_window: Option<Duration>,
+    /// The last of several segments that leave together carries PSH. Only with [`Recovery::Linux`].
+    pub push_bursts: bool,
     /// Timers go off at the granularity of Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the
     /// delay for long ones.
     pub timer_wheel: bool,
@@ -175,7 +189,9 @@ impl Profile {
             initial_window: 10,
             initial_slow_start_threshold: None,
             receive_buffer: 1 << 20,
+            receive_autotuning: false,
             send_buffer: 1 << 20,
+            send_autotuning: false,
             window_scaling: true,
             timestamps: false,
             sack: true,
@@ -193,6 +209,7 @@ impl Profile {
             threshold_from_window: false,
             idle_restart: true,
             syn_retries: 6,
+            syn_ack_retries: 6,
             data_retries: 15,
             syn_linear_timeouts: 0,
             quick_acks: false,
@@ -205,6 +222,9 @@ impl Profile {
             undo: false,
             window_arithmetic: WindowArithmetic::Rfc,
             hystart: false,
+            long_term_rate: false,
+            minimum_rtt_window: None,
+            push_bursts: false,
             timer_wheel: false,
             time_wait: Duration::from_secs(60),
         }
@@ -213,18 +233,22 @@ impl Profile {
     /// A present Linux (6.18) as it comes: the constants of its `include/net/tcp.h` and the defaults of its
     /// settings under `net.ipv4`. CUBIC, an initial window of 10 segments, SACK, timestamps (so that a full
     /// segment of an Ethernet frame carries 1448 bytes), acknowledgments delayed by 40 ms, timeouts from 200 ms
-    /// to 120 s. The send buffer has the size that Linux lets it grow to.
+    /// to 120 s. The buffers are what Linux lets them grow to: of the receive buffer's 32 MiB it keeps half for its own
+    /// overhead.
     pub fn linux_6() -> Profile {
         Profile {
             congestion: Algorithm::Cubic,
             receive_buffer: 16 << 20,
+            receive_autotuning: true,
             send_buffer: 4 << 20,
+            send_autotuning: true,
             timestamps: true,
             delayed_ack: Some(Duration::from_millis(40)),
             minimum_rto: Duration::from_millis(200),
             maximum_rto: Duration::from_secs(120),
             recovery: Recovery::Linux,
             rto_arithmetic: RtoArithmetic::Linux,
+            syn_ack_retries: 5,
             syn_linear_timeouts: 4,
             quick_acks: true,
             sack_compression: Some(Duration::from_millis(1)),
@@ -236,6 +260,9 @@ impl Profile {
             undo: true,
             window_arithmetic: WindowArithmetic::Linux,
             hystart: true,
+            long_term_rate: true,
+            minimum_rtt_window: Some(Duration::from_secs(300)),
+            push_bursts: true,
             timer_wheel: true,
             ..Profile::rfc()
         }
@@ -300,6 +327,7 @@ impl Profile {
             threshold_from_window: true,
             idle_restart: false,
             syn_retries: 10,
+            syn_ack_retries: 10,
             ..Profile::rfc()
         }
     }
@@ -318,7 +346,7 @@ mod tests {
     }
 
     /// `include/net/tcp.h` of Linux 6.18: `TCP_INIT_CWND`, `TCP_TIMEOUT_INIT`, `TCP_RTO_MIN`, `TCP_RTO_MAX`,
-    /// `TCP_DELACK_MIN`, `TCP_SYN_RETRIES`, `TCP_RETR2`, `TCP_TIMEWAIT_LEN`.
+    /// `TCP_DELACK_MIN`, `TCP_SYN_RETRIES`, `TCP_SYNACK_RETRIES`, `TCP_RETR2`, `TCP_TIMEWAIT_LEN`.
     #[test]
     fn linux_has_the_constants_of_its_source() {
         let linux = Profile::linux_6();
@@ -328,6 +356,7 @@ mod tests {
         assert_eq!(linux.maximum_rto, Duration::from_secs(120));
         assert_eq!(linux.delayed_ack, Some(Duration::from_millis(40)));
         assert_eq!((linux.syn_retries, linux.data_retries), (6, 15));
+        assert_eq!(linux.syn_ack_retries, 5);
         assert_eq!(linux.time_wait, Duration::from_secs(60));
         assert_eq!(linux.congestion, Algorithm::Cubic);
     }

@@ -19,7 +19,9 @@ pub(super) struct Receiver {
     next: u64,
     /// End of the window as the peer was told it; never moves back.
     window_end: u64,
-    buffer: u64,
+    buffer: u32,
+    /// The window is no larger than this; `u32::MAX` where the buffer is the only bound.
+    limit: u32,
     /// Shift of the window field in headers sent.
     window_shift: u8,
     readable: VecDeque<Payload>,
@@ -44,11 +46,13 @@ pub(super) enum Arrival {
 }
 
 impl Receiver {
-    pub(super) fn new(buffer: u32) -> Receiver {
+    /// `bounds` in bytes: the buffer, and what the window does not exceed (see `linux/receive_window.rs`).
+    pub(super) fn new(bounds: (u32, u32)) -> Receiver {
         Receiver {
             next: 1,
             window_end: 1,
-            buffer: u64::from(buffer),
+            buffer: bounds.0,
+            limit: bounds.1,
             window_shift: 0,
             readable: VecDeque::new(),
             readable_bytes: 0,
@@ -62,6 +66,31 @@ impl Receiver {
         (0..14)
             .find(|shift| buffer >> shift <= 0xFFFF)
             .unwrap_or(14)
+    }
+
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Lets the window grow by up to `bytes`, as far as there is room; returns whether it may.
+    pub(super) fn raise_limit(&mut self, bytes: u32) -> bool {
+        let room = self.free().saturating_sub(u64::from(self.limit));
+        let more = room.min(u64::from(bytes)) as u32;
+        self.limit += more;
+        more > 0
+    }
+
+    /// What was offered stays offered.
+    pub(super) fn set_buffer(&mut self, bytes: u32) {
+        self.buffer = bytes;
+    }
+
+    /// Bytes from the next position expected to the end of what came ahead of its turn.
+    pub(super) fn ahead(&self) -> u64 {
+        let last = self.pieces.back();
+        last.map_or(0, |(start, piece)| {
+            start + u64::from(piece.length()) - self.next
+        })
     }
 
     pub(super) fn set_window_shift(&mut self, shift: u8) {
@@ -98,13 +127,29 @@ impl Receiver {
         self.window_end = self.window_end.max(self.next);
     }
 
+    /// Bytes of the buffer that are not taken. A buffer that tunes itself counts what came ahead of its turn, too.
+    fn free(&self) -> u64 {
+        let mut taken = self.readable_bytes;
+        if self.is_tuned() {
+            taken += self
+                .blocks
+                .iter()
+                .map(|(start, end)| end - start)
+                .sum::<u64>();
+        }
+        u64::from(self.buffer).saturating_sub(taken)
+    }
+
+    fn is_tuned(&self) -> bool {
+        self.limit < u32::MAX
+    }
+
     /// Where the window could end now. By RFC 9293 section 3.8.6.2.2 it moves only by a useful amount: a full
     /// segment, or half the buffer.
     fn possible_end(&self, segment_size: u32) -> u64 {
-        let free = self.buffer.saturating_sub(self.readable_bytes);
         let most = 0xFFFF << self.window_shift;
-        let end = self.next + free.min(most);
-        let useful = u64::from(segment_size).min(self.buffer / 2).max(1);
+        let end = self.next + self.free().min(u64::from(self.limit)).min(most);
+        let useful = u64::from(segment_size.min(self.buffer / 2)).max(1);
         if end >= self.window_end + useful {
             end
         } else {
@@ -129,11 +174,14 @@ impl Receiver {
 
     /// Whether reading has opened the window so far that the peer should be told without being asked: it has
     /// less than half a buffer left to send into, and would gain two segments or half a buffer; or less than
-    /// one segment, and would gain one.
+    /// one segment, and would gain one. Linux: half a buffer, and would gain as much again (`tcp_cleanup_rbuf`).
     pub(super) fn wants_update(&self, segment_size: u32) -> bool {
         let gain = self.possible_end(segment_size) - self.window_end;
-        let (half, one) = (self.buffer / 2, u64::from(segment_size));
+        let (half, one) = (u64::from(self.buffer / 2), u64::from(segment_size));
         let left = self.window();
+        if self.is_tuned() {
+            return left <= half && gain > 0 && gain >= left;
+        }
         gain > 0
             && ((left < half && gain >= (2 * one).min(half))
                 || (left < one && gain >= one.min(half)))
@@ -196,7 +244,7 @@ impl Receiver {
             self.bring_forward(from, end);
             return Arrival::Nothing;
         }
-        let most = LEAST_BLOCKS.max((self.buffer / BUFFER_PER_BLOCK) as usize);
+        let most = LEAST_BLOCKS.max((u64::from(self.buffer) / BUFFER_PER_BLOCK) as usize);
         if self.blocks.len() >= most && !self.blocks.iter().any(touches) {
             return Arrival::Scattered;
         }

@@ -304,11 +304,11 @@ impl Connection {
 
     fn on_syn_timeout(&mut self) {
         self.statistics.timeouts += 1;
-        let linear = match self.state {
-            State::SynSent => self.profile.syn_linear_timeouts,
-            _ => 0,
+        let (retries, linear) = match self.state {
+            State::SynSent => (self.profile.syn_retries, self.profile.syn_linear_timeouts),
+            _ => (self.profile.syn_ack_retries, 0),
         };
-        if self.syn_transmissions > self.profile.syn_retries + linear {
+        if self.syn_transmissions > retries + linear {
             return self.end(Event::TimedOut);
         }
         if self.syn_transmissions > linear {

@@ -104,6 +104,10 @@ impl RttEstimator {
         self.minimum = Some(self.minimum.map_or(rtt, |minimum| minimum.min(rtt)));
     }
 
+    pub(super) fn set_minimum(&mut self, rtt: Duration) {
+        self.minimum = Some(rtt);
+    }
+
     pub(super) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }

@@ -42,6 +42,11 @@ impl SendBuffer {
         self.capacity
     }
 
+    /// Raises the capacity to `capacity`, if it is less.
+    pub(super) fn grow(&mut self, capacity: u64) {
+        self.capacity = self.capacity.max(capacity);
+    }
+
     pub(super) fn written(&self) -> u64 {
         self.written
     }

@@ -534,13 +534,16 @@ impl SentQueue {
         marked
     }
 
-    /// Nothing was lost after all. What waits to be judged by time is looked at anew.
-    pub(super) fn unmark_lost(&mut self) {
+    /// Nothing was lost after all. What was found lost by time is judged `again` or, as in Linux, only once it was sent
+    /// again: marking takes it off the list by time (`tcp_tsorted_anchor`), and nothing puts it back.
+    pub(super) fn unmark_lost(&mut self, again: bool) {
         for index in 0..self.segments.len() {
             self.update(index, |segment| segment.lost = false);
         }
         self.lost_below = 0;
-        self.by_time.from = 0;
+        if again {
+            self.by_time.from = 0;
+        }
     }
 }
 

@@ -98,7 +98,7 @@ fn queue(direction: &DirectionConfig) -> Value {
 }
 
 fn profile(profile: &Profile) -> Value {
-    json!({
+    let mut settings = json!({
         "congestion": match profile.congestion {
             Algorithm::Reno => "reno",
             Algorithm::NewReno => "newreno",
@@ -116,7 +116,9 @@ fn profile(profile: &Profile) -> Value {
         "initial_window": profile.initial_window,
         "initial_slow_start_threshold": profile.initial_slow_start_threshold.map_or("off".to_owned(), size),
         "receive_buffer": size(profile.receive_buffer),
+        "receive_autotuning": profile.receive_autotuning,
         "send_buffer": size(profile.send_buffer),
+        "send_autotuning": profile.send_autotuning,
         "window_scaling": profile.window_scaling,
         "timestamps": profile.timestamps,
         "sack": profile.sack,
@@ -138,9 +140,20 @@ fn profile(profile: &Profile) -> Value {
         "threshold_from_window": profile.threshold_from_window,
         "idle_restart": profile.idle_restart,
         "syn_retries": profile.syn_retries,
+        "syn_ack_retries": profile.syn_ack_retries,
         "syn_linear_timeouts": profile.syn_linear_timeouts,
         "data_retries": profile.data_retries,
         "time_wait": time(profile.time_wait),
+    });
+    if let (Value::Object(settings), Value::Object(linux)) = (&mut settings, of_linux(profile)) {
+        settings.extend(linux);
+    }
+    settings
+}
+
+/// The mechanisms of Linux.
+fn of_linux(profile: &Profile) -> Value {
+    json!({
         "quick_acks": profile.quick_acks,
         "sack_compression": profile.sack_compression.map_or("off".to_owned(), time),
         "duplicate_sack": profile.duplicate_sack,
@@ -154,6 +167,9 @@ fn profile(profile: &Profile) -> Value {
             WindowArithmetic::Linux => "linux",
         },
         "hystart": profile.hystart,
+        "long_term_rate": profile.long_term_rate,
+        "minimum_rtt_window": profile.minimum_rtt_window.map_or("off".to_owned(), time),
+        "push_bursts": profile.push_bursts,
         "timer_wheel": profile.timer_wheel,
     })
 }

@@ -147,8 +147,14 @@ pub struct RawTcpEnd {
     pub initial_slow_start_threshold: Option<OrOff<Size>>,
     /// Receive buffer; the advertised window never exceeds it.
     pub receive_buffer: Option<Size>,
+    /// The receive buffer begins with 64 KiB and grows with what is received, up to `receive_buffer` (Linux); off where
+    /// `receive_buffer` is written and this is not.
+    pub receive_autotuning: Option<bool>,
     /// What the application may write ahead of acknowledgments.
     pub send_buffer: Option<Size>,
+    /// The send buffer begins with 16 KiB and grows with the congestion window, up to `send_buffer` (Linux); off where
+    /// `send_buffer` is written and this is not.
+    pub send_autotuning: Option<bool>,
     /// Offer window scaling (RFC 7323).
     pub window_scaling: Option<bool>,
     /// Offer timestamps (RFC 7323).
@@ -185,6 +191,9 @@ pub struct RawTcpEnd {
     /// Retransmissions of a SYN before the attempt is given up.
     #[schemars(range(min = 0, max = 255))]
     pub syn_retries: Option<u32>,
+    /// Retransmissions of a SYN-ACK before the attempt is given up.
+    #[schemars(range(min = 0, max = 255))]
+    pub syn_ack_retries: Option<u32>,
     /// Retransmissions of the same data before the connection is given up.
     #[schemars(range(min = 0, max = 10_000))]
     pub data_retries: Option<u32>,
@@ -211,6 +220,12 @@ pub struct RawTcpEnd {
     pub window_arithmetic: Option<RawWindowArithmetic>,
     /// HyStart in Linux's CUBIC.
     pub hystart: Option<bool>,
+    /// BBR recognises a policer, and keeps to the rate that it lets through.
+    pub long_term_rate: Option<bool>,
+    /// recovery "linux": the shortest round-trip time is that of so long a time; "off" is the connection's.
+    pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
+    /// recovery "linux": the last of several segments that leave together carries PSH.
+    pub push_bursts: Option<bool>,
     /// Timers with the granularity of Linux's.
     pub timer_wheel: Option<bool>,
     /// How long TIME_WAIT lasts.

@@ -104,6 +104,7 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.forward_rto, raw.forward_rto);
     set(&mut profile.undo, raw.undo);
     set(&mut profile.hystart, raw.hystart);
+    set(&mut profile.push_bursts, raw.push_bursts);
     set(&mut profile.timer_wheel, raw.timer_wheel);
     set(
         &mut profile.window_arithmetic,
@@ -114,8 +115,15 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
         raw.sack_compression
             .map(|value| off(value).map(|time| time.0)),
     );
+    set(
+        &mut profile.minimum_rtt_window,
+        raw.minimum_rtt_window
+            .map(|value| off(value).map(|time| time.0)),
+    );
     set(&mut profile.syn_linear_timeouts, raw.syn_linear_timeouts);
     set(&mut profile.syn_retries, raw.syn_retries);
+    set(&mut profile.syn_ack_retries, raw.syn_ack_retries);
+    set(&mut profile.long_term_rate, raw.long_term_rate);
     set(&mut profile.data_retries, raw.data_retries);
     set(&mut profile.tick, raw.tick.map(|time| time.0));
     set(&mut profile.time_wait, raw.time_wait.map(|time| time.0));
@@ -147,6 +155,11 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
         &mut profile.maximum_segment_size,
         segment.map(|bytes| bytes as u16),
     );
+    // A size that is given is fixed, as a socket's option makes it.
+    profile.receive_autotuning &= receive.is_none();
+    profile.send_autotuning &= send.is_none();
+    set(&mut profile.receive_autotuning, raw.receive_autotuning);
+    set(&mut profile.send_autotuning, raw.send_autotuning);
     set(&mut profile.receive_buffer, receive);
     set(&mut profile.send_buffer, send);
     set(&mut profile.initial_slow_start_threshold, threshold);

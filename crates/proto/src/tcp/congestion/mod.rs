@@ -34,6 +34,9 @@ pub trait CongestionControl: Debug + Send {
     /// The first segment leaves after nothing was outstanding, `idle` after the last new data.
     fn on_transmission_start(&mut self, _now: Instant, _idle: Duration) {}
 
+    /// The handshake is over; `rtt` is the round-trip time that it measured, if it measured one.
+    fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
+
     /// A reduction was wrong: `window` and `slow_start_threshold` are what they were before it.
     fn on_undo(&mut self, window: u32, slow_start_threshold: u32) {
         let window = window.max(self.window());
@@ -58,6 +61,12 @@ pub trait CongestionControl: Debug + Send {
 
     /// An acknowledgment, in whatever phase; only for controls that go by a rate.
     fn on_rate_sample(&mut self, _sample: &RateSample) {}
+
+    /// Whether it sends less than it might, on purpose: rates that are measured now say as little of the path as if the
+    /// application had nothing to send.
+    fn holds_back(&self) -> bool {
+        false
+    }
 
     /// The rate at which segments should leave; `None` is as fast as the window lets them.
     fn pacing_rate(&self) -> Option<DataRate> {
@@ -98,6 +107,8 @@ pub struct RateSample {
     pub interval: Option<(u64, Duration)>,
     /// The application, not the path, limited that rate.
     pub application_limited: bool,
+    /// Found lost from the start of the connection.
+    pub lost: u64,
     /// Delivered, and found lost, by this acknowledgment.
     pub newly_delivered: u32,
     /// See `newly_delivered`.
@@ -149,7 +160,10 @@ pub fn new(
     let threshold = profile.initial_slow_start_threshold.unwrap_or(u32::MAX);
     let window = initial_window;
     match (&profile.congestion, profile.window_arithmetic) {
-        (Algorithm::Bbr, _) => Box::new(bbr::Bbr::new(size, window, threshold)),
+        (Algorithm::Bbr, _) => {
+            let policers = profile.long_term_rate;
+            Box::new(bbr::Bbr::new(size, window, threshold, policers))
+        }
         (Algorithm::External(external), _) => external.build(size, window, threshold),
         // Reno and NewReno differ in how recovery ends, which is the connection's; the window's rules are the
         // same.

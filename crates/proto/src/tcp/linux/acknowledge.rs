@@ -108,9 +108,11 @@ impl Connection {
         }
         let lost = (self.linux.lost - lost) as u32;
         if self.linux.rate.is_some() {
-            return self.tell_rate(&news, in_flight, lost);
+            self.tell_rate(&news, in_flight, lost);
+        } else {
+            self.move_window(&news, flight, lost);
         }
-        self.move_window(&news, flight, lost);
+        self.offer_tuned_room();
     }
 
     /// The scoreboard: `tcp_sacktag_write_queue`.
@@ -133,7 +135,6 @@ impl Connection {
         blocks[..count].sort_unstable();
         let delivered = news.delivered;
         let highest = self.sent.highest_sacked();
-        let echo = self.echo_age(news);
         let (point, minimum) = (self.linux.point, self.rtt.minimum());
         let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
         self.sent.mark_sacked(&blocks[..count], |segment| {
@@ -141,7 +142,7 @@ impl Connection {
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
             }
-            rack.advance(segment, news.now, minimum, echo);
+            rack.advance(segment, news.now, minimum);
         });
         news.sacked = news.delivered > delivered;
         if let Some(from) = news.reordered_from
@@ -151,15 +152,9 @@ impl Connection {
         }
     }
 
-    /// How long ago our clock showed what the acknowledgment echoes.
-    fn echo_age(&self, news: &AckNews) -> Option<Duration> {
-        self.since_timestamp(news.now, news.echo?)
-    }
-
     /// `tcp_clean_rtx_queue`.
     fn take_off(&mut self, position: u64, news: &mut AckNews) {
         let highest = self.sent.highest_sacked();
-        let echo = self.echo_age(news);
         let sack = self.negotiated.sack;
         let (point, minimum) = (self.linux.point, self.rtt.minimum());
         let delivered = news.delivered;
@@ -170,7 +165,7 @@ impl Connection {
                 rate.on_delivered(segment);
             }
             if sack {
-                rack.advance(segment, news.now, minimum, echo);
+                rack.advance(segment, news.now, minimum);
             }
         });
         news.acknowledged = gone.segments > 0;

@@ -11,22 +11,28 @@
 
 mod acknowledge;
 mod alert;
+mod bursts;
 mod probe;
 mod rack;
 mod rate;
+pub(super) mod receive_window;
 mod reduction;
 mod round_trip;
+pub(super) mod send_buffer;
 mod timeout;
 mod transmit;
 mod undo;
 
 use super::Connection;
+use super::highest::Highest;
 use super::profile::Recovery;
 use super::timer::Timer;
 use crate::time::{Duration, Instant};
+use bursts::Piece;
 use probe::Probe;
 use rack::Rack;
 use rate::DeliveryRate;
+use receive_window::ReceiveTuning;
 use reduction::Reduction;
 use transmit::WindowUsage;
 use undo::Undo;
@@ -86,8 +92,13 @@ pub(super) struct LinuxState {
     forced: bool,
     pending: Pending,
     usage: WindowUsage,
+    piece: Piece,
     /// Only with a control that goes by a rate.
     rate: Option<Box<DeliveryRate>>,
+    /// Round-trip times, negated, in nanoseconds.
+    shortest: Highest,
+    /// Only with a receive window that tunes itself.
+    receiving: Option<Box<ReceiveTuning>>,
 }
 
 impl Default for LinuxState {
@@ -109,12 +120,26 @@ impl Default for LinuxState {
             forced: false,
             pending: Pending::Timeout,
             usage: WindowUsage::default(),
+            piece: Piece::default(),
             rate: None,
+            shortest: Highest::default(),
+            receiving: None,
         }
     }
 }
 
 impl Connection {
+    /// The handshake is over.
+    pub(super) fn start_linux(&mut self, now: Instant) {
+        if let Some(rtt) = self.rtt.minimum() {
+            self.note_shortest(now, rtt);
+        }
+        self.start_rate(now);
+        self.start_receive_tuning(now);
+        self.expand_send_buffer();
+        self.offer_room();
+    }
+
     pub(super) fn recovers_as_linux(&self) -> bool {
         self.profile.recovery == Recovery::Linux
     }

@@ -44,20 +44,17 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment has arrived (RFC 8985 section 6.2 steps 1 and 2). A copy does not count if it cannot have been
-    /// the one: the timestamp, echoed `echo` ago, is older than it, or it took less than any round trip before.
+    /// A segment has arrived (RFC 8985 section 6.2 steps 1 and 2). A copy does not count if it took less than any round
+    /// trip before. That its timestamp is not echoed says nothing, as Linux knows: what comes beyond a gap is never
+    /// echoed (RFC 7323 section 4.3), and copies do.
     pub(super) fn advance(
         &mut self,
         segment: &SentSegment,
         now: Instant,
         minimum: Option<Duration>,
-        echo: Option<Duration>,
     ) {
         let rtt = now.saturating_since(segment.sent_at);
-        let is_original = |longer: Option<Duration>| longer.is_some_and(|longer| rtt < longer);
-        let millisecond = Duration::from_millis(1);
-        let echo = echo.map(|age| age.saturating_sub(millisecond));
-        if segment.retransmitted && (is_original(minimum) || is_original(echo)) {
+        if segment.retransmitted && minimum.is_some_and(|minimum| rtt < minimum) {
             return;
         }
         self.advanced = true;

@@ -7,14 +7,11 @@ use super::super::sent::SentSegment;
 use super::super::timer::Timer;
 use super::acknowledge::AckNews;
 use super::{Connection, Phase};
-use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// Segments of a connection that leave unpaced.
 const UNPACED: u32 = 10;
-/// Bytes of the largest burst: the kernel's largest segment before it is cut.
-const LARGEST_BURST: u64 = 65_536;
 
 /// What was delivered when a segment left.
 #[derive(Clone, Copy, Debug)]
@@ -141,9 +138,10 @@ type Interval = Option<(u64, Duration, bool)>;
 
 impl Connection {
     /// Begins with a control that goes by a rate.
-    pub(in crate::tcp) fn start_rate(&mut self, now: Instant) {
+    pub(super) fn start_rate(&mut self, now: Instant) {
         if self.recovers_as_linux() && self.congestion.is_rate_based() {
             self.linux.rate = Some(Box::new(DeliveryRate::new(now)));
+            self.congestion.on_established(now, self.rtt.minimum());
         }
     }
 
@@ -155,7 +153,7 @@ impl Connection {
         let first = self.sent.first();
         let alone = self.sent.len() == 1 && first.is_some_and(|first| !first.retransmitted);
         let pacing = self.congestion.pacing_rate();
-        let burst = pacing.map_or(1, |rate| self.burst(rate));
+        let burst = pacing.map_or(1, |rate| self.paced_segments(rate));
         let Some(rate) = &mut self.linux.rate else {
             return;
         };
@@ -170,21 +168,6 @@ impl Connection {
         rate.burst_left -= 1;
         let time = pacing.transmission_time(8 * u64::from(length));
         rate.next_burst = rate.next_burst.max(now) + time.unwrap_or(Duration::from_secs(1));
-    }
-
-    /// `tcp_tso_autosize`: segments that leave at once, a millisecond of the rate, more on short paths.
-    fn burst(&self, rate: DataRate) -> u32 {
-        let bytes_per_second = rate.bits_per_second() / 8;
-        let shortest = self.rtt.minimum().unwrap_or(Duration::MAX).as_nanos() / 1_000;
-        let nearness = (shortest >> 9).min(63);
-        let bytes = (bytes_per_second >> 10) + (LARGEST_BURST >> nearness);
-        let segments = bytes.min(LARGEST_BURST) / u64::from(self.segment_size);
-        let least = if rate.bits_per_second() < 1_200_000 {
-            1
-        } else {
-            2
-        };
-        (segments as u32).max(least)
     }
 
     /// Whether a paced segment has to wait; the timer is set then.
@@ -226,6 +209,7 @@ impl Connection {
         let sample = RateSample {
             now: news.now,
             delivered,
+            lost: self.linux.lost,
             interval: interval.map(|(before, length, _)| (before, length)),
             application_limited: interval.is_some_and(|(_, _, limited)| limited),
             newly_delivered: news.delivered,
@@ -241,5 +225,11 @@ impl Connection {
             },
         };
         self.congestion.on_rate_sample(&sample);
+        if self.congestion.holds_back() {
+            let until = delivered + u64::from(sample.in_flight);
+            if let Some(rate) = &mut self.linux.rate {
+                rate.limited_until = Some(until.max(1));
+            }
+        }
     }
 }

@@ -2,8 +2,23 @@
 
 use super::Connection;
 use super::acknowledge::AckNews;
+use crate::time::{Duration, Instant};
 
 impl Connection {
+    /// The shortest round-trip time of the last 300 s: `tcp_min_rtt_wlen`.
+    pub(super) fn note_shortest(&mut self, now: Instant, rtt: Duration) {
+        match self.profile.minimum_rtt_window {
+            Some(window) if self.recovers_as_linux() => {
+                let (window, at) = (window.as_nanos(), now.as_nanos());
+                let shortest = &mut self.linux.shortest;
+                shortest.update(window, at, -(rtt.as_nanos() as f64));
+                let nanoseconds = -shortest.value() as u64;
+                self.rtt.set_minimum(Duration::from_nanos(nanoseconds));
+            }
+            _ => self.rtt.note_minimum(rtt),
+        }
+    }
+
     /// From the oldest segment acknowledged that was sent once; else from the oldest SACKed; else, where something
     /// was sent again, from the echo of the timestamp, which tells the copies apart (RFC 7323 section 4.1).
     pub(super) fn sample_round_trip(&mut self, news: &mut AckNews) {
@@ -21,7 +36,7 @@ impl Connection {
             return;
         };
         if let Some(latest) = news.latest_rtt {
-            self.rtt.note_minimum(latest);
+            self.note_shortest(now, latest);
         }
         self.rtt
             .sample_as_linux(sample, self.unacknowledged, self.next);

@@ -114,10 +114,7 @@ impl Connection {
     }
 
     /// `tcp_undo_cwnd_reduction`.
-    pub(super) fn take_back(&mut self, found_again: bool) {
-        if found_again {
-            self.sent.unmark_lost();
-        }
+    pub(super) fn take_back(&mut self) {
         if let Some(threshold) = self.linux.undo.threshold {
             let window = self.linux.undo.window.saturating_mul(self.segment_size);
             self.congestion.on_undo(window, threshold);
@@ -139,7 +136,7 @@ impl Connection {
     /// All that was out is acknowledged. Returns whether the phase goes on.
     pub(super) fn try_undo_recovery(&mut self, news: &AckNews) -> bool {
         if self.may_undo(news) {
-            self.take_back(false);
+            self.take_back();
         } else {
             self.linux.rack.recovery_was_right();
         }
@@ -155,7 +152,7 @@ impl Connection {
         let wrong = self.profile.undo && self.linux.undo.all_were_duplicates();
         if wrong {
             self.linux.rack.recovery_was_spurious();
-            self.take_back(false);
+            self.take_back();
         }
         wrong
     }
@@ -173,7 +170,8 @@ impl Connection {
         if !self.any_retransmission_out() {
             self.linux.undo.first_retransmission = None;
         }
-        self.take_back(true);
+        self.sent.unmark_lost(false);
+        self.take_back();
         self.keep_open();
         false
     }
@@ -183,7 +181,9 @@ impl Connection {
         if !told_by_frto && !self.may_undo(news) {
             return false;
         }
-        self.take_back(true);
+        // A timeout leaves what it marks on the list by time.
+        self.sent.unmark_lost(true);
+        self.take_back();
         self.statistics.spurious_timeouts += 1;
         if !self.holds_without_sack() && (told_by_frto || self.negotiated.sack) {
             self.linux.phase = Phase::Open;

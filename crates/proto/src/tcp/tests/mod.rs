@@ -1,11 +1,13 @@
 //! Tests of whole connections. [`Pair`] joins two of them by a path and jumps from wake-up to wake-up;
 //! [`Solo`] feeds one of them segments by hand, so that a test reads as a timeline.
 
+mod buffers;
 mod closing;
 mod handshake;
 mod hostile;
 mod linux20;
 mod linux6;
+mod linux6_habits;
 mod loss;
 mod path_mtu;
 mod properties;

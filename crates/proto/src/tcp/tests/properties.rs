@@ -71,6 +71,7 @@ proptest! {
         profile.timestamps = timestamps;
         // So long a silence must be possible that the list runs out.
         profile.syn_retries = 400;
+        profile.syn_ack_retries = 400;
         profile.data_retries = 400;
         profile.maximum_rto = Duration::from_secs(4);
         if let Some(buffer) = buffer {
@@ -100,7 +101,7 @@ proptest! {
                 Payload::Bytes((0..u64::from(length)).map(|i| pattern_byte(3, offset.wrapping_add(i))).collect())
             }
         };
-        let mut receiver = Receiver::new(2_500);
+        let mut receiver = Receiver::new((2_500, u32::MAX));
         receiver.advertise(100, 0);
         for (start, length, pattern) in pieces {
             receiver.accept(start, payload(start, length, pattern));

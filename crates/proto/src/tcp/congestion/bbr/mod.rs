@@ -2,19 +2,19 @@
 //! control", 2016): the window and the rate follow a model of the path, the highest delivery rate of ten round trips and
 //! the shortest round-trip time of ten seconds. Counts are segments, rates segments a second.
 //!
-//! Not here: the long-term rate by which it recognises policers. Where a cycle of probing begins is not drawn at
-//! random but follows from the time.
+//! Where a cycle of probing begins is not drawn at random but follows from the time.
 
 mod aggregation;
-mod filter;
+mod policer;
 #[cfg(test)]
 mod tests;
 
 use super::{AckSample, CongestionControl, LossSample, RatePhase, RateSample};
 use crate::rate::DataRate;
+use crate::tcp::highest::Highest;
 use crate::time::{Duration, Instant};
 use aggregation::Aggregation;
-use filter::MaximumOfRounds;
+use policer::Policer;
 
 /// `bbr_high_gain`, 2/ln 2: the least that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -26,6 +26,8 @@ const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const WINDOW_GAIN: f64 = 2.0;
 /// What the rate is set below the estimate: `bbr_pacing_margin_percent`.
 const PACING_MARGIN: f64 = 0.99;
+/// Round trips that a delivery rate stands for: `bbr_bw_rtts`.
+const BANDWIDTH_ROUNDS: u64 = 10;
 /// The pipe is full when three round trips have not brought a quarter more.
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
@@ -50,7 +52,8 @@ pub(super) struct Bbr {
     window: u32,
     threshold: u32,
     mode: Mode,
-    bandwidth: MaximumOfRounds,
+    /// Segments a second, of the last rounds.
+    bandwidth: Highest,
     rounds: u64,
     round_end: u64,
     round_start: bool,
@@ -71,21 +74,22 @@ pub(super) struct Bbr {
     /// When the measuring of the shortest round-trip time is over, and whether a round trip has passed in it.
     probe_end: Option<Instant>,
     probe_round_done: bool,
-    /// Samples from before this count of delivered segments were taken with the small window of that.
-    limited_until: u64,
     idle_restart: bool,
     aggregation: Aggregation,
+    /// `None` where none is looked for.
+    policer: Option<Policer>,
 }
 
 impl Bbr {
-    pub(super) fn new(segment_size: u32, window: u32, threshold: u32) -> Bbr {
+    /// Sizes in bytes; `finds_policers` if it keeps to a long-term rate.
+    pub(super) fn new(segment_size: u32, window: u32, threshold: u32, finds_policers: bool) -> Bbr {
         let segments = (window / segment_size).max(1);
         Bbr {
             segment_size,
             window: segments,
             threshold,
             mode: Mode::Startup,
-            bandwidth: MaximumOfRounds::default(),
+            bandwidth: Highest::default(),
             rounds: 0,
             round_end: 0,
             round_start: false,
@@ -105,10 +109,21 @@ impl Bbr {
             conserves: false,
             probe_end: None,
             probe_round_done: false,
-            limited_until: 0,
             idle_restart: false,
             aggregation: Aggregation::default(),
+            policer: finds_policers.then(Policer::default),
         }
+    }
+
+    /// Segments a second.
+    fn highest_rate(&self) -> f64 {
+        self.bandwidth.value().max(0.0)
+    }
+
+    /// Segments a second: the long-term rate, where a policer was found, else the highest.
+    fn rate(&self) -> f64 {
+        let policed = self.policer.and_then(|policer| policer.rate());
+        policed.unwrap_or(self.highest_rate())
     }
 
     fn update_bandwidth(&mut self, sample: &RateSample) {
@@ -122,10 +137,21 @@ impl Bbr {
             self.round_start = true;
             self.conserves = false;
         }
+        self.look_for_policer(sample);
         let rate = (sample.delivered - before) as f64 / interval.as_secs_f64();
-        let limited = sample.application_limited || before < self.limited_until;
-        if !limited || rate >= self.bandwidth.maximum() {
-            self.bandwidth.update(self.rounds, rate);
+        if !sample.application_limited || rate >= self.highest_rate() {
+            self.bandwidth.update(BANDWIDTH_ROUNDS, self.rounds, rate);
+        }
+    }
+
+    fn look_for_policer(&mut self, sample: &RateSample) {
+        let Some(policer) = &mut self.policer else {
+            return;
+        };
+        if policer.rate().is_none() {
+            policer.update(sample, self.round_start, self.segment_size);
+        } else if self.mode == Mode::ProbeBandwidth && self.round_start && policer.expires() {
+            self.probe_bandwidth(sample.now);
         }
     }
 
@@ -135,7 +161,7 @@ impl Bbr {
 
     /// Segments that fill the path `gain` times, with room for bursts.
     fn target(&self, gain: f64) -> u32 {
-        self.with_room(self.capacity(gain))
+        self.with_room(self.capacity(self.highest_rate(), gain))
     }
 
     fn with_room(&self, segments: u32) -> u32 {
@@ -147,11 +173,11 @@ impl Bbr {
         }
     }
 
-    fn capacity(&self, gain: f64) -> u32 {
+    fn capacity(&self, rate: f64, gain: f64) -> u32 {
         match self.shortest_rtt {
             None => INITIAL_WINDOW,
             Some((rtt, _)) => {
-                let product = self.bandwidth.maximum() * rtt.as_secs_f64() * gain;
+                let product = rate * rtt.as_secs_f64() * gain;
                 libm::ceil(product.min(1e8)) as u32
             }
         }
@@ -192,8 +218,8 @@ impl Bbr {
         if self.full || !self.round_start || sample.application_limited {
             return;
         }
-        if self.bandwidth.maximum() >= self.full_bandwidth * FULL_GROWTH {
-            self.full_bandwidth = self.bandwidth.maximum();
+        if self.highest_rate() >= self.full_bandwidth * FULL_GROWTH {
+            self.full_bandwidth = self.highest_rate();
             self.full_rounds = 0;
             return;
         }
@@ -241,7 +267,6 @@ impl Bbr {
     }
 
     fn probe_rtt(&mut self, sample: &RateSample) {
-        self.limited_until = sample.delivered + u64::from(sample.in_flight);
         match self.probe_end {
             None if sample.in_flight <= LEAST_WINDOW => {
                 self.probe_end = Some(sample.now + PROBE_TIME);
@@ -286,6 +311,11 @@ impl Bbr {
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBandwidth
+                if self.policer.is_some_and(|policer| policer.rate().is_some()) =>
+            {
+                (1.0, WINDOW_GAIN)
+            }
             Mode::ProbeBandwidth => (PACING_GAINS[self.cycle], WINDOW_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
@@ -296,7 +326,7 @@ impl Bbr {
             self.has_seen_rtt = true;
             self.pacing_rate = f64::from(self.window) / rtt.as_secs_f64() * HIGH_GAIN;
         }
-        let rate = self.bandwidth.maximum() * gain * PACING_MARGIN;
+        let rate = self.rate() * gain * PACING_MARGIN;
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -305,10 +335,10 @@ impl Bbr {
     fn set_window(&mut self, sample: &RateSample) {
         let delivered = sample.newly_delivered;
         if delivered > 0 && !self.recovers(sample) {
-            let bandwidth = self.bandwidth.maximum();
-            let mut target = self.capacity(self.window_gain);
+            let rate = self.rate();
+            let mut target = self.capacity(rate, self.window_gain);
             if self.full {
-                target += self.aggregation.allowance(bandwidth);
+                target += self.aggregation.allowance(rate);
             }
             let target = self.with_room(target);
             if self.full {
@@ -351,9 +381,9 @@ impl CongestionControl for Bbr {
 
     fn on_rate_sample(&mut self, sample: &RateSample) {
         self.update_bandwidth(sample);
-        let bandwidth = self.bandwidth.maximum();
+        let rate = self.rate();
         self.aggregation
-            .update(sample, self.round_start, bandwidth, self.window);
+            .update(sample, self.round_start, rate, self.window);
         self.update_cycle(sample);
         self.check_full(sample);
         self.check_drain(sample);
@@ -364,6 +394,11 @@ impl CongestionControl for Bbr {
     }
 
     fn on_acknowledged(&mut self, _sample: &AckSample) {}
+
+    fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
+        self.shortest_rtt = rtt.map(|rtt| (rtt, now));
+        self.set_rate(HIGH_GAIN, rtt);
+    }
 
     fn on_loss(&mut self, _loss: &LossSample) {
         self.save_window();
@@ -393,6 +428,9 @@ impl CongestionControl for Bbr {
     fn on_undo(&mut self, _window: u32, _slow_start_threshold: u32) {
         self.full_bandwidth = 0.0;
         self.full_rounds = 0;
+        if let Some(policer) = &mut self.policer {
+            policer.reset();
+        }
     }
 
     fn set(&mut self, window: u32, _slow_start_threshold: u32) {
@@ -405,6 +443,10 @@ impl CongestionControl for Bbr {
 
     fn slow_start_threshold(&self) -> u32 {
         self.threshold
+    }
+
+    fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
     }
 
     fn pacing_rate(&self) -> Option<DataRate> {

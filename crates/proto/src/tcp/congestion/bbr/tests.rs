@@ -1,21 +1,8 @@
 //! BBR over a path of known rate and delay, against what its authors say it does.
 
-use super::filter::MaximumOfRounds;
 use super::{Bbr, Mode};
 use crate::tcp::congestion::{CongestionControl, RatePhase, RateSample};
 use crate::time::{Duration, Instant};
-
-#[test]
-fn the_maximum_is_that_of_ten_rounds() {
-    let mut filter = MaximumOfRounds::default();
-    filter.update(1, 100.0);
-    for round in 2..=11 {
-        filter.update(round, 50.0 + round as f64 / 100.0);
-        assert_eq!(filter.maximum(), 100.0, "{round}");
-    }
-    filter.update(12, 50.0);
-    assert!((50.0..51.0).contains(&filter.maximum()));
-}
 
 /// A path of `rate` segments a second and `delay`; each step of 10 ms what it delivers is acknowledged.
 struct Path {
@@ -32,7 +19,7 @@ const STEP: Duration = Duration::from_millis(10);
 impl Path {
     fn new(rate: f64, milliseconds: u64) -> Path {
         Path {
-            bbr: Bbr::new(1000, 10_000, u32::MAX),
+            bbr: Bbr::new(1000, 10_000, u32::MAX, true),
             now: Instant::from_secs(1),
             delivered: 0.0,
             in_flight: 0.0,
@@ -64,6 +51,7 @@ impl Path {
                 interval: Some((then as u64, rtt)),
                 application_limited: false,
                 newly_delivered: (self.delivered as u64 - before as u64) as u32,
+                lost: 0,
                 newly_lost: 0,
                 prior_in_flight: in_flight as u32,
                 in_flight: self.in_flight as u32,
@@ -82,7 +70,7 @@ fn it_finds_the_rate_drains_its_queue_and_cruises() {
     assert_eq!(path.bbr.mode, Mode::Startup);
     path.run(3.0);
     assert_eq!(path.bbr.mode, Mode::ProbeBandwidth);
-    let found = path.bbr.bandwidth.maximum();
+    let found = path.bbr.highest_rate();
     assert!((found - 1_000.0).abs() < 50.0, "{found}");
     // Twice the capacity of 100 segments, and three bursts of two.
     let window = path.bbr.window() / 1000;
@@ -110,4 +98,67 @@ fn every_ten_seconds_the_window_falls_to_four() {
     assert_eq!(least, 4);
     path.run(1.0);
     assert!(path.bbr.window() / 1000 >= 200, "and comes back");
+}
+
+/// A policer lets 1000 segments a second through and drops three of ten, in rounds of 100 ms, for as long as the test
+/// lasts. Returns the rounds after which BBR kept to a rate, and then did so no more.
+fn policed(bbr: &mut Bbr, rounds: u64, delivered_of: impl Fn(u64) -> u64) -> Vec<u64> {
+    let (mut delivered, mut lost) = (0, 0);
+    let mut changes = Vec::new();
+    let mut keeps = false;
+    for round in 1..=rounds {
+        let before = delivered;
+        delivered += delivered_of(round);
+        lost += 30;
+        bbr.on_rate_sample(&RateSample {
+            now: Instant::from_secs(1) + Duration::from_millis(100 * round),
+            delivered,
+            // What is let through at once after a pause looks like three times the rate.
+            interval: Some((before, Duration::from_millis(33))),
+            application_limited: false,
+            lost,
+            newly_delivered: (delivered - before) as u32,
+            newly_lost: 30,
+            prior_in_flight: 100,
+            in_flight: 100,
+            rtt: Some(Duration::from_millis(100)),
+            smoothed_rtt: Some(Duration::from_millis(100)),
+            phase: RatePhase::Open,
+        });
+        let kept = bbr.policer.is_some_and(|policer| policer.rate().is_some());
+        if kept != keeps {
+            keeps = kept;
+            changes.push(round);
+        }
+    }
+    changes
+}
+
+/// `bbr_lt_bw_sampling`: two intervals of four rounds each of one rate, then 48 rounds of keeping to it.
+#[test]
+fn a_policer_is_found_by_its_steady_rate_and_kept_to_for_a_while() {
+    let mut bbr = Bbr::new(1000, 10_000, u32::MAX, true);
+    // Sampling begins with the first loss, whose round counts.
+    assert_eq!(policed(&mut bbr, 8, |_| 100), [8]);
+    let kept = bbr.pacing_rate / 0.99;
+    assert!((1_000.0..1_200.0).contains(&kept), "{kept}");
+    assert!(
+        bbr.highest_rate() > 3_000.0,
+        "what the rounds alone would say"
+    );
+    let mut bbr = Bbr::new(1000, 10_000, u32::MAX, true);
+    let changes = policed(&mut bbr, 70, |_| 100);
+    assert_eq!(changes[..2], [8, 8 + 48]);
+    // A rate that is not steady is no policer's.
+    let mut bbr = Bbr::new(1000, 10_000, u32::MAX, true);
+    let unsteady = |round: u64| {
+        if (round / 4).is_multiple_of(2) {
+            50
+        } else {
+            100
+        }
+    };
+    assert!(policed(&mut bbr, 30, unsteady).is_empty());
+    let mut bbr = Bbr::new(1000, 10_000, u32::MAX, false);
+    assert!(policed(&mut bbr, 30, |_| 100).is_empty());
 }
