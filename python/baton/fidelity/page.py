@@ -22,7 +22,7 @@ from .kernel import MATCHED, others, warnings
 from .rules import QUANTITIES, RULES
 
 SCHEMA = 1
-HALVES = {"first": "first half of the list", "second": "second half of the list, on which nothing was tuned"}
+HALVES = {"first": "first half of the list", "second": "second half of the list"}
 _NAMES = {quantity.key: quantity.name for quantity in QUANTITIES}
 
 
