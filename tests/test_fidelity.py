@@ -22,7 +22,7 @@ from baton.fidelity.judge import rows
 from baton.fidelity.kernel import MATCHED, SETTINGS
 from baton.fidelity.measure import figures
 from baton.fidelity.rules import QUANTITIES, RULES, Rule
-from baton.live.trials import Kept
+from baton.live.trials import MOST_TOGETHER, Kept
 from baton.report.tables import run_of
 from fake_batond import BATON, SUMMARY, Fake
 
@@ -45,8 +45,11 @@ def test_the_halves_of_the_list_are_alike():
 
 
 def test_fast_paths_run_alone():
-    alone = {case.name for case in ALL if case.alone}
-    assert alone == {"steady-100M-1ms", "steady-100M-30ms", "steady-100M-100ms-small"}
+    alone = {case.name for case in ALL if case.share == MOST_TOGETHER}
+    fast = ("100M-1ms", "100M-30ms", "100M-100ms-small", "20M-20ms", "20M-300ms")
+    assert alone == {f"steady-{path}" for path in fast}
+    together = {case.name: MOST_TOGETHER // case.share for case in ALL}
+    assert (together["steady-10M-50ms"], together["steady-5M-290ms"], together["steady-9.6k-300ms"]) == (2, 4, 12)
 
 
 def test_a_part_of_the_list_can_be_chosen():

@@ -11,12 +11,14 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from baton import RunError
 from baton.live import batond, trials
 from baton.reproduce import STUDIES
 from baton.reproduce.study_run import figures
@@ -217,6 +219,40 @@ def test_a_kernel_repeats_what_was_never_lost_when_study_t_moves_to_gsm(tmp_path
     # A window of 16 KiB are eleven segments.
     assert 0 < found["T2.c"] <= 11
     assert not (tmp_path / "download" / "run-1").exists()
+
+
+def test_a_run_waits_until_there_is_room_for_it():
+    machine, entered = trials._Machine(), []
+
+    def enter(share):
+        with machine.room_for(share):
+            entered.append(share)
+
+    half = trials.MOST_TOGETHER // 2
+    waiting = threading.Thread(target=enter, args=(1,))
+    with machine.room_for(half), machine.room_for(half):
+        waiting.start()
+        assert not entered
+    waiting.join()
+    assert entered == [1]
+
+
+def test_an_interrupted_run_waits_no_longer():
+    machine, refused = trials._Machine(), []
+
+    def enter():
+        try:
+            with machine.room_for(1):
+                pass
+        except RunError as error:
+            refused.append(str(error))
+
+    waiting = threading.Thread(target=enter)
+    with machine.room_for(trials.MOST_TOGETHER):
+        waiting.start()
+        machine.interrupt()
+        waiting.join()
+    assert refused == ["interrupted"]
 
 
 def test_a_window_of_small_segments_is_as_large_as_asked_for(tmp_path, walk):

@@ -13,7 +13,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,8 +31,10 @@ from . import batond
 
 #: Times that a live run which was late or disturbed is tried.
 MOST_TRIES = 3
-#: A path that carries more takes so much of the processor that nothing else may run beside it.
-MOST_TOGETHER_BPS = 20e6
+#: What runs may carry together, in bit/s: more takes too much of two processors. A run that carries more is alone.
+MOST_TOGETHER = 20_000_000
+#: Runs at once, however slow.
+MOST_AT_ONCE = 12
 
 #: What is measured of a run, by name.
 Figures = dict[str, float | None]
@@ -59,11 +61,17 @@ class Trial:
         """The scenario, fit to be run live. Raises `ScenarioError`."""
         return Scenario.load(self.file, list(self.overrides), live=True)
 
-    @property
-    def alone(self) -> bool:
-        """Whether nothing else may run beside it."""
-        links = loads(self.scenario.resolved)["links"].values()
-        return any(_bps(link) > MOST_TOGETHER_BPS for link in links)
+    @cached_property
+    def share(self) -> int:
+        """What it takes of `MOST_TOGETHER`: its slowest link, or the fastest of a mobile's if that is slower."""
+        resolved = loads(self.scenario.resolved)
+        mobiles = set(resolved.get("mobiles", {}))
+        access: list[int] = []
+        others: list[int] = []
+        for link in resolved["links"].values():
+            (others if mobiles.isdisjoint(link["between"]) else access).append(int(_bps(link)))
+        carried = min([max(access), *others] if access else others)
+        return min(max(carried, MOST_TOGETHER // MOST_AT_ONCE), MOST_TOGETHER)
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,6 @@ class Plan:
     repetitions: int
     """Runs of each trial; the seed is the number of the repetition."""
     measure: Measure
-    at_once: int = 4
-    """Live runs at once, of those that may have company."""
     whole: tuple[str, ...] = ()
     """Labels of trials of which the results of the first repetition stay whole, in `run-1`."""
 
@@ -95,6 +101,40 @@ class Kept:
     """Those that the scenario asked for."""
 
 
+class _Machine:
+    """The machine that live runs share: each waits until there is room for it."""
+
+    def __init__(self) -> None:
+        self._free = MOST_TOGETHER
+        self._changed = threading.Condition()
+        self._interrupted = False
+
+    @contextmanager
+    def room_for(self, share: int) -> Iterator[None]:
+        """Holds a share of the machine. Raises `RunError` when interrupted."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._interrupted or share <= self._free)
+            self.check()
+            self._free -= share
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += share
+                self._changed.notify_all()
+
+    def interrupt(self) -> None:
+        """Ends all runs."""
+        with self._changed:
+            self._interrupted = True
+            self._changed.notify_all()
+
+    def check(self) -> None:
+        """Raises `RunError` when interrupted."""
+        if self._interrupted:
+            raise RunError("interrupted")
+
+
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """Makes a folder, if need be, and keeps others from writing there. Raises `InputError` if someone does."""
@@ -112,54 +152,34 @@ def run(trials: Sequence[Trial], plan: Plan, report: Report) -> list[list[Kept]]
 
     Raises `RunError`.
     """
-    kept: list[list[Kept]] = [[] for _ in trials]
-    work = [(place, number) for place in range(len(trials)) for number in range(1, plan.repetitions + 1)]
-    ended = 0
-
-    def note(place: int, found: Kept) -> None:
-        nonlocal ended
-        kept[place].append(found)
-        ended += 1
-        report(ended, len(work))
-
-    alone = {place for place, trial in enumerate(trials) if trial.alone}
-    _in_threads(trials, [item for item in work if item[0] not in alone], plan, note)
-    for place, number in work:
-        if place in alone:
-            note(place, _repeat(trials[place], number, plan, threading.Event()))
-    for each in kept:
-        each.sort(key=lambda found: found.repetition)
-    return kept
-
-
-def _in_threads(
-    trials: Sequence[Trial], work: Sequence[tuple[int, int]], plan: Plan, note: Callable[[int, Kept], None]
-) -> None:
-    stop = threading.Event()
-    with ThreadPoolExecutor(plan.at_once) as pool:
-        under_way: dict[Future[Kept], int] = {
-            pool.submit(_repeat, trials[place], number, plan, stop): place for place, number in work
-        }
+    machine = _Machine()
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        runs = [
+            [pool.submit(_repeat, trial, number, plan, machine) for number in range(1, plan.repetitions + 1)]
+            for trial in trials
+        ]
+        every = [run for of_trial in runs for run in of_trial]
         try:
-            while under_way:
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    note(under_way.pop(future), future.result())
+            for ended, run in enumerate(as_completed(every), start=1):
+                run.result()
+                report(ended, len(every))
         except BaseException:
-            stop.set()
-            for future in under_way:
-                future.cancel()
+            machine.interrupt()
+            for run in every:
+                run.cancel()
             raise
+    return [[run.result() for run in of_trial] for of_trial in runs]
 
 
-def _repeat(trial: Trial, number: int, plan: Plan, stop: threading.Event) -> Kept:
+def _repeat(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
     """One live repetition, from the folder if it is there. Raises `RunError`."""
     file = plan.folder / trial.label / f"{number}.json"
     made_from = _made_from(trial, number)
     kept = _read(file, made_from)
     if kept is None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        kept = _run(trial, number, plan, stop)
+        with machine.room_for(trial.share):
+            kept = _run(trial, number, plan, machine)
         write_text(file, json.dumps({"made_from": made_from, **kept.__dict__}, indent=1) + "\n")
     return kept
 
@@ -179,11 +199,11 @@ def _read(file: Path, made_from: dict[str, Any]) -> Kept | None:
     return None
 
 
-def _run(trial: Trial, number: int, plan: Plan, stop: threading.Event) -> Kept:
+def _run(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
     out = plan.folder / trial.label / f"run-{number}"
     doubts: list[str] = []
     for _ in range(MOST_TRIES):
-        summary = _live(trial, number, out, stop)
+        summary = _live(trial, number, out, machine)
         live = summary["live"]
         measured = plan.measure(read_run(out)) if live["trusted"] else None
         if measured is None or number > 1 or trial.label not in plan.whole:
@@ -194,7 +214,7 @@ def _run(trial: Trial, number: int, plan: Plan, stop: threading.Event) -> Kept:
     return Kept(number, measured, doubts, live["kernel"], live["sysctls"], live["sysctls_set"])
 
 
-def _live(trial: Trial, number: int, out: Path, stop: threading.Event) -> dict[str, Any]:
+def _live(trial: Trial, number: int, out: Path, machine: _Machine) -> dict[str, Any]:
     """Runs a trial once and returns its summary. Raises `RunError`."""
     given = [str(trial.file), "--seed", str(number), "--out", str(out), "--force"]
     for override in trial.overrides:
@@ -204,8 +224,7 @@ def _live(trial: Trial, number: int, out: Path, stop: threading.Event) -> dict[s
     message = None
     try:
         for event in daemon.events():
-            if stop.is_set():
-                raise RunError("interrupted")
+            machine.check()
             if event["event"] == "done":
                 summary = event["summary"]
             elif event["event"] == "error":

@@ -21,8 +21,6 @@ from .study_t import WINDOWS, window, windows
 FORMAT = 1
 #: Runs of each scenario, of each stack; the seed is the number of the run, on all sides.
 REPETITIONS = 5
-#: Live runs at once: paths of 2 Mbit/s and less take little of a processor.
-AT_ONCE = 12
 #: The simulated stacks: the study's, and the one that behaves as a present kernel.
 STACKS = ("linux-2.0.36", "linux-6")
 #: Trials of which the first live run is kept whole, with its report.
@@ -122,7 +120,7 @@ def reproduce(folder: Path, expected: Sequence[Expected], out: Path, report: Rep
         raise InputError(f"{', '.join(not_run)}: not run live ({reasons}); expected some of {', '.join(_NEEDS)}")
     chosen = [_trial(folder, name) for name in names]
     simulated = {stack: _simulated(chosen, stack) for stack in STACKS}
-    plan = trials.Plan(out, REPETITIONS, figures, AT_ONCE, WHOLE)
+    plan = trials.Plan(out, REPETITIONS, figures, WHOLE)
     kept = trials.run(chosen, plan, report)
     live = _by_repetition(chosen, kept)
     all_kept = [each for of_trial in kept for each in of_trial]
