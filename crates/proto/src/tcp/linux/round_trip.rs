@@ -41,7 +41,8 @@ impl Connection {
         self.rtt
             .sample_as_linux(sample, self.unacknowledged, self.next);
         self.statistics.rtt_samples += 1;
-        // A SACK moves the timer too, but only if it is about something sent after the oldest segment was.
+        // A SACK moves the timer too, but not if it is about something sent after the oldest segment was last sent: in a
+        // repair the timer would be put off again and again (`tcp_clean_rtx_queue`).
         if let (Some((oldest, _)), Some(first)) = (sacked, self.sent.first()) {
             news.set_timer |= oldest > now.saturating_since(first.sent_at);
         }
