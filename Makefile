@@ -51,11 +51,11 @@ validation: $(VENV)/built $(VENV)/installed-dev
 	python scripts/validate.py
 
 bench: $(VENV)/built $(VENV)/installed-dev
-	cargo bench --package baton-sim --bench engine --bench record --bench sweep --locked
+	cargo bench --profile dist --package baton-sim --bench engine --bench record --bench sweep --locked
 	python scripts/bench.py
 
 bench-live:
-	cargo bench --package baton-live --bench live --locked
+	cargo bench --profile dist --package baton-live --bench live --locked
 
 # Both go on where they were interrupted.
 fidelity: $(VENV)/built
@@ -92,7 +92,7 @@ stress:
 
 wheel: $(VENV)/installed-build $(BATOND)
 	rm -rf dist
-	maturin build --release --locked --out dist
+	maturin build --profile dist --locked --out dist
 
 clean:
 	rm -rf $(VENV) dist results target python/baton/*.so

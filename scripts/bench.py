@@ -62,7 +62,7 @@ def one_second_run(folder: Path) -> None:
 
 def sweeps(folder: Path) -> None:
     """`baton sweep` with one and with two threads, of short and of longer runs."""
-    for name, text, seeds, target in (("200 short", ONE_SECOND, 200, ""), ("40 longer", LONGER, 40, ">= 1.9")):
+    for name, text, seeds, target in (("200 short", ONE_SECOND, 200, ""), ("160 longer", LONGER, 160, ">= 1.9")):
         scenario = folder / "sweep.toml"
         scenario.write_text(text)
         best: dict[str, tuple[float, float]] = {}
