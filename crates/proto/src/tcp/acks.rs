@@ -1,7 +1,7 @@
 //! When an acknowledgment leaves: RFC 1122's delay, or Linux's quick and adaptive acknowledgments.
 //!
-//! Linux (`net/ipv4/tcp_input.c`, `tcp_output.c` and `tcp_timer.c` of 6.18) acknowledges the first segments of a
-//! connection at once, and again after anything odd (*quick acknowledgments*), so that a sender in slow start is
+//! Linux (`net/ipv4/tcp_input.c`, `tcp_output.c` and `tcp_timer.c` of 6.18) acknowledges a SYN-ACK and the first segments
+//! of a connection at once, and again after anything odd (*quick acknowledgments*), so that a sender in slow start is
 //! not held up. Later it delays by the *acknowledgment timeout*, which follows the gaps between arrivals, 40 ms at
 //! the least. An end that answers within that time is *interactive*: its data carries the acknowledgments.
 
@@ -28,6 +28,8 @@ pub(super) struct AckState {
     interactive: bool,
     /// Something arrived that ends a write of the peer's: reading all of it acknowledges.
     pushed: bool,
+    /// The peer's SYN-ACK is to be acknowledged, before any data of ours leaves.
+    handshake: bool,
     /// Acknowledgments of gaps since data was last in order: those sent, and those held back.
     gap_acks: u32,
     compressed: u32,
@@ -91,6 +93,17 @@ impl AckState {
         self.pushed = true;
     }
 
+    /// The peer's SYN-ACK has arrived: its acknowledgment does not wait for what the application will write
+    /// (`tcp_rcv_synsent_state_process`). The peer's first sample of the round-trip time is then that of small packets.
+    pub(super) fn hurry_handshake(&mut self) {
+        self.handshake = true;
+    }
+
+    /// Whether an acknowledgment leaves even where data could carry it.
+    pub(super) fn is_due_alone(&self) -> bool {
+        self.handshake
+    }
+
     /// Whether reading everything is a reason to acknowledge.
     pub(super) fn wants_ack_after_reading(&self) -> bool {
         self.pushed && !self.interactive
@@ -129,6 +142,7 @@ impl AckState {
             }
         }
         self.pushed = false;
+        self.handshake = false;
         self.compressed = 0;
         self.duplicate = None;
     }

@@ -92,6 +92,9 @@ impl Connection {
         if acknowledged {
             self.on_established(now, header);
             self.ack_due = true;
+            if self.quick_acks().is_some() {
+                self.acks.hurry_handshake();
+            }
         } else {
             self.state = State::SynReceived;
             self.syn_due = true;

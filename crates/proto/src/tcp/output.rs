@@ -49,6 +49,7 @@ impl Connection {
         match self.state {
             State::Closed => return None,
             State::SynSent | State::SynReceived if self.syn_due => return Some(Due::Syn),
+            _ if self.acks.is_due_alone() => {}
             State::Established
             | State::CloseWait
             | State::FinWait1

@@ -27,6 +27,24 @@ fn with_timestamps() -> Solo {
     solo
 }
 
+/// Seen on a slow path: the peer's first sample of the round-trip time bounds its delay of acknowledgments, and data in
+/// place of this acknowledgment takes long to arrive (`tcp_rcv_synsent_state_process`).
+#[test]
+fn a_syn_ack_is_acknowledged_before_data_leaves() {
+    let sent_with = |profile: &Profile| {
+        let mut solo = Solo::connecting(profile);
+        solo.at(100).receive(Incoming::syn_ack(profile));
+        solo.write(2_000);
+        solo.sends()
+    };
+    assert_eq!(sent_with(&linux()), ["ack 1", "1..1001", "1001..2001"]);
+    let carried = Profile {
+        quick_acks: false,
+        ..linux()
+    };
+    assert_eq!(sent_with(&carried), ["1..1001", "1001..2001"]);
+}
+
 /// Seen at a soft handover to a faster path: the slower one delivers what was sent again meanwhile, with timestamps that
 /// are out of date (`tcp_send_dupack`).
 #[test]
