@@ -317,7 +317,11 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Opaque { .. } | Body::Verbatim(_) => self.discarded.no_receiver += 1,
+            Body::Mobility(_)
+            | Body::Tunnel(_)
+            | Body::Extended(_)
+            | Body::Opaque { .. }
+            | Body::Verbatim(_) => self.discarded.no_receiver += 1,
         }
     }
 
@@ -334,6 +338,9 @@ impl Host {
             }
             IcmpMessage::EchoReply(echo) => self.events.push_back(HostEvent::EchoReply { echo }),
             IcmpMessage::Error { kind, quoted } => self.handle_error(now, kind, quoted),
+            IcmpMessage::NeighborDiscovery(_) | IcmpMessage::MulticastListenerReport(_) => {
+                self.discarded.no_receiver += 1;
+            }
         }
     }
 
@@ -542,6 +549,9 @@ fn quote(packet: &Packet) -> Option<QuotedPacket> {
         Body::Udp(header, _) => (17, header.source_port, header.destination_port, 0),
         Body::Icmp(IcmpMessage::Error { .. }) => return None,
         Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
+        Body::Mobility(_) | Body::Tunnel(_) | Body::Extended(_) => {
+            (packet.body.protocol(&packet.ip).0, 0, 0, 0)
+        }
         Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
         Body::Verbatim(verbatim) => return quote_verbatim(verbatim),
     };

@@ -64,9 +64,16 @@ impl Packet {
                         echo: Some((echo.identifier, echo.sequence)),
                         ..unread
                     },
-                    IcmpMessage::Error { .. } => unread,
+                    IcmpMessage::Error { .. }
+                    | IcmpMessage::NeighborDiscovery(_)
+                    | IcmpMessage::MulticastListenerReport(_) => unread,
                 }
             }
+            Body::Mobility(_) => View {
+                protocol: protocol::MOBILITY,
+                ..nothing
+            },
+            Body::Tunnel(_) | Body::Extended(_) => nothing,
             Body::Opaque {
                 protocol, bytes, ..
             } => View {

@@ -1,6 +1,8 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that hosts and routers here send and hear.
 
 use super::checksum::Checksum;
+use super::multicast_listener::{self, MulticastListenerReport};
+use super::neighbor_discovery::{self, NeighborDiscovery};
 use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
 use crate::packet::{IpHeader, Payload};
 use core::net::IpAddr;
@@ -19,6 +21,10 @@ pub enum IcmpMessage {
         /// The packet that it went wrong with.
         quoted: QuotedPacket,
     },
+    /// Neighbor Discovery (RFC 4861), of ICMPv6 only.
+    NeighborDiscovery(Box<NeighborDiscovery>),
+    /// A report of Multicast Listener Discovery (RFC 3810), of ICMPv6 only.
+    MulticastListenerReport(Box<MulticastListenerReport>),
 }
 
 /// Body of an echo request or reply.
@@ -74,6 +80,17 @@ impl IcmpMessage {
             IcmpMessage::Error { quoted, .. } => {
                 8 + 8 + if quoted.source.is_ipv4() { 20 } else { 40 }
             }
+            IcmpMessage::NeighborDiscovery(message) => message.wire_length(),
+            IcmpMessage::MulticastListenerReport(report) => report.wire_length(),
+        }
+    }
+
+    /// The hop limit that its receivers insist on, where they do.
+    pub const fn required_hop_limit(&self) -> Option<u8> {
+        match self {
+            IcmpMessage::NeighborDiscovery(_) => Some(neighbor_discovery::HOP_LIMIT),
+            IcmpMessage::MulticastListenerReport(_) => Some(multicast_listener::HOP_LIMIT),
+            _ => None,
         }
     }
 
@@ -90,6 +107,8 @@ impl IcmpMessage {
                 out.extend_from_slice(&mtu.to_be_bytes());
                 quoted.encode(out);
             }
+            IcmpMessage::NeighborDiscovery(message) => message.encode(out),
+            IcmpMessage::MulticastListenerReport(report) => report.encode(out),
         }
     }
 
@@ -126,6 +145,14 @@ impl IcmpMessage {
             (true, 3, 3) | (false, 1, 4) => IcmpError::PortUnreachable,
             (true, 3, _) | (false, 1, _) => IcmpError::Unreachable,
             (true, 11, 0) | (false, 3, 0) => IcmpError::TimeExceeded,
+            (false, kind, _) if NeighborDiscovery::has_kind(kind) => {
+                let message = NeighborDiscovery::decode(ip, bytes)?;
+                return Ok(Some(IcmpMessage::NeighborDiscovery(Box::new(message))));
+            }
+            (false, multicast_listener::REPORT, _) => {
+                let report = MulticastListenerReport::decode(ip, bytes)?;
+                return Ok(Some(IcmpMessage::MulticastListenerReport(Box::new(report))));
+            }
             _ => return Ok(None),
         };
         let quoted = QuotedPacket::decode(&bytes[8..])?;
