@@ -12,7 +12,7 @@
 
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
-use crate::wire::icmp::{IcmpError, QuotedPacket};
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
@@ -145,7 +145,7 @@ impl Tunnels {
         if length <= smallest_mtu(packet.ip.source) {
             return;
         }
-        if let Some(quoted) = quote(packet) {
+        if let Some(quoted) = packet.quote() {
             if self.recent.len() == REMEMBERED {
                 self.recent.pop_front();
             }
@@ -219,6 +219,12 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
         Body::Tunnel(inner) => Some(*inner),
         _ => None,
     }
+}
+
+/// What a node at `from` tells the source of a packet that could not go on.
+pub fn error_about(from: IpAddr, kind: IcmpError, quoted: QuotedPacket) -> Packet {
+    let body = Body::Icmp(IcmpMessage::Error { kind, quoted });
+    super::packet(from, quoted.source, body)
 }
 
 /// Lowers the maximum segment size of a SYN to what `mtu` takes.
