@@ -24,7 +24,7 @@ use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload, Verbatim
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
-use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
+use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::protocol;
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
@@ -539,30 +539,58 @@ fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
 
 /// What an ICMP error returns of a packet; nothing of an ICMP error.
 fn quote(packet: &Packet) -> Option<QuotedPacket> {
-    let (protocol, source_port, destination_port, sequence) = match &packet.body {
-        Body::Tcp(header, _) => (
-            6,
-            header.source_port,
-            header.destination_port,
-            header.sequence.0,
-        ),
-        Body::Udp(header, _) => (17, header.source_port, header.destination_port, 0),
-        Body::Icmp(IcmpMessage::Error { .. }) => return None,
-        Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
-        Body::Mobility(_) | Body::Tunnel(_) | Body::Extended(_) => {
-            (packet.body.protocol(&packet.ip).0, 0, 0, 0)
-        }
-        Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
-        Body::Verbatim(verbatim) => return quote_verbatim(verbatim),
-    };
-    Some(QuotedPacket {
+    match &packet.body {
+        Body::Icmp(IcmpMessage::Error { .. }) => None,
+        Body::Verbatim(verbatim) => quote_verbatim(verbatim),
+        _ => Some(headers_of(packet)),
+    }
+}
+
+/// What stands in the headers of a packet up to the transport's. A tunnel's are followed by those of the packet in
+/// it, whatever that is, since the tunnel's entry decides whom to tell.
+fn headers_of(packet: &Packet) -> QuotedPacket {
+    let mut quoted = QuotedPacket {
         source: packet.ip.source,
         destination: packet.ip.destination,
-        protocol,
-        source_port,
-        destination_port,
-        sequence,
-    })
+        protocol: packet.body.protocol(&packet.ip).0,
+        source_port: 0,
+        destination_port: 0,
+        sequence: 0,
+        within: None,
+    };
+    let body = match &packet.body {
+        Body::Extended(extended) => {
+            quoted.protocol = extended.body.protocol(&packet.ip).0;
+            let addresses = QuotedWithin::HomeAddresses(extended.addresses());
+            quoted.within = Some(Box::new(addresses));
+            &extended.body
+        }
+        body => body,
+    };
+    match body {
+        Body::Tcp(header, _) => {
+            quoted.source_port = header.source_port;
+            quoted.destination_port = header.destination_port;
+            quoted.sequence = header.sequence.0;
+        }
+        Body::Udp(header, _) => {
+            quoted.source_port = header.source_port;
+            quoted.destination_port = header.destination_port;
+        }
+        // Only within a tunnel, whose entry is to see that it is one.
+        Body::Icmp(IcmpMessage::Error { kind, .. }) => {
+            quoted.source_port = kind.first_word(packet.ip.source.is_ipv4());
+        }
+        Body::Tunnel(inner) if quoted.within.is_none() => {
+            quoted.within = match &inner.body {
+                Body::Verbatim(verbatim) => QuotedPacket::decode(verbatim.bytes()).ok(),
+                _ => Some(headers_of(inner)),
+            }
+            .map(|inner| Box::new(QuotedWithin::Tunnel(inner)));
+        }
+        _ => {}
+    }
+    quoted
 }
 
 #[cfg(test)]
