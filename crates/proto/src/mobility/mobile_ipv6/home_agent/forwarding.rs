@@ -46,7 +46,7 @@ impl HomeAgent {
                 kind: IcmpError::PacketTooBig { mtu },
                 quoted,
             }) if quoted.source == IpAddr::V6(self.settings.address) => {
-                if let Some((error, inner)) = self.tunnels.handle_too_big(now, &quoted, mtu) {
+                if let Some((error, inner)) = self.tunnels.handle_too_big(now, quoted, mtu) {
                     let error = error_about(self.settings.address.into(), error, inner);
                     self.forward(now, error, None);
                 }

@@ -36,7 +36,7 @@ impl MobileNode {
                 kind: IcmpError::PacketTooBig { mtu },
                 quoted,
             }) if quoted.destination == IpAddr::V6(self.settings.home_agent) => {
-                if let Some((error, inner)) = self.tunnels.handle_too_big(now, &quoted, mtu) {
+                if let Some((error, inner)) = self.tunnels.handle_too_big(now, quoted, mtu) {
                     let error = error_about(destination.into(), error, inner);
                     self.deliver(error);
                 }
