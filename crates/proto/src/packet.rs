@@ -13,6 +13,7 @@ use core::net::IpAddr;
 
 mod body;
 mod extended;
+mod quote;
 mod verbatim;
 mod view;
 

@@ -22,12 +22,11 @@ pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
-use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload, Verbatim};
+use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
-use crate::wire::protocol;
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
 use agents::Step;
@@ -625,51 +624,6 @@ fn mtu_towards(routes: &RouteTable, mtus: &Few<u32>, destination: IpAddr) -> u32
         Some(interface) => mtus[interface.0],
         None => mtus.iter().copied().max().unwrap_or(1500),
     }
-}
-
-/// What an ICMP error returns of a packet as a kernel wrote it; nothing of an ICMP error and of a fragment but the
-/// first (RFC 1122 section 3.2.2).
-fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
-    let carried = verbatim.carried();
-    let is_error = match (carried.protocol, carried.bytes.first()) {
-        (protocol::ICMP, Some(kind)) => !matches!(kind, 0 | 8),
-        // RFC 4443 section 2.1: errors have numbers below 128.
-        (protocol::ICMPV6, Some(kind)) => *kind < 128,
-        _ => false,
-    };
-    let later_fragment = carried.fragment & 0x1FFF != 0;
-    if is_error || later_fragment {
-        return None;
-    }
-    QuotedPacket::decode(verbatim.bytes()).ok()
-}
-
-/// What an ICMP error returns of a packet; nothing of an ICMP error.
-fn quote(packet: &Packet) -> Option<QuotedPacket> {
-    let (protocol, source_port, destination_port, sequence) = match &packet.body {
-        Body::Tcp(header, _) => (
-            6,
-            header.source_port,
-            header.destination_port,
-            header.sequence.0,
-        ),
-        Body::Udp(header, _) => (17, header.source_port, header.destination_port, 0),
-        Body::Icmp(IcmpMessage::Error { .. }) => return None,
-        Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
-        Body::Mobility(_) | Body::Tunnel(_) | Body::Extended(_) => {
-            (packet.body.protocol(&packet.ip).0, 0, 0, 0)
-        }
-        Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
-        Body::Verbatim(verbatim) => return quote_verbatim(verbatim),
-    };
-    Some(QuotedPacket {
-        source: packet.ip.source,
-        destination: packet.ip.destination,
-        protocol,
-        source_port,
-        destination_port,
-        sequence,
-    })
 }
 
 #[cfg(test)]

@@ -182,6 +182,26 @@ impl PacketBuffer {
         }
     }
 
+    /// Whether it is to be released, and all has gone.
+    pub fn is_released(&self) -> bool {
+        self.next_release.is_some() && self.packets.is_empty()
+    }
+
+    /// Hands out all that is held at once, whatever the pace.
+    pub fn release_all(&mut self, now: Instant) -> impl Iterator<Item = Packet> {
+        self.drop_expired(now);
+        self.counts.released += self.packets.len() as u64;
+        self.bytes = 0;
+        self.packets.drain(..).map(|(_, packet)| packet)
+    }
+
+    /// Drops all that is held, as too old: nobody will come for it.
+    pub fn drop_all(&mut self) {
+        self.counts.expired += self.packets.len() as u64;
+        self.packets.clear();
+        self.bytes = 0;
+    }
+
     fn pop(&mut self) -> Option<Packet> {
         let (_, packet) = self.packets.pop_front()?;
         self.bytes -= packet.wire_length();

@@ -12,10 +12,11 @@
 
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
-use crate::wire::icmp::{IcmpError, QuotedPacket};
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
+use crate::wire::protocol;
 use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Tunnels around a packet, at most (RFC 2473 section 6.6, IPV6_DEFAULT_TUNNEL_ENCAP_LIMIT).
 pub const DEEPEST_NESTING: u8 = 4;
@@ -26,8 +27,6 @@ const SMALLEST_IPV6_MTU: u32 = 1280;
 const SMALLEST_IPV4_MTU: u32 = 68;
 /// What was learned of a path is forgotten after this (RFC 8201 section 4: ten minutes).
 const PATH_MTU_LIFETIME: Duration = Duration::from_secs(600);
-/// How many large packets are remembered, for an ICMP error about one of them. Chosen: a window's worth.
-const REMEMBERED: usize = 16;
 
 /// Why a packet does not enter a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +64,6 @@ pub struct Tunnels {
     clamp_segment_size: bool,
     /// What paths to tunnel exits carry where it is less than usual, and when that is forgotten.
     learned: BTreeMap<IpAddr, (u32, Instant)>,
-    /// Large packets that went in lately: exit, length, and what an ICMP error would quote.
-    recent: VecDeque<(IpAddr, u32, QuotedPacket)>,
     refused: Refused,
 }
 
@@ -79,7 +76,6 @@ impl Tunnels {
             path_mtu,
             clamp_segment_size,
             learned: BTreeMap::new(),
-            recent: VecDeque::new(),
             refused: Refused {
                 loops: 0,
                 too_deep: 0,
@@ -121,7 +117,6 @@ impl Tunnels {
             return Err((packet, refusal));
         }
         packet.ip.hop_limit -= u8::from(forwarded);
-        self.remember(exit, &packet);
         let (traffic_class, flow) = (packet.ip.traffic_class, packet.flow);
         let retransmission = packet.retransmission;
         let mut outer = super::packet(entry, exit, Body::Tunnel(Box::new(packet)));
@@ -140,42 +135,32 @@ impl Tunnels {
         } += 1;
     }
 
-    fn remember(&mut self, exit: IpAddr, packet: &Packet) {
-        let length = packet.wire_length();
-        if length <= smallest_mtu(packet.ip.source) {
-            return;
-        }
-        if let Some(quoted) = quote(packet) {
-            if self.recent.len() == REMEMBERED {
-                self.recent.pop_front();
-            }
-            self.recent.push_back((exit, length, quoted));
-        }
-    }
-
-    /// Takes in an ICMP error about a packet of a tunnel, as `quoted` says: what the tunnel takes is known better
-    /// from now on. Returns what the source of the packet inside is to be told (RFC 2473 section 8): a router on the
-    /// way quotes too little of it, so the latest packet that was too large for it is taken.
+    /// Takes in an ICMP error that a packet of a tunnel was too big for its path, as `quoted` says: what the tunnel
+    /// takes is known better from now on. Returns what the source of the packet inside is to be told (RFC 2473
+    /// section 8), unless that packet was itself an ICMP error, or cannot be seen.
     pub fn handle_too_big(
         &mut self,
         now: Instant,
-        quoted: &QuotedPacket,
+        quoted: QuotedPacket,
         mtu: u32,
     ) -> Option<(IcmpError, QuotedPacket)> {
         let exit = quoted.destination;
-        let known = self.mtu(now, exit) + header_length(exit);
         // No path is smaller than its version allows, whatever an error says (RFC 8201 section 4).
         let mtu = mtu.max(smallest_mtu(exit));
-        if mtu >= known {
+        if mtu < self.mtu(now, exit) + header_length(exit) {
+            self.learned.retain(|_, &mut (_, until)| until > now);
+            self.learned.insert(exit, (mtu, now + PATH_MTU_LIFETIME));
+        }
+        let QuotedWithin::Tunnel(inner) = *quoted.within? else {
+            return None;
+        };
+        // RFC 4443 section 2.1: types of errors are below 128; a packet that shows none has zero there.
+        let kind = inner.source_port >> 8;
+        if inner.protocol == protocol::ICMPV6 && (1..128).contains(&kind) {
             return None;
         }
-        self.learned.insert(exit, (mtu, now + PATH_MTU_LIFETIME));
-        let inside = self.mtu(now, exit);
-        let mut latest_first = self.recent.iter().rev();
-        let &(_, _, quoted) =
-            latest_first.find(|&&(to, length, _)| to == exit && length > inside)?;
-        let mtu = inside.max(smallest_mtu(quoted.source));
-        Some((IcmpError::PacketTooBig { mtu }, quoted))
+        let mtu = self.mtu(now, exit).max(smallest_mtu(inner.source));
+        Some((IcmpError::PacketTooBig { mtu }, inner))
     }
 }
 
@@ -219,6 +204,13 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
         Body::Tunnel(inner) => Some(*inner),
         _ => None,
     }
+}
+
+/// What a node at `from` tells the source of a packet that could not go on.
+pub fn error_about(from: IpAddr, kind: IcmpError, quoted: QuotedPacket) -> Packet {
+    let to = quoted.source;
+    let body = Body::Icmp(IcmpMessage::Error { kind, quoted });
+    super::packet(from, to, body)
 }
 
 /// Lowers the maximum segment size of a SYN to what `mtu` takes.

@@ -2,14 +2,13 @@
 
 use super::{Body, Extended, IpHeader, Packet, Payload};
 use crate::wire::checksum::Checksum;
-use crate::wire::extension::{self, Extension};
+use crate::wire::extension::{self, HomeAddresses};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::ip::IpPayload;
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpHeader;
 use crate::wire::udp::UdpHeader;
 use crate::wire::{DecodeError, protocol};
-use core::net::Ipv6Addr;
 
 impl Body {
     /// Bytes on the wire after the IP header.
@@ -27,7 +26,9 @@ impl Body {
             }
             Body::Tunnel(packet) => packet.wire_length(),
             Body::Mobility(message) => message.wire_length(),
-            Body::Extended(extended) => extended.headers_length() + extended.body.wire_length(),
+            Body::Extended(extended) => {
+                extended.addresses().wire_length() + extended.body.wire_length()
+            }
             Body::Opaque { bytes, .. } => bytes.len() as u32,
             Body::Verbatim(verbatim) => verbatim.carried().bytes.len() as u32,
         }
@@ -44,17 +45,10 @@ impl Body {
             Body::Tunnel(packet) if packet.ip.source.is_ipv4() => protocol::IPV4,
             Body::Tunnel(_) => protocol::IPV6,
             Body::Mobility(_) => protocol::MOBILITY,
-            Body::Extended(extended) => match extended.as_ref() {
-                Extended {
-                    routing_home_address: Some(_),
-                    ..
-                } => protocol::ROUTING,
-                Extended {
-                    home_address: Some(_),
-                    ..
-                } => protocol::DESTINATION_OPTIONS,
-                Extended { body, .. } => return body.protocol(ip),
-            },
+            Body::Extended(extended) => {
+                let (following, fragment) = extended.body.protocol(ip);
+                return (extended.addresses().first(following), fragment);
+            }
             Body::Opaque {
                 protocol, fragment, ..
             } => return (*protocol, *fragment),
@@ -93,7 +87,11 @@ impl Body {
                 message.encode(out);
                 (protocol::MOBILITY, 4)
             }
-            Body::Extended(extended) => return extended.encode(ip, out),
+            Body::Extended(extended) => {
+                let addresses = extended.addresses();
+                addresses.encode(extended.body.protocol(ip).0, out);
+                return extended.body.encode(&addresses.apply(ip), out);
+            }
             Body::Tunnel(packet) => return packet.encode_damaged(out),
             Body::Opaque { bytes, .. } => return out.extend_from_slice(bytes),
             Body::Verbatim(verbatim) => return out.extend_from_slice(verbatim.carried().bytes),
@@ -119,31 +117,23 @@ impl Body {
         carried: IpPayload<'_>,
         tunnels: u8,
     ) -> Result<Body, DecodeError> {
-        let v6 = ip.source.is_ipv6();
         let mut upper = carried;
-        let routing_home_address = match upper.protocol {
-            protocol::ROUTING if v6 => strip(&mut upper, extension::decode_routing)?,
-            _ => None,
+        let addresses = match ip.source.is_ipv6() {
+            true => HomeAddresses::strip(&mut upper)?,
+            false => HomeAddresses::default(),
         };
-        let home_address = match upper.protocol {
-            protocol::DESTINATION_OPTIONS if v6 => {
-                strip(&mut upper, extension::decode_home_address)?
-            }
-            _ => None,
-        };
-        let ip = ip.with_home_addresses(home_address, routing_home_address);
-        let typed = Body::decode_upper(&ip, upper, tunnels)?;
+        let typed = Body::decode_upper(&addresses.apply(ip), upper, tunnels)?;
         let body = typed.unwrap_or_else(|| Body::Opaque {
             protocol: upper.protocol,
             fragment: upper.fragment,
             bytes: upper.bytes.into(),
         });
-        if (home_address, routing_home_address) == (None, None) {
+        if addresses.is_empty() {
             return Ok(body);
         }
         Ok(Body::Extended(Box::new(Extended {
-            home_address,
-            routing_home_address,
+            home_address: addresses.source,
+            routing_home_address: addresses.destination,
             body,
         })))
     }
@@ -193,7 +183,7 @@ impl Body {
             (0, protocol::MOBILITY) if !v4 => {
                 MobilityMessage::decode(ip, bytes)?.map(|message| Body::Mobility(Box::new(message)))
             }
-            (0, number @ (protocol::IPV4 | protocol::IPV6)) if is_packet(number, bytes) => {
+            _ if carried.is_packet() => {
                 let packet = match tunnels.checked_sub(1) {
                     // Nobody at a tunnel's end looks at what the packet in it carries.
                     Some(tunnels) => Packet::decode_within(bytes, tunnels)
@@ -205,23 +195,4 @@ impl Body {
             _ => None,
         })
     }
-}
-
-/// Whether bytes begin as a packet of the version that a protocol number stands for.
-fn is_packet(number: u8, bytes: &[u8]) -> bool {
-    let version = if number == protocol::IPV4 { 4 } else { 6 };
-    bytes.first().is_some_and(|first| first >> 4 == version)
-}
-
-/// Reads an extension header with a home address and goes on behind it; leaves one that is not read.
-fn strip(
-    carried: &mut IpPayload<'_>,
-    decode: fn(&[u8]) -> Result<Option<Extension>, DecodeError>,
-) -> Result<Option<Ipv6Addr>, DecodeError> {
-    let Some(header) = decode(carried.bytes)? else {
-        return Ok(None);
-    };
-    carried.protocol = header.next;
-    carried.bytes = &carried.bytes[header.length..];
-    Ok(Some(header.home_address))
 }

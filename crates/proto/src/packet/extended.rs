@@ -1,7 +1,7 @@
 //! Mobile IPv6's extension headers in front of what a packet carries.
 
 use super::{Body, IpHeader, Packet};
-use crate::wire::{extension, protocol};
+use crate::wire::extension::HomeAddresses;
 use core::net::Ipv6Addr;
 
 /// What Mobile IPv6 puts between the IPv6 header and the transport's, so that a transport speaks to home addresses
@@ -19,42 +19,11 @@ pub struct Extended {
 }
 
 impl Extended {
-    /// Bytes of the extension headers.
-    pub(super) fn headers_length(&self) -> u32 {
-        let headers = [self.home_address, self.routing_home_address];
-        extension::HOME_ADDRESS_LENGTH * headers.iter().flatten().count() as u32
-    }
-
-    /// Appends the headers and what follows. The routing header comes first (RFC 6275 section 6.3).
-    pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
-        let (upper, _) = self.body.protocol(ip);
-        if let Some(address) = self.routing_home_address {
-            let next = match self.home_address {
-                Some(_) => protocol::DESTINATION_OPTIONS,
-                None => upper,
-            };
-            extension::encode_routing(next, address, out);
-        }
-        if let Some(address) = self.home_address {
-            extension::encode_home_address(upper, address, out);
-        }
-        let ip = ip.with_home_addresses(self.home_address, self.routing_home_address);
-        self.body.encode(&ip, out);
-    }
-}
-
-impl IpHeader {
-    /// The header as upper layers see it behind Mobile IPv6's extension headers: their checksums and conversations
-    /// have home addresses (RFC 6275 sections 6.1.1, 9.3.1 and 11.3.1).
-    pub(super) fn with_home_addresses(
-        self,
-        home_address: Option<Ipv6Addr>,
-        routing_home_address: Option<Ipv6Addr>,
-    ) -> IpHeader {
-        IpHeader {
-            source: home_address.map_or(self.source, Into::into),
-            destination: routing_home_address.map_or(self.destination, Into::into),
-            ..self
+    /// Both home addresses.
+    pub const fn addresses(&self) -> HomeAddresses {
+        HomeAddresses {
+            source: self.home_address,
+            destination: self.routing_home_address,
         }
     }
 }
@@ -64,9 +33,7 @@ impl Packet {
     /// any, in place of care-of addresses.
     pub fn upper_ip(&self) -> IpHeader {
         match &self.body {
-            Body::Extended(extended) => self
-                .ip
-                .with_home_addresses(extended.home_address, extended.routing_home_address),
+            Body::Extended(extended) => extended.addresses().apply(&self.ip),
             _ => self.ip,
         }
     }

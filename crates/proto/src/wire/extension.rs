@@ -1,12 +1,10 @@
 //! IPv6 extension headers of fixed content: those that Mobile IPv6 puts in front of others, and the router alert of
 //! Multicast Listener Discovery. Headers with anything else are not read here.
 
-use super::{DecodeError, expect_length, ipv6_at};
-use core::net::Ipv6Addr;
-
-/// Bytes of a destination options header with a home address (RFC 6275 section 6.3), and of a type 2 routing
-/// header (section 6.4).
-pub const HOME_ADDRESS_LENGTH: u32 = 24;
+use super::ip::IpPayload;
+use super::{DecodeError, expect_length, ipv6_at, protocol};
+use crate::packet::IpHeader;
+use core::net::{IpAddr, Ipv6Addr};
 
 /// Bytes of a hop-by-hop header with a router alert (RFC 2711).
 pub const ROUTER_ALERT_LENGTH: u32 = 8;
@@ -17,41 +15,114 @@ const PADN: u8 = 1;
 const ROUTER_ALERT: u8 = 5;
 const HOME_ADDRESS: u8 = 201;
 
-/// Appends a destination options header with a home address option, which lies 8n+6 bytes into the packet.
-pub fn encode_home_address(next: u8, home_address: Ipv6Addr, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[next, 2, PADN, 2, 0, 0, HOME_ADDRESS, 16]);
-    out.extend_from_slice(&home_address.octets());
+/// The home addresses that Mobile IPv6's extension headers tell, while the IP header has care-of addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HomeAddresses {
+    /// The sender's: the home address option of a destination options header (RFC 6275 section 6.3).
+    pub source: Option<Ipv6Addr>,
+    /// The receiver's: a type 2 routing header with one segment left (RFC 6275 section 6.4).
+    pub destination: Option<Ipv6Addr>,
 }
 
-/// Appends a type 2 routing header with one segment left.
-pub fn encode_routing(next: u8, home_address: Ipv6Addr, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[next, 2, 2, 1, 0, 0, 0, 0]);
-    out.extend_from_slice(&home_address.octets());
+impl HomeAddresses {
+    /// Whether there is none, and so no header.
+    pub const fn is_empty(&self) -> bool {
+        self.source.is_none() && self.destination.is_none()
+    }
+
+    /// Bytes of the headers: 24 each.
+    pub const fn wire_length(&self) -> u32 {
+        24 * (self.source.is_some() as u32 + self.destination.is_some() as u32)
+    }
+
+    /// Protocol number of the first header, or of what follows them all. The routing header comes first (RFC 6275
+    /// section 6.3).
+    pub const fn first(&self, following: u8) -> u8 {
+        match (self.destination, self.source) {
+            (Some(_), _) => protocol::ROUTING,
+            (None, Some(_)) => protocol::DESTINATION_OPTIONS,
+            (None, None) => following,
+        }
+    }
+
+    /// Appends the headers in front of what has this protocol number.
+    pub fn encode(&self, following: u8, out: &mut Vec<u8>) {
+        if let Some(address) = self.destination {
+            let source = HomeAddresses {
+                destination: None,
+                ..*self
+            };
+            out.extend_from_slice(&[source.first(following), 2, 2, 1, 0, 0, 0, 0]);
+            out.extend_from_slice(&address.octets());
+        }
+        if let Some(address) = self.source {
+            // The option lies 8n + 6 bytes into its header.
+            out.extend_from_slice(&[following, 2, PADN, 2, 0, 0, HOME_ADDRESS, 16]);
+            out.extend_from_slice(&address.octets());
+        }
+    }
+
+    /// Reads the headers in front of what an IPv6 header carries, and leaves what follows them. Other extension
+    /// headers, and options that are not known and may not be skipped (RFC 8200 section 4.2), are left too.
+    ///
+    /// # Errors
+    /// Too few bytes, an option that is too long, or a type 2 routing header of another length or with another
+    /// number of segments left.
+    pub fn strip(carried: &mut IpPayload<'_>) -> Result<HomeAddresses, DecodeError> {
+        let mut addresses = HomeAddresses::default();
+        if carried.protocol == protocol::ROUTING {
+            let header = own("routing header", carried.bytes)?;
+            addresses.destination = routed(header)?;
+            if addresses.destination.is_some() {
+                skip(carried, header);
+            }
+        }
+        if carried.protocol == protocol::DESTINATION_OPTIONS {
+            let header = own("destination options", carried.bytes)?;
+            addresses.source = home_address(header)?;
+            if addresses.source.is_some() {
+                skip(carried, header);
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// The IP header as upper layers see it: their checksums and conversations have home addresses (RFC 6275 sections
+    /// 6.1.1, 9.3.1 and 11.3.1).
+    pub fn apply(&self, ip: &IpHeader) -> IpHeader {
+        IpHeader {
+            source: self.source.map_or(ip.source, IpAddr::V6),
+            destination: self.destination.map_or(ip.destination, IpAddr::V6),
+            ..*ip
+        }
+    }
 }
 
-/// Appends a hop-by-hop header that says that the packet holds a message of Multicast Listener Discovery.
-pub fn encode_router_alert(next: u8, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[next, 0, ROUTER_ALERT, 2, 0, 0, PADN, 0]);
+/// Goes on behind a header.
+fn skip<'a>(carried: &mut IpPayload<'a>, header: &'a [u8]) {
+    carried.protocol = header[0];
+    carried.bytes = &carried.bytes[header.len()..];
 }
 
-/// An extension header with a home address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extension {
-    /// The address.
-    pub home_address: Ipv6Addr,
-    /// Protocol number of what follows.
-    pub next: u8,
-    /// Bytes of the header.
-    pub length: usize,
+/// The home address of a routing header, if it is of type 2.
+fn routed(header: &[u8]) -> Result<Option<Ipv6Addr>, DecodeError> {
+    if header[2] != 2 {
+        return Ok(None);
+    }
+    for (field, at, expected) in [("header length", 1, 2), ("segments left", 3, 1)] {
+        if header[at] != expected {
+            return Err(DecodeError::Field {
+                header: "type 2 routing header",
+                field,
+                value: u32::from(header[at]),
+            });
+        }
+    }
+    Ok(Some(ipv6_at(header, 8)))
 }
 
-/// Reads a destination options header. `None`: it holds no home address, or an option that is not known and must
-/// not be skipped (RFC 8200 section 4.2).
-///
-/// # Errors
-/// Too few bytes, or an option that is too long.
-pub fn decode_home_address(bytes: &[u8]) -> Result<Option<Extension>, DecodeError> {
-    let header = own("destination options", bytes)?;
+/// The home address of a destination options header, if it says that and nothing else that matters.
+fn home_address(header: &[u8]) -> Result<Option<Ipv6Addr>, DecodeError> {
     let mut home_address = None;
     for option in Options(&header[2..]) {
         let (kind, data) = option?;
@@ -62,37 +133,12 @@ pub fn decode_home_address(bytes: &[u8]) -> Result<Option<Extension>, DecodeErro
             _ => return Ok(None),
         }
     }
-    Ok(home_address.map(|home_address| Extension {
-        home_address,
-        next: header[0],
-        length: header.len(),
-    }))
+    Ok(home_address)
 }
 
-/// Reads a routing header. `None`: it is of another type.
-///
-/// # Errors
-/// Too few bytes, or a length or number of segments that a type 2 routing header does not have.
-pub fn decode_routing(bytes: &[u8]) -> Result<Option<Extension>, DecodeError> {
-    const HEADER: &str = "type 2 routing header";
-    let header = own(HEADER, bytes)?;
-    if header[2] != 2 {
-        return Ok(None);
-    }
-    for (field, at, expected) in [("header length", 1, 2), ("segments left", 3, 1)] {
-        if header[at] != expected {
-            return Err(DecodeError::Field {
-                header: HEADER,
-                field,
-                value: u32::from(header[at]),
-            });
-        }
-    }
-    Ok(Some(Extension {
-        home_address: ipv6_at(header, 8),
-        next: header[0],
-        length: header.len(),
-    }))
+/// Appends a hop-by-hop header that says that the packet holds a message of Multicast Listener Discovery.
+pub fn encode_router_alert(following: u8, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[following, 0, ROUTER_ALERT, 2, 0, 0, PADN, 0]);
 }
 
 /// Reads a hop-by-hop header: the protocol number of what follows, and its bytes. `None`: it is no router alert

@@ -74,7 +74,7 @@ pub enum RecordKind {
 }
 
 /// ICMPv6 type of a report (section 5.2).
-pub(super) const REPORT: u8 = 143;
+pub(crate) const REPORT: u8 = 143;
 
 const HEADER: &str = "multicast listener report";
 

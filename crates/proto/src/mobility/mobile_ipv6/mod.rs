@@ -27,10 +27,10 @@ pub use mobile_node::{
     RouterRegistration,
 };
 
-use crate::packet::{Body, Packet};
-use crate::wire::extension::Extended;
+use crate::packet::{Body, Extended, Packet};
 use crate::wire::mobility_header::{Authenticator, MobilityMessage};
 use core::net::{IpAddr, Ipv6Addr};
+use return_routability::Key;
 
 /// Where an agent's packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,18 +84,81 @@ fn addresses_v6(packet: &Packet) -> Option<(Ipv6Addr, Ipv6Addr)> {
     }
 }
 
-/// The message's authenticator under the key that a mobile and its home agent share: of the care-of address, the
-/// home address and the message (RFC 4285 section 5.1).
-fn home_authenticator(
+/// Puts the authenticator into a message between mobile and home agent: of the care-of address, the home address and
+/// the message (RFC 4285 section 5.1).
+fn sign_for_home(
     shared: &SharedKey,
-    (care_of, home): (Ipv6Addr, Ipv6Addr),
+    addresses: (Ipv6Addr, Ipv6Addr),
+    message: &mut MobilityMessage,
+) {
+    set_authenticator(
+        message,
+        Authenticator::MobileHomeAgent {
+            security_parameter_index: shared.security_parameter_index,
+            data: [0; 12],
+        },
+    );
+    let data = message.authenticated_bytes().map(|bytes| {
+        return_routability::authenticator(&shared.key, addresses, &bytes)
+    });
+    set_authenticator(
+        message,
+        Authenticator::MobileHomeAgent {
+            security_parameter_index: shared.security_parameter_index,
+            data: data.unwrap_or_default(),
+        },
+    );
+}
+
+/// Puts the authenticator into a message between mobile and correspondent: of the care-of address, the
+/// correspondent's and the message (RFC 6275 section 6.2.7).
+fn sign_for_correspondent(key: &Key, addresses: (Ipv6Addr, Ipv6Addr), message: &mut MobilityMessage) {
+    set_authenticator(message, Authenticator::BindingAuthorization([0; 12]));
+    let data = message
+        .authenticated_bytes()
+        .map(|bytes| return_routability::authenticator(key, addresses, &bytes));
+    let authenticator = Authenticator::BindingAuthorization(data.unwrap_or_default());
+    set_authenticator(message, authenticator);
+}
+
+/// Whether a message carries the authenticator that its receiver would have put there.
+fn is_from_home(
+    shared: &SharedKey,
+    addresses: (Ipv6Addr, Ipv6Addr),
     message: &MobilityMessage,
-) -> Authenticator {
-    let bytes = message.authenticated_bytes();
-    Authenticator::MobileHomeAgent {
-        security_parameter_index: shared.security_parameter_index,
-        data: return_routability::authenticator(&shared.key, (care_of, home), &bytes),
+) -> bool {
+    let mut expected = message.clone();
+    sign_for_home(shared, addresses, &mut expected);
+    expected == *message
+}
+
+/// Likewise, between mobile and correspondent.
+fn is_from_correspondent(
+    key: &Key,
+    addresses: (Ipv6Addr, Ipv6Addr),
+    message: &MobilityMessage,
+) -> bool {
+    let mut expected = message.clone();
+    sign_for_correspondent(key, addresses, &mut expected);
+    expected == *message
+}
+
+fn set_authenticator(message: &mut MobilityMessage, authenticator: Authenticator) {
+    match message {
+        MobilityMessage::BindingUpdate(update) => update.authenticator = Some(authenticator),
+        MobilityMessage::BindingAcknowledgement(answer) => {
+            answer.authenticator = Some(authenticator);
+        }
+        _ => {}
     }
+}
+
+/// An address that a mobile may be reached at: not the unspecified, a multicast or a link-local one.
+fn is_routable(address: Ipv6Addr) -> bool {
+    !(address.is_unspecified()
+        || address.is_multicast()
+        || address.is_loopback()
+        || address.is_unicast_link_local())
 }
 
 #[cfg(test)]
