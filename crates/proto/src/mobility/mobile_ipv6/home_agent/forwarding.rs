@@ -24,6 +24,9 @@ impl HomeAgent {
             return Some(packet);
         }
         if destination != self.settings.address {
+            if self.mobile_of(destination).is_none() {
+                return Some(packet);
+            }
             self.forward(now, packet, None);
             return None;
         }
