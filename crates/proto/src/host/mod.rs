@@ -620,10 +620,10 @@ impl Host {
 
 /// Largest packet on the way towards a destination, in bytes, as far as this host knows.
 fn mtu_towards(routes: &RouteTable, mtus: &Few<u32>, destination: IpAddr) -> u32 {
-    match routes.lookup(destination) {
-        Some(interface) => mtus[interface.0],
-        None => mtus.iter().copied().max().unwrap_or(1500),
-    }
+    // What a tunnel takes, its agent says when a packet is too long for it.
+    let interface = routes.lookup(destination);
+    let mtu = interface.and_then(|interface| mtus.get(interface.0).copied());
+    mtu.unwrap_or_else(|| mtus.iter().copied().max().unwrap_or(1500))
 }
 
 #[cfg(test)]
