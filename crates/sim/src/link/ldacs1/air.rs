@@ -1,6 +1,6 @@
 //! What all cells and aircraft share.
 
-use super::allocation::Grant;
+use super::allocation::{Grant, control_frames};
 use super::config::NetworkConfig;
 use super::frame::{
     FORWARD_FRAMES, Multiframe, access_opportunity, superframe_from, superframe_start,
@@ -106,7 +106,7 @@ impl Air {
 
     /// Tells Link_Up.
     pub fn link_up(&mut self, at: Instant, station: StationId, cell: CellId) {
-        let frames = FORWARD_FRAMES - self.config.common_control_frames;
+        let frames = FORWARD_FRAMES - control_frames(&self.config, 0);
         let modulation = self.config.modulation.unwrap_or(Modulation::QpskHalf);
         let rate: DataRate = self
             .config

@@ -49,6 +49,12 @@ impl Network {
         }
     }
 
+    /// In the next superframe.
+    fn measure_next(&mut self, id: StationId, now: Instant) {
+        let from = now + Duration::from_nanos(1);
+        self.air.schedule_measurement(&mut self.stations, id, from);
+    }
+
     /// Looks for the strongest cell in whose radius it is.
     fn search(&mut self, id: StationId, now: Instant) {
         let position = self.stations[id.0 as usize].position(now);
@@ -85,7 +91,8 @@ impl Network {
                 Phase::Reported
             }
             Phase::Steady => {
-                let reach = config.forward.distance_m(scan_below);
+                let least = scan_below.max(config.sensitivity_dbm());
+                let reach = config.forward.distance_m(least);
                 let here = config.forward.distance_m(received);
                 return self.measure_after(id, now, reach - here);
             }
@@ -110,7 +117,13 @@ impl Network {
         if let Some(phase) = self.stations[id.0 as usize].phase_mut() {
             *phase = next;
         }
-        self.measure_after(id, now, 0.0);
+        // All neighbours have been heard in vain: if it stands still, that will not change.
+        let in_vain = next == Phase::Scanning(0) && phase != Phase::Reported;
+        if in_vain {
+            self.measure_after(id, now, 0.0);
+        } else {
+            self.measure_next(id, now);
+        }
     }
 
     fn report_parameters(&mut self, id: StationId, cell: CellId, received_dbm: f64, now: Instant) {
@@ -191,7 +204,7 @@ impl Network {
     fn lose(&mut self, id: StationId, cell: CellId, place: u32, now: Instant) {
         self.leave(id, cell, place, now);
         self.stations[id.0 as usize].attachment = Attachment::Searching;
-        self.measure_after(id, now, 0.0);
+        self.measure_next(id, now);
     }
 
     /// Ends a registration. What waits in the aircraft stays there, what waits in the base station as the parameters say.

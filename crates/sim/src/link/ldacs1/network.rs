@@ -79,6 +79,9 @@ impl Network {
     }
 
     /// An aircraft, which is registered in a cell at once, or looks for one.
+    ///
+    /// # Panics
+    /// If the network has no such cell.
     pub fn add_station(
         &mut self,
         now: Instant,
@@ -115,7 +118,7 @@ impl Network {
         let queue = station.queue_mut(direction);
         let refusal = if !takes {
             Some(DropReason::LinkDown)
-        } else if queue.size().1 + length > self.air.config.queue_bytes {
+        } else if queue.waiting() + length > self.air.config.queue_bytes {
             Some(DropReason::QueueFull)
         } else {
             None

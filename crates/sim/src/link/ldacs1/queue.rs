@@ -157,6 +157,11 @@ impl Class {
         self.ready
     }
 
+    /// Bytes that are not granted yet.
+    pub fn waiting(&self) -> u32 {
+        self.ready + self.wanting
+    }
+
     /// Whether something must be requested.
     pub fn is_wanting(&self) -> bool {
         self.wanting > 0

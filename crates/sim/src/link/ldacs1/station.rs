@@ -204,6 +204,11 @@ impl Queue {
         self.classes.iter().any(Class::is_wanting)
     }
 
+    /// Bytes that are not granted yet.
+    pub fn waiting(&self) -> u32 {
+        self.classes.iter().map(Class::waiting).sum()
+    }
+
     /// Packets and bytes that have not arrived.
     pub fn size(&self) -> (u32, u32) {
         let sizes = self.classes.iter().map(Class::size);

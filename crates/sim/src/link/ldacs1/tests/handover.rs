@@ -289,3 +289,36 @@ fn no_handover_without_a_better_cell() {
     });
     assert_eq!(reports.count(), 2, "below Th1, and above it again");
 }
+
+#[test]
+fn a_jump_by_timetable_is_noticed_by_measuring() {
+    let at = |kilometres: f64| Position::new(0.0, kilometres / 111.19508, 0.0);
+    let mut lab = Lab::two_cells(6.0, |_| {});
+    let there = vec![(ms(0.0), at(100.0)), (ms(5_000.0), at(300.0))];
+    let track = Track::timetable(there).unwrap();
+    lab.network
+        .add_station(Instant::ZERO, Arc::new(track), Some(CellId(0)));
+    lab.run_until(ms(7_000.0));
+    let detected = lab.outputs.iter().find_map(|output| match output {
+        Output::Event(event)
+            if event.station == StationId(1) && event.signal == Signal::Detected =>
+        {
+            Some(event.at)
+        }
+        _ => None,
+    });
+    // Noticed in the superframe that begins at 5040 ms, told to scan in the next one, measured in that after it.
+    assert_eq!(detected, Some(ms(5_520.0)));
+    assert_eq!(lab.network.serving_cell(StationId(1)), Some(CellId(1)));
+}
+
+#[test]
+fn an_aircraft_that_stands_below_th1_in_vain_is_not_looked_at_for_ever() {
+    let cell = CellConfig::new("cell", Position::new(0.0, 0.0, 0.0), 225e3);
+    let mut lab = Lab::new(NetworkConfig::new("radio", vec![cell]), 1);
+    let track = Arc::new(Track::fixed(Position::new(1.8, 0.0, 0.0)));
+    lab.network
+        .add_station(Instant::ZERO, track, Some(CellId(0)));
+    lab.run_until(ms(3_000.0));
+    assert_eq!(lab.network.next_deadline(), None);
+}

@@ -63,6 +63,32 @@ fn a_lost_burst_is_requested_anew_after_its_acknowledgment_is_missed() {
     assert!((60..=116).contains(&rounds[1]), "{rounds:?}");
 }
 
+#[test]
+fn variants_meet_the_same_channel() {
+    // Packets that are lost without repetition are those that come late with it.
+    let late_or_lost = |acknowledged: bool| -> Vec<u32> {
+        let mut lab = Lab::one_cell(1, |config| config.errors = ErrorRates::AtTarget);
+        for number in 0..300 {
+            let at = ms(1.0 + 1440.0 * f64::from(number));
+            lab.offer_with(at, 0, Way::Return, 77, (0, acknowledged));
+        }
+        lab.run_until(ms(1440.0 * 310.0));
+        let on_time = |fate: &&Fate| {
+            let offered = ms(1.0 + 1440.0 * f64::from(fate.packet.0));
+            delivered(fate) && fate.at.saturating_since(offered).as_secs_f64() < 0.1
+        };
+        let others = lab.fates().filter(|fate| !on_time(fate));
+        others.map(|fate| fate.packet.0).collect()
+    };
+    let lost = late_or_lost(false);
+    assert!(
+        (70..=125).contains(&lost.len()),
+        "0.322 of 300: {}",
+        lost.len()
+    );
+    assert_eq!(lost, late_or_lost(true));
+}
+
 /// Shares of packets lost: `rounds` packets each from 50 aircraft, one under way at a time.
 fn lost_of(rounds: u32, acknowledged: bool, joint: bool) -> (u32, u32) {
     let mut lab = Lab::one_cell(50, |config| {
