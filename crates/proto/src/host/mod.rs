@@ -395,9 +395,9 @@ impl Host {
             }
             IcmpMessage::EchoReply(echo) => self.events.push_back(HostEvent::EchoReply { echo }),
             IcmpMessage::Error { kind, quoted } => self.handle_error(now, kind, quoted),
-            IcmpMessage::NeighborDiscovery(_) | IcmpMessage::MulticastListenerReport(_) => {
-                self.discarded.no_receiver += 1;
-            }
+            IcmpMessage::NeighborDiscovery(_)
+            | IcmpMessage::MulticastListenerReport(_)
+            | IcmpMessage::AgentDiscovery(_) => self.discarded.no_receiver += 1,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod binding;
 pub mod buffering;
 pub mod draws;
 pub mod failback;
+pub mod mobile_ipv4;
 pub mod mobile_ipv6;
 pub mod tunnel;
 

@@ -76,7 +76,8 @@ impl Body {
                     },
                     IcmpMessage::Error { .. }
                     | IcmpMessage::NeighborDiscovery(_)
-                    | IcmpMessage::MulticastListenerReport(_) => unread,
+                    | IcmpMessage::MulticastListenerReport(_)
+                    | IcmpMessage::AgentDiscovery(_) => unread,
                 }
             }
             Body::Mobility(_) => View {

@@ -1,5 +1,6 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that hosts and routers here send and hear.
 
+use super::agent_discovery::AgentDiscovery;
 use super::checksum::Checksum;
 use super::multicast_listener::{self, MulticastListenerReport};
 use super::neighbor_discovery::{self, NeighborDiscovery};
@@ -24,6 +25,8 @@ pub enum IcmpMessage {
         /// The packet that it went wrong with.
         quoted: QuotedPacket,
     },
+    /// Agent discovery of Mobile IPv4; of IPv4 only.
+    AgentDiscovery(Box<AgentDiscovery>),
     /// Neighbor Discovery (RFC 4861), of ICMPv6 only.
     NeighborDiscovery(Box<NeighborDiscovery>),
     /// A report of Multicast Listener Discovery (RFC 3810), of ICMPv6 only.
@@ -64,6 +67,7 @@ impl IcmpMessage {
         match self {
             IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => 8 + echo.data.length(),
             IcmpMessage::Error { quoted, .. } => 8 + quoted.wire_length(),
+            IcmpMessage::AgentDiscovery(message) => message.wire_length(),
             IcmpMessage::NeighborDiscovery(message) => message.wire_length(),
             IcmpMessage::MulticastListenerReport(report) => report.wire_length(),
         }
@@ -91,6 +95,7 @@ impl IcmpMessage {
                 out.extend_from_slice(&mtu.to_be_bytes());
                 quoted.encode(out);
             }
+            IcmpMessage::AgentDiscovery(message) => message.encode(out),
             IcmpMessage::NeighborDiscovery(message) => message.encode(out),
             IcmpMessage::MulticastListenerReport(report) => report.encode(out),
         }
@@ -119,6 +124,10 @@ impl IcmpMessage {
             }
             (true, 0, 0) | (false, 129, 0) => {
                 return Ok(Some(IcmpMessage::EchoReply(Echo::decode(bytes))));
+            }
+            (true, 9 | 10, _) => {
+                let message = AgentDiscovery::decode(bytes)?;
+                return Ok(Some(IcmpMessage::AgentDiscovery(Box::new(message))));
             }
             (true, 3, 4) => IcmpError::PacketTooBig {
                 mtu: u32::from(u16_at(bytes, 6)),

@@ -3,10 +3,13 @@
 //! Decoding never panics: bytes become a value that cannot be wrong, or a [`DecodeError`] that says what
 //! was wrong.
 
+pub mod agent_discovery;
 pub mod checksum;
+pub mod dhcp;
 pub mod extension;
 pub mod icmp;
 pub mod ip;
+pub mod mobile_ipv4;
 pub mod mobility_header;
 pub mod multicast_listener;
 pub mod neighbor_discovery;
