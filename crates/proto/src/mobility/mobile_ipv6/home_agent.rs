@@ -256,7 +256,8 @@ impl HomeAgent {
         if binding.expires <= now {
             if binding.is_bound() {
                 let home_address = home;
-                self.events.push_back(HomeAgentEvent::Expired { home_address });
+                self.events
+                    .push_back(HomeAgentEvent::Expired { home_address });
             }
             self.forget(home);
             return;
@@ -312,7 +313,11 @@ impl HomeAgent {
     fn remove_prefixes(&mut self, home: Ipv6Addr, prefixes: &[Ipv6Prefix]) {
         for prefix in prefixes {
             let first = prefix.address();
-            if self.prefixes.get(&first).is_some_and(|&(_, owner)| owner == home) {
+            if self
+                .prefixes
+                .get(&first)
+                .is_some_and(|&(_, owner)| owner == home)
+            {
                 self.prefixes.remove(&first);
             }
         }

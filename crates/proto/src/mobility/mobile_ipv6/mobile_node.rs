@@ -283,12 +283,13 @@ impl MobileNode {
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let refreshes = self.care_of().is_some();
+        let binds = refreshes && self.home.latest() == self.care_of();
         let interfaces = self.interfaces.iter();
         let peers = self.peers.values();
         interfaces
             .filter_map(AddressConfiguration::poll_timeout)
             .chain(self.home.poll_timeout(refreshes))
-            .chain(peers.filter_map(|peer| peer.poll_timeout(refreshes)))
+            .chain(peers.filter_map(|peer| peer.poll_timeout(binds)))
             .min()
     }
 
@@ -327,7 +328,8 @@ impl MobileNode {
         for interface in &mut self.interfaces {
             while let Some(event) = interface.poll_event() {
                 if let ConfigurationEvent::Duplicate(address) = event {
-                    self.events.push_back(MobileEvent::DuplicateAddress(address));
+                    self.events
+                        .push_back(MobileEvent::DuplicateAddress(address));
                 }
             }
         }

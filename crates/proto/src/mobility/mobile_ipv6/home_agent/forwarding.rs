@@ -72,7 +72,12 @@ impl HomeAgent {
     }
 
     /// RFC 6275 section 10.4.5: only from where the mobile is, and only what is the mobile's.
-    fn handle_tunnelled(&mut self, now: Instant, outer: Ipv6Addr, packet: Packet) -> Option<Packet> {
+    fn handle_tunnelled(
+        &mut self,
+        now: Instant,
+        outer: Ipv6Addr,
+        packet: Packet,
+    ) -> Option<Packet> {
         let mut inner = decapsulate(packet)?;
         let mobile = addresses_v6(&inner).and_then(|(source, _)| self.mobile_of(source));
         let is_there = |home: &Ipv6Addr| {
@@ -190,7 +195,11 @@ impl HomeAgent {
                 self.finish_detection(now, target, status);
             }
             Stage::Bound | Stage::Buffering(_) if asks => {
-                let to = if source.is_unspecified() { ALL_NODES } else { source };
+                let to = if source.is_unspecified() {
+                    ALL_NODES
+                } else {
+                    source
+                };
                 self.defend(target, to);
             }
             _ => {}

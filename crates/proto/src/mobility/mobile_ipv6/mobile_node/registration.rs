@@ -62,13 +62,20 @@ impl Registration {
         Some(accepted.care_of)
     }
 
+    /// What was accepted, whether or not it has run out.
+    pub(super) fn latest(&self) -> Option<Ipv6Addr> {
+        self.accepted.map(|accepted| accepted.care_of)
+    }
+
     pub(super) const fn asked_for_buffering(&self) -> bool {
         self.buffering
     }
 
     /// When something is due. `refreshes`: the mobile is away, so that it refreshes what was accepted.
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
-        let pending = self.pending.map(|pending| pending.retransmission.deadline());
+        let pending = self
+            .pending
+            .map(|pending| pending.retransmission.deadline());
         let refresh = self.accepted.map(|accepted| match self.pending {
             None if refreshes => accepted.refresh_at.min(accepted.expires),
             _ => accepted.expires,
@@ -165,7 +172,9 @@ impl Registration {
 
     /// What was accepted has run out, if it has; returns whether.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
-        let expired = self.accepted.is_some_and(|accepted| accepted.expires <= now);
+        let expired = self
+            .accepted
+            .is_some_and(|accepted| accepted.expires <= now);
         if expired {
             self.accepted = None;
         }
@@ -289,7 +298,9 @@ impl MobileNode {
             && let Some(pending) = self.home.pending
         {
             self.home.follow(answer.sequence);
-            let sequence = self.home.again(now, self.settings.binding_times.longest_timeout);
+            let sequence = self
+                .home
+                .again(now, self.settings.binding_times.longest_timeout);
             self.send_update(pending.purpose, pending.care_of, sequence);
             return;
         }

@@ -43,7 +43,10 @@ pub(super) const NO_DETECTION: DuplicateAddressDetection =
 
 /// The home link is link 0, links 1 and 2 are foreign.
 pub(super) fn link_prefix(link: usize) -> Ipv6Prefix {
-    prefix(["2001:db8:100::", "2001:db8:301::", "2001:db8:302::"][link], 64)
+    prefix(
+        ["2001:db8:100::", "2001:db8:301::", "2001:db8:302::"][link],
+        64,
+    )
 }
 
 /// The care-of address on a foreign link.
@@ -154,8 +157,15 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
 
 #[derive(Debug)]
 enum Arrival {
-    Mobile { interface: usize, link: usize, packet: Packet },
-    Router { link: usize, packet: Packet },
+    Mobile {
+        interface: usize,
+        link: usize,
+        packet: Packet,
+    },
+    Router {
+        link: usize,
+        packet: Packet,
+    },
     HomeAgent(Packet),
     Correspondent(Packet),
 }
@@ -195,8 +205,11 @@ impl World {
         home_agent.subscribe(subscriber);
         let router = |link: usize| {
             let link_local = ip("fe80::1").to_bits() + link as u128;
-            let settings =
-                AdvertisingSettings::standard(0, Ipv6Addr::from_bits(link_local), link_prefix(link));
+            let settings = AdvertisingSettings::standard(
+                0,
+                Ipv6Addr::from_bits(link_local),
+                link_prefix(link),
+            );
             let settings = AdvertisingSettings {
                 home_agent: link == 0,
                 ..settings
@@ -311,7 +324,11 @@ impl World {
     fn arrive(&mut self, arrival: Arrival) {
         let now = self.now;
         match arrival {
-            Arrival::Mobile { interface, link, packet } => {
+            Arrival::Mobile {
+                interface,
+                link,
+                packet,
+            } => {
                 let takes = match packet.ip.destination {
                     IpAddr::V6(destination) => self.mobile.takes(destination),
                     IpAddr::V4(_) => false,
@@ -366,7 +383,11 @@ impl World {
                     for interface in 0..2 {
                         let packet = packet.clone();
                         if self.links[interface] == Some(0) {
-                            self.post(Arrival::Mobile { interface, link: 0, packet });
+                            self.post(Arrival::Mobile {
+                                interface,
+                                link: 0,
+                                packet,
+                            });
                         } else if interface == 0 {
                             self.count(&packet);
                         }
@@ -382,7 +403,11 @@ impl World {
                 for interface in 0..2 {
                     if self.links[interface] == Some(link) {
                         let packet = packet.clone();
-                        self.post(Arrival::Mobile { interface, link, packet });
+                        self.post(Arrival::Mobile {
+                            interface,
+                            link,
+                            packet,
+                        });
                     }
                 }
             }
@@ -425,7 +450,11 @@ impl World {
         };
         let interface = (0..2).find(|&one| self.links[one] == Some(link));
         let interface = interface.unwrap_or(0);
-        self.post(Arrival::Mobile { interface, link, packet });
+        self.post(Arrival::Mobile {
+            interface,
+            link,
+            packet,
+        });
     }
 
     fn post(&mut self, arrival: Arrival) {
@@ -437,7 +466,8 @@ impl World {
             return;
         }
         self.sent += 1;
-        self.arrivals.insert((self.now + self.delay, self.sent), arrival);
+        self.arrivals
+            .insert((self.now + self.delay, self.sent), arrival);
     }
 
     /// Writes a signalling message down; returns whether it is lost.
