@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "docs" / "models"
 PAGES = sorted(MODELS.glob("*.md"))
 CLAIM = re.compile(r"`(\w+)`\s+in\s+`([\w./-]+\.(?:rs|py))`")
-OVERVIEWS = {"README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"}
+OVERVIEWS = {"README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "mobile-ipv6.md", "traffic.md"}
 """Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""
 
 

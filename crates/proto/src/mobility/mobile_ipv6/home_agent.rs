@@ -75,7 +75,7 @@ pub struct HomeAgentCounts {
     pub unexpected: u64,
     /// Packets out of tunnels from where no mobile with that address is.
     pub strangers: u64,
-    /// Packets out of a mobile's tunnel for that same mobile: they would have gone round.
+    /// Packets out of a mobile's tunnel for that same mobile, which would have gone round, or with no hop left.
     pub turned_back: u64,
     /// Copies sent to a second care-of address.
     pub copies: u64,

@@ -68,11 +68,11 @@ fn a_packet_enters_no_tunnel_that_it_is_in_and_no_fifth() {
             .expect("within the limit");
         for again in 1..=number {
             let refused = tunnels.encapsulate(NOW, packet.clone(), ends(again), true);
-            assert_eq!(refused.map_err(|(_, why)| why), Err(Refusal::Loop));
+            assert_eq!(refused, Err(Refusal::Loop));
         }
     }
     let refused = tunnels.encapsulate(NOW, packet, ends(5), true);
-    assert_eq!(refused.map_err(|(_, why)| why), Err(Refusal::TooDeep));
+    assert_eq!(refused, Err(Refusal::TooDeep));
     assert_eq!(
         (tunnels.refused().loops, tunnels.refused().too_deep),
         (10, 1)
@@ -84,7 +84,7 @@ fn the_last_hop_is_not_spent_on_a_tunnel() {
     let mut packet = segment(100, TcpFlags::ACK);
     packet.ip.hop_limit = 1;
     let refused = tunnels().encapsulate(NOW, packet.clone(), ends(1), true);
-    assert_eq!(refused.map_err(|(_, why)| why), Err(Refusal::HopLimit));
+    assert_eq!(refused, Err(Refusal::HopLimit));
     assert!(tunnels().encapsulate(NOW, packet, ends(1), false).is_ok());
 }
 
@@ -95,20 +95,20 @@ fn a_path_of_1500_bytes_through_both_tunnels() {
     let largest = tunnels.encapsulate(NOW, segment(1460, TcpFlags::ACK), ends(1), true);
     assert_eq!(largest.map(|outer| outer.wire_length()), Ok(1500));
     let refused = tunnels.encapsulate(NOW, segment(1461, TcpFlags::ACK), ends(1), true);
-    assert_eq!(
-        refused.map_err(|(_, why)| why),
-        Err(Refusal::TooBig { mtu: 1460 })
-    );
+    assert!(matches!(refused, Err(Refusal::TooBig { mtu: 1460, .. })));
     // The second tunnel's entry tells the first one's, which tells the source.
     let mut outer = Tunnels::new(1500, false);
     let inside = tunnels
         .encapsulate(NOW, segment(1460, TcpFlags::ACK), ends(1), true)
         .expect("it fits");
-    let (inside, why) = outer
-        .encapsulate(NOW, inside, ends(2), true)
-        .expect_err("too large by 40 bytes");
-    assert_eq!(why, Refusal::TooBig { mtu: 1460 });
-    let quoted = inside.quote().expect("not an error");
+    let refused = outer.encapsulate(NOW, inside, ends(2), true);
+    let Err(Refusal::TooBig {
+        mtu: 1460,
+        quoted: Some(quoted),
+    }) = refused
+    else {
+        panic!("{refused:?}");
+    };
     let (error, source) = tunnels
         .handle_too_big(NOW, quoted, 1460)
         .expect("the packet inside is seen");

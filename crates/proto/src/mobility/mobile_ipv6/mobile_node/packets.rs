@@ -183,11 +183,12 @@ impl MobileNode {
         let ends = (care_of.into(), self.settings.home_agent.into());
         match self.tunnels.encapsulate(now, packet, ends, forwarded) {
             Ok(outer) => self.send(outer),
-            Err((packet, Refusal::TooBig { mtu })) => {
-                if let Some(quoted) = packet.quote() {
-                    let kind = IcmpError::PacketTooBig { mtu };
-                    self.deliver(error_about(care_of.into(), kind, quoted));
-                }
+            Err(Refusal::TooBig {
+                mtu,
+                quoted: Some(quoted),
+            }) => {
+                let kind = IcmpError::PacketTooBig { mtu };
+                self.deliver(error_about(care_of.into(), kind, quoted));
             }
             Err(_) => {}
         }
