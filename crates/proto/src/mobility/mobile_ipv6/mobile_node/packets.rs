@@ -175,7 +175,10 @@ impl MobileNode {
     }
 
     pub(super) fn send_through_tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
-        if self.home.accepted(now) != Some(care_of) {
+        // The one before holds too while the next has been announced.
+        let holds = self.home.accepted(now).is_some()
+            && [self.home.latest(), self.former].contains(&Some(care_of));
+        if !holds {
             self.counts.unreachable += 1;
             return;
         }

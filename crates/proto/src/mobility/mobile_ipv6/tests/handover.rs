@@ -1,7 +1,7 @@
 //! Packets across handovers: tunnels, the network behind a mobile router, strategies, and tunnels that would loop.
 
 use super::*;
-use crate::mobility::buffering::{BufferPolicy, Overflow};
+use crate::mobility::buffering::{BufferPolicy, EdgeBuffer, Overflow};
 
 const POLICY: BufferPolicy = BufferPolicy {
     bytes: 100_000,
@@ -385,4 +385,76 @@ fn a_mobile_in_a_moving_network_is_reached_through_both_tunnels() {
     };
     assert_eq!(inner.ip.destination, IpAddr::V6(ip(HOME)));
     assert!(agent.poll_transmit().is_none());
+}
+
+/// A mobile with one interface that knows where it goes: the home agent sends to both places before it is there, and
+/// no update is needed after it.
+#[test]
+fn an_announced_place_gets_packets_before_the_mobile_is_there() {
+    let mut world = World::new(
+        mobile_settings(),
+        HomeAgentSettings {
+            strategy: Strategy::Bicast {
+                overlap: Duration::from_secs(2),
+            },
+            ..agent_settings()
+        },
+        subscriber(),
+    );
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.mobile.announce(world.now, care_of(2));
+    world.run_until(at(1500));
+    world.send_down(ip(HOME), 1);
+    world.send_up(ip(HOME), 2);
+    world.run_until(at(1900));
+    assert_eq!(world.got, [1]);
+    assert_eq!(world.answered, [(2, ip(HOME).into())]);
+    // The copy for the other place found nobody there yet.
+    assert_eq!(world.stale.len(), 1);
+    assert_eq!(world.home_agent.counts().copies, 1);
+    world.detach(0);
+    world.attach(0, 2);
+    let updates = world.times_of("BU").len();
+    world.run_until(at(2000));
+    world.send_down(ip(HOME), 3);
+    world.run_until(at(4000));
+    world.send_up(ip(HOME), 4);
+    world.run_until(at(5000));
+    assert_eq!(world.got, [1, 3]);
+    assert_eq!(world.answered.len(), 2);
+    assert_eq!(world.times_of("BU").len(), updates);
+}
+
+/// The router of the old link holds what comes for the mobile and sends it to the router of the new link, which
+/// delivers it: the mobile still takes what is for its old care-of address.
+#[test]
+fn access_routers_that_buffer_lose_nothing() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.edge = Some((1, EdgeBuffer::delivering(POLICY)));
+    for number in 0..20 {
+        world.run_until(at(1000 + number * 50));
+        match number {
+            5 => {
+                world.edge.as_mut().expect("an edge").1.hold();
+                world.detach(0);
+            }
+            10 => {
+                world.attach(0, 2);
+                let next_router = link_prefix(2).address_of(ip("::1"));
+                let (now, edge) = (world.now, world.edge.as_mut());
+                edge.expect("an edge").1.forward(now, next_router.into());
+            }
+            _ => {}
+        }
+        world.send_down(ip(HOME), number);
+    }
+    world.run_until(at(5000));
+    world.got.sort_unstable();
+    assert_eq!(world.got, (0..20).collect::<Vec<_>>());
+    let (_, edge) = world.edge.expect("an edge");
+    assert!(edge.counts().held > 3);
+    assert_eq!(edge.counts().held, edge.counts().released);
 }

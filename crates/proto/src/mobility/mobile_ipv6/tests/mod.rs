@@ -13,6 +13,7 @@ use crate::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
 };
 use crate::mobility::binding::BindingTimes;
+use crate::mobility::buffering::{EdgeBuffer, Via};
 use crate::mobility::draws::Draws;
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
@@ -194,6 +195,8 @@ pub(super) struct World {
     /// Packets that reached a link where the mobile is not, by the care-of address.
     pub stale: Vec<(Instant, IpAddr)>,
     pub errors: Vec<Packet>,
+    /// A buffer at the router of a link, through which the mobile's packets go.
+    pub edge: Option<(usize, EdgeBuffer)>,
     pub events: Vec<(Instant, MobileEvent)>,
     arrivals: BTreeMap<(Instant, u64), Arrival>,
     sent: u64,
@@ -231,6 +234,7 @@ impl World {
             answered: Vec::new(),
             stale: Vec::new(),
             errors: Vec::new(),
+            edge: None,
             events: Vec::new(),
             arrivals: BTreeMap::new(),
             sent: 0,
@@ -329,6 +333,17 @@ impl World {
                 link,
                 packet,
             } => {
+                let is_data = name_of(&packet) == "data";
+                let packet = match &mut self.edge {
+                    Some((at, edge)) if *at == link && is_data => match edge.offer(now, packet) {
+                        Some(sent) => match self.from_edge(sent) {
+                            Some(packet) => packet,
+                            None => return,
+                        },
+                        None => return,
+                    },
+                    _ => packet,
+                };
                 let takes = match packet.ip.destination {
                     IpAddr::V6(destination) => self.mobile.takes(destination),
                     IpAddr::V4(_) => false,
@@ -358,8 +373,33 @@ impl World {
         }
     }
 
+    /// What the router of a link sends: over its own link, or to the router of another.
+    fn from_edge(&mut self, (via, packet): (Via, Packet)) -> Option<Packet> {
+        let to = match via {
+            Via::Link => return Some(packet),
+            Via::Other(IpAddr::V6(to)) => to,
+            Via::Other(IpAddr::V4(_)) => panic!("not of IPv6"),
+        };
+        let link = (0..3).find(|&link| link_prefix(link).contains(to));
+        let link = link.expect("a router");
+        self.post(Arrival::Mobile {
+            interface: 0,
+            link,
+            packet,
+        });
+        None
+    }
+
     /// Takes out of the agents all that they have to say.
     fn drain(&mut self) {
+        let now = self.now;
+        while let Some(sent) = self
+            .edge
+            .as_mut()
+            .and_then(|edge| edge.1.poll_transmit(now))
+        {
+            self.from_edge(sent);
+        }
         while let Some((towards, packet)) = self.mobile.poll_transmit() {
             let Towards::Interface(interface) = towards else {
                 panic!("a mobile's packet leaves by an interface");
