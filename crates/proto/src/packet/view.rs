@@ -102,8 +102,7 @@ impl View<'_> {
         let (mut carried, mut v6) = (verbatim.carried(), verbatim.bytes()[0] >> 4 == 6);
         loop {
             if v6 {
-                // What cannot be read stays in front, as what the packet carries.
-                let _ = HomeAddresses::strip(&mut carried);
+                HomeAddresses::strip_readable(&mut carried);
             }
             let decode = || IpHeader::decode(carried.bytes);
             match carried.is_packet().then(decode) {

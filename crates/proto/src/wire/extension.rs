@@ -69,22 +69,31 @@ impl HomeAddresses {
     /// Too few bytes, an option that is too long, or a type 2 routing header of another length or with another
     /// number of segments left.
     pub fn strip(carried: &mut IpPayload<'_>) -> Result<HomeAddresses, DecodeError> {
-        let mut addresses = HomeAddresses::default();
-        if carried.protocol == protocol::ROUTING {
-            let header = own("routing header", carried.bytes)?;
-            addresses.destination = routed(header)?;
-            if addresses.destination.is_some() {
-                skip(carried, header);
-            }
+        let destination = strip_routing(carried)?;
+        let source = strip_home_address(carried)?;
+        Ok(HomeAddresses {
+            source,
+            destination,
+        })
+    }
+
+    /// As [`strip`](Self::strip), of a packet that may be cut off or wrong: what cannot be read is left, and so is a
+    /// header that fewer than eight bytes follow.
+    pub fn strip_readable(carried: &mut IpPayload<'_>) -> HomeAddresses {
+        let mut readable = |strip: Strip| {
+            let mut rest = *carried;
+            let address = strip(&mut rest).ok().flatten()?;
+            (rest.bytes.len() >= 8).then(|| {
+                *carried = rest;
+                address
+            })
+        };
+        let destination = readable(strip_routing);
+        let source = readable(strip_home_address);
+        HomeAddresses {
+            source,
+            destination,
         }
-        if carried.protocol == protocol::DESTINATION_OPTIONS {
-            let header = own("destination options", carried.bytes)?;
-            addresses.source = home_address(header)?;
-            if addresses.source.is_some() {
-                skip(carried, header);
-            }
-        }
-        Ok(addresses)
     }
 
     /// The IP header as upper layers see it: their checksums and conversations have home addresses (RFC 6275 sections
@@ -96,6 +105,33 @@ impl HomeAddresses {
             ..*ip
         }
     }
+}
+
+/// Reads a header with a home address, if it is one, and goes on behind it.
+type Strip = fn(&mut IpPayload<'_>) -> Result<Option<Ipv6Addr>, DecodeError>;
+
+fn strip_routing(carried: &mut IpPayload<'_>) -> Result<Option<Ipv6Addr>, DecodeError> {
+    if carried.protocol != protocol::ROUTING {
+        return Ok(None);
+    }
+    let header = own("routing header", carried.bytes)?;
+    let address = routed(header)?;
+    if address.is_some() {
+        skip(carried, header);
+    }
+    Ok(address)
+}
+
+fn strip_home_address(carried: &mut IpPayload<'_>) -> Result<Option<Ipv6Addr>, DecodeError> {
+    if carried.protocol != protocol::DESTINATION_OPTIONS {
+        return Ok(None);
+    }
+    let header = own("destination options", carried.bytes)?;
+    let address = home_address(header)?;
+    if address.is_some() {
+        skip(carried, header);
+    }
+    Ok(address)
 }
 
 /// Goes on behind a header.

@@ -167,7 +167,7 @@ impl IpHeader {
 }
 
 /// Source and destination in a header of either version, of which the caller has checked version and length.
-pub(super) fn addresses(header: &[u8]) -> (IpAddr, IpAddr) {
+pub(in crate::wire) fn addresses(header: &[u8]) -> (IpAddr, IpAddr) {
     fn octets<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
         core::array::from_fn(|index| header[at + index])
     }

@@ -847,6 +847,12 @@ fn a_quotation_tells_of_home_addresses_and_of_the_packet_in_a_tunnel() {
     };
     assert_eq!(inner.source, IpAddr::V6(v6(CORRESPONDENT)));
     assert_eq!((inner.source_port, inner.destination_port), (4000, 5000));
+    // The second of two extension headers, cut off in the quotation: what follows the first is told.
+    let cut = bytes(BETWEEN_MOBILES);
+    let quoted = QuotedPacket::decode(&cut[..40 + 24 + 8]).expect("enough");
+    assert_eq!(quoted.protocol, protocol::DESTINATION_OPTIONS);
+    let (_, destination) = quoted.transport_addresses();
+    assert_eq!(destination, IpAddr::V6(v6("2001:db8:1::200")));
     // As much as RFC 792 asks for of a tunnel over IPv4: twenty bytes and eight.
     let short = QuotedPacket::decode(&bytes(TUNNEL_4_IN_4)[..28]).expect("enough");
     assert_eq!((short.protocol, short.within), (protocol::IPV4, None));
