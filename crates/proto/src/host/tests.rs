@@ -1,6 +1,7 @@
 use super::*;
 use crate::tcp::State;
 use crate::time::Duration;
+use crate::wire::icmp::QuotedWithin;
 use core::net::Ipv4Addr;
 
 fn address(last: u8) -> IpAddr {

@@ -336,7 +336,7 @@ impl World {
                 let is_data = name_of(&packet) == "data";
                 let packet = match &mut self.edge {
                     Some((at, edge)) if *at == link && is_data => match edge.offer(now, packet) {
-                        Some(sent) => match self.from_edge(sent) {
+                        Some(sent) => match self.send_from_edge(sent) {
                             Some(packet) => packet,
                             None => return,
                         },
@@ -374,7 +374,7 @@ impl World {
     }
 
     /// What the router of a link sends: over its own link, or to the router of another.
-    fn from_edge(&mut self, (via, packet): (Via, Packet)) -> Option<Packet> {
+    fn send_from_edge(&mut self, (via, packet): (Via, Packet)) -> Option<Packet> {
         let to = match via {
             Via::Link => return Some(packet),
             Via::Other(IpAddr::V6(to)) => to,
@@ -398,7 +398,7 @@ impl World {
             .as_mut()
             .and_then(|edge| edge.1.poll_transmit(now))
         {
-            self.from_edge(sent);
+            self.send_from_edge(sent);
         }
         while let Some((towards, packet)) = self.mobile.poll_transmit() {
             let Towards::Interface(interface) = towards else {
