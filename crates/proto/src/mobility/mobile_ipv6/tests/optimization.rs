@@ -254,3 +254,51 @@ fn what_cannot_be_is_answered_with_a_binding_error() {
         assert_eq!((error.status, error.home_address), (status, home));
     }
 }
+
+/// Section 11.7.3: a status of 136 to 138 makes the mobile test again what has expired, and only that.
+#[test]
+fn what_has_expired_is_tested_again() {
+    for (status, tests) in [
+        (BindingStatus::EXPIRED_HOME_NONCE_INDEX, vec!["HoTI"]),
+        (BindingStatus::EXPIRED_CARE_OF_NONCE_INDEX, vec!["CoTI"]),
+        (BindingStatus::EXPIRED_NONCES, vec!["HoTI", "CoTI"]),
+    ] {
+        let mut world = optimizing();
+        world.lost_names = vec!["BA"];
+        world.run_until(at(3000));
+        // A refresh whose answer is lost.
+        let message = MobilityMessage::BindingRefreshRequest;
+        let ends = (ip(CORRESPONDENT), ip(HOME));
+        let request = mobility_packet(ends, (None, None), message);
+        world.mobile.handle_packet(world.now, 0, request);
+        world.run_until(at(3100));
+        let sent = world
+            .events
+            .iter()
+            .rev()
+            .find_map(|(_, event)| match event {
+                MobileEvent::UpdateSent { to, sequence } if *to == ip(CORRESPONDENT) => {
+                    Some(*sequence)
+                }
+                _ => None,
+            });
+        let answer = MobilityMessage::BindingAcknowledgement(BindingAcknowledgement {
+            status,
+            key_management_mobility: false,
+            mobile_router: false,
+            sequence: sent.expect("an update"),
+            lifetime: BindingLifetime::ZERO,
+            refresh_advice: None,
+            packet_buffering: None,
+            authenticator: None,
+        });
+        let ends = (ip(CORRESPONDENT), care_of(1));
+        let answer = mobility_packet(ends, (None, Some(ip(HOME))), answer);
+        world.mobile.handle_packet(world.now, 0, answer);
+        let mut asked = Vec::new();
+        while let Some((_, packet)) = world.mobile.poll_transmit() {
+            asked.push(name_of(&packet));
+        }
+        assert_eq!(asked, tests, "{status:?}");
+    }
+}
