@@ -133,13 +133,6 @@ impl Agents {
         }
     }
 
-    /// Takes what the routes leave to an agent.
-    pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) {
-        if let Some(mobile) = &mut self.mobile {
-            mobile.handle_outgoing(now, packet);
-        }
-    }
-
     /// A packet of this host's own, before a route is looked up for it.
     pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Packet {
         match &mut self.correspondent {

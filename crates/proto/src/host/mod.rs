@@ -237,7 +237,11 @@ impl Host {
         }
         packet.ip.hop_limit -= 1;
         match self.route_out(packet, length) {
-            Ok(InterfaceId::AGENT) => Verdict::Local,
+            // The agent takes the hop itself.
+            Ok(InterfaceId::AGENT) => {
+                packet.ip.hop_limit += 1;
+                Verdict::Local
+            }
             Ok(interface) => Verdict::Forward(interface),
             Err(error) => self.give_up(packet, error),
         }
@@ -307,8 +311,8 @@ impl Host {
             return;
         };
         if !is_local {
-            // From the network behind a mobile router.
-            agents.handle_outgoing(now, packet);
+            // From the network behind a mobile router, or for a mobile that is nowhere.
+            self.leave_to_agent(now, packet);
         } else if let Some(packet) = agents.handle_packet(now, interface, packet) {
             self.deliver(now, packet);
         }
@@ -462,9 +466,16 @@ impl Host {
         }
     }
 
+    /// Gives a packet to the mobile node, whose routes lead to its agent. A home agent's do for mobiles that have no
+    /// home link: without a binding nobody knows where they are.
     fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
-        if let Some(agents) = &mut self.agents {
-            agents.handle_outgoing(now, packet);
+        let mobile = self.agents.as_mut().and_then(|agents| agents.mobile.as_mut());
+        match mobile {
+            Some(mobile) => mobile.handle_outgoing(now, packet),
+            None => {
+                self.discarded.no_route += 1;
+                self.send_error(&packet, IcmpError::Unreachable);
+            }
         }
     }
 
@@ -477,6 +488,8 @@ impl Host {
                     self.deliver(now, packet);
                     continue;
                 }
+                // To a home link that there is not.
+                Step::Send(InterfaceId::AGENT, _) => continue,
                 Step::Send(interface, packet) => {
                     (self.fit(interface, packet.wire_length()), packet)
                 }
@@ -609,8 +622,12 @@ impl Host {
     }
 
     /// What this host would tell a packet's source of what became of it; nothing about an ICMP error
-    /// (RFC 1122 section 3.2.2), or to where it has no address of that version.
+    /// or a packet to or from no single host (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or to where it has no
+    /// address of that version.
     pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
+        if packet.ip.destination.is_multicast() || packet.ip.source.is_unspecified() {
+            return None;
+        }
         let quoted = packet.quote()?;
         let source = self.address_towards(packet.ip.source)?;
         let error = Body::Icmp(IcmpMessage::Error { kind, quoted });

@@ -1,6 +1,7 @@
 use super::*;
 use crate::tcp::State;
 use crate::time::Duration;
+use crate::wire::icmp::QuotedWithin;
 use core::net::Ipv4Addr;
 
 fn address(last: u8) -> IpAddr {
@@ -32,7 +33,7 @@ fn exchange(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
             events.extend(std::iter::from_fn(|| hosts[side].poll_event()));
             while let Some((_, packet)) = hosts[side].poll_transmit(now) {
                 quiet = false;
-                hosts[1 - side].handle_packet(now, packet);
+                hosts[1 - side].handle_packet(now, InterfaceId(0), packet);
             }
         }
         if quiet {
@@ -77,7 +78,7 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
     for client in &mut clients[..2] {
         client.tcp_connect(now, remote, &profile, None);
         for syn in sent(client, now) {
-            server.handle_packet(now, syn);
+            server.handle_packet(now, InterfaceId(0), syn);
         }
     }
     assert_eq!(
@@ -94,7 +95,7 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
     }
     clients[2].tcp_connect(now, remote, &profile, None);
     for syn in sent(&mut clients[2], now) {
-        server.handle_packet(now, syn);
+        server.handle_packet(now, InterfaceId(0), syn);
     }
     assert_eq!(sent(&mut server, now).len(), 1);
 }
@@ -292,7 +293,7 @@ fn an_error_about_an_optimised_route_reaches_the_connection_at_home() {
     // The error goes to the care-of address, which the mobile's own part takes off.
     assert_eq!(error.ip.destination, IpAddr::V6(care_of));
     error.ip.destination = home.into();
-    mobile.handle_packet(Instant::ZERO, error);
+    mobile.handle_packet(Instant::ZERO, InterfaceId(0), error);
     let event = HostEvent::Tcp {
         socket,
         event: tcp::Event::Refused,

@@ -255,7 +255,11 @@ impl AddressConfiguration {
             return;
         };
         let router = self.router(now, source, advertisement, information);
-        match self.routers.iter_mut().find(|known| known.link_local == source) {
+        match self
+            .routers
+            .iter_mut()
+            .find(|known| known.link_local == source)
+        {
             Some(known) => *known = router,
             None => self.routers.push(router),
         }
@@ -276,12 +280,13 @@ impl AddressConfiguration {
         let lifetime = now + seconds(u32::from(advertisement.router_lifetime_s));
         // RFC 6275 section 11.5.1: intervals that pass without an advertisement tell that the router is gone. Three
         // of them are chosen, as for the default of the router's lifetime.
-        let heard = advertisement.advertisement_interval_ms.map(|interval| {
-            now + Duration::from_millis(u64::from(interval)).saturating_mul(3)
-        });
-        let known = self.routers.iter().find(|known| {
-            known.link_local == source && known.prefix == information.prefix
-        });
+        let heard = advertisement
+            .advertisement_interval_ms
+            .map(|interval| now + Duration::from_millis(u64::from(interval)).saturating_mul(3));
+        let known = self
+            .routers
+            .iter()
+            .find(|known| known.link_local == source && known.prefix == information.prefix);
         Router {
             link_local: source,
             prefix: information.prefix,
@@ -307,7 +312,11 @@ impl AddressConfiguration {
                 overrides: true,
                 target_link_layer_address: None,
             };
-            let to = if source.is_unspecified() { ALL_NODES } else { source };
+            let to = if source.is_unspecified() {
+                ALL_NODES
+            } else {
+                source
+            };
             let message = NeighborDiscovery::NeighborAdvertisement(advertisement);
             self.outbox.push_back(discovery(target, to, message));
         }
@@ -372,7 +381,8 @@ impl AddressConfiguration {
         // RFC 4861 section 4.1: the source is unspecified until an address is assigned.
         let source = self.source();
         let message = NeighborDiscovery::RouterSolicitation(RouterSolicitation::default());
-        self.outbox.push_back(discovery(source, ALL_ROUTERS, message));
+        self.outbox
+            .push_back(discovery(source, ALL_ROUTERS, message));
         self.solicitation = (repeat.left > 1).then(|| Repeat {
             at: now + self.settings.times.solicitation_interval,
             left: repeat.left - 1,
@@ -385,7 +395,10 @@ impl AddressConfiguration {
             if repeat.left > 0 && repeat.at <= now {
                 self.outbox.push_back(listener_report(source, *group));
                 repeat.left -= 1;
-                repeat.at = now + self.draws.up_to(self.settings.times.longest_report_interval);
+                repeat.at = now
+                    + self
+                        .draws
+                        .up_to(self.settings.times.longest_report_interval);
             }
         }
     }
@@ -405,3 +418,6 @@ impl AddressConfiguration {
         self.events.pop_front()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,7 +99,11 @@ mod tests {
             let greater = !matches!(number, 0..=15 | 32_783..=65_535);
             assert_eq!(BindingSequence(number).is_after(last), greater, "{number}");
         }
-        assert!(BindingSequence(u16::MAX).next().is_after(BindingSequence(u16::MAX)));
+        assert!(
+            BindingSequence(u16::MAX)
+                .next()
+                .is_after(BindingSequence(u16::MAX))
+        );
     }
 
     /// 1.5 s at first, then twice as long each time, and no longer than 32 s (RFC 6275 sections 11.8, 12, 13).

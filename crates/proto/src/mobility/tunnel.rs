@@ -29,7 +29,7 @@ const SMALLEST_IPV4_MTU: u32 = 68;
 const PATH_MTU_LIFETIME: Duration = Duration::from_secs(600);
 
 /// Why a packet does not enter a tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It is inside this tunnel already.
     Loop,
@@ -41,6 +41,8 @@ pub enum Refusal {
     TooBig {
         /// What would fit, in bytes.
         mtu: u32,
+        /// What its source is told of it; nothing of an ICMP error.
+        quoted: Option<QuotedPacket>,
     },
 }
 
@@ -100,21 +102,21 @@ impl Tunnels {
     /// Puts a packet into the tunnel from `entry` to `exit`. `forwarded`: this node is not its source.
     ///
     /// # Errors
-    /// Why it does not enter, which is counted; the packet comes back.
+    /// Why it does not enter, which is counted.
     pub fn encapsulate(
         &mut self,
         now: Instant,
         mut packet: Packet,
         (entry, exit): (IpAddr, IpAddr),
         forwarded: bool,
-    ) -> Result<Packet, (Packet, Refusal)> {
+    ) -> Result<Packet, Refusal> {
         let mtu = self.mtu(now, exit);
         if self.clamp_segment_size {
             clamp_segment_size(&mut packet, mtu);
         }
         if let Err(refusal) = check(&packet, (entry, exit), forwarded, mtu) {
-            self.count(refusal);
-            return Err((packet, refusal));
+            self.count(&refusal);
+            return Err(refusal);
         }
         packet.ip.hop_limit -= u8::from(forwarded);
         let (traffic_class, flow) = (packet.ip.traffic_class, packet.flow);
@@ -126,7 +128,7 @@ impl Tunnels {
         Ok(outer)
     }
 
-    fn count(&mut self, refusal: Refusal) {
+    fn count(&mut self, refusal: &Refusal) {
         *match refusal {
             Refusal::Loop => &mut self.refused.loops,
             Refusal::TooDeep => &mut self.refused.too_deep,
@@ -193,6 +195,7 @@ fn check(
     if length > mtu {
         return Err(Refusal::TooBig {
             mtu: mtu.max(smallest),
+            quoted: packet.quote(),
         });
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Addresses on their way from made to ready: group, duplicate address detection, assignment.
 
-use super::{Attachment, AddressConfiguration, ConfigurationEvent, Repeat};
+use super::{AddressConfiguration, Attachment, ConfigurationEvent, Repeat};
 use crate::mobility::{discovery, listener_report};
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
@@ -108,7 +108,9 @@ impl AddressConfiguration {
         } else if now < self.first_message {
             self.first_message
         } else if multicast {
-            now + self.draws.up_to(self.settings.times.longest_solicitation_delay)
+            now + self
+                .draws
+                .up_to(self.settings.times.longest_solicitation_delay)
         } else {
             now
         };
@@ -133,7 +135,8 @@ impl AddressConfiguration {
             }
         }
         let assigned = &self.assigned;
-        self.detections.retain(|one| !assigned.contains(&one.address));
+        self.detections
+            .retain(|one| !assigned.contains(&one.address));
     }
 
     fn join(&mut self, now: Instant, group: Ipv6Addr) {
@@ -143,7 +146,10 @@ impl AddressConfiguration {
         let report = listener_report(self.source(), group);
         self.outbox.push_back(report);
         let again = Repeat {
-            at: now + self.draws.up_to(self.settings.times.longest_report_interval),
+            at: now
+                + self
+                    .draws
+                    .up_to(self.settings.times.longest_report_interval),
             left: self.settings.times.reports.saturating_sub(1),
         };
         self.groups.push((group, again));

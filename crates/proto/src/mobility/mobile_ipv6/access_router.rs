@@ -173,3 +173,95 @@ impl AccessRouter {
         address == self.settings.link_local || address == self.settings.address
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::neighbor_discovery::{ALL_ROUTERS, RouterSolicitation};
+
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_millis(milliseconds)
+    }
+
+    fn router(settings: impl FnOnce(&mut AdvertisingSettings)) -> AccessRouter {
+        let prefix = Ipv6Prefix::new("2001:db8:1::".parse().expect("an address"), 64);
+        let link_local = "fe80::1".parse().expect("an address");
+        let mut chosen = AdvertisingSettings::standard(2, link_local, prefix.expect("a length"));
+        settings(&mut chosen);
+        AccessRouter::new(at(0), chosen, Draws::new([4; 16]))
+    }
+
+    fn solicitation(hop_limit: u8) -> Packet {
+        let message = NeighborDiscovery::RouterSolicitation(RouterSolicitation::default());
+        let mut packet = discovery(Ipv6Addr::UNSPECIFIED, ALL_ROUTERS, message);
+        packet.ip.hop_limit = hop_limit;
+        packet
+    }
+
+    /// Times of advertisements up to an end, in seconds.
+    fn times(router: &mut AccessRouter, end: Instant) -> Vec<f64> {
+        let mut times = Vec::new();
+        while router.poll_timeout() <= end {
+            let now = router.poll_timeout();
+            router.handle_timeout(now);
+            while router.poll_transmit().is_some() {
+                times.push(now.as_secs_f64());
+            }
+        }
+        times
+    }
+
+    /// RFC 4861 section 6.2.4: the first three at most 16 s apart, then between 198 and 600 s.
+    #[test]
+    fn intervals_are_those_of_the_standard() {
+        let times = times(&mut router(|_| {}), Instant::from_secs(100_000));
+        let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(intervals[..3].iter().all(|&interval| interval <= 16.0));
+        let others = &intervals[3..];
+        assert!(others.len() > 200);
+        assert!(
+            others
+                .iter()
+                .all(|interval| (198.0..600.0).contains(interval))
+        );
+        // The mean of a uniform distribution over these, within four standard errors of its 230 draws or so.
+        let mean = others.iter().sum::<f64>() / others.len() as f64;
+        assert!((mean - 399.0).abs() < 31.0, "{mean}");
+    }
+
+    /// RFC 4861 section 6.2.6: within 0.5 s, and 3 s after the last one at the earliest.
+    #[test]
+    fn a_solicitation_is_answered_soon_but_not_at_once() {
+        let mut router = router(|_| {});
+        times(&mut router, at(100_000));
+        router.handle_packet(at(100_000), &solicitation(64));
+        assert!(
+            router.poll_timeout() > at(101_000),
+            "it has come through a router"
+        );
+        router.handle_packet(at(100_000), &solicitation(255));
+        let answer = router.poll_timeout();
+        assert!(answer <= at(100_500));
+        router.handle_timeout(answer);
+        router.handle_packet(answer, &solicitation(255));
+        assert_eq!(router.poll_timeout(), answer + Duration::from_secs(3));
+    }
+
+    #[test]
+    fn the_link_s_trigger_is_answered_at_once() {
+        let mut router = router(|chosen| chosen.says_interval = true);
+        router.handle_link_up();
+        let (towards, packet) = router.poll_transmit().expect("an advertisement");
+        assert_eq!(towards, Towards::Interface(2));
+        assert_eq!(packet.ip.hop_limit, 255);
+        let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = packet.body else {
+            panic!("an advertisement");
+        };
+        let NeighborDiscovery::RouterAdvertisement(advertisement) = *message else {
+            panic!("an advertisement");
+        };
+        assert_eq!(advertisement.router_lifetime_s, 1800);
+        assert_eq!(advertisement.advertisement_interval_ms, Some(600_000));
+        assert_eq!(advertisement.prefixes[0].valid_lifetime_s, 2_592_000);
+    }
+}

@@ -1,9 +1,7 @@
 //! A node that a mobile speaks with (RFC 6275 section 9): it lets the mobile prove where it is, keeps bindings, and
 //! sends directly to the care-of address.
 
-use super::return_routability::{
-    Key, Nonces, Test, binding_management_key, keygen_token,
-};
+use super::return_routability::{Key, Nonces, Test, binding_management_key, keygen_token};
 use super::{
     addresses_v6, extend, is_from_correspondent, is_routable, mobility_packet,
     sign_for_correspondent,
@@ -106,9 +104,11 @@ impl Correspondent {
         }
         if let Some(home) = home {
             // Section 9.3.1: only with a binding may a packet say that it is from elsewhere.
-            let Some(binding) = self.bindings.get_mut(&home).filter(|binding| {
-                binding.care_of == source && binding.expires > now
-            }) else {
+            let Some(binding) = self
+                .bindings
+                .get_mut(&home)
+                .filter(|binding| binding.care_of == source && binding.expires > now)
+            else {
                 self.counts.unbound += 1;
                 self.send_error(source, BindingErrorStatus::UnknownBinding, Some(home));
                 return None;
@@ -162,7 +162,13 @@ impl Correspondent {
         }
     }
 
-    fn test(&self, now: Instant, address: Ipv6Addr, cookie: [u8; 8], test: Test) -> RoutabilityTest {
+    fn test(
+        &self,
+        now: Instant,
+        address: Ipv6Addr,
+        cookie: [u8; 8],
+        test: Test,
+    ) -> RoutabilityTest {
         let nonce_index = self.nonces.index(now);
         // The nonce in use is known.
         let nonce = self.nonces.get(now, nonce_index).unwrap_or_default();
@@ -248,11 +254,13 @@ impl Correspondent {
             .ok_or(BindingStatus::REASON_UNSPECIFIED)?;
         let home_nonce = self.nonces.get(now, indices.home);
         let care_of_nonce = self.nonces.get(now, indices.care_of);
-        let token = |address, nonce: &[u8; 8], test| keygen_token(&self.node_key, address, nonce, test);
+        let token =
+            |address, nonce: &[u8; 8], test| keygen_token(&self.node_key, address, nonce, test);
         match (home_nonce, care_of_nonce) {
-            (Some(nonce), _) if deletes => {
-                Ok(binding_management_key(&token(home, &nonce, Test::Home), None))
-            }
+            (Some(nonce), _) if deletes => Ok(binding_management_key(
+                &token(home, &nonce, Test::Home),
+                None,
+            )),
             (None, _) if deletes => Err(BindingStatus::EXPIRED_HOME_NONCE_INDEX),
             (Some(of_home), Some(of_care_of)) => Ok(binding_management_key(
                 &token(home, &of_home, Test::Home),

@@ -75,7 +75,7 @@ pub struct HomeAgentCounts {
     pub unexpected: u64,
     /// Packets out of tunnels from where no mobile with that address is.
     pub strangers: u64,
-    /// Packets out of a mobile's tunnel for that same mobile: they would have gone round.
+    /// Packets out of a mobile's tunnel for that same mobile, which would have gone round, or with no hop left.
     pub turned_back: u64,
     /// Copies sent to a second care-of address.
     pub copies: u64,
@@ -256,7 +256,8 @@ impl HomeAgent {
         if binding.expires <= now {
             if binding.is_bound() {
                 let home_address = home;
-                self.events.push_back(HomeAgentEvent::Expired { home_address });
+                self.events
+                    .push_back(HomeAgentEvent::Expired { home_address });
             }
             self.forget(home);
             return;
@@ -312,7 +313,11 @@ impl HomeAgent {
     fn remove_prefixes(&mut self, home: Ipv6Addr, prefixes: &[Ipv6Prefix]) {
         for prefix in prefixes {
             let first = prefix.address();
-            if self.prefixes.get(&first).is_some_and(|&(_, owner)| owner == home) {
+            if self
+                .prefixes
+                .get(&first)
+                .is_some_and(|&(_, owner)| owner == home)
+            {
                 self.prefixes.remove(&first);
             }
         }

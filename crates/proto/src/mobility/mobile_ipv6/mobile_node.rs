@@ -234,11 +234,12 @@ impl MobileNode {
     }
 
     /// Whether packets for this address are to be handed to [`handle_packet`](Self::handle_packet): it is the home
-    /// address, an address of an interface, or behind.
+    /// address, an address of an interface, or behind; or a care-of address that was left lately, whose router may
+    /// forward what still comes there.
     pub fn takes(&self, address: Ipv6Addr) -> bool {
         address.is_multicast()
-            || address == self.settings.home_address
-            || self.is_behind(address)
+            || self.is_own(address)
+            || [self.home.latest(), self.former].contains(&Some(address))
             || self.interfaces.iter().any(|one| one.has(address))
     }
 
@@ -273,9 +274,19 @@ impl MobileNode {
         }
     }
 
-    /// The link in use stays after all (802.21 Link_Event_Rollback): the home agent is told to send again.
+    /// The mobile knows the care-of address that it will have next (from a table of routers and their prefixes) and
+    /// tells the home agent ahead, which then sends to both places if it [bicasts](super::Strategy::Bicast): a
+    /// predictive binding update (study D, table 3).
+    pub fn announce(&mut self, now: Instant, care_of: Ipv6Addr) {
+        if self.care_of().is_some() && self.home.accepted(now) == self.care_of() {
+            self.announce_next(now, care_of);
+        }
+    }
+
+    /// The link in use stays after all (802.21 Link_Event_Rollback): the home agent is told to send here again.
     pub fn link_rollback(&mut self, now: Instant, interface: usize) {
-        if self.interface() == Some(interface) && self.home.asked_for_buffering() {
+        let away = self.home.asked_for_buffering() || self.home.latest() != self.care_of();
+        if self.interface() == Some(interface) && away {
             self.register(now);
         }
     }
@@ -283,12 +294,13 @@ impl MobileNode {
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let refreshes = self.care_of().is_some();
+        let binds = refreshes && self.home.latest() == self.care_of();
         let interfaces = self.interfaces.iter();
         let peers = self.peers.values();
         interfaces
             .filter_map(AddressConfiguration::poll_timeout)
             .chain(self.home.poll_timeout(refreshes))
-            .chain(peers.filter_map(|peer| peer.poll_timeout(refreshes)))
+            .chain(peers.filter_map(|peer| peer.poll_timeout(binds)))
             .min()
     }
 
@@ -327,7 +339,8 @@ impl MobileNode {
         for interface in &mut self.interfaces {
             while let Some(event) = interface.poll_event() {
                 if let ConfigurationEvent::Duplicate(address) = event {
-                    self.events.push_back(MobileEvent::DuplicateAddress(address));
+                    self.events
+                        .push_back(MobileEvent::DuplicateAddress(address));
                 }
             }
         }

@@ -98,9 +98,9 @@ fn sign_for_home(
             data: [0; 12],
         },
     );
-    let data = message.authenticated_bytes().map(|bytes| {
-        return_routability::authenticator(&shared.key, addresses, &bytes)
-    });
+    let data = message
+        .authenticated_bytes()
+        .map(|bytes| return_routability::authenticator(&shared.key, addresses, &bytes));
     set_authenticator(
         message,
         Authenticator::MobileHomeAgent {
@@ -112,7 +112,11 @@ fn sign_for_home(
 
 /// Puts the authenticator into a message between mobile and correspondent: of the care-of address, the
 /// correspondent's and the message (RFC 6275 section 6.2.7).
-fn sign_for_correspondent(key: &Key, addresses: (Ipv6Addr, Ipv6Addr), message: &mut MobilityMessage) {
+fn sign_for_correspondent(
+    key: &Key,
+    addresses: (Ipv6Addr, Ipv6Addr),
+    message: &mut MobilityMessage,
+) {
     set_authenticator(message, Authenticator::BindingAuthorization([0; 12]));
     let data = message
         .authenticated_bytes()

@@ -72,7 +72,12 @@ impl HomeAgent {
     }
 
     /// RFC 6275 section 10.4.5: only from where the mobile is, and only what is the mobile's.
-    fn handle_tunnelled(&mut self, now: Instant, outer: Ipv6Addr, packet: Packet) -> Option<Packet> {
+    fn handle_tunnelled(
+        &mut self,
+        now: Instant,
+        outer: Ipv6Addr,
+        packet: Packet,
+    ) -> Option<Packet> {
         let mut inner = decapsulate(packet)?;
         let mobile = addresses_v6(&inner).and_then(|(source, _)| self.mobile_of(source));
         let is_there = |home: &Ipv6Addr| {
@@ -88,11 +93,14 @@ impl HomeAgent {
         if inner.ip.destination == IpAddr::V6(self.settings.address) {
             return self.handle_packet(now, inner);
         }
-        if inner.ip.hop_limit <= 1 {
-            self.counts.turned_back += 1;
-            return None;
+        // Forwarding costs a hop: here, or at the entry of another mobile's tunnel.
+        if !self.intercepts(inner.ip.destination) {
+            if inner.ip.hop_limit <= 1 {
+                self.counts.turned_back += 1;
+                return None;
+            }
+            inner.ip.hop_limit -= 1;
         }
-        inner.ip.hop_limit -= 1;
         self.forward(now, inner, Some(mobile));
         None
     }
@@ -162,12 +170,12 @@ impl HomeAgent {
         match self.tunnels.encapsulate(now, packet, ends, !own) {
             // The care-of address may itself be behind a mobile of this agent. The depth of tunnels ends this.
             Ok(outer) => self.forward(now, outer, None),
-            Err((packet, Refusal::TooBig { mtu })) => {
+            Err(Refusal::TooBig {
+                mtu,
+                quoted: Some(quoted),
+            }) => {
                 let kind = IcmpError::PacketTooBig { mtu };
-                if let Some(quoted) = packet.quote() {
-                    let error = error_about(address, kind, quoted);
-                    self.forward(now, error, None);
-                }
+                self.forward(now, error_about(address, kind, quoted), None);
             }
             Err(_) => {}
         }
@@ -190,7 +198,11 @@ impl HomeAgent {
                 self.finish_detection(now, target, status);
             }
             Stage::Bound | Stage::Buffering(_) if asks => {
-                let to = if source.is_unspecified() { ALL_NODES } else { source };
+                let to = if source.is_unspecified() {
+                    ALL_NODES
+                } else {
+                    source
+                };
                 self.defend(target, to);
             }
             _ => {}

@@ -108,7 +108,9 @@ impl HomeAgent {
         }
         let prefixes = self.check_prefixes(subscriber, &request.update)?;
         // A mobile cannot be at its home agent's address, or inside the network that it carries.
-        let inside = prefixes.iter().any(|prefix| prefix.contains(request.care_of));
+        let inside = prefixes
+            .iter()
+            .any(|prefix| prefix.contains(request.care_of));
         if inside || !is_routable(request.care_of) || request.care_of == self.settings.address {
             return Err(BindingStatus::INVALID_CARE_OF_ADDRESS);
         }
@@ -156,7 +158,10 @@ impl HomeAgent {
             Some(known) => {
                 self.remove_prefixes(request.home, &known.prefixes);
                 let deadline = known.deadline;
-                (Some(known).filter(|known| !matches!(known.stage, Stage::Gone)), deadline)
+                (
+                    Some(known).filter(|known| !matches!(known.stage, Stage::Gone)),
+                    deadline,
+                )
             }
             None => (None, Instant::NEVER),
         };

@@ -59,14 +59,20 @@ pub(super) struct Peer {
 }
 
 impl Peer {
+    /// When something is due. `refreshes`: the mobile could test and bind now.
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
-        let tests = [&self.home, &self.care_of];
-        let tests = tests.into_iter().filter_map(|test| test.pending);
-        tests
-            .map(|pending| pending.deadline())
-            .chain(self.registration.poll_timeout(refreshes))
-            .chain(self.left_alone)
-            .min()
+        let tests = [self.home.pending, self.care_of.pending];
+        let test = tests.iter().flatten().map(Retransmission::deadline).min();
+        // With a test under way the refresh is.
+        let refreshes = refreshes && test.is_none();
+        [
+            test,
+            self.registration.poll_timeout(refreshes),
+            self.left_alone,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 }
 
@@ -319,7 +325,8 @@ impl MobileNode {
             BindingStatus::EXPIRED_CARE_OF_NONCE_INDEX,
             BindingStatus::EXPIRED_NONCES,
         ];
-        if expired.contains(&answer.status) && peer.registration.answers(answer.sequence).is_some() {
+        if expired.contains(&answer.status) && peer.registration.answers(answer.sequence).is_some()
+        {
             if answer.status != BindingStatus::EXPIRED_CARE_OF_NONCE_INDEX {
                 peer.home.token = None;
             }

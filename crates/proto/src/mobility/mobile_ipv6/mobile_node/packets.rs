@@ -175,7 +175,10 @@ impl MobileNode {
     }
 
     pub(super) fn send_through_tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
-        if self.home.accepted(now) != Some(care_of) {
+        // The one before holds too while the next has been announced.
+        let holds = self.home.accepted(now).is_some()
+            && [self.home.latest(), self.former].contains(&Some(care_of));
+        if !holds {
             self.counts.unreachable += 1;
             return;
         }
@@ -183,11 +186,12 @@ impl MobileNode {
         let ends = (care_of.into(), self.settings.home_agent.into());
         match self.tunnels.encapsulate(now, packet, ends, forwarded) {
             Ok(outer) => self.send(outer),
-            Err((packet, Refusal::TooBig { mtu })) => {
-                if let Some(quoted) = packet.quote() {
-                    let kind = IcmpError::PacketTooBig { mtu };
-                    self.deliver(error_about(care_of.into(), kind, quoted));
-                }
+            Err(Refusal::TooBig {
+                mtu,
+                quoted: Some(quoted),
+            }) => {
+                let kind = IcmpError::PacketTooBig { mtu };
+                self.deliver(error_about(care_of.into(), kind, quoted));
             }
             Err(_) => {}
         }

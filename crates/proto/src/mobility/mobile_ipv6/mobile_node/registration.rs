@@ -18,6 +18,8 @@ pub(super) enum Purpose {
     Register,
     /// Hold packets: the mobile is about to move.
     Buffer,
+    /// Register where the mobile will be next.
+    Announce,
     Deregister,
 }
 
@@ -62,13 +64,20 @@ impl Registration {
         Some(accepted.care_of)
     }
 
+    /// What was accepted, whether or not it has run out.
+    pub(super) fn latest(&self) -> Option<Ipv6Addr> {
+        self.accepted.map(|accepted| accepted.care_of)
+    }
+
     pub(super) const fn asked_for_buffering(&self) -> bool {
         self.buffering
     }
 
     /// When something is due. `refreshes`: the mobile is away, so that it refreshes what was accepted.
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
-        let pending = self.pending.map(|pending| pending.retransmission.deadline());
+        let pending = self
+            .pending
+            .map(|pending| pending.retransmission.deadline());
         let refresh = self.accepted.map(|accepted| match self.pending {
             None if refreshes => accepted.refresh_at.min(accepted.expires),
             _ => accepted.expires,
@@ -165,7 +174,9 @@ impl Registration {
 
     /// What was accepted has run out, if it has; returns whether.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
-        let expired = self.accepted.is_some_and(|accepted| accepted.expires <= now);
+        let expired = self
+            .accepted
+            .is_some_and(|accepted| accepted.expires <= now);
         if expired {
             self.accepted = None;
         }
@@ -235,6 +246,12 @@ impl MobileNode {
         }
     }
 
+    pub(super) fn announce_next(&mut self, now: Instant, next: Ipv6Addr) {
+        let timeout = self.settings.binding_times.initial_timeout;
+        let sequence = self.home.begin(now, (Purpose::Announce, next), timeout);
+        self.send_update(Purpose::Announce, next, sequence);
+    }
+
     fn begin(&mut self, now: Instant, purpose: Purpose, timeout: Duration) {
         let care_of = self.care_of().unwrap_or(self.settings.home_address);
         self.home.buffering |= purpose == Purpose::Buffer;
@@ -259,6 +276,7 @@ impl MobileNode {
                 (Purpose::Deregister, _) | (_, None) => Vec::new(),
                 (_, Some(router)) => router.prefixes.clone(),
             },
+            alternate_care_of_address: (purpose == Purpose::Announce).then_some(care_of),
             packet_buffering: (purpose == Purpose::Buffer).then_some(PacketBuffering::Buffer),
             ..BindingUpdate::default()
         };
@@ -266,9 +284,11 @@ impl MobileNode {
         if let Some(key) = &self.settings.key {
             sign_for_home(key, (care_of, home), &mut message);
         }
-        let option = (care_of != home).then_some(home);
+        // Where the mobile is, not where it will be.
+        let source = self.care_of().unwrap_or(home);
+        let option = (source != home).then_some(home);
         let to = self.settings.home_agent;
-        let packet = mobility_packet((care_of, to), (option, None), message);
+        let packet = mobility_packet((source, to), (option, None), message);
         self.events
             .push_back(MobileEvent::UpdateSent { to, sequence });
         self.send(packet);
@@ -289,7 +309,9 @@ impl MobileNode {
             && let Some(pending) = self.home.pending
         {
             self.home.follow(answer.sequence);
-            let sequence = self.home.again(now, self.settings.binding_times.longest_timeout);
+            let sequence = self
+                .home
+                .again(now, self.settings.binding_times.longest_timeout);
             self.send_update(pending.purpose, pending.care_of, sequence);
             return;
         }

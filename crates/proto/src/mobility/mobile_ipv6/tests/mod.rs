@@ -13,6 +13,7 @@ use crate::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
 };
 use crate::mobility::binding::BindingTimes;
+use crate::mobility::buffering::{EdgeBuffer, Via};
 use crate::mobility::draws::Draws;
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
@@ -43,7 +44,10 @@ pub(super) const NO_DETECTION: DuplicateAddressDetection =
 
 /// The home link is link 0, links 1 and 2 are foreign.
 pub(super) fn link_prefix(link: usize) -> Ipv6Prefix {
-    prefix(["2001:db8:100::", "2001:db8:301::", "2001:db8:302::"][link], 64)
+    prefix(
+        ["2001:db8:100::", "2001:db8:301::", "2001:db8:302::"][link],
+        64,
+    )
 }
 
 /// The care-of address on a foreign link.
@@ -154,8 +158,15 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
 
 #[derive(Debug)]
 enum Arrival {
-    Mobile { interface: usize, link: usize, packet: Packet },
-    Router { link: usize, packet: Packet },
+    Mobile {
+        interface: usize,
+        link: usize,
+        packet: Packet,
+    },
+    Router {
+        link: usize,
+        packet: Packet,
+    },
     HomeAgent(Packet),
     Correspondent(Packet),
 }
@@ -184,6 +195,8 @@ pub(super) struct World {
     /// Packets that reached a link where the mobile is not, by the care-of address.
     pub stale: Vec<(Instant, IpAddr)>,
     pub errors: Vec<Packet>,
+    /// A buffer at the router of a link, through which the mobile's packets go.
+    pub edge: Option<(usize, EdgeBuffer)>,
     pub events: Vec<(Instant, MobileEvent)>,
     arrivals: BTreeMap<(Instant, u64), Arrival>,
     sent: u64,
@@ -195,8 +208,11 @@ impl World {
         home_agent.subscribe(subscriber);
         let router = |link: usize| {
             let link_local = ip("fe80::1").to_bits() + link as u128;
-            let settings =
-                AdvertisingSettings::standard(0, Ipv6Addr::from_bits(link_local), link_prefix(link));
+            let settings = AdvertisingSettings::standard(
+                0,
+                Ipv6Addr::from_bits(link_local),
+                link_prefix(link),
+            );
             let settings = AdvertisingSettings {
                 home_agent: link == 0,
                 ..settings
@@ -218,6 +234,7 @@ impl World {
             answered: Vec::new(),
             stale: Vec::new(),
             errors: Vec::new(),
+            edge: None,
             events: Vec::new(),
             arrivals: BTreeMap::new(),
             sent: 0,
@@ -311,7 +328,22 @@ impl World {
     fn arrive(&mut self, arrival: Arrival) {
         let now = self.now;
         match arrival {
-            Arrival::Mobile { interface, link, packet } => {
+            Arrival::Mobile {
+                interface,
+                link,
+                packet,
+            } => {
+                let is_data = name_of(&packet) == "data";
+                let packet = match &mut self.edge {
+                    Some((at, edge)) if *at == link && is_data => match edge.offer(now, packet) {
+                        Some(sent) => match self.send_from_edge(sent) {
+                            Some(packet) => packet,
+                            None => return,
+                        },
+                        None => return,
+                    },
+                    _ => packet,
+                };
                 let takes = match packet.ip.destination {
                     IpAddr::V6(destination) => self.mobile.takes(destination),
                     IpAddr::V4(_) => false,
@@ -341,8 +373,33 @@ impl World {
         }
     }
 
+    /// What the router of a link sends: over its own link, or to the router of another.
+    fn send_from_edge(&mut self, (via, packet): (Via, Packet)) -> Option<Packet> {
+        let to = match via {
+            Via::Link => return Some(packet),
+            Via::Other(IpAddr::V6(to)) => to,
+            Via::Other(IpAddr::V4(_)) => panic!("not of IPv6"),
+        };
+        let link = (0..3).find(|&link| link_prefix(link).contains(to));
+        let link = link.expect("a router");
+        self.post(Arrival::Mobile {
+            interface: 0,
+            link,
+            packet,
+        });
+        None
+    }
+
     /// Takes out of the agents all that they have to say.
     fn drain(&mut self) {
+        let now = self.now;
+        while let Some(sent) = self
+            .edge
+            .as_mut()
+            .and_then(|edge| edge.1.poll_transmit(now))
+        {
+            self.send_from_edge(sent);
+        }
         while let Some((towards, packet)) = self.mobile.poll_transmit() {
             let Towards::Interface(interface) = towards else {
                 panic!("a mobile's packet leaves by an interface");
@@ -366,7 +423,11 @@ impl World {
                     for interface in 0..2 {
                         let packet = packet.clone();
                         if self.links[interface] == Some(0) {
-                            self.post(Arrival::Mobile { interface, link: 0, packet });
+                            self.post(Arrival::Mobile {
+                                interface,
+                                link: 0,
+                                packet,
+                            });
                         } else if interface == 0 {
                             self.count(&packet);
                         }
@@ -382,7 +443,11 @@ impl World {
                 for interface in 0..2 {
                     if self.links[interface] == Some(link) {
                         let packet = packet.clone();
-                        self.post(Arrival::Mobile { interface, link, packet });
+                        self.post(Arrival::Mobile {
+                            interface,
+                            link,
+                            packet,
+                        });
                     }
                 }
             }
@@ -425,7 +490,11 @@ impl World {
         };
         let interface = (0..2).find(|&one| self.links[one] == Some(link));
         let interface = interface.unwrap_or(0);
-        self.post(Arrival::Mobile { interface, link, packet });
+        self.post(Arrival::Mobile {
+            interface,
+            link,
+            packet,
+        });
     }
 
     fn post(&mut self, arrival: Arrival) {
@@ -437,7 +506,8 @@ impl World {
             return;
         }
         self.sent += 1;
-        self.arrivals.insert((self.now + self.delay, self.sent), arrival);
+        self.arrivals
+            .insert((self.now + self.delay, self.sent), arrival);
     }
 
     /// Writes a signalling message down; returns whether it is lost.

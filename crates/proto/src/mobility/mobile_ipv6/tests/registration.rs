@@ -376,3 +376,22 @@ fn an_update_without_the_shared_secret_is_refused() {
         BindingStatus::AUTHENTICATION_FAILED
     );
 }
+
+/// The home agent has heard of the second place, though the mobile does not know it: back at the first, it says so.
+#[test]
+fn a_mobile_that_returns_before_it_was_answered_registers_anew() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.lost_names = vec!["BA"];
+    world.detach(0);
+    world.attach(0, 2);
+    world.run_until(at(1200));
+    assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
+    world.lost_names.clear();
+    world.detach(0);
+    world.attach(0, 1);
+    world.run_until(at(2000));
+    assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
+    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+}
