@@ -235,7 +235,9 @@ impl Bench {
             bit_errors: BitErrors::NONE,
         };
         match to {
-            Side::Ours => self.ours.handle_packet(self.clock.now(), InterfaceId(0), packet),
+            Side::Ours => self
+                .ours
+                .handle_packet(self.clock.now(), InterfaceId(0), packet),
             Side::Kernel => {
                 let mut bytes = Vec::new();
                 packet.encode(&mut bytes);

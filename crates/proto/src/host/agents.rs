@@ -152,7 +152,11 @@ impl Agents {
         }
         let mobile = self.mobile.as_mut().and_then(MobileNode::poll_transmit);
         let agent = || self.home_agent.as_mut().and_then(HomeAgent::poll_transmit);
-        let router = || self.routers.iter_mut().find_map(AccessRouter::poll_transmit);
+        let router = || {
+            self.routers
+                .iter_mut()
+                .find_map(AccessRouter::poll_transmit)
+        };
         if let Some((towards, packet)) = mobile.or_else(agent).or_else(router) {
             return Some(match towards {
                 Towards::Interface(interface) => Step::Send(InterfaceId(interface), packet),

@@ -28,8 +28,8 @@ use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::udp::UdpHeader;
-use core::net::IpAddr;
 use agents::Step;
+use core::net::IpAddr;
 use sockets::Sockets;
 use std::collections::VecDeque;
 
@@ -170,7 +170,10 @@ impl Host {
         address == self.address
             || !self.other_addresses.is_empty() && self.other_addresses.contains(&address)
             || address.is_multicast()
-            || self.agents.as_ref().is_some_and(|agents| agents.takes(address))
+            || self
+                .agents
+                .as_ref()
+                .is_some_and(|agents| agents.takes(address))
     }
 
     /// The mobility agents of this host, to give it some.
@@ -469,7 +472,10 @@ impl Host {
     /// Gives a packet to the mobile node, whose routes lead to its agent. A home agent's do for mobiles that have no
     /// home link: without a binding nobody knows where they are.
     fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
-        let mobile = self.agents.as_mut().and_then(|agents| agents.mobile.as_mut());
+        let mobile = self
+            .agents
+            .as_mut()
+            .and_then(|agents| agents.mobile.as_mut());
         match mobile {
             Some(mobile) => mobile.handle_outgoing(now, packet),
             None => {

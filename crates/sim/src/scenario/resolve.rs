@@ -119,8 +119,7 @@ pub(super) fn resolve(
     let links = resolve_links::links(&raw.links, end, traces, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let home_agents = resolve_protocols::home_agents(&raw.home_agents, &links, report);
-    let mobiles =
-        resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
+    let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {

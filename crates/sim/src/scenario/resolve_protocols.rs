@@ -78,9 +78,7 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
 fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
     match raw.unwrap_or(RawDetection::Perform) {
         RawDetection::Perform => DuplicateAddressDetection::STANDARD,
-        RawDetection::IcaoAddress => {
-            DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress)
-        }
+        RawDetection::IcaoAddress => DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress),
         RawDetection::UniquePrefix => {
             DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix)
         }
@@ -113,7 +111,10 @@ pub(super) fn mobility(
         let ends = [around.agents[home_agent].node, node];
         home_link(name, ends, &path.key("home_link"), around.links, report)
     });
-    let network_prefix = raw.network_prefix.as_ref().and_then(|text| prefix(text).ok());
+    let network_prefix = raw
+        .network_prefix
+        .as_ref()
+        .and_then(|text| prefix(text).ok());
     let here = path.key("network_prefix");
     match (raw.protocol, network_prefix) {
         (RawProtocol::Nemo, None) => {
@@ -164,7 +165,10 @@ fn home_agent(
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<usize> {
-    let names = around.agents.iter().map(|agent| around.links.nodes[agent.node.0].as_str());
+    let names = around
+        .agents
+        .iter()
+        .map(|agent| around.links.nodes[agent.node.0].as_str());
     let names: Vec<&str> = names.collect();
     let found = names.iter().position(|known| *known == name);
     if found.is_none() {

@@ -37,9 +37,7 @@ pub struct Rate(pub DataRate);
 
 /// The prefix of a network.
 pub(super) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
-    let (address, length) = text
-        .split_once('/')
-        .ok_or("has no length behind a \"/\"")?;
+    let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
     let address: Ipv6Addr = address
         .parse()
         .map_err(|_| format!("{} is no IPv6 address", quoted(address)))?;

@@ -179,7 +179,9 @@ impl World {
         let of_agent = |mobility: &&Mobility| mobility.home_agent == agent;
         let mobiles = self.scenario.mobiles.iter();
         let mut mobilities = mobiles.filter_map(|mobile| mobile.mobility.as_ref());
-        let link = mobilities.find(of_agent).and_then(|mobility| mobility.home_link);
+        let link = mobilities
+            .find(of_agent)
+            .and_then(|mobility| mobility.home_link);
         let node = self.scenario.home_agents[agent].node;
         link.map_or(InterfaceId::AGENT, |link| self.interface(node.0, link.0))
     }
@@ -278,11 +280,17 @@ impl World {
     /// Lets the nodes that mobiles exchange flows with know where those are, if the mobiles want it.
     fn add_correspondents(&mut self) {
         for number in 0..self.scenario.flows.len() {
-            let ends = [self.scenario.flows[number].from, self.scenario.flows[number].to];
+            let ends = [
+                self.scenario.flows[number].from,
+                self.scenario.flows[number].to,
+            ];
             for (node, peer) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 let mobiles = self.scenario.mobiles.iter();
                 let wanted = mobiles.filter(|mobile| mobile.node == peer).any(|mobile| {
-                    mobile.mobility.as_ref().is_some_and(|own| own.route_optimization)
+                    mobile
+                        .mobility
+                        .as_ref()
+                        .is_some_and(|own| own.route_optimization)
                 });
                 if wanted {
                     self.add_correspondent(node);
@@ -296,7 +304,8 @@ impl World {
         let name = self.scenario.nodes[node.0].clone();
         let address = address(&self.scenario, node.0);
         let agents = self.nodes[node.0].host.agents_mut();
-        if agents.correspondent.is_none() && agents.mobile.is_none() && agents.home_agent.is_none() {
+        if agents.correspondent.is_none() && agents.mobile.is_none() && agents.home_agent.is_none()
+        {
             let node_key = long_secret(seed, &format!("node {name} node key"));
             let nonces = secret(seed, &format!("node {name} nonces"));
             agents.correspondent = Some(Correspondent::new(address, node_key, nonces));
@@ -327,10 +336,14 @@ impl World {
         let told = protocol.told || signal != LinkSignal::Up;
         let (router, at_router) = self.wires[link].far_from(node);
         let at_mobile = self.interface(node, link);
-        self.nodes[node].host.handle_link(self.now, at_mobile, signal);
+        self.nodes[node]
+            .host
+            .handle_link(self.now, at_mobile, signal);
         self.pump(node);
         if told {
-            self.nodes[router].host.handle_link(self.now, at_router, signal);
+            self.nodes[router]
+                .host
+                .handle_link(self.now, at_router, signal);
             self.pump(router);
         }
     }
@@ -380,7 +393,8 @@ impl World {
         let name = format!("router {router} interface {}", interface.0);
         let draws = draws(Seed(self.scenario.seed), &name);
         let identifier = 0x1000 * (router as u64 + 1) + interface.0 as u64;
-        let mut settings = AdvertisingSettings::standard(interface.0, link_local(identifier), prefix);
+        let mut settings =
+            AdvertisingSettings::standard(interface.0, link_local(identifier), prefix);
         if mobility.advertisements == Advertisements::Frequent {
             settings.shortest_interval = Duration::from_millis(30);
             settings.longest_interval = Duration::from_millis(70);

@@ -26,6 +26,15 @@ pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) 
         let addresses: Vec<IpAddr> = nodes[destination].host.addresses().collect();
         set_towards(destination, &addresses, nodes, &in_use);
     }
+    // The network behind a mobile router knows no other way out.
+    for mobile in (0..nodes.len())
+        .filter(|&node| is_mobile(&nodes[node]))
+        .collect::<Vec<_>>()
+    {
+        for (node, interface) in towards(mobile, &in_use) {
+            nodes[node].host.routes_mut().set_default(Some(interface));
+        }
+    }
     for behind in behind_links {
         let (far, interface) = behind.far;
         set_towards(far, &[behind.address], nodes, &in_use);

@@ -82,7 +82,8 @@ impl Bench {
             None => {
                 let length = packet.wire_length();
                 if self.ours.route(&mut packet, length) == Verdict::Local {
-                    self.ours.handle_packet(self.clock.now(), InterfaceId(0), packet);
+                    self.ours
+                        .handle_packet(self.clock.now(), InterfaceId(0), packet);
                 }
             }
         }
