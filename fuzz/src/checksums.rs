@@ -54,25 +54,62 @@ pub fn mend(packet: &mut [u8]) {
     } else {
         packet[4..6].copy_from_slice(&(length - 40).to_be_bytes());
     }
-    let at = start
-        + match protocol {
-            6 => 16,
-            17 => 6,
-            1 | 58 => 2,
-            _ => return,
-        };
-    if packet.len() < at + 2 {
+    let mut pseudo = pseudo_header(packet, start, protocol);
+    let (start, protocol) = match packet[0] >> 4 {
+        6 => behind_extensions(packet, (start, protocol), &mut pseudo),
+        _ => (start, protocol),
+    };
+    let body = &mut packet[start..];
+    let at = match protocol {
+        4 | 41 => return mend(body),
+        1 => {
+            pseudo.clear();
+            2
+        }
+        6 => 16,
+        17 => 6,
+        58 => 2,
+        135 => 4,
+        _ => return,
+    };
+    if body.len() < at + 2 {
         return;
     }
     if protocol == 17 {
-        let length = length - start as u16;
-        packet[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
+        let length = body.len().min(0xFFFF) as u16;
+        body[4..6].copy_from_slice(&length.to_be_bytes());
     }
-    let pseudo = match protocol {
-        1 => Vec::new(),
-        _ => pseudo_header(packet, start, protocol),
-    };
-    packet[at..at + 2].fill(0);
-    let checksum = !sum(&[&pseudo, &packet[start..]]);
-    packet[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+    if protocol == 135 {
+        body[1] = (body.len() / 8).saturating_sub(1) as u8;
+    }
+    body[at..at + 2].fill(0);
+    let checksum = !sum(&[&pseudo, body]);
+    body[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Where in an IPv6 packet what follows its extension headers begins, and its protocol; changes the pseudo header to
+/// be of that, with the home addresses that the headers name.
+fn behind_extensions(
+    packet: &[u8],
+    (mut start, mut protocol): (usize, u8),
+    pseudo: &mut [u8],
+) -> (usize, u8) {
+    while let (0 | 43 | 60, [next, length, rest @ ..]) = (protocol, &packet[start..]) {
+        let end = start + 8 + usize::from(*length) * 8;
+        if end > packet.len() {
+            break;
+        }
+        let address = match (protocol, rest) {
+            (43, [2, ..]) => Some(16),
+            (60, [_, _, _, _, 201, ..]) => Some(0),
+            _ => None,
+        };
+        if let (Some(at), 2..) = (address, *length) {
+            pseudo[at..at + 16].copy_from_slice(&packet[start + 8..start + 24]);
+        }
+        (start, protocol) = (end, *next);
+    }
+    pseudo[32..36].copy_from_slice(&((packet.len() - start) as u32).to_be_bytes());
+    pseudo[39] = protocol;
+    (start, protocol)
 }

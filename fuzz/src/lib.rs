@@ -15,7 +15,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 14] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -24,6 +24,8 @@ pub const TARGETS: [Target; 12] = [
     ("header-udp", headers::check_udp),
     ("header-tcp", headers::check_tcp),
     ("header-icmp", headers::check_icmp),
+    ("header-mobility", headers::check_mobility),
+    ("header-extension", headers::check_extension),
     ("packet", packet::check),
     ("nat", nat::check),
     ("tcp-hostile", tcp::hostile::check),

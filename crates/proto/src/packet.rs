@@ -4,16 +4,20 @@
 //! nobody looks at the bytes is kept as its length and can produce its bytes when someone asks
 //! ([`Payload::copy_into`]): a capture, a checksum, a channel that flips bits.
 
-use crate::wire::checksum::Checksum;
+use crate::wire::DecodeError;
 use crate::wire::icmp::IcmpMessage;
+use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpHeader;
 use crate::wire::udp::UdpHeader;
-use crate::wire::{DecodeError, protocol};
 use core::net::IpAddr;
 
+mod body;
+mod extended;
+mod quote;
 mod verbatim;
 mod view;
 
+pub use extended::Extended;
 pub use verbatim::Verbatim;
 pub use view::View;
 
@@ -120,6 +124,13 @@ pub enum Body {
     Udp(UdpHeader, Payload),
     /// A message of ICMP (RFC 792) or ICMPv6 (RFC 4443).
     Icmp(IcmpMessage),
+    /// A message of Mobile IPv6 or NEMO, over IPv6 only.
+    Mobility(Box<MobilityMessage>),
+    /// A whole packet: a tunnel of IPv4 (RFC 2003) or IPv6 (RFC 2473), whichever is in which. What the channel did to
+    /// the inner packet before it came into the tunnel is its own `bit_errors`.
+    Tunnel(Box<Packet>),
+    /// Extension headers of Mobile IPv6, and what follows them; over IPv6 only.
+    Extended(Box<Extended>),
     /// Anything else: bytes after the IP header that nobody parsed.
     Opaque {
         /// IANA protocol number, the IP header's protocol or next-header field.
@@ -217,100 +228,44 @@ impl Packet {
     /// Bytes of the packet from the first of the IP header to the last of the payload.
     #[inline]
     pub fn wire_length(&self) -> u32 {
-        let body = match &self.body {
-            Body::Tcp(header, payload) => header.wire_length() + payload.length(),
-            Body::Udp(header, payload) => header.wire_length() + payload.length(),
-            Body::Icmp(message) => message.wire_length(),
-            Body::Opaque { bytes, .. } => bytes.len() as u32,
-            Body::Verbatim(verbatim) => return verbatim.bytes().len() as u32,
-        };
-        self.ip.wire_length() + body
+        if let Body::Verbatim(verbatim) = &self.body {
+            return verbatim.bytes().len() as u32;
+        }
+        self.ip.wire_length() + self.body.wire_length()
     }
 
     /// Appends the whole packet as bytes, with valid checksums and the bytes of patterns; a verbatim one as it
-    /// came, with the hop limit of now. `bit_errors` are not applied. More than a packet can hold (65,535 bytes) gives length fields that do not tell.
+    /// came, with the hop limit of now. `bit_errors` are not applied, but for those that a packet in a tunnel brought
+    /// along. More than a packet can hold (65,535 bytes) gives length fields that do not tell.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let start = out.len() + self.ip.wire_length() as usize;
-        let length = self.wire_length() - self.ip.wire_length();
-        out.reserve(self.wire_length() as usize);
-        let (protocol, fragment) = match &self.body {
-            Body::Tcp(..) => (protocol::TCP, 0),
-            Body::Udp(..) => (protocol::UDP, 0),
-            Body::Icmp(_) if self.ip.source.is_ipv4() => (protocol::ICMP, 0),
-            Body::Icmp(_) => (protocol::ICMPV6, 0),
-            Body::Opaque {
-                protocol, fragment, ..
-            } => (*protocol, *fragment),
-            Body::Verbatim(verbatim) => return verbatim.encode(&self.ip, out),
-        };
+        if let Body::Verbatim(verbatim) = &self.body {
+            return verbatim.encode(&self.ip, out);
+        }
+        let length = self.body.wire_length();
+        out.reserve((self.ip.wire_length() + length) as usize);
+        let (protocol, fragment) = self.body.protocol(&self.ip);
         self.ip.encode(protocol, fragment, length, out);
-        let checksum_at = match &self.body {
-            Body::Tcp(header, payload) => {
-                header.encode(out);
-                payload.copy_into(out);
-                16
-            }
-            Body::Udp(header, payload) => {
-                header.encode(payload.length(), out);
-                payload.copy_into(out);
-                6
-            }
-            Body::Icmp(message) => {
-                message.encode(&self.ip, out);
-                2
-            }
-            Body::Opaque { bytes, .. } => {
-                out.extend_from_slice(bytes);
-                return;
-            }
-            Body::Verbatim(_) => return,
-        };
-        let body = &mut out[start..];
-        let mut checksum = match protocol {
-            protocol::ICMP => Checksum::new(),
-            _ => Checksum::pseudo_header(&self.ip, protocol, body.len()),
-        };
-        checksum.add(body);
-        let checksum = match checksum.finish() {
-            // In UDP, zero says that there is none; all ones is the same number (RFC 768).
-            0 if protocol == protocol::UDP => 0xFFFF,
-            checksum => checksum,
-        };
-        body[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
+        self.body.encode(&self.ip, out);
     }
 
-    /// Reads a whole packet and verifies its checksums. IPv4 fragments, IPv6 extension headers, unknown
-    /// protocols and unknown kinds of ICMP become [`Body::Opaque`].
+    /// Reads a whole packet and verifies its checksums. IPv4 fragments, IPv6 extension headers but those of Mobile
+    /// IPv6, unknown protocols and unknown kinds of messages become [`Body::Opaque`]. A packet in a tunnel of which no
+    /// more than the IP header is right is verbatim, so that its receiver finds the fault and not the tunnel's end.
     ///
     /// # Errors
     /// See [`DecodeError`]: a receiver drops such a packet.
     pub fn decode(bytes: &[u8]) -> Result<Packet, DecodeError> {
+        /// The encapsulation limit that RFC 2473 section 6.6 gives a tunnel, of which others are within.
+        const TUNNELS: u8 = 4;
+        Packet::decode_within(bytes, TUNNELS)
+    }
+
+    /// As [`decode`](Self::decode), with at most so many tunnels.
+    fn decode_within(bytes: &[u8], tunnels: u8) -> Result<Packet, DecodeError> {
         let (ip, carried) = IpHeader::decode(bytes)?;
-        let typed = match (carried.fragment, carried.protocol) {
-            (0, protocol::TCP) => {
-                let (header, payload) = TcpHeader::decode(&ip, carried.bytes)?;
-                Some(Body::Tcp(header, Payload::from_slice(payload)))
-            }
-            (0, protocol::UDP) => {
-                let (header, payload) = UdpHeader::decode(&ip, carried.bytes)?;
-                Some(Body::Udp(header, Payload::from_slice(payload)))
-            }
-            (0, protocol::ICMP) if ip.source.is_ipv4() => {
-                IcmpMessage::decode(&ip, carried.bytes)?.map(Body::Icmp)
-            }
-            (0, protocol::ICMPV6) if ip.source.is_ipv6() => {
-                IcmpMessage::decode(&ip, carried.bytes)?.map(Body::Icmp)
-            }
-            _ => None,
-        };
-        let body = typed.unwrap_or_else(|| Body::Opaque {
-            protocol: carried.protocol,
-            fragment: carried.fragment,
-            bytes: carried.bytes.into(),
-        });
         Ok(Packet {
             ip,
-            body,
+            body: Body::decode(&ip, carried, tunnels)?,
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
@@ -346,17 +301,15 @@ impl Packet {
         let mut bytes = Vec::new();
         self.encode_damaged(&mut bytes);
         let mut damaged = Packet::decode(&bytes)?;
-        if let (
-            Body::Tcp(_, before) | Body::Udp(_, before),
-            Body::Tcp(_, after) | Body::Udp(_, after),
-        ) = (self.body, &mut damaged.body)
-            && before.has_same_bytes(after)
-        {
-            *after = before;
-        }
-        damaged.flow = self.flow;
-        damaged.retransmission = self.retransmission;
+        damaged.remember(self);
         Ok(damaged)
+    }
+
+    /// Takes over what bytes do not tell from the packet whose bytes were read.
+    fn remember(&mut self, before: Packet) {
+        self.flow = before.flow;
+        self.retransmission = before.retransmission;
+        self.body.remember(before.body);
     }
 }
 

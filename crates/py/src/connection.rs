@@ -145,8 +145,9 @@ impl Connection {
                 return Err(PacketError::new_err("the packet is no ICMP error"));
             };
             let end = |address, port| Endpoint { address, port };
-            let from = end(quoted.source, quoted.source_port);
-            let to = end(quoted.destination, quoted.destination_port);
+            let (source, destination) = quoted.transport_addresses();
+            let from = end(source, quoted.source_port);
+            let to = end(destination, quoted.destination_port);
             let mut inner = self.inner();
             let (local, remote) = (inner.connection.local(), inner.connection.remote());
             if quoted.protocol != protocol::TCP || (from, to) != (local, remote) {

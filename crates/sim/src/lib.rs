@@ -9,6 +9,7 @@ pub mod link;
 pub mod observe;
 pub mod packets;
 pub mod pcap;
+pub mod position;
 pub mod record;
 pub mod rng;
 pub mod run;

@@ -44,6 +44,8 @@ impl Travelling {
     }
 }
 
+const _: () = assert!(size_of::<Travelling>() == 192, "three cache lines");
+
 /// All packets under way.
 #[derive(Debug, Default)]
 pub struct Packets {

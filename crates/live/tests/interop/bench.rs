@@ -7,7 +7,7 @@ use crate::kernel::{self, KernelEnd};
 use crate::seen::{Carried, Sent};
 use baton_live::clock::RealClock;
 use baton_live::namespace::RealHost;
-use baton_proto::host::{Host, SocketId};
+use baton_proto::host::{Host, InterfaceId, SocketId};
 use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Connection, Endpoint, Event};
@@ -235,7 +235,9 @@ impl Bench {
             bit_errors: BitErrors::NONE,
         };
         match to {
-            Side::Ours => self.ours.handle_packet(self.clock.now(), packet),
+            Side::Ours => self
+                .ours
+                .handle_packet(self.clock.now(), InterfaceId(0), packet),
             Side::Kernel => {
                 let mut bytes = Vec::new();
                 packet.encode(&mut bytes);

@@ -166,6 +166,7 @@ fn icmp_about_what_is_not_under_way_is_not_believed() {
                     source_port: own.source_port,
                     destination_port: own.destination_port,
                     sequence: sequence.0,
+                    within: None,
                 };
                 let body = Body::Icmp(IcmpMessage::Error { kind, quoted });
                 bench.forge(to, body);

@@ -12,21 +12,23 @@
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
+mod agents;
 mod few;
 mod routes;
 mod sockets;
 
+pub use agents::{AgentEvent, Agents, LinkSignal};
 pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
-use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload, Verbatim};
+use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
-use crate::wire::protocol;
 use crate::wire::udp::UdpHeader;
+use agents::Step;
 use core::net::IpAddr;
 use sockets::Sockets;
 use std::collections::VecDeque;
@@ -37,6 +39,11 @@ const HOP_LIMIT: u8 = 64;
 /// An interface by its place in its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub usize);
+
+impl InterfaceId {
+    /// No interface: a route that leads here hands its packets to the host's mobility agent.
+    pub const AGENT: InterfaceId = InterfaceId(usize::MAX);
+}
 
 /// What a host does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +94,8 @@ pub enum HostEvent {
         /// The packet that it is about.
         quoted: QuotedPacket,
     },
+    /// A mobility agent has something to say.
+    Agent(AgentEvent),
 }
 
 /// Packets that a host gave up, by cause.
@@ -119,6 +128,7 @@ pub struct Host {
     outbox: VecDeque<Packet>,
     sockets: Sockets,
     discarded: Discarded,
+    agents: Option<Box<Agents>>,
 }
 
 impl Host {
@@ -134,6 +144,7 @@ impl Host {
             events: VecDeque::new(),
             identification: 0,
             discarded: Discarded::default(),
+            agents: None,
         }
     }
 
@@ -153,10 +164,33 @@ impl Host {
         core::iter::once(self.address).chain(self.other_addresses.iter().copied())
     }
 
+    /// Packets to groups are taken: those here mean nothing beyond a link (RFC 4291 section 2.7, RFC 1112).
     #[inline]
     fn is_local(&self, address: IpAddr) -> bool {
         address == self.address
             || !self.other_addresses.is_empty() && self.other_addresses.contains(&address)
+            || address.is_multicast()
+            || self
+                .agents
+                .as_ref()
+                .is_some_and(|agents| agents.takes(address))
+    }
+
+    /// The mobility agents of this host, to give it some.
+    pub fn agents_mut(&mut self) -> &mut Agents {
+        self.agents.get_or_insert_default()
+    }
+
+    /// The mobility agents of this host, if it has any.
+    pub fn agents(&self) -> Option<&Agents> {
+        self.agents.as_deref()
+    }
+
+    /// A link says something of itself at one of this host's interfaces.
+    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+        if let Some(agents) = &mut self.agents {
+            agents.handle_link(now, interface, signal);
+        }
     }
 
     /// The address from which this host speaks to a destination; `None` if it has none of that version.
@@ -206,6 +240,11 @@ impl Host {
         }
         packet.ip.hop_limit -= 1;
         match self.route_out(packet, length) {
+            // The agent takes the hop itself.
+            Ok(InterfaceId::AGENT) => {
+                packet.ip.hop_limit += 1;
+                Verdict::Local
+            }
             Ok(interface) => Verdict::Forward(interface),
             Err(error) => self.give_up(packet, error),
         }
@@ -237,16 +276,18 @@ impl Host {
     /// What a router would tell the packet's source.
     #[inline]
     pub fn fit(&mut self, interface: InterfaceId, length: u32) -> Result<InterfaceId, IcmpError> {
-        let mtu = self.interface_mtus[interface.0];
-        if length > mtu {
-            self.discarded.too_big += 1;
-            return Err(IcmpError::PacketTooBig { mtu });
+        // What fits an agent's tunnel, the agent says.
+        match self.interface_mtus.get(interface.0) {
+            Some(&mtu) if length > mtu => {
+                self.discarded.too_big += 1;
+                Err(IcmpError::PacketTooBig { mtu })
+            }
+            _ => Ok(interface),
         }
-        Ok(interface)
     }
 
-    /// Takes in a packet for this host.
-    pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
+    pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         let packet = if packet.is_typed() && packet.bit_errors.is_empty() {
             packet
         } else {
@@ -259,6 +300,29 @@ impl Host {
                 }
             }
         };
+        if self.agents.is_some() {
+            self.offer_to_agents(now, interface, packet);
+        } else {
+            self.deliver(now, packet);
+        }
+    }
+
+    #[cold]
+    fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
+        let is_local = self.is_local(packet.ip.destination);
+        let Some(agents) = &mut self.agents else {
+            return;
+        };
+        if !is_local {
+            // From the network behind a mobile router, or for a mobile that is nowhere.
+            self.leave_to_agent(now, packet);
+        } else if let Some(packet) = agents.handle_packet(now, interface, packet) {
+            self.deliver(now, packet);
+        }
+    }
+
+    /// Hands a packet to this host's transports.
+    fn deliver(&mut self, now: Instant, packet: Packet) {
         let ip = packet.ip;
         match packet.body {
             Body::Tcp(header, payload) => {
@@ -317,7 +381,11 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Opaque { .. } | Body::Verbatim(_) => self.discarded.no_receiver += 1,
+            Body::Mobility(_)
+            | Body::Tunnel(_)
+            | Body::Extended(_)
+            | Body::Opaque { .. }
+            | Body::Verbatim(_) => self.discarded.no_receiver += 1,
         }
     }
 
@@ -334,6 +402,9 @@ impl Host {
             }
             IcmpMessage::EchoReply(echo) => self.events.push_back(HostEvent::EchoReply { echo }),
             IcmpMessage::Error { kind, quoted } => self.handle_error(now, kind, quoted),
+            IcmpMessage::NeighborDiscovery(_)
+            | IcmpMessage::MulticastListenerReport(_)
+            | IcmpMessage::AgentDiscovery(_) => self.discarded.no_receiver += 1,
         }
     }
 
@@ -346,18 +417,30 @@ impl Host {
 
     /// When [`Host::handle_timeout`] has something to do.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        self.sockets.poll_timeout()
+        let sockets = self.sockets.poll_timeout();
+        match &self.agents {
+            None => sockets,
+            Some(agents) => sockets.into_iter().chain(agents.poll_timeout()).min(),
+        }
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
+        if let Some(agents) = &mut self.agents {
+            agents.handle_timeout(now);
+        }
     }
 
     /// The next packet to send and where.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            let packet = match self.outbox.pop_front() {
+            if self.agents.is_some()
+                && let Some(outgoing) = self.poll_agents(now)
+            {
+                return Some(outgoing);
+            }
+            let mut packet = match self.outbox.pop_front() {
                 Some(packet) => packet,
                 None => {
                     let outgoing = self.sockets.poll_transmit(now)?;
@@ -370,14 +453,58 @@ impl Host {
                     packet
                 }
             };
+            if let Some(agents) = &mut self.agents {
+                packet = agents.address_outgoing(now, packet);
+            }
             match self.route_out(&packet, packet.wire_length()) {
+                Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
                 Ok(interface) => return Some((interface, packet)),
                 // The first hop is this host's own: it tells its transports what a router would tell them.
                 Err(error) => {
-                    if let Some(quoted) = quote(&packet) {
+                    if let Some(quoted) = packet.quote() {
                         self.handle_error(now, error, quoted);
                     }
                 }
+            }
+        }
+    }
+
+    /// Gives a packet to the mobile node, whose routes lead to its agent. A home agent's do for mobiles that have no
+    /// home link: without a binding nobody knows where they are.
+    fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
+        let mobile = self
+            .agents
+            .as_mut()
+            .and_then(|agents| agents.mobile.as_mut());
+        match mobile {
+            Some(mobile) => mobile.handle_outgoing(now, packet),
+            None => {
+                self.discarded.no_route += 1;
+                self.send_error(&packet, IcmpError::Unreachable);
+            }
+        }
+    }
+
+    /// Does what this host's agents want done with packets, up to the next one that leaves.
+    #[cold]
+    fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
+        loop {
+            let (route, packet) = match self.agents.as_mut()?.poll_step()? {
+                Step::Deliver(packet) => {
+                    self.deliver(now, packet);
+                    continue;
+                }
+                // To a home link that there is not.
+                Step::Send(InterfaceId::AGENT, _) => continue,
+                Step::Send(interface, packet) => {
+                    (self.fit(interface, packet.wire_length()), packet)
+                }
+                Step::Forward(packet) => (self.route_out(&packet, packet.wire_length()), packet),
+            };
+            match route {
+                Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
+                Ok(interface) => return Some((interface, packet)),
+                Err(error) => self.send_error(&packet, error),
             }
         }
     }
@@ -386,6 +513,11 @@ impl Host {
     pub fn poll_event(&mut self) -> Option<HostEvent> {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
+        }
+        if let Some(agents) = &mut self.agents
+            && let Some(event) = agents.poll_event()
+        {
+            return Some(HostEvent::Agent(event));
         }
         let (socket, event) = self.sockets.poll_event()?;
         Some(HostEvent::Tcp { socket, event })
@@ -496,9 +628,13 @@ impl Host {
     }
 
     /// What this host would tell a packet's source of what became of it; nothing about an ICMP error
-    /// (RFC 1122 section 3.2.2), or to where it has no address of that version.
+    /// or a packet to or from no single host (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or to where it has no
+    /// address of that version.
     pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
-        let quoted = quote(packet)?;
+        if packet.ip.destination.is_multicast() || packet.ip.source.is_unspecified() {
+            return None;
+        }
+        let quoted = packet.quote()?;
         let source = self.address_towards(packet.ip.source)?;
         let error = Body::Icmp(IcmpMessage::Error { kind, quoted });
         Some(self.packet((source, packet.ip.source), error, packet.flow))
@@ -507,52 +643,10 @@ impl Host {
 
 /// Largest packet on the way towards a destination, in bytes, as far as this host knows.
 fn mtu_towards(routes: &RouteTable, mtus: &Few<u32>, destination: IpAddr) -> u32 {
-    match routes.lookup(destination) {
-        Some(interface) => mtus[interface.0],
-        None => mtus.iter().copied().max().unwrap_or(1500),
-    }
-}
-
-/// What an ICMP error returns of a packet as a kernel wrote it; nothing of an ICMP error and of a fragment but the
-/// first (RFC 1122 section 3.2.2).
-fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
-    let carried = verbatim.carried();
-    let is_error = match (carried.protocol, carried.bytes.first()) {
-        (protocol::ICMP, Some(kind)) => !matches!(kind, 0 | 8),
-        // RFC 4443 section 2.1: errors have numbers below 128.
-        (protocol::ICMPV6, Some(kind)) => *kind < 128,
-        _ => false,
-    };
-    let later_fragment = carried.fragment & 0x1FFF != 0;
-    if is_error || later_fragment {
-        return None;
-    }
-    QuotedPacket::decode(verbatim.bytes()).ok()
-}
-
-/// What an ICMP error returns of a packet; nothing of an ICMP error.
-fn quote(packet: &Packet) -> Option<QuotedPacket> {
-    let (protocol, source_port, destination_port, sequence) = match &packet.body {
-        Body::Tcp(header, _) => (
-            6,
-            header.source_port,
-            header.destination_port,
-            header.sequence.0,
-        ),
-        Body::Udp(header, _) => (17, header.source_port, header.destination_port, 0),
-        Body::Icmp(IcmpMessage::Error { .. }) => return None,
-        Body::Icmp(_) => (if packet.ip.source.is_ipv4() { 1 } else { 58 }, 0, 0, 0),
-        Body::Opaque { protocol, .. } => (*protocol, 0, 0, 0),
-        Body::Verbatim(verbatim) => return quote_verbatim(verbatim),
-    };
-    Some(QuotedPacket {
-        source: packet.ip.source,
-        destination: packet.ip.destination,
-        protocol,
-        source_port,
-        destination_port,
-        sequence,
-    })
+    // What a tunnel takes, its agent says when a packet is too long for it.
+    let interface = routes.lookup(destination);
+    let mtu = interface.and_then(|interface| mtus.get(interface.0).copied());
+    mtu.unwrap_or_else(|| mtus.iter().copied().max().unwrap_or(1500))
 }
 
 #[cfg(test)]

@@ -249,12 +249,13 @@ impl Sockets {
 
     /// Hands an ICMP error to the connection that it is about; says whether there was one.
     pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+        let (source, destination) = quoted.transport_addresses();
         let local = Endpoint {
-            address: quoted.source,
+            address: source,
             port: quoted.source_port,
         };
         let remote = Endpoint {
-            address: quoted.destination,
+            address: destination,
             port: quoted.destination_port,
         };
         let Some(&id) = self

@@ -1,6 +1,7 @@
 use super::*;
 use crate::tcp::State;
 use crate::time::Duration;
+use crate::wire::icmp::QuotedWithin;
 use core::net::Ipv4Addr;
 
 fn address(last: u8) -> IpAddr {
@@ -32,7 +33,7 @@ fn exchange(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
             events.extend(std::iter::from_fn(|| hosts[side].poll_event()));
             while let Some((_, packet)) = hosts[side].poll_transmit(now) {
                 quiet = false;
-                hosts[1 - side].handle_packet(now, packet);
+                hosts[1 - side].handle_packet(now, InterfaceId(0), packet);
             }
         }
         if quiet {
@@ -77,7 +78,7 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
     for client in &mut clients[..2] {
         client.tcp_connect(now, remote, &profile, None);
         for syn in sent(client, now) {
-            server.handle_packet(now, syn);
+            server.handle_packet(now, InterfaceId(0), syn);
         }
     }
     assert_eq!(
@@ -94,7 +95,7 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
     }
     clients[2].tcp_connect(now, remote, &profile, None);
     for syn in sent(&mut clients[2], now) {
-        server.handle_packet(now, syn);
+        server.handle_packet(now, InterfaceId(0), syn);
     }
     assert_eq!(sent(&mut server, now).len(), 1);
 }
@@ -204,4 +205,98 @@ fn deadlines_come_out_of_the_heap_in_order() {
         host.handle_timeout(deadline);
         assert_eq!(sent(&mut host, deadline).len(), 1);
     }
+}
+
+/// What a router says of a packet that does not fit, as the packet's source reads it.
+fn quoted_by_router(packet: Packet) -> QuotedPacket {
+    let mut router = host(9, 1400);
+    let kind = IcmpError::PacketTooBig { mtu: 1400 };
+    let error = router.error_about(&packet, kind).expect("it is no error");
+    assert_eq!(error.ip.destination, packet.ip.source);
+    let mut bytes = Vec::new();
+    error.encode(&mut bytes);
+    let read = Packet::decode(&bytes).expect("a right error");
+    assert_eq!(read.body, error.body);
+    match read.body {
+        Body::Icmp(IcmpMessage::Error { quoted, .. }) => quoted,
+        other => panic!("no error: {other:?}"),
+    }
+}
+
+#[test]
+fn an_error_about_a_tunnel_tells_its_entry_whom_to_tell() {
+    let mut sender = host(1, 1500);
+    let wrap = |inner| {
+        let outer = host(3, 1500).packet(
+            (address(3), address(4)),
+            Body::Tunnel(Box::new(inner)),
+            None,
+        );
+        quoted_by_router(outer)
+    };
+    let port = |host| Endpoint {
+        address: address(host),
+        port: 7,
+    };
+    sender.udp_send(5, port(2), Payload::EMPTY, None);
+    let datagram = sent(&mut sender, Instant::ZERO).remove(0);
+    let verbatim = {
+        let mut bytes = Vec::new();
+        datagram.encode(&mut bytes);
+        Packet::verbatim(&bytes).expect("a right packet")
+    };
+    for inner in [datagram.clone(), verbatim] {
+        let quoted = wrap(inner);
+        assert_eq!((quoted.source, quoted.protocol), (address(3), 4));
+        let Some(QuotedWithin::Tunnel(inner)) = quoted.within.as_deref() else {
+            panic!("no tunnel: {quoted:?}");
+        };
+        assert_eq!((inner.source, inner.destination), (address(1), address(2)));
+        assert_eq!((inner.source_port, inner.destination_port), (5, 7));
+    }
+    // Of an ICMP error in the tunnel its type can be seen: nothing may be sent about it (RFC 2003 section 4). 3 is
+    // "destination unreachable", and code 3 says that nobody listens at the port (RFC 792).
+    let error = host(2, 1500).error_about(&datagram, IcmpError::PortUnreachable);
+    let quoted = wrap(error.expect("about a datagram"));
+    let Some(QuotedWithin::Tunnel(inner)) = quoted.within.as_deref() else {
+        panic!("no tunnel: {quoted:?}");
+    };
+    assert_eq!((inner.protocol, inner.source_port), (1, 0x0303));
+}
+
+#[test]
+fn an_error_about_an_optimised_route_reaches_the_connection_at_home() {
+    let [home, care_of, peer, gateway] =
+        [1, 2, 3, 4].map(|last| core::net::Ipv6Addr::new(0x2001, 0xdb8, last, 0, 0, 0, 0, 1));
+    let mut mobile = Host::new(home.into(), [1; 16]);
+    let interface = mobile.add_interface(1500);
+    mobile.routes_mut().set_default(Some(interface));
+    let profile = Profile::named("rfc").unwrap();
+    let remote = Endpoint {
+        address: peer.into(),
+        port: 80,
+    };
+    let socket = mobile.tcp_connect(Instant::ZERO, remote, &profile, None);
+    let mut segment = sent(&mut mobile, Instant::ZERO).remove(0);
+    segment.ip.source = care_of.into();
+    segment.body = Body::Extended(Box::new(crate::packet::Extended {
+        home_address: Some(home),
+        routing_home_address: None,
+        body: segment.body,
+    }));
+    let mut router = Host::new(gateway.into(), [4; 16]);
+    let interface = router.add_interface(1400);
+    router.routes_mut().set_default(Some(interface));
+    let mut error = router
+        .error_about(&segment, IcmpError::PortUnreachable)
+        .expect("about a segment");
+    // The error goes to the care-of address, which the mobile's own part takes off.
+    assert_eq!(error.ip.destination, IpAddr::V6(care_of));
+    error.ip.destination = home.into();
+    mobile.handle_packet(Instant::ZERO, InterfaceId(0), error);
+    let event = HostEvent::Tcp {
+        socket,
+        event: tcp::Event::Refused,
+    };
+    assert_eq!(mobile.poll_event(), Some(event));
 }

@@ -1,3 +1,55 @@
-//! How a mobile chooses and changes its point of attachment.
+//! How a mobile chooses and changes its point of attachment, and stays reachable meanwhile.
 
+pub mod address_configuration;
+pub mod binding;
+pub mod buffering;
+pub mod draws;
 pub mod failback;
+pub mod mobile_ipv4;
+pub mod mobile_ipv6;
+pub mod tunnel;
+
+use crate::packet::{BitErrors, Body, IpHeader, Packet};
+use crate::wire::icmp::IcmpMessage;
+use crate::wire::multicast_listener::{self, MulticastListenerReport};
+use crate::wire::neighbor_discovery::{self, NeighborDiscovery};
+use core::net::{IpAddr, Ipv6Addr};
+
+/// Hop limit of what agents send, where no standard says another (RFC 1700's recommended default).
+const HOP_LIMIT: u8 = 64;
+
+/// A packet of an agent's own.
+fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
+    Packet {
+        ip: IpHeader {
+            source,
+            destination,
+            hop_limit: HOP_LIMIT,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+        },
+        flow: None,
+        retransmission: false,
+        bit_errors: BitErrors::NONE,
+        body,
+    }
+}
+
+/// A message of Neighbor Discovery.
+fn discovery(source: Ipv6Addr, destination: Ipv6Addr, message: NeighborDiscovery) -> Packet {
+    let body = Body::Icmp(IcmpMessage::NeighborDiscovery(Box::new(message)));
+    let mut packet = packet(source.into(), destination.into(), body);
+    packet.ip.hop_limit = neighbor_discovery::HOP_LIMIT;
+    packet
+}
+
+/// The report that a node listens to `group` from now on.
+fn listener_report(source: Ipv6Addr, group: Ipv6Addr) -> Packet {
+    let report = Box::new(MulticastListenerReport::join(group));
+    let body = Body::Icmp(IcmpMessage::MulticastListenerReport(report));
+    let to = multicast_listener::REPORT_DESTINATION;
+    let mut packet = packet(source.into(), to.into(), body);
+    packet.ip.hop_limit = multicast_listener::HOP_LIMIT;
+    packet
+}

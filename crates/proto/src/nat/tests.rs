@@ -147,6 +147,7 @@ fn echoes_and_errors_about_them() {
                     source_port: if v6 { 0x8000 } else { 0x0800 },
                     destination_port: 0x1234,
                     sequence: u32::from(identifier) << 16 | 4,
+                    within: None,
                 },
             })
         };

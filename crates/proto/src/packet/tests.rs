@@ -2,12 +2,19 @@
 //! block), round trips, and damage.
 
 use super::*;
+use crate::wire::checksum::Checksum;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
+use crate::wire::protocol;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{SackBlocks, TcpFlags, TcpOptions, Timestamps};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+
+mod mobility;
+mod strategies;
+
+use strategies::any_packet;
 
 const SYN: &str = "4500003c572940004006cef60a4d00010a4d0002d888afc92191f19700000000a002fbe0df6e0000\
     020404d80402080acc69f107000000000103030a";
@@ -161,6 +168,7 @@ fn a_kernels_port_unreachable() {
                     source_port: ports.source_port,
                     destination_port: 45009,
                     sequence: 0,
+                    within: None,
                 },
             })
         );
@@ -448,126 +456,6 @@ fn a_pattern_at_the_end_of_its_stream_goes_on() {
     assert_eq!(out, [pattern_byte(1, u64::MAX), pattern_byte(1, 0)]);
 }
 
-fn any_ip() -> impl Strategy<Value = IpHeader> {
-    (
-        any::<bool>(),
-        any::<(u128, u128)>(),
-        any::<(u8, u8, u16, bool)>(),
-    )
-        .prop_map(|(v4, (source, destination), rest)| {
-            let address = |bits: u128| match v4 {
-                true => IpAddr::V4(Ipv4Addr::from(bits as u32)),
-                false => IpAddr::V6(Ipv6Addr::from(bits)),
-            };
-            let (hop_limit, traffic_class, identification, dont_fragment) = rest;
-            IpHeader {
-                source: address(source),
-                destination: address(destination),
-                hop_limit,
-                traffic_class,
-                identification: if v4 { identification } else { 0 },
-                dont_fragment: dont_fragment || !v4,
-            }
-        })
-}
-
-fn any_payload() -> impl Strategy<Value = Payload> + Clone {
-    proptest::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| Payload::from_slice(&bytes))
-}
-
-fn any_tcp() -> impl Strategy<Value = TcpHeader> {
-    (
-        any::<(u16, u16, u32, u32, u8, u16)>(),
-        (any::<Option<u16>>(), proptest::option::of(0u8..=14)),
-        any::<bool>(),
-        any::<Option<(u32, u32)>>(),
-        proptest::collection::vec(any::<(u32, u32)>(), 0..=4),
-    )
-        .prop_map(|(fixed, (size, scale), permitted, timestamps, blocks)| {
-            let mut options = TcpOptions {
-                maximum_segment_size: size,
-                window_scale: scale,
-                sack_permitted: permitted,
-                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
-                sack: SackBlocks::default(),
-            };
-            for (first, after_last) in blocks {
-                let mut more = options;
-                more.sack
-                    .push(SequenceNumber(first), SequenceNumber(after_last));
-                if more.wire_length() > options.wire_length() {
-                    options = more;
-                }
-            }
-            let (source_port, destination_port, sequence, acknowledgment, flags, window) = fixed;
-            TcpHeader {
-                source_port,
-                destination_port,
-                sequence: SequenceNumber(sequence),
-                acknowledgment: SequenceNumber(acknowledgment),
-                flags: TcpFlags(flags),
-                window,
-                options,
-            }
-        })
-}
-
-fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
-    let echo =
-        (any::<(u16, u16)>(), any_payload()).prop_map(|((identifier, sequence), data)| Echo {
-            identifier,
-            sequence,
-            data,
-        });
-    let kind = prop_oneof![
-        (0..=0xFFFFu32).prop_map(|mtu| IcmpError::PacketTooBig { mtu }),
-        Just(IcmpError::Unreachable),
-        Just(IcmpError::PortUnreachable),
-        Just(IcmpError::TimeExceeded),
-    ];
-    let quoted = (any_ip(), any::<(u16, u16, u32)>(), any::<u8>()).prop_map(
-        |(ip, (source_port, destination_port, sequence), protocol)| {
-            let ports = protocol == protocol::TCP || protocol == protocol::UDP;
-            QuotedPacket {
-                source: ip.source,
-                destination: ip.destination,
-                protocol,
-                source_port: if ports { source_port } else { 0 },
-                destination_port: if ports { destination_port } else { 0 },
-                sequence: if protocol == protocol::TCP {
-                    sequence
-                } else {
-                    0
-                },
-            }
-        },
-    );
-    prop_oneof![
-        echo.clone().prop_map(IcmpMessage::EchoRequest),
-        echo.prop_map(IcmpMessage::EchoReply),
-        (kind, quoted).prop_map(|(kind, quoted)| IcmpMessage::Error { kind, quoted }),
-    ]
-}
-
-fn any_packet() -> impl Strategy<Value = Packet> {
-    let ports = any::<(u16, u16)>().prop_map(|(source_port, destination_port)| UdpHeader {
-        source_port,
-        destination_port,
-    });
-    let body = prop_oneof![
-        (any_tcp(), any_payload()).prop_map(|(header, payload)| Body::Tcp(header, payload)),
-        (ports, any_payload()).prop_map(|(header, payload)| Body::Udp(header, payload)),
-        any_icmp().prop_map(Body::Icmp),
-    ];
-    (any_ip(), body).prop_map(|(ip, body)| Packet {
-        ip,
-        body,
-        flow: None,
-        retransmission: false,
-        bit_errors: BitErrors::NONE,
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         rng_seed: RngSeed::Fixed(1),
@@ -588,7 +476,7 @@ proptest! {
         mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
         first in prop_oneof![0x40..=0x4Fu8, Just(0x60u8), any::<u8>()],
         length in 0..220u8,
-        protocol in prop_oneof![Just(1u8), Just(6u8), Just(17u8), Just(58u8), any::<u8>()],
+        protocol in proptest::sample::select(&[0u8, 1, 4, 6, 17, 41, 43, 58, 60, 135, 200][..]),
     ) {
         let header_length = usize::from(first & 0x0F) * 4;
         if bytes.len() >= header_length.max(40) {

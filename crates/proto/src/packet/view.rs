@@ -1,23 +1,24 @@
 //! What a packet's headers say, whether they are typed or bytes.
 
-use super::{Body, Packet};
+use super::{Body, IpHeader, Packet, Verbatim};
+use crate::wire::extension::{self, HomeAddresses};
 use crate::wire::icmp::{Echo, IcmpMessage};
 use crate::wire::ip::IpPayload;
 use crate::wire::tcp::TcpHeader;
-use crate::wire::{protocol, u16_at};
+use crate::wire::{multicast_listener, protocol, u16_at};
 use std::borrow::Cow;
 
-/// The headers behind the IP header, for a record or an observer. They are taken at their word: no checksum is
-/// verified. What cannot be read (fragments, extension headers, headers that are cut off) has a protocol and
-/// a length.
+/// The headers behind the IP header, for a record or an observer; of a tunnel, those of the packet in it. They are
+/// taken at their word: no checksum is verified. What cannot be read (fragments, extension headers but those of
+/// Mobile IPv6, headers that are cut off) has a protocol and a length.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// IANA protocol number, the IP header's protocol or next-header field.
+    /// IANA protocol number of what follows the innermost IP header and the extension headers that are read.
     pub protocol: u8,
     /// Source and destination port of TCP and UDP.
     pub ports: Option<(u16, u16)>,
-    /// Bytes of the transport's payload, or of an echo's data; of what has no reader, all that the IP header
-    /// carries.
+    /// Bytes of the transport's payload, or of an echo's data; none of signalling; of what has no reader, all that
+    /// the IP header carries.
     pub payload_bytes: u32,
     /// The header of a TCP segment.
     pub tcp: Option<Cow<'a, TcpHeader>>,
@@ -25,38 +26,47 @@ pub struct View<'a> {
     pub echo: Option<(u16, u16)>,
 }
 
+/// Nothing is known.
+const NOTHING: View<'_> = View {
+    protocol: 0,
+    ports: None,
+    payload_bytes: 0,
+    tcp: None,
+    echo: None,
+};
+
 impl Packet {
     /// What the headers say.
     #[inline]
     pub fn view(&self) -> View<'_> {
-        let nothing = View {
-            protocol: 0,
-            ports: None,
-            payload_bytes: 0,
-            tcp: None,
-            echo: None,
-        };
-        match &self.body {
+        self.body.view(&self.ip)
+    }
+}
+
+impl Body {
+    #[inline]
+    fn view(&self, ip: &IpHeader) -> View<'_> {
+        match self {
             Body::Tcp(header, payload) => View {
                 protocol: protocol::TCP,
                 ports: Some((header.source_port, header.destination_port)),
                 payload_bytes: payload.length(),
                 tcp: Some(Cow::Borrowed(header)),
-                ..nothing
+                ..NOTHING
             },
             Body::Udp(header, payload) => View {
                 protocol: protocol::UDP,
                 ports: Some((header.source_port, header.destination_port)),
                 payload_bytes: payload.length(),
-                ..nothing
+                ..NOTHING
             },
             Body::Icmp(message) => {
                 let unread = View {
-                    protocol: match self.ip.source.is_ipv4() {
+                    protocol: match ip.source.is_ipv4() {
                         true => protocol::ICMP,
                         false => protocol::ICMPV6,
                     },
-                    ..nothing
+                    ..NOTHING
                 };
                 match message {
                     IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => View {
@@ -64,23 +74,55 @@ impl Packet {
                         echo: Some((echo.identifier, echo.sequence)),
                         ..unread
                     },
-                    IcmpMessage::Error { .. } => unread,
+                    IcmpMessage::Error { .. }
+                    | IcmpMessage::NeighborDiscovery(_)
+                    | IcmpMessage::MulticastListenerReport(_)
+                    | IcmpMessage::AgentDiscovery(_) => unread,
                 }
             }
+            Body::Mobility(_) => View {
+                protocol: protocol::MOBILITY,
+                ..NOTHING
+            },
+            Body::Tunnel(packet) => packet.view(),
+            Body::Extended(extended) => extended.body.view(ip),
             Body::Opaque {
                 protocol, bytes, ..
             } => View {
                 protocol: *protocol,
                 payload_bytes: bytes.len() as u32,
-                ..nothing
+                ..NOTHING
             },
-            Body::Verbatim(verbatim) => View::of_bytes(verbatim.carried()),
+            Body::Verbatim(verbatim) => View::of_bytes(verbatim),
         }
     }
 }
 
 impl View<'_> {
-    fn of_bytes(carried: IpPayload<'_>) -> View<'_> {
+    fn of_bytes(verbatim: &Verbatim) -> View<'_> {
+        let (mut carried, mut v6) = (verbatim.carried(), verbatim.bytes()[0] >> 4 == 6);
+        loop {
+            if v6 {
+                HomeAddresses::strip_readable(&mut carried);
+            }
+            let decode = || IpHeader::decode(carried.bytes);
+            match carried.is_packet().then(decode) {
+                Some(Ok((ip, inner))) => (carried, v6) = (inner, ip.source.is_ipv6()),
+                _ => break,
+            }
+        }
+        if v6
+            && carried.protocol == protocol::HOP_BY_HOP
+            && let Ok(Some((next, rest))) = extension::decode_router_alert(carried.bytes)
+            && next == protocol::ICMPV6
+            && rest.first() == Some(&multicast_listener::REPORT)
+        {
+            (carried.protocol, carried.bytes) = (next, rest);
+        }
+        View::of_transport(carried)
+    }
+
+    fn of_transport(carried: IpPayload<'_>) -> View<'_> {
         let bytes = carried.bytes;
         let unread = View {
             protocol: carried.protocol,
@@ -112,6 +154,10 @@ impl View<'_> {
             protocol::ICMP | protocol::ICMPV6 if Echo::has_kind(bytes[0]) => View {
                 payload_bytes: after_eight,
                 echo: Some((u16_at(bytes, 4), u16_at(bytes, 6))),
+                ..unread
+            },
+            protocol::MOBILITY => View {
+                payload_bytes: 0,
                 ..unread
             },
             _ => unread,

@@ -1,9 +1,15 @@
 //! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that hosts and routers here send and hear.
 
+use super::agent_discovery::AgentDiscovery;
 use super::checksum::Checksum;
+use super::multicast_listener::{self, MulticastListenerReport};
+use super::neighbor_discovery::{self, NeighborDiscovery};
 use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
 use crate::packet::{IpHeader, Payload};
-use core::net::IpAddr;
+
+mod quoted;
+
+pub use quoted::{QuotedPacket, QuotedWithin};
 
 /// An ICMP message, the same meaning in both versions; the IP header's version decides the encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +25,12 @@ pub enum IcmpMessage {
         /// The packet that it went wrong with.
         quoted: QuotedPacket,
     },
+    /// Agent discovery of Mobile IPv4; of IPv4 only.
+    AgentDiscovery(Box<AgentDiscovery>),
+    /// Neighbor Discovery (RFC 4861), of ICMPv6 only.
+    NeighborDiscovery(Box<NeighborDiscovery>),
+    /// A report of Multicast Listener Discovery (RFC 3810), of ICMPv6 only.
+    MulticastListenerReport(Box<MulticastListenerReport>),
 }
 
 /// Body of an echo request or reply.
@@ -48,32 +60,25 @@ pub enum IcmpError {
     TimeExceeded,
 }
 
-/// As much of a packet as an ICMP error returns to its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QuotedPacket {
-    /// Source of the packet, which is the destination of the error.
-    pub source: IpAddr,
-    /// Destination of the packet.
-    pub destination: IpAddr,
-    /// IANA protocol number.
-    pub protocol: u8,
-    /// Source port. Of other protocols than TCP and UDP the first two bytes after the IP header, or zero if
-    /// nobody knows them.
-    pub source_port: u16,
-    /// Destination port, or the next two bytes.
-    pub destination_port: u16,
-    /// TCP sequence number, or the next four bytes, which in an echo are identifier and number; zero for UDP.
-    pub sequence: u32,
-}
-
 impl IcmpMessage {
-    /// Bytes on the wire after the IP header. An error quotes the offender's IP header and eight bytes.
+    /// Bytes on the wire after the IP header. An error quotes the offender's headers, eight bytes of the
+    /// transport's included.
     pub fn wire_length(&self) -> u32 {
         match self {
             IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => 8 + echo.data.length(),
-            IcmpMessage::Error { quoted, .. } => {
-                8 + 8 + if quoted.source.is_ipv4() { 20 } else { 40 }
-            }
+            IcmpMessage::Error { quoted, .. } => 8 + quoted.wire_length(),
+            IcmpMessage::AgentDiscovery(message) => message.wire_length(),
+            IcmpMessage::NeighborDiscovery(message) => message.wire_length(),
+            IcmpMessage::MulticastListenerReport(report) => report.wire_length(),
+        }
+    }
+
+    /// The hop limit that its receivers insist on, where they do.
+    pub const fn required_hop_limit(&self) -> Option<u8> {
+        match self {
+            IcmpMessage::NeighborDiscovery(_) => Some(neighbor_discovery::HOP_LIMIT),
+            IcmpMessage::MulticastListenerReport(_) => Some(multicast_listener::HOP_LIMIT),
+            _ => None,
         }
     }
 
@@ -90,6 +95,9 @@ impl IcmpMessage {
                 out.extend_from_slice(&mtu.to_be_bytes());
                 quoted.encode(out);
             }
+            IcmpMessage::AgentDiscovery(message) => message.encode(out),
+            IcmpMessage::NeighborDiscovery(message) => message.encode(out),
+            IcmpMessage::MulticastListenerReport(report) => report.encode(out),
         }
     }
 
@@ -117,6 +125,10 @@ impl IcmpMessage {
             (true, 0, 0) | (false, 129, 0) => {
                 return Ok(Some(IcmpMessage::EchoReply(Echo::decode(bytes))));
             }
+            (true, 9 | 10, _) => {
+                let message = AgentDiscovery::decode(bytes)?;
+                return Ok(Some(IcmpMessage::AgentDiscovery(Box::new(message))));
+            }
             (true, 3, 4) => IcmpError::PacketTooBig {
                 mtu: u32::from(u16_at(bytes, 6)),
             },
@@ -126,6 +138,14 @@ impl IcmpMessage {
             (true, 3, 3) | (false, 1, 4) => IcmpError::PortUnreachable,
             (true, 3, _) | (false, 1, _) => IcmpError::Unreachable,
             (true, 11, 0) | (false, 3, 0) => IcmpError::TimeExceeded,
+            (false, kind, _) if NeighborDiscovery::has_kind(kind) => {
+                let message = NeighborDiscovery::decode(ip, bytes)?;
+                return Ok(Some(IcmpMessage::NeighborDiscovery(Box::new(message))));
+            }
+            (false, multicast_listener::REPORT, _) => {
+                let report = MulticastListenerReport::decode(ip, bytes)?;
+                return Ok(Some(IcmpMessage::MulticastListenerReport(Box::new(report))));
+            }
             _ => return Ok(None),
         };
         let quoted = QuotedPacket::decode(&bytes[8..])?;
@@ -168,6 +188,11 @@ impl Echo {
 }
 
 impl IcmpError {
+    /// Type and code as a quotation of the error would begin, over IPv4 or IPv6.
+    pub(crate) fn first_word(self, v4: bool) -> u16 {
+        u16::from_be_bytes(self.numbers(v4).0)
+    }
+
     /// Type and code, and the second word, which holds the MTU or nothing. "Unreachable" is written as "host
     /// unreachable" or "no route to destination".
     fn numbers(self, v4: bool) -> ([u8; 2], u32) {
@@ -179,62 +204,5 @@ impl IcmpError {
             IcmpError::PortUnreachable => (if v4 { [3, 3] } else { [1, 4] }, 0),
             IcmpError::TimeExceeded => (if v4 { [11, 0] } else { [3, 0] }, 0),
         }
-    }
-}
-
-impl QuotedPacket {
-    /// Appends an IP header and the first eight bytes of what it carries. The fields that are not kept are
-    /// made up: the packet seems to end with the quotation.
-    fn encode(&self, out: &mut Vec<u8>) {
-        let ip = IpHeader {
-            source: self.source,
-            destination: self.destination,
-            hop_limit: 1,
-            traffic_class: 0,
-            identification: 0,
-            dont_fragment: true,
-        };
-        ip.encode(self.protocol, 0, 8, out);
-        out.extend_from_slice(&self.source_port.to_be_bytes());
-        out.extend_from_slice(&self.destination_port.to_be_bytes());
-        // Four bytes more: a UDP header goes on with its length and checksum.
-        let rest = match self.protocol {
-            protocol::UDP => 8 << 16,
-            _ => self.sequence,
-        };
-        out.extend_from_slice(&rest.to_be_bytes());
-    }
-
-    /// Reads a quotation, of which mostly the end is missing. Its checksums are not looked at: the router may
-    /// have quoted the header as it had changed it.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<QuotedPacket, DecodeError> {
-        const HEADER: &str = "packet quoted by ICMP";
-        expect_length(HEADER, bytes, 20)?;
-        let (protocol, header_length) = match bytes[0] >> 4 {
-            4 => (bytes[9], usize::from(bytes[0] & 0x0F).max(5) * 4),
-            6 => (bytes[6], 40),
-            version => {
-                return Err(DecodeError::Field {
-                    header: HEADER,
-                    field: "version",
-                    value: u32::from(version),
-                });
-            }
-        };
-        expect_length(HEADER, bytes, header_length + 8)?;
-        let (source, destination) = super::ip::addresses(bytes);
-        let transport = &bytes[header_length..];
-        let ports = u32_at(transport, 0);
-        Ok(QuotedPacket {
-            source,
-            destination,
-            protocol,
-            source_port: (ports >> 16) as u16,
-            destination_port: ports as u16,
-            sequence: match protocol {
-                protocol::UDP => 0,
-                _ => u32_at(transport, 4),
-            },
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers as bytes.
 
 use super::checksum::Checksum;
-use super::{DecodeError, expect_length, u16_at};
+use super::{DecodeError, expect_length, protocol, u16_at};
 use crate::packet::IpHeader;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,6 +20,18 @@ pub struct IpPayload<'a> {
     pub fragment: u16,
     /// The bytes after the header, up to the end of the packet.
     pub bytes: &'a [u8],
+}
+
+impl IpPayload<'_> {
+    /// Whether the bytes begin as a packet of the IP version that the protocol number stands for: a tunnel.
+    pub fn is_packet(&self) -> bool {
+        let version = self.bytes.first().map(|first| first >> 4);
+        let is_version = matches!(
+            (self.protocol, version),
+            (protocol::IPV4, Some(4)) | (protocol::IPV6, Some(6))
+        );
+        is_version && self.fragment == 0
+    }
 }
 
 impl IpHeader {
@@ -155,7 +167,7 @@ impl IpHeader {
 }
 
 /// Source and destination in a header of either version, of which the caller has checked version and length.
-pub(super) fn addresses(header: &[u8]) -> (IpAddr, IpAddr) {
+pub(in crate::wire) fn addresses(header: &[u8]) -> (IpAddr, IpAddr) {
     fn octets<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
         core::array::from_fn(|index| header[at + index])
     }

@@ -19,6 +19,7 @@ mod codel;
 pub mod config;
 mod dcf;
 mod direction;
+pub mod ldacs1;
 mod pipe;
 pub mod presets;
 mod queue;

@@ -99,6 +99,7 @@ fn packets(v4: bool) -> Vec<Packet> {
             source_port: 9,
             destination_port: 40000,
             sequence: if protocol == 6 { 2000 } else { 0 },
+            within: None,
         };
         bodies.push(Body::Icmp(IcmpMessage::Error { kind, quoted }));
     }

@@ -66,7 +66,11 @@ const COLUMNS: [Column; 18] = [
         "B",
         "Length from the first byte of the IP header",
     ),
-    Column::new("protocol", "", "What the IP header carries"),
+    Column::new(
+        "protocol",
+        "",
+        "What the packet carries; through tunnels, the innermost one",
+    ),
     Column::new("source", "", "Address of the sender, with its port"),
     Column::new("destination", "", "Address of the receiver, with its port"),
     Column::new(

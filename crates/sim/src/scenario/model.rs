@@ -1,9 +1,14 @@
 //! A scenario that cannot be wrong: every name resolved, every value inside its range.
 
 use crate::link::config::LinkConfig;
+use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
+use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::mobility_header::BindingLifetime;
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
 
 /// A node (host or router) by its place in [`Scenario::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +37,8 @@ pub struct Scenario {
     pub changes: Vec<LinkChange>,
     /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
     pub mobiles: Vec<Mobile>,
+    /// Home agents, in the order of the file.
+    pub home_agents: Vec<HomeAgent>,
     /// Flows, in the order of the file.
     pub flows: Vec<Flow>,
     /// What is recorded.
@@ -71,6 +78,66 @@ pub struct Mobile {
     pub node: NodeIndex,
     /// How it chooses.
     pub attachment: AttachmentPolicy,
+    /// The protocol that keeps it reachable; without one routes follow it at once.
+    pub mobility: Option<Mobility>,
+}
+
+/// Mobile IPv6 or NEMO at a mobile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mobility {
+    /// Its home agent, by its place in [`Scenario::home_agents`].
+    pub home_agent: usize,
+    /// The access link on which it is at home.
+    pub home_link: Option<LinkIndex>,
+    /// How it is known that nobody has a care-of address.
+    pub detection: DuplicateAddressDetection,
+    /// When access routers advertise themselves.
+    pub advertisements: Advertisements,
+    /// Whether it optimises routes.
+    pub route_optimization: bool,
+    /// Whether it asks its home agent to hold packets.
+    pub asks_for_buffering: bool,
+    /// How long a binding holds.
+    pub lifetime: BindingLifetime,
+    /// The prefix of the network behind it, of a mobile router.
+    pub network_prefix: Option<Ipv6Prefix>,
+    /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
+    pub clamp_segment_size: bool,
+}
+
+/// When access routers advertise themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advertisements {
+    /// When a mobile comes, and as seldom as [`Seldom`](Self::Seldom).
+    AtLinkUp,
+    /// Every 30 to 70 ms.
+    Frequent,
+    /// Every 198 to 600 s, and when they are asked.
+    Seldom,
+}
+
+/// A home agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HomeAgent {
+    /// The node.
+    pub node: NodeIndex,
+    /// The prefix of the home network, of at most 64 bits.
+    pub prefix: Ipv6Prefix,
+    /// How it is known that nobody on the home link has a mobile's home address.
+    pub detection: DuplicateAddressDetection,
+    /// What it does while a mobile moves.
+    pub strategy: Strategy,
+    /// The longest lifetime of a binding that it grants.
+    pub longest_lifetime: BindingLifetime,
+    /// Whether TCP's maximum segment size is lowered to what the tunnels take.
+    pub clamp_segment_size: bool,
+}
+
+impl HomeAgent {
+    /// Its own address.
+    pub fn address(&self) -> Ipv6Addr {
+        self.prefix.address_of(Ipv6Addr::from_bits(1))
+    }
 }
 
 /// How a mobile chooses its access link.

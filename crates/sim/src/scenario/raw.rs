@@ -3,6 +3,7 @@
 
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
+use super::raw_mobility::{RawHomeAgent, RawMobility};
 use super::units::{PositiveTime, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -37,6 +38,9 @@ pub struct RawScenario {
     /// Default: none.
     #[serde(default)]
     pub mobiles: Named<RawMobile>,
+    /// Home agents by the name of their node. Default: none.
+    #[serde(default)]
+    pub home_agents: Named<RawHomeAgent>,
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,
@@ -66,6 +70,8 @@ pub struct RawMobile {
     pub timetable: Option<Vec<RawAttachment>>,
     /// Use the most preferred link that is up. Default: none, but then a `timetable`.
     pub failback: Option<RawFailback>,
+    /// The protocol that keeps it reachable. Default: none; routes follow the mobile at once, without a message.
+    pub mobility: Option<RawMobility>,
 }
 
 /// From a time on, a mobile uses a link.

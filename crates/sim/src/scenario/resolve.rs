@@ -10,6 +10,7 @@ use super::resolve_links::Links;
 use super::traces::Traces;
 use super::{
     expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_mobility,
+    resolve_protocols,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -117,7 +118,8 @@ pub(super) fn resolve(
     let end = Instant::ZERO + raw.duration.0;
     let links = resolve_links::links(&raw.links, end, traces, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
-    let mobiles = resolve_mobility::mobiles(&raw.mobiles, &links, end, report);
+    let home_agents = resolve_protocols::home_agents(&raw.home_agents, &links, report);
+    let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
@@ -135,6 +137,7 @@ pub(super) fn resolve(
         links: links.specs,
         changes,
         mobiles,
+        home_agents,
         flows,
         live,
         expectations: raw.expect.clone(),

@@ -3,17 +3,18 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+    Attachment, AttachmentPolicy, Failback, Handover, HomeAgent, LinkIndex, Mobile, NodeIndex,
 };
 use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
 use super::resolve::{Report, node};
 use super::resolve_links::Links;
+use super::resolve_protocols::{self, Surroundings};
 use baton_proto::time::{Duration, Instant};
 
 /// Resolves all mobiles.
 pub(super) fn mobiles(
     raw: &Named<RawMobile>,
-    links: &Links,
+    (links, agents): (&Links, &[HomeAgent]),
     end: Instant,
     report: &mut Report<'_>,
 ) -> Vec<Mobile> {
@@ -45,7 +46,19 @@ pub(super) fn mobiles(
                 continue;
             }
         };
-        mobiles.push(Mobile { node, attachment });
+        let around = Surroundings {
+            links,
+            agents,
+            others: &mobiles,
+        };
+        let mobility = mobile.mobility.as_ref().and_then(|raw| {
+            resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
+        });
+        mobiles.push(Mobile {
+            node,
+            attachment,
+            mobility,
+        });
     }
     mobiles
 }

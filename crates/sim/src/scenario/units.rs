@@ -5,6 +5,8 @@ use super::profiles;
 use crate::link::config::QueueLimit;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -33,6 +35,21 @@ pub struct PositiveTime(pub Duration);
 #[serde(try_from = "String")]
 pub struct Rate(pub DataRate);
 
+/// The prefix of a network.
+pub(super) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
+    let (address, length) = text.split_once('/').ok_or("has no length behind a \"/\"")?;
+    let address: Ipv6Addr = address
+        .parse()
+        .map_err(|_| format!("{} is no IPv6 address", quoted(address)))?;
+    let length: u8 = length
+        .parse()
+        .ok()
+        .filter(|length| *length <= 64)
+        .ok_or_else(|| format!("{} is no length of a prefix from 0 to 64", quoted(length)))?;
+    let prefix = Ipv6Prefix::new(address, length).filter(|prefix| prefix.address() == address);
+    prefix.ok_or_else(|| "has bits behind its length".to_owned())
+}
+
 /// A number of bytes, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -55,11 +72,12 @@ pub(super) struct Format {
 
 /// What a time looks like.
 pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
+const EXPECTED_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"";
 const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
 /// Every kind of text that the schema names.
-pub(super) const FORMATS: [Format; 8] = [
+pub(super) const FORMATS: [Format; 9] = [
     Format {
         name: "time",
         expected: EXPECTED_TIME,
@@ -69,6 +87,11 @@ pub(super) const FORMATS: [Format; 8] = [
         name: "positive-time",
         expected: EXPECTED_TIME,
         check: |text| positive_time(text).map(drop),
+    },
+    Format {
+        name: "ipv6-prefix",
+        expected: EXPECTED_PREFIX,
+        check: |text| prefix(text).map(drop),
     },
     // The name of a file beside `bandwidth`; which it is, `resolve_direction` knows.
     Format {

@@ -1,5 +1,6 @@
 //! From a scenario to a world at time zero.
 
+use super::agents::{self, access_links};
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
 use super::observed::Observed;
@@ -64,12 +65,14 @@ impl World {
             captures,
             arrived_over: None,
             real: RealHosts::default(),
+            behind_links: Vec::new(),
             touched: Vec::new(),
             events: 0,
             observed: Observed::default(),
             scenario,
         };
         world.add_mobiles();
+        world.add_agents();
         world.add_ports(real);
         world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
@@ -79,14 +82,22 @@ impl World {
         (0..world.flows.len())
             .filter(|&flow| started[flow])
             .for_each(|flow| world.arm_flow(flow));
+        world.start_agents();
         world
     }
 
     fn add_mobiles(&mut self) {
         for number in 0..self.scenario.mobiles.len() {
-            let Mobile { node, attachment } = self.scenario.mobiles[number].clone();
-            for wire in &mut self.wires {
-                if wire.ends.iter().any(|&(end, _)| end == node.0) {
+            let Mobile {
+                node,
+                attachment,
+                mobility,
+            } = self.scenario.mobiles[number].clone();
+            // A mobile router has links besides, to the network behind it.
+            let access = access_links(&attachment);
+            for (link, wire) in self.wires.iter_mut().enumerate() {
+                let is_own = wire.ends.iter().any(|&(end, _)| end == node.0);
+                if is_own && (mobility.is_none() || access.contains(&link)) {
                     wire.mobile = Some(number);
                     wire.in_use = false;
                 }
@@ -96,7 +107,8 @@ impl World {
                 Seed(self.scenario.seed),
                 &self.scenario.nodes[node.0],
             );
-            if let Some(link) = attached {
+            // With a protocol, no host's routes lead over an access link but by a care-of address.
+            if let (Some(link), None) = (attached, &mobility) {
                 self.wires[link].in_use = true;
             }
             let flows: Vec<usize> = (0..self.flows.len())
@@ -122,6 +134,7 @@ impl World {
                 losses_before: Losses::default(),
                 subject,
                 flows,
+                protocol: None,
             });
             self.record_attachment(number);
         }
@@ -220,7 +233,13 @@ fn flows(
         let mut draws = seed.stream(&format!("flow {} start", spec.name));
         spec.start += Duration::from_nanos(draws.below(spec.start_jitter.as_nanos().max(1)));
         let [source, sink] = [spec.from.0, spec.to.0];
-        let addresses = [source, sink].map(|node| nodes[node].host.address());
+        let addresses = [source, sink].map(|node| {
+            if scenario.home_agents.is_empty() {
+                nodes[node].host.address()
+            } else {
+                agents::address(scenario, node).into()
+            }
+        });
         let application = Application::new(
             spec.traffic,
             spec.start,

@@ -257,7 +257,7 @@ impl FlowRun {
                 self.application.shrink_to(payload);
                 None
             }
-            HostEvent::Undelivered { .. } => None,
+            HostEvent::Undelivered { .. } | HostEvent::Agent(_) => None,
         }
     }
 

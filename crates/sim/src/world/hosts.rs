@@ -40,6 +40,9 @@ impl World {
     }
 
     fn handle_host_event(&mut self, node: usize, event: HostEvent) {
+        if let HostEvent::Agent(event) = event {
+            return self.handle_agent_event(node, event);
+        }
         let Some((flow, role)) = self.owner(node, &event) else {
             return;
         };
@@ -62,6 +65,7 @@ impl World {
             HostEvent::Accepted { port, .. } | HostEvent::Datagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
+            HostEvent::Agent(_) => return None,
         };
         let flow = *state.ports.get(&port)?;
         Some((flow, self.flows[flow].role_at(node)))

@@ -5,6 +5,7 @@
 //! Links that were touched stand in a list and are polled before the next event, so that what a packet sets
 //! off at one moment has happened before the next moment begins.
 
+mod agents;
 mod build;
 pub mod flow;
 mod handover;
@@ -31,7 +32,7 @@ use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
-use ports::{AccessNat, PortId, RealHosts};
+use ports::{AccessNat, BehindLink, PortId, RealHosts};
 use std::collections::{BTreeMap, BTreeSet};
 use summary::Summary;
 
@@ -50,6 +51,8 @@ pub struct World {
     /// The access link over which the packet came that a host is taking in.
     arrived_over: Option<usize>,
     real: RealHosts,
+    /// Addresses that lie behind one interface, whatever is in use.
+    behind_links: Vec<BehindLink>,
     /// Links to poll before the next event, in this order; some at the front are done.
     touched: Vec<usize>,
     events: u64,

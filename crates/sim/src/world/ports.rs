@@ -92,8 +92,6 @@ impl NotForwarded {
 #[derive(Debug, Default)]
 pub(super) struct RealHosts {
     pub ports: Vec<Port>,
-    /// Addresses that lie behind one access link, whatever is in use.
-    pub behind_links: Vec<BehindLink>,
     /// What each interface takes now, and whether it is up.
     states: Vec<PortState>,
     deliveries: VecDeque<Delivery>,

@@ -7,21 +7,33 @@ use baton_proto::host::InterfaceId;
 use core::net::IpAddr;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
-/// route to every host. An address that lies behind an access link is reached over that link only, whether it
+/// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind an access link is reached over that link only, whether it
 /// is in use or not.
 pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) {
     let in_use: Vec<Vec<(usize, InterfaceId)>> =
         nodes.iter().map(|node| neighbours(node, wires)).collect();
     for (node, links) in nodes.iter_mut().zip(&in_use) {
+        let is_mobile = is_mobile(node);
         let routes = node.host.routes_mut();
         routes.clear();
-        if let [(_, interface)] = links[..] {
+        if is_mobile {
+            routes.set_default(Some(InterfaceId::AGENT));
+        } else if let [(_, interface)] = links[..] {
             routes.set_default(Some(interface));
         }
     }
     for destination in 0..nodes.len() {
         let addresses: Vec<IpAddr> = nodes[destination].host.addresses().collect();
         set_towards(destination, &addresses, nodes, &in_use);
+    }
+    // The network behind a mobile router knows no other way out.
+    for mobile in (0..nodes.len())
+        .filter(|&node| is_mobile(&nodes[node]))
+        .collect::<Vec<_>>()
+    {
+        for (node, interface) in towards(mobile, &in_use) {
+            nodes[node].host.routes_mut().set_default(Some(interface));
+        }
     }
     for behind in behind_links {
         let (far, interface) = behind.far;
@@ -39,12 +51,18 @@ fn set_towards(
     in_use: &[Vec<(usize, InterfaceId)>],
 ) {
     for (node, interface) in towards(destination, in_use) {
-        if in_use[node].len() > 1 {
+        if in_use[node].len() > 1 || is_mobile(&nodes[node]) {
             for &address in addresses {
                 nodes[node].host.routes_mut().set(address, interface);
             }
         }
     }
+}
+
+/// Whether an agent decides about what leaves the node.
+fn is_mobile(node: &Node) -> bool {
+    let agents = node.host.agents();
+    agents.is_some_and(|agents| agents.mobile.is_some())
 }
 
 /// The neighbours of a node over links in use, with the interface towards each.

@@ -48,7 +48,7 @@ impl World {
             self.record_packet(link, &fate);
         }
         let wire = &self.wires[link];
-        let (node, _) = wire.ends[1 - fate.from.index()];
+        let at = wire.ends[1 - fate.from.index()];
         let is_access = wire.mobile.is_some();
         if is_access {
             self.cross_access(link, fate.packet);
@@ -62,7 +62,7 @@ impl World {
                     self.packets.remove(fate.packet);
                     return;
                 }
-                self.arrive(node, fate.packet, bit_errors);
+                self.arrive(at, fate.packet, bit_errors);
             }
             Outcome::Dropped(reason) => self.lose(link, fate.packet, reason),
         }
@@ -96,14 +96,15 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, node: usize, id: PacketId, bit_errors: BitErrors) {
+    fn arrive(&mut self, at: (usize, InterfaceId), id: PacketId, bit_errors: BitErrors) {
+        let (node, _) = at;
         let Travelling { length, packet, .. } = &mut self.packets[id];
         if !bit_errors.is_empty() {
             packet.bit_errors.add(bit_errors);
         }
         match self.nodes[node].host.route(packet, *length) {
             Verdict::Forward(interface) => self.offer(node, interface, id),
-            Verdict::Local => self.arrive_for_good(node, id),
+            Verdict::Local => self.arrive_for_good(at, id),
             Verdict::Discard => {
                 self.packets.remove(id);
                 self.pump(node);
@@ -113,13 +114,14 @@ impl World {
 
     /// A packet has come to the host that it is for.
     #[inline(never)]
-    fn arrive_for_good(&mut self, node: usize, id: PacketId) {
+    fn arrive_for_good(&mut self, (node, interface): (usize, InterfaceId), id: PacketId) {
         if self.nodes[node].real {
             return self.deliver_to_port(node, id);
         }
         self.arrived_over = self.packets[id].access();
         let packet = self.packets.remove(id);
-        self.nodes[node].host.handle_packet(self.now, packet);
+        let host = &mut self.nodes[node].host;
+        host.handle_packet(self.now, interface, packet);
         self.pump(node);
         self.arrived_over = None;
     }

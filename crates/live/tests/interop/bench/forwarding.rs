@@ -2,7 +2,7 @@
 
 use super::{Bench, LONGEST_PACKET, Side};
 use baton_live::readiness::wait_readable;
-use baton_proto::host::{HostEvent, Verdict};
+use baton_proto::host::{HostEvent, InterfaceId, Verdict};
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Duration;
 use baton_sim::world::ports::{InterfaceEvent, PortId};
@@ -82,7 +82,8 @@ impl Bench {
             None => {
                 let length = packet.wire_length();
                 if self.ours.route(&mut packet, length) == Verdict::Local {
-                    self.ours.handle_packet(self.clock.now(), packet);
+                    self.ours
+                        .handle_packet(self.clock.now(), InterfaceId(0), packet);
                 }
             }
         }

@@ -37,7 +37,7 @@ const CASES: &[Case] = &[
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, changes, flows, record, live, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, changes, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -640,7 +640,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, changes, flows, record, live, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, changes, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -652,7 +652,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, changes, flows, record, live, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, home_agents, changes, flows, record, live, expect)"#,
     ),
 ];
 
@@ -795,5 +795,73 @@ fn units() {
     for (text, limit) in queues {
         let queue = units::QueueSize::try_from(text.to_owned()).map(|queue| queue.0);
         assert_eq!(queue, Ok(limit), "{text}");
+    }
+}
+
+/// A laptop with Mobile IPv6, with these keys of its home agent and of its protocol.
+fn mobile_ipv6(agent: &str, keys: &str) -> String {
+    format!(
+        "name = \"test\"\nduration = \"9 s\"\n\
+         links.lan = {{ between = [\"agent\", \"laptop\"], kind = \"wired\" }}\n\
+         links.modem = {{ between = [\"router\", \"laptop\"], kind = \"gsm\" }}\n\
+         links.wire = {{ between = [\"router\", \"agent\"], kind = \"wired\" }}\n\
+         home_agents.agent = {{ {agent} }}\n\
+         [mobiles.laptop]\n\
+         timetable = [{{ at = \"0 s\", attach = \"lan\" }}, {{ at = \"4 s\", attach = \"modem\" }}]\n\
+         mobility = {{ {keys} }}\n"
+    )
+}
+
+#[test]
+fn mistakes_in_mobility_are_told() {
+    let (prefix, protocol) = (
+        r#"prefix = "2001:db8:1::/64""#,
+        r#"protocol = "mobile-ipv6", home_agent = "agent""#,
+    );
+    let right = mobile_ipv6(prefix, protocol);
+    assert!(parse(&right, "test.toml", Path::new("."), &[]).is_ok());
+    let cases = [
+        (
+            mobile_ipv6("", protocol),
+            "home_agents.agent: key \"prefix\" is missing; expected an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"",
+        ),
+        (
+            mobile_ipv6(r#"prefix = "2001:db8:1::1/64""#, protocol),
+            "has bits behind its length",
+        ),
+        (
+            mobile_ipv6(
+                &format!("{prefix}, bicasting = \"1 s\", buffering = {{}}"),
+                protocol,
+            ),
+            "home_agents.agent.bicasting: stands beside buffering; expected one of them",
+        ),
+        (
+            right.replace("home_agent = \"agent\"", "home_agent = \"agnet\""),
+            "mobiles.laptop.mobility.home_agent: unknown home agent \"agnet\"; did you mean \"agent\"? (valid: agent)",
+        ),
+        (
+            mobile_ipv6(prefix, &format!("{protocol}, home_link = \"modem\"")),
+            "link \"modem\" does not join \"laptop\" with its home agent \"agent\"; expected one that does",
+        ),
+        (
+            mobile_ipv6(prefix, r#"protocol = "nemo", home_agent = "agent""#),
+            "key \"network_prefix\" is missing; expected the prefix of the network behind a mobile router",
+        ),
+        (
+            right.replace(
+                "[mobiles.laptop]",
+                "home_agents.router = { prefix = \"2001:db8:1::/64\" }\n[mobiles.laptop]",
+            ),
+            "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, since addresses are made of it",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = parse(&text, "test.toml", Path::new("."), &[]).err();
+        let message = error.expect("a mistake").to_string();
+        assert!(
+            message.contains(expected),
+            "{message}\nexpected: {expected}"
+        );
     }
 }

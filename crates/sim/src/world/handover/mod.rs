@@ -6,11 +6,13 @@ mod record;
 
 pub use record::{HandoverRecord, Losses};
 
+use super::agents::ProtocolRun;
 use super::flow::Delivered;
 use super::{Event, Wire, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex};
+use baton_proto::host::LinkSignal;
 use baton_proto::mobility::failback::Failback;
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -34,6 +36,8 @@ pub struct MobileRun {
     pub subject: Subject,
     /// Flows that begin or end here.
     pub flows: Vec<usize>,
+    /// What keeps it reachable, if that is a protocol.
+    pub protocol: Option<ProtocolRun>,
 }
 
 /// Who decides.
@@ -340,6 +344,7 @@ impl World {
                 wire.leaving = None;
                 wire.link.set_down(self.now, keep_queue);
                 self.touch(link);
+                self.signal(number, link, LinkSignal::Down);
             }
         }
     }
@@ -349,13 +354,14 @@ impl World {
     /// lost or, by a link that buffers, kept.
     fn attach(&mut self, number: usize, link: Option<usize>) {
         self.mobiles[number].attached = link;
+        let has_protocol = self.mobiles[number].protocol.is_some();
         let own = |wire: &&mut Wire| wire.mobile == Some(number);
         for wire in self.wires.iter_mut().filter(own) {
             wire.in_use &= link.is_none() && wire.broken;
         }
         if let Some(link) = link {
             let wire = &mut self.wires[link];
-            wire.in_use = true;
+            wire.in_use = !has_protocol;
             wire.broken = false;
             wire.leaving = None;
             if wire.works && !wire.link.is_up() {
@@ -368,13 +374,20 @@ impl World {
                 .retain(|(_, step)| !matches!(step, Step::Silence(old) if *old == link));
         }
         self.install_routes();
-        self.complete_last_record(number, link);
         self.record_attachment(number);
+        match link {
+            // The protocol says when it is complete.
+            Some(link) if has_protocol => {
+                self.signal(number, link, LinkSignal::HandoverImminent);
+                self.signal(number, link, LinkSignal::Up);
+            }
+            _ => self.complete_last_record(number, link),
+        }
     }
 
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
     pub(super) fn install_routes(&mut self) {
-        routing::install(&mut self.nodes, &self.wires, &self.real.behind_links);
+        routing::install(&mut self.nodes, &self.wires, &self.behind_links);
         for mobile in &self.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
                 let node = mobile.node.0;
@@ -394,6 +407,7 @@ impl World {
         self.wires[link].broken = true;
         self.wires[link].link.set_down(self.now, false);
         self.touch(link);
+        self.signal(number, link, LinkSignal::Down);
     }
 
     pub(super) fn record_attachment(&mut self, number: usize) {

@@ -7,6 +7,7 @@ use super::super::progress::RateWatch;
 use crate::link::End;
 use crate::link::config::Medium;
 use crate::scenario::model::Transport;
+use baton_proto::host::InterfaceId;
 use baton_proto::packet::FlowId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -155,7 +156,7 @@ impl World {
     }
 
     /// Notes that the mobile's new link is in use: from now on rates are watched there.
-    pub(super) fn complete_last_record(&mut self, number: usize, link: Option<usize>) {
+    pub(in super::super) fn complete_last_record(&mut self, number: usize, link: Option<usize>) {
         let Some(mut record) = self.mobiles[number].handovers.pop() else {
             return;
         };
@@ -217,12 +218,22 @@ impl World {
     /// The links from one node to another as the hosts' routes lead now, each with the end at which packets
     /// enter; as far as they lead.
     fn route(&self, from: usize, to: usize) -> Vec<(usize, End)> {
-        let destination = self.nodes[to].host.address();
+        let mut destination = self.nodes[to].host.address();
         let mut route = Vec::new();
         let mut node = from;
         while node != to && route.len() < self.nodes.len() {
             let Some(interface) = self.nodes[node].host.routes().lookup(destination) else {
                 break;
+            };
+            let interface = match interface {
+                InterfaceId::AGENT => match self.agents_route(node, to) {
+                    Some((towards, interface)) => {
+                        destination = towards;
+                        interface
+                    }
+                    None => break,
+                },
+                interface => interface,
             };
             let (link, end) = self.nodes[node].interfaces[interface.0];
             route.push((link, end));

@@ -21,11 +21,11 @@ const OUTSIDE: (u32, u128) = (0xc612_0001, 0xfd62_6174_6f6e_0002_0000_0000_0000_
 const FIRST_PORT: u16 = 20_000;
 const PORTS_APART: u16 = 1_000;
 
-/// An address that is reached over one access link only.
+/// An address that is reached through one interface only: an access link, or a home agent.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct BehindLink {
     pub address: IpAddr,
-    /// The node at the network's end of the link, and its interface.
+    /// The node that leads there, and its interface.
     pub far: (usize, InterfaceId),
 }
 
@@ -113,7 +113,7 @@ impl World {
     fn put_behind(&mut self, host: NodeIndex, link: usize, addresses: [IpAddr; 2]) {
         let far = self.wires[link].far_from(host.0);
         let behind = addresses.map(|address| BehindLink { address, far });
-        self.real.behind_links.extend(behind);
+        self.behind_links.extend(behind);
     }
 
     /// Puts a translator at the network's end of an access link, with an address and ports of its own.

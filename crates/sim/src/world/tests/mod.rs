@@ -4,6 +4,7 @@ mod conservation;
 mod determinism;
 mod failback;
 mod handover;
+mod mobility;
 mod observed;
 mod path_mtu;
 mod ports;

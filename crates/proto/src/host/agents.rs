@@ -1,0 +1,210 @@
+//! The mobility agents of a host, and the order in which they hear of things.
+//!
+//! What arrives is offered to the home agent, then to the mobile node, then to the correspondent; what none of them
+//! keeps is for the transports. What transports send is offered to the correspondent and then, where the route leads to
+//! [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to the access router of that
+//! interface.
+
+use super::InterfaceId;
+use crate::mobility::mobile_ipv6::{
+    AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Received,
+    Towards,
+};
+use crate::packet::Packet;
+use crate::time::Instant;
+use core::net::IpAddr;
+
+/// What a link tells its ends (IEEE 802.21 section 6.3; the names are its own).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkSignal {
+    /// Link_Up: packets pass, perhaps at another point of attachment than before.
+    Up,
+    /// Link_Going_Down: it will soon be down.
+    GoingDown,
+    /// It stays after all (802.21's event rollback).
+    Rollback,
+    /// Link_Down.
+    Down,
+    /// Link_Handover_Imminent: this is the link to use from now on.
+    HandoverImminent,
+}
+
+impl LinkSignal {
+    /// Its name in the standard.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkSignal::Up => "Link_Up",
+            LinkSignal::GoingDown => "Link_Going_Down",
+            LinkSignal::Rollback => "Link_Event_Rollback",
+            LinkSignal::Down => "Link_Down",
+            LinkSignal::HandoverImminent => "Link_Handover_Imminent",
+        }
+    }
+}
+
+/// What an agent has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// A mobile node.
+    Mobile(MobileEvent),
+    /// A home agent.
+    HomeAgent(HomeAgentEvent),
+}
+
+/// The agents of one host; most hosts have none.
+#[derive(Debug, Default)]
+pub struct Agents {
+    /// It keeps the bindings of mobiles.
+    pub home_agent: Option<HomeAgent>,
+    /// It is a mobile itself.
+    pub mobile: Option<MobileNode>,
+    /// It speaks with mobiles that optimise their routes.
+    pub correspondent: Option<Correspondent>,
+    /// It advertises prefixes: one for each interface to an access link.
+    pub routers: Vec<AccessRouter>,
+}
+
+/// What an agent wants done with a packet.
+pub(super) enum Step {
+    /// It is for this host's transports.
+    Deliver(Packet),
+    /// It leaves by this interface.
+    Send(InterfaceId, Packet),
+    /// It goes wherever routes lead.
+    Forward(Packet),
+}
+
+impl Agents {
+    /// Whether a packet for this address is to be handed to [`handle_packet`](Self::handle_packet).
+    pub fn takes(&self, destination: IpAddr) -> bool {
+        let of_mobile = |mobile: &MobileNode| match destination {
+            IpAddr::V6(address) => mobile.takes(address),
+            IpAddr::V4(_) => false,
+        };
+        self.home_agent
+            .as_ref()
+            .is_some_and(|agent| agent.intercepts(destination))
+            || self.mobile.as_ref().is_some_and(of_mobile)
+            || self.routers.iter().any(|router| router.has(destination))
+    }
+
+    /// A link says something of itself.
+    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+        if let Some(mobile) = &mut self.mobile {
+            match signal {
+                LinkSignal::Up => mobile.link_up(now, interface.0),
+                LinkSignal::GoingDown => mobile.link_going_down(now, interface.0),
+                LinkSignal::Rollback => mobile.link_rollback(now, interface.0),
+                LinkSignal::Down => mobile.link_down(now, interface.0),
+                LinkSignal::HandoverImminent => mobile.prefer(now, interface.0),
+            }
+        }
+        if signal == LinkSignal::Up {
+            let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
+            for router in self.routers.iter_mut().filter(at) {
+                router.handle_link_up();
+            }
+        }
+    }
+
+    /// Takes in what came over an interface and is for this host. What is for its transports comes back, or later
+    /// as a step.
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: Packet,
+    ) -> Option<Packet> {
+        let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
+        for router in self.routers.iter_mut().filter(at) {
+            router.handle_packet(now, &packet);
+        }
+        let packet = match &mut self.home_agent {
+            Some(agent) => agent.handle_packet(now, packet)?,
+            None => packet,
+        };
+        if let Some(mobile) = &mut self.mobile {
+            mobile.handle_packet(now, interface.0, packet);
+            return None;
+        }
+        match &mut self.correspondent {
+            Some(correspondent) => correspondent.handle_packet(now, packet),
+            None => Some(packet),
+        }
+    }
+
+    /// A packet of this host's own, before a route is looked up for it.
+    pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Packet {
+        match &mut self.correspondent {
+            Some(correspondent) => correspondent.handle_outgoing(now, packet),
+            None => packet,
+        }
+    }
+
+    /// What is to be done next.
+    pub(super) fn poll_step(&mut self) -> Option<Step> {
+        if let Some(mobile) = &mut self.mobile {
+            match mobile.poll_received() {
+                Some(Received::Local(packet)) => return Some(Step::Deliver(packet)),
+                Some(Received::Behind(packet)) => return Some(Step::Forward(packet)),
+                None => {}
+            }
+        }
+        let mobile = self.mobile.as_mut().and_then(MobileNode::poll_transmit);
+        let agent = || self.home_agent.as_mut().and_then(HomeAgent::poll_transmit);
+        let router = || {
+            self.routers
+                .iter_mut()
+                .find_map(AccessRouter::poll_transmit)
+        };
+        if let Some((towards, packet)) = mobile.or_else(agent).or_else(router) {
+            return Some(match towards {
+                Towards::Interface(interface) => Step::Send(InterfaceId(interface), packet),
+                Towards::Network => Step::Forward(packet),
+            });
+        }
+        let packet = self.correspondent.as_mut()?.poll_transmit()?;
+        Some(Step::Forward(packet))
+    }
+
+    /// What has happened.
+    pub(super) fn poll_event(&mut self) -> Option<AgentEvent> {
+        if let Some(event) = self.mobile.as_mut().and_then(MobileNode::poll_event) {
+            return Some(AgentEvent::Mobile(event));
+        }
+        let event = self.home_agent.as_mut()?.poll_event()?;
+        Some(AgentEvent::HomeAgent(event))
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let routers = self.routers.iter().map(AccessRouter::poll_timeout);
+        [
+            self.home_agent.as_ref().and_then(HomeAgent::poll_timeout),
+            self.mobile.as_ref().and_then(MobileNode::poll_timeout),
+            self.correspondent
+                .as_ref()
+                .and_then(Correspondent::poll_timeout),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(routers)
+        .min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(agent) = &mut self.home_agent {
+            agent.handle_timeout(now);
+        }
+        if let Some(mobile) = &mut self.mobile {
+            mobile.handle_timeout(now);
+        }
+        if let Some(correspondent) = &mut self.correspondent {
+            correspondent.handle_timeout(now);
+        }
+        for router in &mut self.routers {
+            router.handle_timeout(now);
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! How a node gets an IPv6 address on a link: it finds a router, makes an address of the router's prefix, joins the
+//! multicast group on which it is asked for, and detects whether somebody else has the address.
+//!
+//! RFC 4861 section 6.3 (routers), RFC 4862 sections 5.4 and 5.5 (addresses), RFC 3810 section 6.1 (reports). How to
+//! drive it: [`link_up`](AddressConfiguration::link_up) and [`link_down`](AddressConfiguration::link_down) on the
+//! link's signals, [`handle_discovery`](AddressConfiguration::handle_discovery) for what comes,
+//! [`handle_timeout`](AddressConfiguration::handle_timeout) at
+//! [`poll_timeout`](AddressConfiguration::poll_timeout); after each, drain
+//! [`poll_transmit`](AddressConfiguration::poll_transmit) and [`poll_event`](AddressConfiguration::poll_event).
+
+mod detection;
+
+pub(crate) use detection::probe;
+pub use detection::{DuplicateAddressDetection, Uniqueness};
+
+use super::draws::Draws;
+use super::{discovery, listener_report};
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+use crate::wire::neighbor_discovery::{
+    ALL_NODES, ALL_ROUTERS, NeighborAdvertisement, NeighborDiscovery, NeighborSolicitation,
+    PrefixInformation, RouterAdvertisement, RouterSolicitation,
+};
+use crate::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
+use detection::{Detection, LINK_LOCAL, valid_until};
+use std::collections::VecDeque;
+
+/// The protocol's times, with the standards' defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigurationTimes {
+    /// MAX_RTR_SOLICITATION_DELAY: the first message on a link waits a random time up to this (RFC 4861 section 10).
+    pub longest_solicitation_delay: Duration,
+    /// RTR_SOLICITATION_INTERVAL between router solicitations (RFC 4861 section 10).
+    pub solicitation_interval: Duration,
+    /// MAX_RTR_SOLICITATIONS (RFC 4861 section 10).
+    pub solicitations: u8,
+    /// RetransTimer between neighbour solicitations, unless the router says otherwise (RFC 4861 section 10).
+    pub retransmission_time: Duration,
+    /// Unsolicited Report Interval: a listener report is said again after a random time up to this (RFC 3810
+    /// section 9.11).
+    pub longest_report_interval: Duration,
+    /// Robustness Variable: how often a listener report is said (RFC 3810 section 9.1).
+    pub reports: u8,
+}
+
+impl Default for ConfigurationTimes {
+    fn default() -> ConfigurationTimes {
+        ConfigurationTimes {
+            longest_solicitation_delay: Duration::from_secs(1),
+            solicitation_interval: Duration::from_secs(4),
+            solicitations: 3,
+            retransmission_time: Duration::from_secs(1),
+            longest_report_interval: Duration::from_secs(1),
+            reports: 2,
+        }
+    }
+}
+
+/// The interface identifier that an aircraft's 24-bit ICAO address makes: the address behind forty zero bits (study
+/// D, figure 5; RFC 4291 appendix A, "links with other kinds of identifiers"). Higher bits of the argument are ignored.
+pub const fn icao_interface_identifier(icao_address: u32) -> u64 {
+    (icao_address & 0xFF_FFFF) as u64
+}
+
+/// The interface identifier that a 48-bit link-layer address makes: `fffe` in its middle, and the universal/local
+/// bit inverted (RFC 4291 appendix A).
+pub const fn ethernet_interface_identifier(address: [u8; 6]) -> u64 {
+    let [a, b, c, d, e, f] = address;
+    u64::from_be_bytes([a ^ 2, b, c, 0xFF, 0xFE, d, e, f])
+}
+
+/// What is chosen for one interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigurationSettings {
+    /// The last 64 bits of all addresses.
+    pub interface_identifier: u64,
+    /// How it is known that nobody else has the address.
+    pub detection: DuplicateAddressDetection,
+    /// The protocol's times.
+    pub times: ConfigurationTimes,
+    /// Of routers that advertise this prefix no address is made: the mobile has one there, its home address.
+    pub home_prefix: Option<Ipv6Prefix>,
+}
+
+/// Where an interface finds itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// No router is known, or no address is ready.
+    None,
+    /// The router advertises the home prefix.
+    Home,
+    /// An address of a router's prefix is ready.
+    Away(Ipv6Addr),
+}
+
+/// What has happened on an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigurationEvent {
+    /// The interface is somewhere else than before.
+    Attached(Attachment),
+    /// Somebody else has this address: it is not used, on this link (RFC 4862 section 5.4.5).
+    Duplicate(Ipv6Addr),
+}
+
+/// A router that has been heard.
+#[derive(Clone, Copy, Debug)]
+struct Router {
+    link_local: Ipv6Addr,
+    prefix: Ipv6Prefix,
+    /// Until when it counts as there: the lifetime that it gave, or three of its intervals without a word.
+    until: Instant,
+    /// Until when an address of its prefix is valid.
+    valid_until: Instant,
+}
+
+/// A message to send again.
+#[derive(Clone, Copy, Debug)]
+struct Repeat {
+    at: Instant,
+    left: u8,
+}
+
+/// The state of one interface.
+#[derive(Clone, Debug)]
+pub struct AddressConfiguration {
+    settings: ConfigurationSettings,
+    draws: Draws,
+    up: bool,
+    retransmission_time: Duration,
+    /// When the link's first message may go; what comes earlier waits for it.
+    first_message: Instant,
+    solicitation: Option<Repeat>,
+    routers: Vec<Router>,
+    detections: Vec<Detection>,
+    assigned: Vec<Ipv6Addr>,
+    duplicates: Vec<Ipv6Addr>,
+    groups: Vec<(Ipv6Addr, Repeat)>,
+    attachment: Attachment,
+    outbox: VecDeque<Packet>,
+    events: VecDeque<ConfigurationEvent>,
+}
+
+impl AddressConfiguration {
+    /// An interface whose link is down.
+    pub fn new(settings: ConfigurationSettings, draws: Draws) -> AddressConfiguration {
+        AddressConfiguration {
+            settings,
+            draws,
+            up: false,
+            retransmission_time: settings.times.retransmission_time,
+            first_message: Instant::ZERO,
+            solicitation: None,
+            routers: Vec::new(),
+            detections: Vec::new(),
+            assigned: Vec::new(),
+            duplicates: Vec::new(),
+            groups: Vec::new(),
+            attachment: Attachment::None,
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Where the interface is.
+    pub const fn attachment(&self) -> Attachment {
+        self.attachment
+    }
+
+    /// Whether the address is this interface's, and ready for use.
+    pub fn has(&self, address: Ipv6Addr) -> bool {
+        self.assigned.contains(&address)
+    }
+
+    /// The link is up, perhaps at another router: everything begins anew (RFC 6275 section 11.5.1).
+    pub fn link_up(&mut self, now: Instant) {
+        self.link_down();
+        self.up = true;
+        let longest = self.settings.times.longest_solicitation_delay;
+        self.first_message = now + self.draws.up_to(longest);
+        self.solicit(self.first_message);
+        let link_local = self.address_in(LINK_LOCAL);
+        self.configure(now, link_local, false);
+        self.handle_timeout(now);
+    }
+
+    /// The link is down: addresses and routers are forgotten.
+    pub fn link_down(&mut self) {
+        self.up = false;
+        self.retransmission_time = self.settings.times.retransmission_time;
+        self.solicitation = None;
+        self.routers.clear();
+        self.detections.clear();
+        self.assigned.clear();
+        self.duplicates.clear();
+        self.groups.clear();
+        self.outbox.clear();
+        self.update_attachment();
+    }
+
+    /// Takes in a message of Neighbor Discovery that has come over the link. `multicast`: it was sent to a
+    /// multicast address. The caller has checked that its hop limit is 255.
+    pub fn handle_discovery(
+        &mut self,
+        now: Instant,
+        (source, multicast): (Ipv6Addr, bool),
+        message: &NeighborDiscovery,
+    ) {
+        if !self.up {
+            return;
+        }
+        match message {
+            NeighborDiscovery::RouterAdvertisement(advertisement) => {
+                self.handle_advertisement(now, (source, multicast), advertisement);
+            }
+            NeighborDiscovery::NeighborSolicitation(solicitation) => {
+                self.handle_solicitation(source, solicitation);
+            }
+            NeighborDiscovery::NeighborAdvertisement(advertisement) => {
+                self.handle_claim(advertisement.target);
+            }
+            NeighborDiscovery::RouterSolicitation(_) => {}
+        }
+        self.handle_timeout(now);
+    }
+
+    fn handle_advertisement(
+        &mut self,
+        now: Instant,
+        (source, multicast): (Ipv6Addr, bool),
+        advertisement: &RouterAdvertisement,
+    ) {
+        // RFC 4861 section 6.1.2: it comes from a link-local address.
+        if !LINK_LOCAL.contains(source) {
+            return;
+        }
+        if advertisement.router_lifetime_s == 0 {
+            self.routers.retain(|router| router.link_local != source);
+            self.forget_addresses();
+            return;
+        }
+        self.solicitation = None;
+        if advertisement.retransmission_time_ms > 0 {
+            let milliseconds = u64::from(advertisement.retransmission_time_ms);
+            self.retransmission_time = Duration::from_millis(milliseconds);
+        }
+        let usable = |prefix: &&PrefixInformation| {
+            prefix.autonomous
+                && prefix.prefix.length() == 64
+                && prefix.valid_lifetime_s > 0
+                && prefix.preferred_lifetime_s <= prefix.valid_lifetime_s
+                && prefix.prefix != LINK_LOCAL
+        };
+        let Some(information) = advertisement.prefixes.iter().find(usable) else {
+            return;
+        };
+        let router = self.router(now, source, advertisement, information);
+        match self
+            .routers
+            .iter_mut()
+            .find(|known| known.link_local == source)
+        {
+            Some(known) => *known = router,
+            None => self.routers.push(router),
+        }
+        if self.settings.home_prefix != Some(router.prefix) {
+            let address = self.address_in(router.prefix);
+            self.configure(now, address, multicast);
+        }
+    }
+
+    fn router(
+        &self,
+        now: Instant,
+        source: Ipv6Addr,
+        advertisement: &RouterAdvertisement,
+        information: &PrefixInformation,
+    ) -> Router {
+        let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
+        let lifetime = now + seconds(u32::from(advertisement.router_lifetime_s));
+        // RFC 6275 section 11.5.1: intervals that pass without an advertisement tell that the router is gone. Three
+        // of them are chosen, as for the default of the router's lifetime.
+        let heard = advertisement
+            .advertisement_interval_ms
+            .map(|interval| now + Duration::from_millis(u64::from(interval)).saturating_mul(3));
+        let known = self
+            .routers
+            .iter()
+            .find(|known| known.link_local == source && known.prefix == information.prefix);
+        Router {
+            link_local: source,
+            prefix: information.prefix,
+            until: heard.map_or(lifetime, |heard| heard.min(lifetime)),
+            valid_until: valid_until(
+                now,
+                known.map(|known| known.valid_until),
+                information.valid_lifetime_s,
+            ),
+        }
+    }
+
+    fn handle_solicitation(&mut self, source: Ipv6Addr, solicitation: &NeighborSolicitation) {
+        let target = solicitation.target;
+        if source.is_unspecified() {
+            self.handle_claim(target);
+        }
+        if self.has(target) {
+            let advertisement = NeighborAdvertisement {
+                target,
+                router: false,
+                solicited: !source.is_unspecified(),
+                overrides: true,
+                target_link_layer_address: None,
+            };
+            let to = if source.is_unspecified() {
+                ALL_NODES
+            } else {
+                source
+            };
+            let message = NeighborDiscovery::NeighborAdvertisement(advertisement);
+            self.outbox.push_back(discovery(target, to, message));
+        }
+    }
+
+    /// Somebody has, or tests, an address: if it is tentative here, it is a duplicate (RFC 4862 section 5.4.3 f.).
+    fn handle_claim(&mut self, target: Ipv6Addr) {
+        let tentative = self.detections.iter().position(|one| one.address == target);
+        if let Some(place) = tentative {
+            self.detections.remove(place);
+            self.duplicates.push(target);
+            self.events.push_back(ConfigurationEvent::Duplicate(target));
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let solicitation = self.solicitation.iter().map(|repeat| repeat.at);
+        let detections = self.detections.iter().map(|detection| detection.at);
+        let groups = self.groups.iter().filter(|(_, repeat)| repeat.left > 0);
+        let routers = self.routers.iter();
+        solicitation
+            .chain(detections)
+            .chain(groups.map(|(_, repeat)| repeat.at))
+            .chain(routers.map(|router| router.until.min(router.valid_until)))
+            .min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if !self.up {
+            return;
+        }
+        let known = self.routers.len();
+        self.routers
+            .retain(|router| router.until > now && router.valid_until > now);
+        if self.routers.len() < known {
+            self.forget_addresses();
+        }
+        if known > 0 && self.routers.is_empty() {
+            self.solicit(now);
+        }
+        self.step_detections(now);
+        self.repeat_reports(now);
+        self.send_solicitation(now);
+        self.update_attachment();
+    }
+
+    /// Addresses of prefixes that no router advertises any more are given up.
+    fn forget_addresses(&mut self) {
+        let routers = &self.routers;
+        self.assigned.retain(|&address| {
+            let mut prefixes = routers.iter().map(|router| router.prefix);
+            LINK_LOCAL.contains(address) || prefixes.any(|prefix| prefix.contains(address))
+        });
+    }
+
+    fn send_solicitation(&mut self, now: Instant) {
+        let Some(repeat) = self.solicitation.filter(|repeat| repeat.at <= now) else {
+            return;
+        };
+        // RFC 4861 section 4.1: the source is unspecified until an address is assigned.
+        let source = self.source();
+        let message = NeighborDiscovery::RouterSolicitation(RouterSolicitation::default());
+        self.outbox
+            .push_back(discovery(source, ALL_ROUTERS, message));
+        self.solicitation = (repeat.left > 1).then(|| Repeat {
+            at: now + self.settings.times.solicitation_interval,
+            left: repeat.left - 1,
+        });
+    }
+
+    fn repeat_reports(&mut self, now: Instant) {
+        let source = self.source();
+        for (group, repeat) in &mut self.groups {
+            if repeat.left > 0 && repeat.at <= now {
+                self.outbox.push_back(listener_report(source, *group));
+                repeat.left -= 1;
+                repeat.at = now
+                    + self
+                        .draws
+                        .up_to(self.settings.times.longest_report_interval);
+            }
+        }
+    }
+
+    fn solicit(&mut self, at: Instant) {
+        let left = self.settings.times.solicitations;
+        self.solicitation = (left > 0).then_some(Repeat { at, left });
+    }
+
+    /// The next packet for the link.
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        self.outbox.pop_front()
+    }
+
+    /// What has happened.
+    pub fn poll_event(&mut self) -> Option<ConfigurationEvent> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests;

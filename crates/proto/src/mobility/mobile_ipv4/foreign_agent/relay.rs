@@ -1,0 +1,387 @@
+//! Registration through a foreign agent (RFC 5944 section 3.7), through a gateway above it (RFC 4857), and a departing
+//! visitor's word (RFC 4988).
+
+use super::visitors::{Departed, NextHop, Pending};
+use super::{ForeignAgent, ForeignAgentEvent, Interface, Received};
+use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of, is_host};
+use crate::time::Instant;
+use crate::wire::mobile_ipv4::{
+    AuthenticationKind, Code, Extension, Message, PORT, PreviousForeignAgent, Purpose, Reply,
+    Request, RequestFlags,
+};
+use core::net::Ipv4Addr;
+
+impl ForeignAgent {
+    pub(super) fn handle_request(
+        &mut self,
+        now: Instant,
+        interface: Interface,
+        received: Received,
+        request: Request,
+    ) {
+        let below = received
+            .message
+            .extensions
+            .iter()
+            .find_map(|extension| match extension {
+                Extension::HierarchicalForeignAgent(agent) => Some(*agent),
+                _ => None,
+            });
+        let next = below.map_or(NextHop::Link(interface), NextHop::Agent);
+        if let Err(code) = self.check(&received, &request, next) {
+            self.refuse(
+                next,
+                [received.source, request.home_address],
+                received.port,
+                (&request, code),
+            );
+            return;
+        }
+        if request.purpose == Purpose::Regional && request.agent == self.config.address {
+            self.register_here(now, next, &received, request);
+        } else {
+            self.relay(now, next, received, request);
+        }
+    }
+
+    /// Section 3.7.2.1. Only agents that were told of it know whether a mobile is who it says.
+    fn check(&mut self, received: &Received, request: &Request, next: NextHop) -> Result<(), Code> {
+        let message = &received.message;
+        let kind = AuthenticationKind::MobileForeign;
+        if message.place(kind).is_some()
+            && let Some(association) = self.config.mobiles.get(&request.home_address)
+            && message.verify(kind, association).is_err()
+        {
+            self.dropped.not_authentic += 1;
+            return Err(Code::FOREIGN_MOBILE_AUTHENTICATION);
+        }
+        let flags = request.flags;
+        let is_colocated = flags.contains(RequestFlags::DECAPSULATION);
+        let offered = [Some(self.config.address), self.config.gateway];
+        // The two reserved bits (section 3.3) are zero.
+        if flags.0 & 0b101 != 0 || !is_host(request.home_address) {
+            return Err(Code::FOREIGN_POORLY_FORMED_REQUEST);
+        }
+        if !is_host(request.agent) {
+            return Err(Code::INVALID_HOME_AGENT);
+        }
+        let is_new = !self.visitors.contains_key(&request.home_address)
+            && !self.pending.contains_key(&request.home_address);
+        if is_new && request.lifetime > 0 && self.is_full() {
+            return Err(Code::FOREIGN_RESOURCES);
+        }
+        if request.lifetime > self.config.longest_lifetime {
+            return Err(Code::FOREIGN_LIFETIME);
+        }
+        if flags.contains(RequestFlags::MINIMAL_ENCAPSULATION)
+            || flags.contains(RequestFlags::GENERIC_ENCAPSULATION)
+        {
+            return Err(Code::FOREIGN_ENCAPSULATION);
+        }
+        if flags.contains(RequestFlags::REVERSE_TUNNEL) {
+            if !self.config.reverse_tunnel {
+                return Err(Code::FOREIGN_REVERSE_TUNNEL_UNAVAILABLE);
+            }
+            // RFC 3024: a mobile on the link sends with 255, which nobody farther away can do.
+            if matches!(next, NextHop::Link(_)) && received.hop_limit != 255 {
+                return Err(Code::FOREIGN_TOO_DISTANT);
+            }
+        }
+        let is_regional = request.purpose == Purpose::Regional;
+        // A regional request names the agent below to the gateway.
+        let is_ours = offered.contains(&Some(request.care_of_address))
+            || is_regional && matches!(next, NextHop::Agent(_));
+        match is_ours || is_colocated || request.lifetime == 0 {
+            true => Ok(()),
+            false => Err(Code::FOREIGN_CARE_OF_ADDRESS),
+        }
+    }
+
+    /// Sends a request on to the home agent, or to the gateway if its care-of address is asked for.
+    fn relay(&mut self, now: Instant, next: NextHop, received: Received, request: Request) {
+        let gateway = self.config.gateway;
+        let to_gateway = request.purpose == Purpose::Regional
+            || gateway == Some(request.care_of_address) && gateway != Some(self.config.address);
+        let end = match (to_gateway, request.purpose) {
+            (false, _) => request.agent,
+            (true, Purpose::Regional) => request.agent,
+            (true, _) => request.care_of_address,
+        };
+        self.await_reply(now, next, &received, (request, end));
+        let mut message = received.message;
+        self.pass_on_notification(&mut message, &request);
+        // What follows the mobile's own authentication was for us (section 3.7.2.2).
+        let own = match request.purpose {
+            Purpose::Regional => AuthenticationKind::MobileGateway,
+            _ => AuthenticationKind::MobileHome,
+        };
+        if let Some(place) = message.place(own) {
+            message.extensions.truncate(place + 1);
+        }
+        if to_gateway {
+            let below = Extension::HierarchicalForeignAgent(self.config.address);
+            message.extensions.push(below);
+        } else if let Some(association) = self.config.home_agents.get(&end) {
+            message.sign(AuthenticationKind::ForeignHome, association);
+        }
+        self.send(None, end, PORT, &message);
+    }
+
+    /// Tells the previous foreign agent what the mobile wants it to know: a fast binding update, which the mobile has
+    /// signed.
+    fn pass_on_notification(&mut self, message: &mut Message, request: &Request) {
+        let notification = message
+            .extensions
+            .iter()
+            .find_map(|extension| match extension {
+                Extension::PreviousForeignAgent(notification) => Some(*notification),
+                _ => None,
+            });
+        let Some(notification) = notification else {
+            return;
+        };
+        let previous = notification.previous;
+        if is_host(previous) && previous != self.config.address {
+            let update =
+                binding_update(request.home_address, request.identification, &notification);
+            self.send(None, previous, PORT, &update);
+        }
+    }
+
+    /// A visitor that has left wishes to be followed.
+    pub(super) fn handle_update(&mut self, now: Instant, received: &Received, request: &Request) {
+        let home_address = request.home_address;
+        let association = self.config.mobiles.get(&home_address);
+        let is_authentic = association.is_some_and(|association| {
+            let kind = AuthenticationKind::MobileForeign;
+            received.message.verify(kind, association).is_ok()
+        });
+        let before = match (
+            self.visitors.get(&home_address),
+            self.departed.get(&home_address),
+        ) {
+            (Some(visitor), _) => Some(visitor.identification),
+            (None, Some(departed)) => Some(departed.identification),
+            (None, None) => None,
+        };
+        let code = match before {
+            _ if !is_authentic => Code::FOREIGN_MOBILE_AUTHENTICATION,
+            // Nobody whom we could follow.
+            None => Code::FOREIGN_UNSPECIFIED,
+            Some(before) if request.identification <= before => Code::IDENTIFICATION_MISMATCH,
+            Some(_) if !is_host(request.care_of_address) => Code::FOREIGN_CARE_OF_ADDRESS,
+            Some(_) if request.care_of_address == self.config.address => {
+                Code::FOREIGN_CARE_OF_ADDRESS
+            }
+            Some(_) => Code::ACCEPTED,
+        };
+        if code.is_accepted() {
+            let departed = Departed {
+                care_of_address: request.care_of_address,
+                identification: request.identification,
+                expires: end_of(now, request.lifetime.min(self.config.longest_lifetime)),
+            };
+            self.follow(home_address, departed);
+        } else {
+            self.dropped.not_authentic += 1;
+        }
+        let mut reply = Message::from(answer(request, code, request.lifetime));
+        if let Some(association) = self.config.mobiles.get(&home_address) {
+            reply.sign(AuthenticationKind::MobileForeign, association);
+        }
+        self.send(None, received.source, received.port, &reply);
+    }
+
+    /// A regional registration at this gateway: the visitor has moved below it.
+    fn register_here(
+        &mut self,
+        now: Instant,
+        next: NextHop,
+        received: &Received,
+        request: Request,
+    ) {
+        let home_address = request.home_address;
+        let association = self.config.mobiles.get(&home_address).copied();
+        let is_authentic = association.is_some_and(|association| {
+            let kind = AuthenticationKind::MobileGateway;
+            received.message.verify(kind, &association).is_ok()
+        });
+        let visitor = self.visitors.get_mut(&home_address);
+        let visitor = visitor.filter(|visitor| now < visitor.expires);
+        let mut lifetime = 0;
+        let code = match visitor {
+            _ if !is_authentic => Code::FOREIGN_MOBILE_AUTHENTICATION,
+            // The mobile must register at home first.
+            None => Code::FOREIGN_UNSPECIFIED,
+            Some(visitor) if request.identification <= visitor.identification => {
+                Code::IDENTIFICATION_MISMATCH
+            }
+            Some(visitor) => {
+                visitor.next = next;
+                visitor.identification = request.identification;
+                visitor.reverse_tunnel = request.flags.contains(RequestFlags::REVERSE_TUNNEL);
+                lifetime = request.lifetime.min(seconds_until(now, visitor.expires));
+                Code::ACCEPTED
+            }
+        };
+        let mut reply = Message::from(answer(&request, code, lifetime));
+        if let Some(association) = association {
+            reply.sign(AuthenticationKind::MobileGateway, &association);
+        }
+        self.send(None, received.source, received.port, &reply);
+        self.events.push_back(match code.is_accepted() {
+            true => ForeignAgentEvent::Arrived {
+                home_address,
+                lifetime,
+            },
+            false => ForeignAgentEvent::Refused { home_address, code },
+        });
+    }
+
+    /// Section 3.7.3: a reply that answers what was relayed goes to the mobile.
+    pub(super) fn handle_reply(&mut self, now: Instant, received: Received, reply: Reply) {
+        let home_address = reply.home_address;
+        let low = |identification: u64| identification as u32;
+        let Some(&pending) = self.pending.get(&home_address).filter(|pending| {
+            pending.request.purpose == reply.purpose
+                && low(pending.request.identification) == low(reply.identification)
+                && pending.relayed_to == received.source
+        }) else {
+            // A fast binding update is not waited for, and its answer is for nobody.
+            if reply.purpose != Purpose::Handoff {
+                self.dropped.malformed += 1;
+            }
+            return;
+        };
+        let mut message = received.message;
+        if let Some(association) = self.config.home_agents.get(&received.source)
+            && message
+                .verify(AuthenticationKind::ForeignHome, association)
+                .is_err()
+        {
+            self.dropped.not_authentic += 1;
+            self.refuse_pending(home_address, Code::FOREIGN_HOME_AUTHENTICATION);
+            return;
+        }
+        self.pending.remove(&home_address);
+        if let Some(place) = message.place(AuthenticationKind::ForeignHome) {
+            message.extensions.truncate(place);
+        }
+        if reply.code.is_accepted() {
+            // Section 3.7.3.1: no longer than was asked for.
+            let lifetime = reply.lifetime.min(pending.request.lifetime);
+            if lifetime == 0 {
+                self.dismiss(home_address, None);
+            } else {
+                self.admit(&pending, lifetime, end_of(now, lifetime));
+            }
+        }
+        self.hand_down(&pending, message);
+    }
+
+    /// Refuses what is pending, where the answer cannot be waited for.
+    pub(super) fn refuse_pending(&mut self, home_address: Ipv4Addr, code: Code) {
+        let Some(pending) = self.pending.remove(&home_address) else {
+            return;
+        };
+        let ends = [pending.source, home_address];
+        self.refuse(pending.next, ends, pending.port, (&pending.request, code));
+    }
+
+    fn refuse(
+        &mut self,
+        next: NextHop,
+        [source, home_address]: [Ipv4Addr; 2],
+        port: u16,
+        (request, code): (&Request, Code),
+    ) {
+        self.events
+            .push_back(ForeignAgentEvent::Refused { home_address, code });
+        let lifetime = match code {
+            // Section 3.4: the longest that we take.
+            Code::FOREIGN_LIFETIME => self.config.longest_lifetime,
+            _ => 0,
+        };
+        let mut reply = Message::from(answer(request, code, lifetime));
+        if let Some(association) = self.config.mobiles.get(&home_address) {
+            reply.sign(AuthenticationKind::MobileForeign, association);
+        }
+        let interface = next.interface();
+        self.send(interface, source, port, &reply);
+    }
+
+    fn hand_down(&mut self, pending: &Pending, mut message: Message) {
+        let home_address = pending.request.home_address;
+        if let NextHop::Link(_) = pending.next
+            && let Some(association) = self.config.mobiles.get(&home_address)
+        {
+            message.sign(AuthenticationKind::MobileForeign, association);
+        }
+        let interface = pending.next.interface();
+        self.send(interface, pending.source, pending.port, &message);
+    }
+
+    fn send(
+        &mut self,
+        interface: Option<Interface>,
+        destination: Ipv4Addr,
+        port: u16,
+        message: &Message,
+    ) {
+        let envelope = Envelope {
+            source: self.config.address,
+            destination,
+            port,
+            hop_limit: HOP_LIMIT,
+        };
+        self.outbox.send_message(interface, envelope, message);
+    }
+}
+
+impl NextHop {
+    fn interface(self) -> Option<Interface> {
+        match self {
+            NextHop::Link(interface) => Some(interface),
+            NextHop::Agent(_) => None,
+        }
+    }
+}
+
+/// The fast binding update that a notification stands for. The mobile signs it, the new foreign agent sends it.
+pub(in crate::mobility::mobile_ipv4) fn binding_update(
+    home_address: Ipv4Addr,
+    identification: u64,
+    notification: &PreviousForeignAgent,
+) -> Message {
+    let mut update = Message::from(Request {
+        purpose: Purpose::Handoff,
+        flags: RequestFlags(0),
+        lifetime: notification.lifetime,
+        home_address,
+        agent: notification.previous,
+        care_of_address: notification.care_of_address,
+        identification,
+    });
+    update.extensions.push(Extension::Authentication {
+        kind: AuthenticationKind::MobileForeign,
+        index: notification.index,
+        authenticator: notification.authenticator,
+    });
+    update
+}
+
+fn answer(request: &Request, code: Code, lifetime: u16) -> Reply {
+    Reply {
+        purpose: request.purpose,
+        code,
+        lifetime,
+        home_address: request.home_address,
+        agent: request.agent,
+        identification: request.identification,
+    }
+}
+
+fn seconds_until(now: Instant, end: Instant) -> u16 {
+    let seconds = end.saturating_since(now).as_nanos() / 1_000_000_000;
+    u16::try_from(seconds).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,129 @@
+//! Who is here, who asks to be, and who has left.
+
+use super::{ForeignAgent, ForeignAgentEvent, Interface, PENDING_TIMEOUT, Received};
+use crate::time::Instant;
+use crate::wire::mobile_ipv4::{Purpose, Request, RequestFlags};
+use core::net::Ipv4Addr;
+
+/// Where a visitor's packets leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextHop {
+    /// Onto this link.
+    Link(Interface),
+    /// Into a tunnel to the agent below.
+    Agent(Ipv4Addr),
+}
+
+/// A mobile that is registered here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visitor {
+    pub(super) next: NextHop,
+    pub(super) home_agent: Ipv4Addr,
+    /// The gateway whose care-of address is registered at home.
+    pub(super) gateway: Option<Ipv4Addr>,
+    pub(super) reverse_tunnel: bool,
+    /// Of the last request, so that none counts twice.
+    pub(super) identification: u64,
+    pub(super) expires: Instant,
+}
+
+impl Visitor {
+    /// The end of the reverse tunnel that begins at `own`.
+    pub(super) fn upwards(&self, own: Ipv4Addr) -> Ipv4Addr {
+        self.gateway
+            .filter(|&gateway| gateway != own)
+            .unwrap_or(self.home_agent)
+    }
+}
+
+/// A request on its way to the home agent or a gateway.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) next: NextHop,
+    /// Where the answer goes.
+    pub(super) source: Ipv4Addr,
+    pub(super) port: u16,
+    pub(super) relayed_to: Ipv4Addr,
+    pub(super) request: Request,
+    pub(super) expires: Instant,
+}
+
+/// A mobile that has told where it went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departed {
+    pub(super) care_of_address: Ipv4Addr,
+    pub(super) identification: u64,
+    pub(super) expires: Instant,
+}
+
+impl ForeignAgent {
+    /// Remembers a request that is relayed to `relayed_to`.
+    pub(super) fn await_reply(
+        &mut self,
+        now: Instant,
+        next: NextHop,
+        received: &Received,
+        (request, relayed_to): (Request, Ipv4Addr),
+    ) {
+        let expires = now + PENDING_TIMEOUT;
+        let pending = Pending {
+            next,
+            source: received.source,
+            port: received.port,
+            relayed_to,
+            request,
+            expires,
+        };
+        self.pending.insert(request.home_address, pending);
+        self.expiries.insert((expires, request.home_address));
+    }
+
+    /// Takes a mobile in, or again. `expires` is none for a regional registration, which prolongs nothing.
+    pub(super) fn admit(&mut self, pending: &Pending, lifetime: u16, expires: Instant) {
+        let request = &pending.request;
+        let gateway = match request.purpose {
+            Purpose::Regional => Some(request.agent),
+            _ => self
+                .config
+                .gateway
+                .filter(|&gateway| gateway == request.care_of_address),
+        };
+        let home_address = request.home_address;
+        let visitor = Visitor {
+            next: pending.next,
+            home_agent: request.agent,
+            gateway,
+            // With an address of its own a mobile makes its own tunnel.
+            reverse_tunnel: request.flags.contains(RequestFlags::REVERSE_TUNNEL)
+                && !request.flags.contains(RequestFlags::DECAPSULATION),
+            identification: request.identification,
+            expires,
+        };
+        self.departed.remove(&home_address);
+        self.visitors.insert(home_address, visitor);
+        if expires < Instant::NEVER {
+            self.expiries.insert((expires, home_address));
+        }
+        self.events.push_back(ForeignAgentEvent::Arrived {
+            home_address,
+            lifetime,
+        });
+    }
+
+    /// Takes a mobile off the list.
+    pub(super) fn dismiss(&mut self, home_address: Ipv4Addr, care_of_address: Option<Ipv4Addr>) {
+        if self.visitors.remove(&home_address).is_some() {
+            self.events.push_back(ForeignAgentEvent::Left {
+                home_address,
+                care_of_address,
+            });
+        }
+    }
+
+    /// Sends a departed mobile's packets after it.
+    pub(super) fn follow(&mut self, home_address: Ipv4Addr, departed: Departed) {
+        self.dismiss(home_address, Some(departed.care_of_address));
+        self.expiries.insert((departed.expires, home_address));
+        self.departed.insert(home_address, departed);
+    }
+}

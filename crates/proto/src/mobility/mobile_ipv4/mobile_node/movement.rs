@@ -1,0 +1,216 @@
+//! Links come and go, agents are heard, addresses are got: where the mobile wants to be registered.
+
+use super::registration::Target;
+use super::{
+    Acquisition, Attachment, CareOf, Discovery, Interface, MobileNode, MobileNodeEvent, News,
+    Point, Step,
+};
+use crate::mobility::mobile_ipv4::ALL_ROUTERS;
+use crate::mobility::mobile_ipv4::discovery::Agent;
+use crate::time::Instant;
+use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags};
+use core::net::Ipv4Addr;
+
+impl MobileNode {
+    /// The mobile has come to a link and wants to be reached over it. Until it is registered there, everything goes on over
+    /// the links at which it was; those go on receiving until [`detach`](MobileNode::detach).
+    pub fn attach(&mut self, now: Instant, interface: Interface, care_of: CareOf) {
+        self.attachments.retain(|link| link.interface != interface);
+        let mut discovery = Discovery::default();
+        // Where no agent is needed, one is listened for and not called.
+        if care_of == CareOf::ForeignAgent {
+            discovery.start(now);
+        }
+        let acquisition = (care_of == CareOf::Acquired).then(|| {
+            let check = self.config.conflict_check;
+            Acquisition::new(now, interface, check, self.config.home_address)
+        });
+        // Mostly there is one, and there are many mobiles.
+        self.attachments.reserve_exact(1);
+        self.attachments.push(Attachment {
+            interface,
+            care_of,
+            discovery,
+            acquisition,
+            address: match care_of {
+                CareOf::Known(address) => Some(address),
+                _ => None,
+            },
+        });
+        self.chosen = Some(interface);
+        self.reconsider(now, false);
+        self.handle_timeout(now);
+    }
+
+    /// A link has gone, or shall not be used any more.
+    pub fn detach(&mut self, interface: Interface) {
+        self.attachments.retain(|link| link.interface != interface);
+        let on_it = |found: Option<Interface>| found == Some(interface);
+        if on_it(self.chosen) {
+            self.chosen = None;
+        }
+        if on_it(self.home_link) {
+            self.home_link = None;
+        }
+        self.pending = self
+            .pending
+            .take()
+            .filter(|pending| pending.target.point.interface != interface);
+    }
+
+    /// Somebody else on a link has the address that was acquired there.
+    pub fn handle_conflict(&mut self, now: Instant, interface: Interface) {
+        let mut links = self.attachments.iter_mut();
+        let link = links.find(|link| link.interface == interface);
+        if let Some(acquisition) = link.and_then(|link| link.acquisition.as_mut()) {
+            let step = acquisition.handle_conflict(now, &mut self.outbox);
+            self.handle_address(now, interface, step);
+        }
+    }
+
+    pub(super) fn handle_address(&mut self, now: Instant, interface: Interface, step: Step) {
+        let (address, event) = match step {
+            Step::Nothing => return,
+            Step::Ready(address) => (
+                Some(address),
+                MobileNodeEvent::AddressReady { interface, address },
+            ),
+            Step::Lost(address) => (None, MobileNodeEvent::AddressLost { interface, address }),
+        };
+        self.events.push_back(event);
+        let mut links = self.attachments.iter_mut();
+        if let Some(link) = links.find(|link| link.interface == interface) {
+            link.address = address;
+        }
+        if let Step::Lost(lost) = step {
+            self.forget(lost);
+        }
+        self.reconsider(now, false);
+    }
+
+    pub(super) fn handle_news(&mut self, now: Instant, agent: Ipv4Addr, news: News) {
+        let registered = self.binding(now).and_then(|bound| bound.point.agent);
+        match news {
+            News::None => {}
+            News::Another => self.reconsider(now, false),
+            News::Restarted => self.reconsider(now, registered == Some(agent)),
+        }
+    }
+
+    /// Registers where the chosen link says, unless it is so already. `anew` even then.
+    pub(super) fn reconsider(&mut self, now: Instant, anew: bool) {
+        let Some(target) = self.target() else {
+            return;
+        };
+        let pending = self.pending.as_ref();
+        let is_pending = pending.is_some_and(|pending| pending.target.point == target.point);
+        // The home agent may have granted what was asked for elsewhere.
+        let is_in_doubt = pending.is_some_and(|pending| !pending.is_renewal);
+        let is_there = match target.is_home {
+            true => self.home_link == Some(target.point.interface),
+            false => self.home_link.is_none() && self.registered(now) == Some(target.point),
+        };
+        if anew || !is_pending && (is_in_doubt || !is_there) {
+            self.register(now, target);
+        }
+    }
+
+    /// Where the mobile would be registered on the chosen link.
+    fn target(&mut self) -> Option<Target> {
+        let chosen = self.chosen?;
+        let mut links = self.attachments.iter_mut();
+        let link = links.find(|link| link.interface == chosen)?;
+        let wants_reverse_tunnel = self.config.policy.uses_reverse_tunnel();
+        let home_address = self.config.home_address;
+        let home = Target {
+            point: Point {
+                interface: link.interface,
+                care_of_address: home_address,
+                agent: None,
+                gateway: None,
+            },
+            is_home: true,
+            is_colocated: false,
+            reverse_tunnel: false,
+            longest_lifetime: u16::MAX,
+            end: home_address,
+        };
+        let own = link.address;
+        let agent = link.discovery.choose();
+        let is_home_agent = agent.is_some_and(|agent| {
+            agent.address == self.config.home_agent && agent.flags.contains(AgentFlags::HOME_AGENT)
+        });
+        if is_home_agent || own == Some(home_address) {
+            return Some(home);
+        }
+        if link.care_of == CareOf::ForeignAgent {
+            let agent = agent?;
+            let gateway = agent.gateway().filter(|_| self.config.foreign.is_some());
+            let local = agent.care_of_address()?;
+            let point = Point {
+                care_of_address: gateway.unwrap_or(local),
+                agent: Some(agent.address),
+                gateway,
+                ..home.point
+            };
+            return Some(Target {
+                point,
+                is_home: false,
+                reverse_tunnel: wants_reverse_tunnel
+                    && agent.flags.contains(AgentFlags::REVERSE_TUNNEL),
+                longest_lifetime: agent.registration_lifetime,
+                end: local,
+                ..home
+            });
+        }
+        // RFC 5944 section 3.1: an agent may insist.
+        let insists = |agent: &&Agent| agent.flags.contains(AgentFlags::REGISTRATION_REQUIRED);
+        let agent = agent.filter(insists);
+        let address = own?;
+        Some(Target {
+            point: Point {
+                care_of_address: address,
+                agent: agent.map(|agent| agent.address),
+                ..home.point
+            },
+            is_home: false,
+            is_colocated: true,
+            reverse_tunnel: wants_reverse_tunnel,
+            longest_lifetime: agent.map_or(u16::MAX, |agent| agent.registration_lifetime),
+            end: address,
+        })
+    }
+
+    /// When [`MobileNode::handle_timeout`] is due.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let links = self.attachments.iter();
+        let discoveries = links
+            .clone()
+            .filter_map(|link| link.discovery.poll_timeout());
+        let acquisitions = links.filter_map(|link| link.acquisition.as_ref());
+        let acquisitions = acquisitions.map(Acquisition::poll_timeout);
+        let all = discoveries
+            .chain(acquisitions)
+            .chain(self.registration_timeout());
+        all.min().filter(|&at| at < Instant::NEVER)
+    }
+
+    /// Solicits, asks for addresses, and registers again, each when it is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for place in 0..self.attachments.len() {
+            let link = &mut self.attachments[place];
+            let interface = link.interface;
+            if link.discovery.handle_timeout(now, &mut self.draws) {
+                let ends = [self.config.home_address, ALL_ROUTERS];
+                self.outbox
+                    .send_discovery(interface, ends, AgentDiscovery::Solicitation);
+            }
+            if let Some(acquisition) = &mut link.acquisition {
+                let step = acquisition.handle_timeout(now, &mut self.draws, &mut self.outbox);
+                self.handle_address(now, interface, step);
+            }
+        }
+        self.handle_registration_timeout(now);
+        self.reconsider(now, false);
+    }
+}

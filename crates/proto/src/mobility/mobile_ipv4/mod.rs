@@ -1,0 +1,261 @@
+//! Mobile IPv4 (RFC 5944): mobile node, home agent and foreign agent as state machines.
+//!
+//! Each is driven in the same way:
+//! 1. A packet that is for this node, or for all nodes or agents of a link, goes to `handle_packet`, which returns it if it is
+//!    none of the agent's business: the packet, or what was tunnelled to this node, is then the host's own.
+//!    Agents read typed packets: what the channel has damaged goes through `Packet::apply_bit_errors` first.
+//! 2. A packet that a router would forward goes first to `HomeAgent::tunnel` or `ForeignAgent::forward`, before it
+//!    loses a hop; one that they return is forwarded as any other. A mobile's own packets go through `MobileNode::send`.
+//! 3. When the time of `poll_timeout` has come, `handle_timeout`.
+//! 4. After each of these, `poll_transmit` until it gives `None`, and `poll_event` likewise.
+//!
+//! Links have no addresses of their own here, so there is no ARP: a home agent intercepts what is routed over it, and
+//! who is on a link is who hears an advertisement.
+
+mod acquisition;
+mod address_server;
+mod advertiser;
+mod clock;
+mod discovery;
+mod foreign_agent;
+mod home_agent;
+mod mobile_node;
+mod policy;
+
+pub use acquisition::ConflictCheck;
+pub use address_server::AddressServer;
+pub use advertiser::Advertising;
+pub use clock::{Clock, REPLAY_TOLERANCE};
+pub use foreign_agent::{ForeignAgent, ForeignAgentConfig, ForeignAgentEvent};
+pub use home_agent::{HomeAgent, HomeAgentConfig, HomeAgentEvent};
+pub use mobile_node::{CareOf, MobileNode, MobileNodeConfig, MobileNodeEvent, Point};
+pub use policy::{Delivery, PolicyRule, PolicyTable};
+
+use crate::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use crate::time::{Duration, Instant};
+use crate::wire::icmp::IcmpMessage;
+use crate::wire::mobile_ipv4::{INFINITE_LIFETIME, Message, PORT};
+use crate::wire::udp::UdpHeader;
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::VecDeque;
+
+/// Hop limit of tunnels and of messages that cross the network (RFC 1700's recommended default).
+const HOP_LIMIT: u8 = 64;
+/// All nodes of a link (RFC 1256 section 5).
+pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
+/// All routers of a link, where solicitations go (RFC 1256 section 5).
+pub const ALL_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 2);
+
+/// An interface by its place in its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Interface(pub usize);
+
+/// A packet that an agent sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The interface to take; without one the host's routes decide.
+    pub interface: Option<Interface>,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// Packets on their way out of an agent.
+#[derive(Debug, Default)]
+struct Outbox {
+    packets: VecDeque<Transmit>,
+    /// Identification of the next packet, by which fragments are told apart.
+    identification: u16,
+}
+
+impl Outbox {
+    fn pop(&mut self) -> Option<Transmit> {
+        self.packets.pop_front()
+    }
+
+    fn push(&mut self, interface: Option<Interface>, packet: Packet) {
+        // Mostly there is one at a time, and there are many agents.
+        if self.packets.capacity() == 0 {
+            self.packets.reserve_exact(1);
+        }
+        self.packets.push_back(Transmit { interface, packet });
+    }
+
+    fn header(&mut self, source: Ipv4Addr, destination: Ipv4Addr, hop_limit: u8) -> IpHeader {
+        self.identification = self.identification.wrapping_add(1);
+        IpHeader {
+            destination: destination.into(),
+            hop_limit,
+            traffic_class: 0,
+            source: source.into(),
+            identification: self.identification,
+            dont_fragment: false,
+        }
+    }
+
+    /// Sends a message that a host makes itself.
+    fn send(&mut self, interface: Option<Interface>, ip: IpHeader, body: Body) {
+        let packet = Packet {
+            ip,
+            flow: None,
+            retransmission: false,
+            bit_errors: BitErrors::NONE,
+            body,
+        };
+        self.push(interface, packet);
+    }
+
+    fn send_message(
+        &mut self,
+        interface: Option<Interface>,
+        envelope: Envelope,
+        message: &Message,
+    ) {
+        let ip = self.header(envelope.source, envelope.destination, envelope.hop_limit);
+        let ports = UdpHeader {
+            source_port: PORT,
+            destination_port: envelope.port,
+        };
+        let payload = Payload::Bytes(message.encode().into());
+        self.send(interface, ip, Body::Udp(ports, payload));
+    }
+
+    fn send_discovery(
+        &mut self,
+        interface: Interface,
+        [source, destination]: [Ipv4Addr; 2],
+        message: crate::wire::agent_discovery::AgentDiscovery,
+    ) {
+        // RFC 5944 section 2: neither message leaves its link.
+        let ip = self.header(source, destination, 1);
+        let body = Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(message)));
+        self.send(Some(interface), ip, body);
+    }
+
+    /// Puts `packet` into a tunnel (RFC 2003 section 3.1).
+    ///
+    /// # Errors
+    /// RFC 2003 section 4: what comes from either end of the tunnel would go round in it, and is not sent.
+    fn tunnel(
+        &mut self,
+        interface: Option<Interface>,
+        [source, destination]: [Ipv4Addr; 2],
+        packet: Packet,
+    ) -> Result<(), Looping> {
+        if [source, destination]
+            .map(IpAddr::V4)
+            .contains(&packet.ip.source)
+        {
+            return Err(Looping);
+        }
+        let outer = IpHeader {
+            traffic_class: packet.ip.traffic_class,
+            dont_fragment: packet.ip.dont_fragment,
+            ..self.header(source, destination, HOP_LIMIT)
+        };
+        let packet = Packet {
+            ip: outer,
+            flow: packet.flow,
+            retransmission: packet.retransmission,
+            bit_errors: BitErrors::NONE,
+            body: Body::Tunnel(Box::new(packet)),
+        };
+        self.push(interface, packet);
+        Ok(())
+    }
+}
+
+/// A packet would come back into the tunnel that it was put into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Looping;
+
+/// From where to where a message goes.
+#[derive(Clone, Copy, Debug)]
+struct Envelope {
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    port: u16,
+    hop_limit: u8,
+}
+
+/// A registration message that came in.
+struct Received {
+    source: Ipv4Addr,
+    port: u16,
+    hop_limit: u8,
+    message: Message,
+}
+
+impl Received {
+    /// The message in a datagram to port 434; `None` if that is not what it is, an error if it cannot be read.
+    fn from_packet(packet: &Packet) -> Option<Result<Received, crate::wire::DecodeError>> {
+        let Body::Udp(ports, payload) = &packet.body else {
+            return None;
+        };
+        let IpAddr::V4(source) = packet.ip.source else {
+            return None;
+        };
+        if ports.destination_port != PORT {
+            return None;
+        }
+        let message = match payload {
+            Payload::Bytes(bytes) => Message::decode(bytes),
+            Payload::Pattern { .. } => {
+                let mut bytes = Vec::new();
+                payload.copy_into(&mut bytes);
+                Message::decode(&bytes)
+            }
+        };
+        Some(message.map(|message| Received {
+            source,
+            port: ports.source_port,
+            hop_limit: packet.ip.hop_limit,
+            message,
+        }))
+    }
+}
+
+/// Packets and messages that an agent dropped, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Messages that could not be read, or that answer nothing that was asked.
+    pub malformed: u64,
+    /// Messages whose authenticator is missing or wrong, and updates that came again.
+    pub not_authentic: u64,
+    /// Tunnelled packets that nobody here expects.
+    pub unexpected_tunnel: u64,
+    /// Packets that would have gone round in a tunnel.
+    pub looping: u64,
+    /// Packets whose hop limit was used up.
+    pub hop_limit: u64,
+}
+
+/// Takes a hop from a packet that is forwarded; false if it had none left.
+fn take_hop(packet: &mut Packet) -> bool {
+    let left = packet.ip.hop_limit > 1;
+    packet.ip.hop_limit = packet.ip.hop_limit.saturating_sub(1);
+    left
+}
+
+/// When a registration that is granted now ends.
+fn end_of(now: Instant, lifetime: u16) -> Instant {
+    match lifetime {
+        INFINITE_LIFETIME => Instant::NEVER,
+        seconds => now + Duration::from_secs(seconds.into()),
+    }
+}
+
+/// The address as IPv4's, which all agents here are.
+fn v4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// Whether a host can have this address.
+fn is_host(address: Ipv4Addr) -> bool {
+    !(address.is_unspecified() || address.is_multicast() || address.is_broadcast())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,485 @@
+//! A home network, two foreign agents below a gateway or not, a modem line, a network with DHCP, a mobile that moves among
+//! them, and a correspondent. Every link takes 10 ms.
+
+mod hostile;
+mod losses;
+mod timelines;
+
+use super::*;
+use crate::packet::FlowId;
+use crate::wire::mobile_ipv4::{Content, SecurityAssociation};
+use std::collections::{BTreeMap, BTreeSet};
+
+const HOME_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 10);
+const HOME_AGENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const FOREIGN_AGENTS: [Ipv4Addr; 2] = [
+    Ipv4Addr::new(203, 0, 113, 1),
+    Ipv4Addr::new(203, 0, 113, 129),
+];
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(203, 0, 112, 1);
+const MODEM: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
+const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+const CORRESPONDENT: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+
+/// The mobile's interfaces, and so its links.
+const HOME_LINK: Interface = Interface(0);
+const FOREIGN_LINKS: [Interface; 2] = [Interface(1), Interface(2)];
+const MODEM_LINK: Interface = Interface(3);
+const DHCP_LINK: Interface = Interface(4);
+
+const HOP: Duration = Duration::from_millis(10);
+
+fn association(index: u32) -> SecurityAssociation {
+    SecurityAssociation {
+        index,
+        key: [index as u8; 16],
+    }
+}
+
+fn advertising(interfaces: &[Interface], prefix_length: u8) -> Advertising {
+    Advertising {
+        interfaces: interfaces.to_vec(),
+        interval: Duration::from_secs(1),
+        prefix_length,
+    }
+}
+
+fn mobile_config() -> MobileNodeConfig {
+    MobileNodeConfig {
+        home_address: HOME_ADDRESS,
+        home_agent: HOME_AGENT,
+        home: association(256),
+        foreign: Some(association(300)),
+        lifetime: 60,
+        simultaneous_bindings: false,
+        policy: PolicyTable::new(Vec::new(), Delivery::Triangle),
+        conflict_check: ConflictCheck::Background,
+        clock: Clock::default(),
+        secret: [1; 16],
+    }
+}
+
+fn home_agent_config() -> HomeAgentConfig {
+    HomeAgentConfig {
+        address: HOME_AGENT,
+        longest_lifetime: 600,
+        simultaneous_bindings: 3,
+        reverse_tunnel: true,
+        foreign_agents: BTreeMap::new(),
+        advertising: advertising(&[HOME_LINK], 24),
+        clock: Clock::default(),
+        secret: [2; 16],
+    }
+}
+
+fn foreign_agent_config(place: usize) -> ForeignAgentConfig {
+    ForeignAgentConfig {
+        address: FOREIGN_AGENTS[place],
+        gateway: None,
+        longest_lifetime: 600,
+        most_visitors: 100,
+        reverse_tunnel: true,
+        registration_required: false,
+        mobiles: [(HOME_ADDRESS, association(300))].into(),
+        home_agents: BTreeMap::new(),
+        advertising: advertising(&[FOREIGN_LINKS[place]], 25),
+        secret: [3 + place as u8; 16],
+    }
+}
+
+/// Who stands at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Node {
+    Mobile,
+    Home,
+    Foreign(usize),
+    Server,
+    Correspondent,
+}
+
+/// What went over a link.
+#[derive(Clone, Debug)]
+struct Sent {
+    at: Instant,
+    from: Node,
+    packet: Packet,
+}
+
+impl Sent {
+    fn content(&self) -> Option<Content> {
+        let received = Received::from_packet(&self.packet)?;
+        received.ok().map(|received| received.message.content)
+    }
+}
+
+struct Network {
+    now: Instant,
+    mobile: MobileNode,
+    mobile_config: MobileNodeConfig,
+    home: HomeAgent,
+    home_config: HomeAgentConfig,
+    /// Two, and with a gateway a third.
+    foreign: Vec<ForeignAgent>,
+    foreign_configs: Vec<ForeignAgentConfig>,
+    server: AddressServer,
+    links_up: BTreeSet<Interface>,
+    flying: BTreeMap<(Instant, u64), (Node, Interface, Packet)>,
+    launched: u64,
+    /// Messages of mobility, in the order in which they were sent.
+    signalling: Vec<Sent>,
+    /// Numbers of those that are lost.
+    lost: BTreeSet<usize>,
+    delivered: Vec<(Instant, Interface, Packet)>,
+    at_correspondent: Vec<Packet>,
+    events: Vec<(Instant, MobileNodeEvent)>,
+}
+
+impl Network {
+    fn new() -> Network {
+        Network::with(mobile_config(), home_agent_config(), false)
+    }
+
+    fn with(
+        mobile_config: MobileNodeConfig,
+        home_config: HomeAgentConfig,
+        with_gateway: bool,
+    ) -> Network {
+        let now = Instant::ZERO;
+        let mut foreign_configs: Vec<_> = (0..2).map(foreign_agent_config).collect();
+        if with_gateway {
+            for config in &mut foreign_configs {
+                config.gateway = Some(GATEWAY);
+            }
+            foreign_configs.push(ForeignAgentConfig {
+                address: GATEWAY,
+                advertising: advertising(&[], 24),
+                ..foreign_agent_config(0)
+            });
+        }
+        let mut home = HomeAgent::new(now, home_config.clone());
+        home.add_mobile(HOME_ADDRESS, association(256));
+        let foreign = foreign_configs.iter().cloned();
+        let range = [50, 60].map(|host| Ipv4Addr::new(198, 18, 0, host));
+        Network {
+            now,
+            mobile: MobileNode::new(mobile_config.clone()),
+            mobile_config,
+            home,
+            home_config,
+            foreign: foreign
+                .map(|config| ForeignAgent::new(now, config))
+                .collect(),
+            foreign_configs,
+            server: AddressServer::new(SERVER, 24, range, Duration::from_secs(3600)),
+            links_up: BTreeSet::new(),
+            flying: BTreeMap::new(),
+            launched: 0,
+            signalling: Vec::new(),
+            lost: BTreeSet::new(),
+            delivered: Vec::new(),
+            at_correspondent: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// The mobile comes to a link and stays at those where it was.
+    fn attach(&mut self, interface: Interface, care_of: CareOf) {
+        self.links_up.insert(interface);
+        self.mobile.attach(self.now, interface, care_of);
+        self.drain();
+    }
+
+    /// The mobile leaves all other links at once.
+    fn jump(&mut self, interface: Interface, care_of: CareOf) {
+        for link in core::mem::take(&mut self.links_up) {
+            self.mobile.detach(link);
+        }
+        self.attach(interface, care_of);
+    }
+
+    /// Goes to the foreign agent, the modem line and so on, by the interface's number.
+    fn jump_to(&mut self, interface: Interface) {
+        let care_of = match interface {
+            MODEM_LINK => CareOf::Known(MODEM),
+            DHCP_LINK => CareOf::Acquired,
+            _ => CareOf::ForeignAgent,
+        };
+        self.jump(interface, care_of);
+    }
+
+    fn restart_home(&mut self) {
+        self.home = HomeAgent::new(self.now, self.home_config.clone());
+        self.home.add_mobile(HOME_ADDRESS, association(256));
+        self.drain();
+    }
+
+    fn restart_foreign(&mut self, place: usize) {
+        self.foreign[place] = ForeignAgent::new(self.now, self.foreign_configs[place].clone());
+        self.drain();
+    }
+
+    /// The mobile forgets all but its clock, at the link where it is.
+    fn restart_mobile(&mut self) {
+        self.mobile = MobileNode::new(self.mobile_config.clone());
+        if let Some(&link) = self.links_up.first() {
+            self.jump_to(link);
+        }
+    }
+
+    fn run_until(&mut self, end: Instant) {
+        while let Some(next) = self.next_moment()
+            && next <= end
+        {
+            self.now = next;
+            while let Some((&(at, number), _)) = self.flying.first_key_value()
+                && at <= next
+            {
+                let Some((node, interface, packet)) = self.flying.remove(&(at, number)) else {
+                    break;
+                };
+                self.arrive(node, interface, packet);
+                self.drain();
+            }
+            let due = |timeout: Option<Instant>| timeout.is_some_and(|at| at <= next);
+            if due(self.mobile.poll_timeout()) {
+                self.mobile.handle_timeout(next);
+                assert!(!due(self.mobile.poll_timeout()), "the mobile does nothing");
+            }
+            if due(self.home.poll_timeout()) {
+                self.home.handle_timeout(next);
+                assert!(
+                    !due(self.home.poll_timeout()),
+                    "the home agent does nothing"
+                );
+            }
+            for agent in &mut self.foreign {
+                if due(agent.poll_timeout()) {
+                    agent.handle_timeout(next);
+                    assert!(!due(agent.poll_timeout()), "a foreign agent does nothing");
+                }
+            }
+            self.drain();
+        }
+        self.now = end;
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        self.run_until(self.now + time);
+    }
+
+    fn next_moment(&self) -> Option<Instant> {
+        let flying = self.flying.first_key_value().map(|((at, _), _)| *at);
+        let foreign = self.foreign.iter().filter_map(ForeignAgent::poll_timeout);
+        let others = [flying, self.mobile.poll_timeout(), self.home.poll_timeout()];
+        foreign.chain(others.into_iter().flatten()).min()
+    }
+
+    fn drain(&mut self) {
+        while let Some(sent) = self.mobile.poll_transmit() {
+            self.launch(Node::Mobile, sent);
+        }
+        while let Some(sent) = self.home.poll_transmit() {
+            self.launch(Node::Home, sent);
+        }
+        while let Some(sent) = self.server.poll_transmit() {
+            self.launch(Node::Server, sent);
+        }
+        for place in 0..self.foreign.len() {
+            while let Some(sent) = self.foreign[place].poll_transmit() {
+                self.launch(Node::Foreign(place), sent);
+            }
+            while self.foreign[place].poll_event().is_some() {}
+        }
+        while let Some(event) = self.mobile.poll_event() {
+            self.events.push((self.now, event));
+        }
+        while self.home.poll_event().is_some() {}
+    }
+
+    fn launch(&mut self, from: Node, sent: Transmit) {
+        let Transmit { interface, packet } = sent;
+        let is_signalling = match &packet.body {
+            Body::Udp(ports, _) => [434, 67, 68].contains(&ports.destination_port),
+            Body::Icmp(IcmpMessage::AgentDiscovery(_)) => true,
+            _ => false,
+        };
+        if is_signalling {
+            self.signalling.push(Sent {
+                at: self.now,
+                from,
+                packet: packet.clone(),
+            });
+            if self.lost.contains(&(self.signalling.len() - 1)) {
+                return;
+            }
+        }
+        let Some((to, link)) = self.way(from, interface, &packet) else {
+            return;
+        };
+        self.fly(to, link, packet);
+    }
+
+    fn fly(&mut self, to: Node, link: Interface, packet: Packet) {
+        self.launched += 1;
+        self.flying
+            .insert((self.now + HOP, self.launched), (to, link, packet));
+    }
+
+    /// Where a packet comes to, over which of the mobile's links.
+    fn way(
+        &self,
+        from: Node,
+        interface: Option<Interface>,
+        packet: &Packet,
+    ) -> Option<(Node, Interface)> {
+        if let Some(link) = interface {
+            if !self.links_up.contains(&link) {
+                return None;
+            }
+            if from != Node::Mobile {
+                return Some((Node::Mobile, link));
+            }
+            // A line that ends in the network has nobody who takes what is for the link.
+            let at_link = match link {
+                HOME_LINK => Some(Node::Home),
+                DHCP_LINK => Some(Node::Server),
+                _ => FOREIGN_LINKS
+                    .iter()
+                    .position(|&own| own == link)
+                    .map(Node::Foreign),
+            };
+            let is_local = match packet.ip.destination {
+                IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+                IpAddr::V6(_) => false,
+            };
+            return match (at_link, is_local) {
+                (Some(Node::Foreign(place)), _) => Some((Node::Foreign(place), link)),
+                (at_link, true) => at_link.map(|node| (node, link)),
+                (_, false) => self.routed(packet).map(|node| (node, link)),
+            };
+        }
+        let to = self.routed(packet)?;
+        let link = match packet.ip.destination {
+            IpAddr::V4(MODEM) => MODEM_LINK,
+            IpAddr::V4(own) if own.octets()[0] == 203 => {
+                FOREIGN_LINKS[usize::from(own.octets()[3] / 128)]
+            }
+            _ if to == Node::Mobile => DHCP_LINK,
+            _ => HOME_LINK,
+        };
+        (to != Node::Mobile || self.links_up.contains(&link)).then_some((to, link))
+    }
+
+    fn routed(&self, packet: &Packet) -> Option<Node> {
+        let IpAddr::V4(destination) = packet.ip.destination else {
+            return None;
+        };
+        let mut agents = self.foreign_configs.iter();
+        if let Some(place) = agents.position(|config| config.address == destination) {
+            return Some(Node::Foreign(place));
+        }
+        Some(match destination.octets() {
+            [192, 0, 2, _] => Node::Home,
+            [198, 51, 100, _] | [198, 18, 0, _] | [203, 0, 113, _] => Node::Mobile,
+            _ => Node::Correspondent,
+        })
+    }
+
+    fn arrive(&mut self, to: Node, link: Interface, packet: Packet) {
+        let now = self.now;
+        match to {
+            Node::Mobile => {
+                if self.links_up.contains(&link)
+                    && let Some(packet) = self.mobile.handle_packet(now, link, packet)
+                {
+                    self.delivered.push((now, link, packet));
+                }
+            }
+            Node::Home => self.arrive_home(link, packet),
+            Node::Foreign(place) => {
+                let agent = &mut self.foreign[place];
+                let own = self.foreign_configs[place].address;
+                let is_for_it = match packet.ip.destination {
+                    IpAddr::V4(address) => address == own || address.is_multicast(),
+                    IpAddr::V6(_) => false,
+                };
+                if is_for_it {
+                    agent.handle_packet(now, link, packet);
+                } else if let Some(packet) = agent.forward(now, link, packet)
+                    && let Some(node) = self.routed(&packet)
+                {
+                    self.fly(node, link, packet);
+                }
+            }
+            Node::Server => {
+                self.server.handle_packet(now, link, packet);
+            }
+            Node::Correspondent => self.at_correspondent.push(packet),
+        }
+    }
+
+    fn arrive_home(&mut self, link: Interface, packet: Packet) {
+        let IpAddr::V4(destination) = packet.ip.destination else {
+            return;
+        };
+        if destination == HOME_AGENT || destination.is_multicast() {
+            self.home.handle_packet(self.now, link, packet);
+            return;
+        }
+        // The home link, if the mobile is there.
+        if let Some(packet) = self.home.tunnel(self.now, packet)
+            && destination == HOME_ADDRESS
+            && self.links_up.contains(&HOME_LINK)
+        {
+            self.fly(Node::Mobile, HOME_LINK, packet);
+        }
+    }
+
+    /// The correspondent sends a datagram with this number to the home address.
+    fn send_data(&mut self, number: u32) {
+        let packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
+        self.fly(Node::Home, HOME_LINK, packet);
+    }
+
+    /// How often each number came to the mobile.
+    fn received(&self, number: u32) -> usize {
+        let all = self.delivered.iter();
+        all.filter(|(_, _, packet)| packet.flow == Some(FlowId(number)))
+            .count()
+    }
+
+    fn bindings(&self) -> Vec<Ipv4Addr> {
+        self.home
+            .care_of_addresses(self.now, HOME_ADDRESS)
+            .collect()
+    }
+
+    /// What was sent to and from port 434, by whom and when.
+    fn registrations(&self) -> Vec<(Instant, Node, Content)> {
+        let all = self.signalling.iter();
+        all.filter_map(|sent| Some((sent.at, sent.from, sent.content()?)))
+            .collect()
+    }
+}
+
+fn datagram(source: Ipv4Addr, destination: Ipv4Addr, number: u32) -> Packet {
+    let mut outbox = Outbox::default();
+    let ip = outbox.header(source, destination, 64);
+    Packet {
+        ip,
+        flow: Some(FlowId(number)),
+        retransmission: false,
+        bit_errors: BitErrors::NONE,
+        body: Body::Udp(
+            UdpHeader {
+                source_port: 5000,
+                destination_port: 5001,
+            },
+            Payload::Pattern {
+                stream: number,
+                offset: 0,
+                length: 100,
+            },
+        ),
+    }
+}

@@ -1,0 +1,141 @@
+//! Whatever is lost, and wherever everybody goes: in the end the mobile is reached, once.
+
+use super::*;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// Goes through a movement; the messages of the first `counted` seconds may be lost.
+fn check_all_losses(
+    make: impl Fn() -> Network,
+    moves: &[(u64, Interface)],
+    away: Option<Ipv4Addr>,
+) {
+    let run = |lost: &[usize]| {
+        let mut network = make();
+        network.lost = lost.iter().copied().collect();
+        for &(at, link) in moves {
+            network.run_until(Instant::from_millis(at));
+            network.jump_to(link);
+        }
+        network.run_for(Duration::from_secs(4));
+        let counted = network.signalling.len();
+        // Before the registration would be renewed, which is 45 s after it, so that nothing but repetition mends it.
+        network.run_for(Duration::from_secs(25));
+        network.send_data(1);
+        network.run_for(Duration::from_secs(1));
+        assert_eq!(network.bindings(), Vec::from_iter(away), "lost: {lost:?}");
+        assert_eq!(network.received(1), 1, "lost: {lost:?}");
+        counted
+    };
+    let counted = run(&[]);
+    for first in 0..counted {
+        run(&[first]);
+        for second in first + 1..counted {
+            run(&[first, second]);
+        }
+    }
+}
+
+#[test]
+fn any_two_messages_may_be_lost_between_foreign_agents() {
+    let moves = [(0, FOREIGN_LINKS[0]), (2500, FOREIGN_LINKS[1])];
+    check_all_losses(Network::new, &moves, Some(FOREIGN_AGENTS[1]));
+}
+
+#[test]
+fn any_two_messages_may_be_lost_below_a_gateway() {
+    let moves = [(0, FOREIGN_LINKS[0]), (2500, FOREIGN_LINKS[1])];
+    let make = || Network::with(mobile_config(), home_agent_config(), true);
+    check_all_losses(make, &moves, Some(GATEWAY));
+}
+
+#[test]
+fn any_two_messages_may_be_lost_with_addresses_of_the_mobile_s_own() {
+    let moves = [(0, MODEM_LINK), (1500, DHCP_LINK)];
+    let acquired = Ipv4Addr::new(198, 18, 0, 50);
+    check_all_losses(Network::new, &moves, Some(acquired));
+}
+
+#[test]
+fn any_two_messages_may_be_lost_on_the_way_home() {
+    let moves = [(0, FOREIGN_LINKS[0]), (2500, HOME_LINK)];
+    check_all_losses(Network::new, &moves, None);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    Move(usize),
+    RestartHome,
+    RestartForeign(usize),
+    RestartMobile,
+    Conflict,
+}
+
+fn happenings() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        6 => (0..5_usize).prop_map(Happening::Move),
+        1 => Just(Happening::RestartHome),
+        1 => (0..2_usize).prop_map(Happening::RestartForeign),
+        1 => Just(Happening::RestartMobile),
+        1 => Just(Happening::Conflict),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 256,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn there_is_one_binding_after_any_course(
+        course in prop::collection::vec((1..8000_u64, happenings()), 1..12),
+        losses in prop::collection::vec(0..400_usize, 0..150),
+        with_gateway: bool,
+        clock in -100..100_i64,
+    ) {
+        let config = MobileNodeConfig {
+            clock: Clock { ahead_seconds: clock },
+            ..mobile_config()
+        };
+        let mut network = Network::with(config, home_agent_config(), with_gateway);
+        network.lost = losses.into_iter().collect();
+        network.jump_to(HOME_LINK);
+        for (wait, happening) in course {
+            network.run_for(Duration::from_millis(wait));
+            match happening {
+                Happening::Move(link) => network.jump_to(Interface(link)),
+                Happening::RestartHome => network.restart_home(),
+                Happening::RestartForeign(place) => network.restart_foreign(place),
+                Happening::RestartMobile => network.restart_mobile(),
+                Happening::Conflict => {
+                    network.mobile.handle_conflict(network.now, DHCP_LINK);
+                    network.drain();
+                }
+            }
+        }
+        let place = *network.links_up.first().expect("it is somewhere");
+        // What may be lost is past, and two lifetimes and the longest wait follow.
+        network.lost.clear();
+        network.run_for(Duration::from_secs(200));
+        network.send_data(1);
+        network.run_for(Duration::from_secs(1));
+        let bindings = network.bindings();
+        let expected = match place {
+            HOME_LINK => 0,
+            _ => 1,
+        };
+        prop_assert_eq!(bindings.len(), expected, "{:?} {:?}", bindings, network.mobile);
+        prop_assert_eq!(network.received(1), 1);
+        let is_right = bindings.iter().all(|address| match place {
+            MODEM_LINK => *address == MODEM,
+            DHCP_LINK => address.octets()[..3] == [198, 18, 0],
+            _ if with_gateway => *address == GATEWAY,
+            Interface(place) => *address == FOREIGN_AGENTS[place - 1],
+        });
+        prop_assert!(is_right, "{:?} at {:?}", bindings, place);
+        prop_assert_eq!(network.mobile.home_link().is_some(), place == HOME_LINK);
+    }
+}

@@ -1,0 +1,267 @@
+//! The advertising side of a router (RFC 4861 section 6.2): unsolicited advertisements at random times, answers to
+//! solicitations, and one at once when the link layer says that a mobile has come (study D, baseline).
+
+use super::Towards;
+use crate::mobility::discovery;
+use crate::mobility::draws::Draws;
+use crate::packet::{Body, Packet};
+use crate::time::{Duration, Instant};
+use crate::wire::icmp::IcmpMessage;
+use crate::wire::neighbor_discovery::{
+    ALL_NODES, HOP_LIMIT, NeighborDiscovery, PrefixInformation, RouterAdvertisement,
+};
+use crate::wire::prefix::Ipv6Prefix;
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::VecDeque;
+
+/// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first ones follow
+/// each other closely.
+const LONGEST_INITIAL_INTERVAL: Duration = Duration::from_secs(16);
+const INITIAL_ADVERTISEMENTS: u8 = 3;
+/// MAX_RA_DELAY_TIME (RFC 4861 section 10): an answer waits a random time up to this.
+const LONGEST_ANSWER_DELAY: Duration = Duration::from_millis(500);
+
+/// What a router advertises on one of its links, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdvertisingSettings {
+    /// The interface, by its place in the router.
+    pub interface: usize,
+    /// The router's link-local address there.
+    pub link_local: Ipv6Addr,
+    /// The link's prefix, of 64 bits.
+    pub prefix: Ipv6Prefix,
+    /// The router's own global address in the prefix.
+    pub address: Ipv6Addr,
+    /// It is a home agent on this link (RFC 6275 section 7.1).
+    pub home_agent: bool,
+    /// MinRtrAdvInterval; a router for mobiles may go down to 30 ms (RFC 6275 section 7.5).
+    pub shortest_interval: Duration,
+    /// MaxRtrAdvInterval; for mobiles down to 70 ms.
+    pub longest_interval: Duration,
+    /// MIN_DELAY_BETWEEN_RAS between multicast advertisements: 3 s, for mobiles down to 30 ms.
+    pub shortest_spacing: Duration,
+    /// Whether each unsolicited advertisement says how long until the next one at most (RFC 6275 section 7.3).
+    pub says_interval: bool,
+}
+
+impl AdvertisingSettings {
+    /// With the times of RFC 4861 section 6.2.1: intervals of 198 to 600 s, 3 s apart at least.
+    pub fn standard(interface: usize, link_local: Ipv6Addr, prefix: Ipv6Prefix) -> Self {
+        AdvertisingSettings {
+            interface,
+            link_local,
+            prefix,
+            address: prefix.address_of(link_local),
+            home_agent: false,
+            shortest_interval: Duration::from_secs(198),
+            longest_interval: Duration::from_secs(600),
+            shortest_spacing: Duration::from_secs(3),
+            says_interval: false,
+        }
+    }
+}
+
+/// The agent for one link.
+#[derive(Clone, Debug)]
+pub struct AccessRouter {
+    settings: AdvertisingSettings,
+    draws: Draws,
+    initial_left: u8,
+    next: Instant,
+    /// Not before this.
+    spaced: Instant,
+    outbox: VecDeque<Packet>,
+}
+
+impl AccessRouter {
+    /// A router that begins to advertise at `now`.
+    pub fn new(now: Instant, settings: AdvertisingSettings, draws: Draws) -> AccessRouter {
+        AccessRouter {
+            settings,
+            draws,
+            initial_left: INITIAL_ADVERTISEMENTS,
+            next: now,
+            spaced: now,
+            outbox: VecDeque::new(),
+        }
+    }
+
+    /// What it advertises.
+    pub const fn settings(&self) -> &AdvertisingSettings {
+        &self.settings
+    }
+
+    /// Takes in a packet that has come over the link. Anything but a router solicitation leaves it untouched.
+    pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
+        let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = &packet.body else {
+            return;
+        };
+        let asks = matches!(**message, NeighborDiscovery::RouterSolicitation(_));
+        // RFC 4861 section 6.1.1.
+        if asks && packet.ip.hop_limit == HOP_LIMIT {
+            let answer = now + self.draws.up_to(LONGEST_ANSWER_DELAY);
+            self.next = self.next.min(answer.max(self.spaced));
+        }
+    }
+
+    /// The link layer says that a mobile has come (802.21 Link_Up): the advertisement goes out at once, whatever the
+    /// spacing, since it is for this mobile.
+    pub fn handle_link_up(&mut self) {
+        let packet = self.advertisement();
+        self.outbox.push_back(packet);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub const fn poll_timeout(&self) -> Instant {
+        self.next
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.next > now {
+            return;
+        }
+        let packet = self.advertisement();
+        self.outbox.push_back(packet);
+        let (shortest, longest) = (
+            self.settings.shortest_interval,
+            self.settings.longest_interval,
+        );
+        let mut interval = self.draws.between(shortest, longest);
+        if self.initial_left > 0 {
+            self.initial_left -= 1;
+            interval = interval.min(LONGEST_INITIAL_INTERVAL);
+        }
+        self.spaced = now + self.settings.shortest_spacing;
+        self.next = now + interval;
+    }
+
+    /// The next packet for the link.
+    pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
+        let packet = self.outbox.pop_front()?;
+        Some((Towards::Interface(self.settings.interface), packet))
+    }
+
+    fn advertisement(&self) -> Packet {
+        let longest = self.settings.longest_interval.as_nanos();
+        let milliseconds = u32::try_from(longest / 1_000_000).unwrap_or(u32::MAX);
+        // RFC 4861 section 6.2.1: AdvDefaultLifetime is three of the longest intervals, AdvValidLifetime thirty and
+        // AdvPreferredLifetime seven days.
+        let lifetime_s = (longest.saturating_mul(3) / 1_000_000_000).clamp(1, 9000);
+        let prefix = PrefixInformation {
+            prefix: self.settings.prefix,
+            on_link: true,
+            autonomous: true,
+            router_address: Some(self.settings.address),
+            valid_lifetime_s: 2_592_000,
+            preferred_lifetime_s: 604_800,
+        };
+        let message = RouterAdvertisement {
+            hop_limit: 64,
+            home_agent: self.settings.home_agent,
+            router_lifetime_s: lifetime_s as u16,
+            prefixes: vec![prefix],
+            advertisement_interval_ms: self.settings.says_interval.then_some(milliseconds),
+            ..RouterAdvertisement::default()
+        };
+        let message = NeighborDiscovery::RouterAdvertisement(message);
+        discovery(self.settings.link_local, ALL_NODES, message)
+    }
+
+    /// Whether the router has this address on the link.
+    pub fn has(&self, address: IpAddr) -> bool {
+        address == self.settings.link_local || address == self.settings.address
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::neighbor_discovery::{ALL_ROUTERS, RouterSolicitation};
+
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_millis(milliseconds)
+    }
+
+    fn router(settings: impl FnOnce(&mut AdvertisingSettings)) -> AccessRouter {
+        let prefix = Ipv6Prefix::new("2001:db8:1::".parse().expect("an address"), 64);
+        let link_local = "fe80::1".parse().expect("an address");
+        let mut chosen = AdvertisingSettings::standard(2, link_local, prefix.expect("a length"));
+        settings(&mut chosen);
+        AccessRouter::new(at(0), chosen, Draws::new([4; 16]))
+    }
+
+    fn solicitation(hop_limit: u8) -> Packet {
+        let message = NeighborDiscovery::RouterSolicitation(RouterSolicitation::default());
+        let mut packet = discovery(Ipv6Addr::UNSPECIFIED, ALL_ROUTERS, message);
+        packet.ip.hop_limit = hop_limit;
+        packet
+    }
+
+    /// Times of advertisements up to an end, in seconds.
+    fn times(router: &mut AccessRouter, end: Instant) -> Vec<f64> {
+        let mut times = Vec::new();
+        while router.poll_timeout() <= end {
+            let now = router.poll_timeout();
+            router.handle_timeout(now);
+            while router.poll_transmit().is_some() {
+                times.push(now.as_secs_f64());
+            }
+        }
+        times
+    }
+
+    /// RFC 4861 section 6.2.4: the first three at most 16 s apart, then between 198 and 600 s.
+    #[test]
+    fn intervals_are_those_of_the_standard() {
+        let times = times(&mut router(|_| {}), Instant::from_secs(100_000));
+        let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(intervals[..3].iter().all(|&interval| interval <= 16.0));
+        let others = &intervals[3..];
+        assert!(others.len() > 200);
+        assert!(
+            others
+                .iter()
+                .all(|interval| (198.0..600.0).contains(interval))
+        );
+        // The mean of a uniform distribution over these, within four standard errors of its 230 draws or so.
+        let mean = others.iter().sum::<f64>() / others.len() as f64;
+        assert!((mean - 399.0).abs() < 31.0, "{mean}");
+    }
+
+    /// RFC 4861 section 6.2.6: within 0.5 s, and 3 s after the last one at the earliest.
+    #[test]
+    fn a_solicitation_is_answered_soon_but_not_at_once() {
+        let mut router = router(|_| {});
+        times(&mut router, at(100_000));
+        router.handle_packet(at(100_000), &solicitation(64));
+        assert!(
+            router.poll_timeout() > at(101_000),
+            "it has come through a router"
+        );
+        router.handle_packet(at(100_000), &solicitation(255));
+        let answer = router.poll_timeout();
+        assert!(answer <= at(100_500));
+        router.handle_timeout(answer);
+        router.handle_packet(answer, &solicitation(255));
+        assert_eq!(router.poll_timeout(), answer + Duration::from_secs(3));
+    }
+
+    #[test]
+    fn the_link_s_trigger_is_answered_at_once() {
+        let mut router = router(|chosen| chosen.says_interval = true);
+        router.handle_link_up();
+        let (towards, packet) = router.poll_transmit().expect("an advertisement");
+        assert_eq!(towards, Towards::Interface(2));
+        assert_eq!(packet.ip.hop_limit, 255);
+        let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = packet.body else {
+            panic!("an advertisement");
+        };
+        let NeighborDiscovery::RouterAdvertisement(advertisement) = *message else {
+            panic!("an advertisement");
+        };
+        assert_eq!(advertisement.router_lifetime_s, 1800);
+        assert_eq!(advertisement.advertisement_interval_ms, Some(600_000));
+        assert_eq!(advertisement.prefixes[0].valid_lifetime_s, 2_592_000);
+    }
+}

@@ -1,0 +1,211 @@
+//! Packets: taken for mobiles, put into tunnels, taken out of them (RFC 6275 section 10.4, RFC 3963 section 6.3 on).
+
+use super::{HomeAgent, Stage};
+use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
+use crate::mobility::tunnel::{Refusal, decapsulate, error_about};
+use crate::packet::{Body, Packet};
+use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, IcmpMessage};
+use crate::wire::mobility_header::{BindingStatus, MobilityMessage};
+use crate::wire::neighbor_discovery::{ALL_NODES, HOP_LIMIT, NeighborDiscovery};
+use core::net::{IpAddr, Ipv6Addr};
+
+impl HomeAgent {
+    /// Takes in a packet for an address that this agent [intercepts](Self::intercepts), or a message of Neighbor
+    /// Discovery from the home link. Returns what is for the node itself.
+    pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let Some((source, destination)) = addresses_v6(&packet) else {
+            return Some(packet);
+        };
+        if let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = &packet.body {
+            if packet.ip.hop_limit == HOP_LIMIT {
+                self.handle_discovery(now, source, message);
+            }
+            return Some(packet);
+        }
+        if destination != self.settings.address {
+            if self.mobile_of(destination).is_none() {
+                return Some(packet);
+            }
+            self.forward(now, packet, None);
+            return None;
+        }
+        match packet.body {
+            Body::Tunnel(_) => self.handle_tunnelled(now, source, packet),
+            Body::Mobility(message) => {
+                self.handle_message(now, (source, source), *message);
+                None
+            }
+            Body::Extended(extended) => {
+                let home = extended.home_address.unwrap_or(source);
+                if let Body::Mobility(message) = extended.body {
+                    self.handle_message(now, (home, source), *message);
+                } else {
+                    self.counts.unexpected += 1;
+                }
+                None
+            }
+            Body::Icmp(IcmpMessage::Error {
+                kind: IcmpError::PacketTooBig { mtu },
+                quoted,
+            }) if quoted.source == IpAddr::V6(self.settings.address) => {
+                if let Some((error, inner)) = self.tunnels.handle_too_big(now, quoted, mtu) {
+                    let error = error_about(self.settings.address.into(), error, inner);
+                    self.forward(now, error, None);
+                }
+                None
+            }
+            _ => Some(packet),
+        }
+    }
+
+    fn handle_message(
+        &mut self,
+        now: Instant,
+        addresses: (Ipv6Addr, Ipv6Addr),
+        message: MobilityMessage,
+    ) {
+        match message {
+            MobilityMessage::BindingUpdate(update) => self.handle_update(now, addresses, update),
+            _ => self.counts.unexpected += 1,
+        }
+    }
+
+    /// RFC 6275 section 10.4.5: only from where the mobile is, and only what is the mobile's.
+    fn handle_tunnelled(
+        &mut self,
+        now: Instant,
+        outer: Ipv6Addr,
+        packet: Packet,
+    ) -> Option<Packet> {
+        let mut inner = decapsulate(packet)?;
+        let mobile = addresses_v6(&inner).and_then(|(source, _)| self.mobile_of(source));
+        let is_there = |home: &Ipv6Addr| {
+            self.bindings.get(home).is_some_and(|binding| {
+                let second = binding.second.map(|(care_of, _)| care_of);
+                binding.care_of == outer || second == Some(outer)
+            })
+        };
+        let Some(mobile) = mobile.filter(is_there) else {
+            self.counts.strangers += 1;
+            return None;
+        };
+        if inner.ip.destination == IpAddr::V6(self.settings.address) {
+            return self.handle_packet(now, inner);
+        }
+        // Forwarding costs a hop: here, or at the entry of another mobile's tunnel.
+        if !self.intercepts(inner.ip.destination) {
+            if inner.ip.hop_limit <= 1 {
+                self.counts.turned_back += 1;
+                return None;
+            }
+            inner.ip.hop_limit -= 1;
+        }
+        self.forward(now, inner, Some(mobile));
+        None
+    }
+
+    /// Sends a packet on, through a tunnel if it is for a mobile that is away. `from`: the mobile out of whose tunnel
+    /// it has come.
+    pub(super) fn forward(&mut self, now: Instant, packet: Packet, from: Option<Ipv6Addr>) {
+        let mobile = match packet.ip.destination {
+            IpAddr::V6(destination) => self.mobile_of(destination),
+            IpAddr::V4(_) => None,
+        };
+        let Some(home) = mobile else {
+            self.outbox.push_back((Towards::Network, packet));
+            return;
+        };
+        if from == Some(home) {
+            self.counts.turned_back += 1;
+            return;
+        }
+        if let Some(binding) = self.bindings.get_mut(&home)
+            && let Stage::Buffering(buffer) = &mut binding.stage
+        {
+            buffer.push(now, packet);
+            return self.schedule(home);
+        }
+        self.send_to_mobile(now, home, packet);
+    }
+
+    /// Hands out what may leave a mobile's buffer.
+    pub(super) fn release(&mut self, now: Instant, home: Ipv6Addr) {
+        loop {
+            let Some(binding) = self.bindings.get_mut(&home) else {
+                return;
+            };
+            let Stage::Buffering(buffer) = &mut binding.stage else {
+                return;
+            };
+            match buffer.poll_release(now) {
+                Some(packet) => self.send_to_mobile(now, home, packet),
+                None => {
+                    if buffer.is_released() {
+                        self.counts.buffered.add(buffer.counts());
+                        binding.stage = Stage::Bound;
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn send_to_mobile(&mut self, now: Instant, home: Ipv6Addr, packet: Packet) {
+        let Some(binding) = self.bindings.get(&home) else {
+            return;
+        };
+        let care_of = binding.care_of;
+        if let Some((second, _)) = binding.second.filter(|&(_, until)| until > now) {
+            self.counts.copies += 1;
+            self.tunnel(now, second, packet.clone());
+        }
+        self.tunnel(now, care_of, packet);
+    }
+
+    fn tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
+        let address = IpAddr::V6(self.settings.address);
+        let own = packet.ip.source == address;
+        let ends = (address, care_of.into());
+        match self.tunnels.encapsulate(now, packet, ends, !own) {
+            // The care-of address may itself be behind a mobile of this agent. The depth of tunnels ends this.
+            Ok(outer) => self.forward(now, outer, None),
+            Err(Refusal::TooBig {
+                mtu,
+                quoted: Some(quoted),
+            }) => {
+                let kind = IcmpError::PacketTooBig { mtu };
+                self.forward(now, error_about(address, kind, quoted), None);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// What somebody on the home link asks or says of a mobile's address.
+    fn handle_discovery(&mut self, now: Instant, source: Ipv6Addr, message: &NeighborDiscovery) {
+        let (target, asks) = match message {
+            NeighborDiscovery::NeighborSolicitation(solicitation) => (solicitation.target, true),
+            NeighborDiscovery::NeighborAdvertisement(claim) => (claim.target, false),
+            _ => return,
+        };
+        let Some(binding) = self.bindings.get(&target) else {
+            return;
+        };
+        match binding.stage {
+            // RFC 4862 section 5.4.3: a solicitation from somewhere only wants to speak with the address.
+            Stage::Detecting { .. } if !asks || source.is_unspecified() => {
+                let status = BindingStatus::DUPLICATE_ADDRESS_DETECTION_FAILED;
+                self.finish_detection(now, target, status);
+            }
+            Stage::Bound | Stage::Buffering(_) if asks => {
+                let to = if source.is_unspecified() {
+                    ALL_NODES
+                } else {
+                    source
+                };
+                self.defend(target, to);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Updates: who may be where, and what he is answered (RFC 6275 sections 9.5.1 and 10.3, RFC 3963 section 6.2).
+
+use super::{Binding, HomeAgent, HomeAgentEvent, MEMORY_OF_DELETED, Stage, Strategy, Subscriber};
+use crate::mobility::address_configuration::probe;
+use crate::mobility::binding::{BindingSequence, duration};
+use crate::mobility::buffering::PacketBuffer;
+use crate::mobility::discovery;
+use crate::mobility::mobile_ipv6::{
+    Towards, is_from_home, is_routable, mobility_packet, sign_for_home,
+};
+use crate::time::Instant;
+use crate::wire::mobility_header::{
+    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
+    PacketBuffering,
+};
+use crate::wire::neighbor_discovery::{ALL_NODES, NeighborAdvertisement, NeighborDiscovery};
+use crate::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
+
+/// An update and whom it concerns.
+struct Request {
+    home: Ipv6Addr,
+    /// Where it came from, and where the answer goes.
+    source: Ipv6Addr,
+    care_of: Ipv6Addr,
+    /// It asks for the end of the binding.
+    deletes: bool,
+    update: BindingUpdate,
+}
+
+impl Request {
+    fn asks_for_buffering(&self) -> bool {
+        self.update.packet_buffering == Some(PacketBuffering::Buffer)
+    }
+
+    fn sequence(&self) -> BindingSequence {
+        BindingSequence(self.update.sequence)
+    }
+}
+
+impl HomeAgent {
+    pub(super) fn handle_update(
+        &mut self,
+        now: Instant,
+        (home, source): (Ipv6Addr, Ipv6Addr),
+        update: BindingUpdate,
+    ) {
+        if !update.home_registration || !is_routable(home) || !is_routable(source) {
+            self.counts.unexpected += 1;
+            return;
+        }
+        let care_of = update.alternate_care_of_address.unwrap_or(source);
+        // A mobile at home has no binding, unless it is about to leave and its packets are held.
+        let holds = matches!(self.settings.strategy, Strategy::Buffer(_))
+            && update.packet_buffering == Some(PacketBuffering::Buffer);
+        let request = Request {
+            home,
+            source,
+            care_of,
+            deletes: update.lifetime.units == 0 || care_of == home && !holds,
+            update,
+        };
+        match self.check(now, &request) {
+            Ok(_) if request.deletes => self.deregister(now, &request),
+            Ok(prefixes) => self.register(now, &request, prefixes),
+            Err(status) => {
+                self.counts.refused_updates += 1;
+                let mut answer = self.answer(&request, status);
+                if status == BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW
+                    && let Some(binding) = self.bindings.get(&home)
+                {
+                    answer.sequence = binding.sequence.0;
+                }
+                self.send_answer(now, &request, answer);
+            }
+        }
+    }
+
+    /// Whether the update is taken, and the prefixes that go with it.
+    fn check(&self, now: Instant, request: &Request) -> Result<Box<[Ipv6Prefix]>, BindingStatus> {
+        let Some(subscriber) = self.subscribers.get(&request.home) else {
+            return Err(match self.settings.home_prefix.contains(request.home) {
+                true => BindingStatus::NOT_HOME_AGENT,
+                false => BindingStatus::NOT_HOME_SUBNET,
+            });
+        };
+        if let Some(key) = &subscriber.key {
+            let message = MobilityMessage::BindingUpdate(request.update.clone());
+            if !is_from_home(key, (request.care_of, request.home), &message) {
+                return Err(BindingStatus::AUTHENTICATION_FAILED);
+            }
+        }
+        let known = self.bindings.get(&request.home);
+        let known = known.filter(|known| known.expires > now);
+        if known.is_some_and(|known| !request.sequence().is_after(known.sequence)) {
+            return Err(BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW);
+        }
+        if request.deletes {
+            // Section 10.3.2.
+            return match known {
+                Some(_) => Ok(Box::default()),
+                None => Err(BindingStatus::NOT_HOME_AGENT),
+            };
+        }
+        let registered = known.filter(|known| !matches!(known.stage, Stage::Gone));
+        if registered.is_some_and(|known| known.mobile_router != request.update.mobile_router) {
+            return Err(BindingStatus::REGISTRATION_TYPE_CHANGE_DISALLOWED);
+        }
+        let prefixes = self.check_prefixes(subscriber, &request.update)?;
+        // A mobile cannot be at its home agent's address, or inside the network that it carries.
+        let inside = prefixes
+            .iter()
+            .any(|prefix| prefix.contains(request.care_of));
+        if inside || !is_routable(request.care_of) || request.care_of == self.settings.address {
+            return Err(BindingStatus::INVALID_CARE_OF_ADDRESS);
+        }
+        Ok(prefixes)
+    }
+
+    /// RFC 3963 section 6.2: of a mobile router, those that it names (explicit mode) or else those that are known to
+    /// be behind it (implicit mode).
+    fn check_prefixes(
+        &self,
+        subscriber: &Subscriber,
+        update: &BindingUpdate,
+    ) -> Result<Box<[Ipv6Prefix]>, BindingStatus> {
+        if !update.mobile_router {
+            return Ok(Box::default());
+        }
+        let Some(known) = &subscriber.prefixes else {
+            return Err(BindingStatus::MOBILE_ROUTER_NOT_PERMITTED);
+        };
+        if update.mobile_network_prefixes.is_empty() {
+            return match known.is_empty() {
+                true => Err(BindingStatus::FORWARDING_SETUP_FAILED),
+                false => Ok(known.clone()),
+            };
+        }
+        for prefix in &update.mobile_network_prefixes {
+            let routable = is_routable(prefix.address());
+            if prefix.length() == 0 || !routable || prefix.contains(self.settings.address) {
+                return Err(BindingStatus::INVALID_PREFIX);
+            }
+            let within = |known: &Ipv6Prefix| {
+                known.length() <= prefix.length() && known.contains(prefix.address())
+            };
+            if !known.iter().any(within) {
+                return Err(BindingStatus::NOT_AUTHORIZED_FOR_PREFIX);
+            }
+        }
+        Ok(update.mobile_network_prefixes.clone().into())
+    }
+
+    fn register(&mut self, now: Instant, request: &Request, prefixes: Box<[Ipv6Prefix]>) {
+        let lifetime = request.update.lifetime.min(self.settings.longest_lifetime);
+        let known = self.bindings.remove(&request.home);
+        let (known, deadline) = match known {
+            Some(known) => {
+                self.remove_prefixes(request.home, &known.prefixes);
+                let deadline = known.deadline;
+                (
+                    Some(known).filter(|known| !matches!(known.stage, Stage::Gone)),
+                    deadline,
+                )
+            }
+            None => (None, Instant::NEVER),
+        };
+        let second = match (&known, self.settings.strategy) {
+            (Some(known), Strategy::Bicast { overlap }) if known.care_of != request.care_of => {
+                Some((known.care_of, now + overlap))
+            }
+            (Some(known), _) => known.second,
+            (None, _) => None,
+        };
+        let binding = Binding {
+            care_of: request.care_of,
+            second,
+            expires: now + duration(lifetime),
+            deadline,
+            sequence: request.sequence(),
+            lifetime,
+            stage: self.next_stage(now, known, request),
+            mobile_router: request.update.mobile_router,
+            prefixes,
+        };
+        let detecting = matches!(binding.stage, Stage::Detecting { .. });
+        self.bindings.insert(request.home, binding);
+        if detecting {
+            // The answer waits (section 10.3.1), and until then nothing is taken.
+            return self.step(now, request.home);
+        }
+        self.accept(now, request.home, request.source, &request.update);
+    }
+
+    fn next_stage(&self, now: Instant, known: Option<Binding>, request: &Request) -> Stage {
+        let asks = request.asks_for_buffering();
+        let stage = known.map(|known| known.stage);
+        // One that is at home has its address already: nothing is to be detected.
+        let stage = match request.care_of == request.home {
+            true => stage.or(Some(Stage::Bound)),
+            false => stage,
+        };
+        match (stage, self.settings.strategy) {
+            (None | Some(Stage::Gone), _) => match self.settings.detection.transmits() {
+                0 => Stage::Bound,
+                left => Stage::Detecting { left, at: now },
+            },
+            (Some(Stage::Bound), Strategy::Buffer(policy)) if asks => {
+                Stage::Buffering(Box::new(PacketBuffer::new(policy)))
+            }
+            (Some(Stage::Buffering(mut buffer)), _) => {
+                match asks {
+                    true => buffer.hold(),
+                    false => buffer.begin_release(now),
+                }
+                Stage::Buffering(buffer)
+            }
+            (Some(stage), _) => stage,
+        }
+    }
+
+    /// The binding holds: prefixes lead to it, the mobile hears of it, and what was held goes there.
+    fn accept(&mut self, now: Instant, home: Ipv6Addr, source: Ipv6Addr, update: &BindingUpdate) {
+        let Some(binding) = self.bindings.get(&home) else {
+            return;
+        };
+        let (lifetime, care_of) = (binding.lifetime, binding.care_of);
+        for &prefix in &binding.prefixes {
+            self.prefixes.insert(prefix.address(), (prefix, home));
+        }
+        let holds = match &self.bindings[&home].stage {
+            Stage::Buffering(_) => update.packet_buffering,
+            _ => None,
+        };
+        let request = Request {
+            home,
+            source,
+            care_of,
+            deletes: false,
+            update: update.clone(),
+        };
+        let mut answer = self.answer(&request, BindingStatus::ACCEPTED);
+        answer.lifetime = lifetime;
+        answer.packet_buffering = holds;
+        self.send_answer(now, &request, answer);
+        self.release(now, home);
+        self.schedule(home);
+    }
+
+    /// Detection has ended: the mobile is answered. What its update said is in the binding.
+    pub(super) fn finish_detection(&mut self, now: Instant, home: Ipv6Addr, status: BindingStatus) {
+        let Some(binding) = self.bindings.get_mut(&home) else {
+            return;
+        };
+        let update = BindingUpdate {
+            sequence: binding.sequence.0,
+            mobile_router: binding.mobile_router,
+            lifetime: binding.lifetime,
+            ..BindingUpdate::default()
+        };
+        let care_of = binding.care_of;
+        if status.is_accepted() {
+            binding.stage = Stage::Bound;
+            self.accept(now, home, care_of, &update);
+            self.defend(home, ALL_NODES);
+            return;
+        }
+        self.counts.refused_updates += 1;
+        let request = Request {
+            home,
+            source: care_of,
+            care_of,
+            deletes: false,
+            update,
+        };
+        self.forget(home);
+        let answer = self.answer(&request, status);
+        self.send_answer(now, &request, answer);
+    }
+
+    /// Section 10.3.2: the mobile is at home, or wants no binding. What is held for it goes there by itself.
+    fn deregister(&mut self, now: Instant, request: &Request) {
+        let Some(binding) = self.bindings.get_mut(&request.home) else {
+            return;
+        };
+        let stage = core::mem::replace(&mut binding.stage, Stage::Gone);
+        binding.sequence = request.sequence();
+        binding.second = None;
+        binding.expires = now + MEMORY_OF_DELETED;
+        let prefixes = core::mem::take(&mut binding.prefixes);
+        self.remove_prefixes(request.home, &prefixes);
+        self.schedule(request.home);
+        let answer = self.answer(request, BindingStatus::ACCEPTED);
+        self.send_answer(now, request, answer);
+        if let Stage::Buffering(mut buffer) = stage {
+            // Behind the home agent is no slow link that a pace would spare.
+            let packets = buffer.release_all(now);
+            self.outbox
+                .extend(packets.map(|packet| (Towards::Network, packet)));
+            self.counts.buffered.add(buffer.counts());
+        }
+    }
+
+    fn answer(&self, request: &Request, status: BindingStatus) -> BindingAcknowledgement {
+        BindingAcknowledgement {
+            status,
+            key_management_mobility: false,
+            mobile_router: request.update.mobile_router && status.is_accepted(),
+            sequence: request.update.sequence,
+            lifetime: BindingLifetime::ZERO,
+            refresh_advice: None,
+            packet_buffering: None,
+            authenticator: None,
+        }
+    }
+
+    fn send_answer(&mut self, now: Instant, request: &Request, answer: BindingAcknowledgement) {
+        self.events.push_back(HomeAgentEvent::Updated {
+            home_address: request.home,
+            care_of: request.care_of,
+            status: answer.status,
+            buffering: answer.packet_buffering == Some(PacketBuffering::Buffer),
+        });
+        let mut message = MobilityMessage::BindingAcknowledgement(answer);
+        let subscriber = self.subscribers.get(&request.home);
+        if let Some(key) = subscriber.and_then(|subscriber| subscriber.key.as_ref()) {
+            sign_for_home(key, (request.care_of, request.home), &mut message);
+        }
+        // Section 9.5.4: by the care-of address; a mobile at home is answered there, whatever the cache says.
+        let at_home = request.source == request.home;
+        let routing = (!at_home).then_some(request.home);
+        let addresses = (self.settings.address, request.source);
+        let packet = mobility_packet(addresses, (None, routing), message);
+        if at_home {
+            self.outbox.push_back((Towards::Network, packet));
+        } else {
+            self.forward(now, packet, None);
+        }
+    }
+
+    pub(super) fn send_probe(&mut self, home: Ipv6Addr) {
+        let towards = Towards::Interface(self.settings.home_interface);
+        self.outbox.push_back((towards, probe(home)));
+    }
+
+    /// Says on the home link that packets for a mobile come here (section 10.4.1).
+    pub(super) fn defend(&mut self, home: Ipv6Addr, to: Ipv6Addr) {
+        let message = NeighborDiscovery::NeighborAdvertisement(NeighborAdvertisement {
+            target: home,
+            router: false,
+            solicited: to != ALL_NODES,
+            overrides: true,
+            target_link_layer_address: None,
+        });
+        let towards = Towards::Interface(self.settings.home_interface);
+        let packet = discovery(self.settings.address, to, message);
+        self.outbox.push_back((towards, packet));
+    }
+}

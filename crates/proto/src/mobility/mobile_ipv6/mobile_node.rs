@@ -1,0 +1,403 @@
+//! The mobile: a node or a router with a network behind it (RFC 6275 section 11, RFC 3963 section 5). It has an
+//! [`AddressConfiguration`] for each interface and keeps the home agent, and correspondents, up to date.
+//!
+//! How to drive it: tell it of links ([`link_up`](MobileNode::link_up), [`link_down`](MobileNode::link_down),
+//! [`link_going_down`](MobileNode::link_going_down)), hand in what comes from access links
+//! ([`handle_packet`](MobileNode::handle_packet)) and what is to leave ([`handle_outgoing`](MobileNode::handle_outgoing)),
+//! call [`handle_timeout`](MobileNode::handle_timeout) at [`poll_timeout`](MobileNode::poll_timeout); after each drain
+//! [`poll_received`](MobileNode::poll_received), [`poll_transmit`](MobileNode::poll_transmit) and
+//! [`poll_event`](MobileNode::poll_event).
+
+mod optimization;
+mod packets;
+mod registration;
+
+use super::{SharedKey, Towards};
+use crate::mobility::address_configuration::{
+    AddressConfiguration, Attachment, ConfigurationEvent, ConfigurationSettings,
+    ConfigurationTimes, DuplicateAddressDetection,
+};
+use crate::mobility::binding::BindingTimes;
+use crate::mobility::draws::Draws;
+use crate::mobility::tunnel::{Refused, Tunnels};
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
+use crate::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
+use optimization::Peer;
+use registration::Registration;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What is chosen for a mobile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MobileSettings {
+    /// Its address wherever it is.
+    pub home_address: Ipv6Addr,
+    /// The prefix of the home link: where that is advertised, it is at home.
+    pub home_prefix: Ipv6Prefix,
+    /// Its home agent.
+    pub home_agent: Ipv6Addr,
+    /// How long its bindings shall hold.
+    pub lifetime: BindingLifetime,
+    /// The secret that it shares with the home agent; without one its messages are taken to go through IPsec, which
+    /// is not modelled.
+    pub key: Option<SharedKey>,
+    /// As a mobile router: the network behind it.
+    pub router: Option<RouterRegistration>,
+    /// The last 64 bits of care-of addresses.
+    pub interface_identifier: u64,
+    /// How it is known that nobody has a care-of address.
+    pub detection: DuplicateAddressDetection,
+    /// Times of address configuration.
+    pub configuration_times: ConfigurationTimes,
+    /// Times of registration.
+    pub binding_times: BindingTimes,
+    /// Whether it asks the home agent to hold packets before it moves.
+    pub buffering: Option<BufferingRequest>,
+    /// Whether it lets correspondents send directly to its care-of address.
+    pub optimizes_routes: bool,
+    /// Largest packet on the ways from it, in bytes, as far as is known.
+    pub path_mtu: u32,
+    /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
+    pub clamp_segment_size: bool,
+}
+
+/// The network behind a mobile router (RFC 3963 section 5.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouterRegistration {
+    /// Its prefixes.
+    pub prefixes: Vec<Ipv6Prefix>,
+    /// Explicit mode: updates name them. In implicit mode the home agent knows them.
+    pub explicit: bool,
+}
+
+/// How a mobile asks for buffering (study D, sections 4 and 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferingRequest {
+    /// How long it waits for the answer at first; then twice as long each time.
+    pub timeout: Duration,
+    /// How often it asks again.
+    pub retransmissions: u32,
+}
+
+impl BufferingRequest {
+    /// 1 s and three times (study D, section 6.1).
+    pub const STUDY_D: BufferingRequest = BufferingRequest {
+        timeout: Duration::from_secs(1),
+        retransmissions: 3,
+    };
+}
+
+/// A packet that has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// For the mobile's own transports, with the home address as its destination.
+    Local(Packet),
+    /// For the network behind the mobile router.
+    Behind(Packet),
+}
+
+/// What has happened: the network layer's signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MobileEvent {
+    /// It is somewhere else: without a place, at home, or with a new care-of address.
+    Attached(Attachment),
+    /// Somebody has this address on the link: the mobile cannot use the link.
+    DuplicateAddress(Ipv6Addr),
+    /// A binding update has left.
+    UpdateSent {
+        /// To the home agent or a correspondent.
+        to: Ipv6Addr,
+        /// Its number.
+        sequence: u16,
+    },
+    /// The home agent has accepted this care-of address.
+    Registered(Ipv6Addr),
+    /// The home agent has no binding any more.
+    Deregistered,
+    /// The home agent has refused: it is asked again later.
+    Refused(BindingStatus),
+    /// The home agent holds packets (or does not, although it was asked).
+    Buffering(bool),
+    /// The binding at the home agent has run out.
+    Expired,
+    /// A correspondent sends directly from now on.
+    Optimized(Ipv6Addr),
+}
+
+/// Packets that went nowhere, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MobileCounts {
+    /// Own packets while there was no place, or no tunnel.
+    pub unreachable: u64,
+    /// Packets out of the tunnel before the home agent's answer came (study D, fourth condition), or by a care-of
+    /// address that is no longer held.
+    pub unregistered: u64,
+    /// Packets with addresses that are not this mobile's, out of the tunnel or from behind.
+    pub misdirected: u64,
+    /// Packets for the mobile or behind it that were about to go into its own tunnel.
+    pub turned_back: u64,
+    /// Messages that are unexpected, out of order, or without proof.
+    pub unexpected: u64,
+    /// Packets that did not enter the tunnel.
+    pub tunnels: Refused,
+}
+
+/// Where the mobile is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    interface: usize,
+    /// Home, or away; not [`Attachment::None`].
+    attachment: Attachment,
+}
+
+/// The agent.
+#[derive(Clone, Debug)]
+pub struct MobileNode {
+    settings: MobileSettings,
+    interfaces: Vec<AddressConfiguration>,
+    preferred: usize,
+    place: Option<Place>,
+    home: Registration,
+    /// The care-of address before the one that is accepted: a home agent may go on sending there for a while.
+    former: Option<Ipv6Addr>,
+    peers: BTreeMap<Ipv6Addr, Peer>,
+    tunnels: Tunnels,
+    draws: Draws,
+    counts: MobileCounts,
+    outbox: VecDeque<(Towards, Packet)>,
+    received: VecDeque<Received>,
+    events: VecDeque<MobileEvent>,
+}
+
+impl MobileNode {
+    /// A mobile with so many interfaces, all down. `secret` gives its random delays and cookies; it is another after
+    /// a restart.
+    pub fn new(settings: MobileSettings, interfaces: usize, secret: [u8; 16]) -> MobileNode {
+        let mut draws = Draws::new(secret);
+        let configuration = ConfigurationSettings {
+            interface_identifier: settings.interface_identifier,
+            detection: settings.detection,
+            times: settings.configuration_times,
+            home_prefix: Some(settings.home_prefix),
+        };
+        let interfaces = (0..interfaces).map(|_| {
+            let secret = [draws.bits(), draws.bits()].map(u64::to_be_bytes);
+            let secret = core::array::from_fn(|place| secret[place / 8][place % 8]);
+            AddressConfiguration::new(configuration, Draws::new(secret))
+        });
+        MobileNode {
+            interfaces: interfaces.collect(),
+            preferred: 0,
+            place: None,
+            home: Registration::default(),
+            former: None,
+            peers: BTreeMap::new(),
+            tunnels: Tunnels::new(settings.path_mtu, settings.clamp_segment_size),
+            draws,
+            counts: MobileCounts::default(),
+            outbox: VecDeque::new(),
+            received: VecDeque::new(),
+            events: VecDeque::new(),
+            settings,
+        }
+    }
+
+    /// What was chosen.
+    pub const fn settings(&self) -> &MobileSettings {
+        &self.settings
+    }
+
+    /// What went wrong so far.
+    pub fn counts(&self) -> MobileCounts {
+        MobileCounts {
+            tunnels: self.tunnels.refused(),
+            ..self.counts
+        }
+    }
+
+    /// The care-of address that the home agent has accepted, as long as it holds.
+    pub fn registered(&self, now: Instant) -> Option<Ipv6Addr> {
+        self.home.accepted(now)
+    }
+
+    /// Where it is.
+    pub fn attachment(&self) -> Attachment {
+        self.place
+            .map_or(Attachment::None, |place| place.attachment)
+    }
+
+    /// The interface in use.
+    pub fn interface(&self) -> Option<usize> {
+        self.place.map(|place| place.interface)
+    }
+
+    /// Whether packets for this address are to be handed to [`handle_packet`](Self::handle_packet): it is the home
+    /// address, an address of an interface, or behind; or a care-of address that was left lately, whose router may
+    /// forward what still comes there.
+    pub fn takes(&self, address: Ipv6Addr) -> bool {
+        address.is_multicast()
+            || self.is_own(address)
+            || [self.home.latest(), self.former].contains(&Some(address))
+            || self.interfaces.iter().any(|one| one.has(address))
+    }
+
+    /// Uses this interface as soon as it is attached, and as long as it is (802.21 Link_Handover_Imminent, or the
+    /// choice of a user).
+    pub fn prefer(&mut self, now: Instant, interface: usize) {
+        self.preferred = interface;
+        self.settle(now);
+    }
+
+    /// The link of an interface is up, at a new point of attachment perhaps (802.21 Link_Up, Link_Handover_Complete).
+    pub fn link_up(&mut self, now: Instant, interface: usize) {
+        if let Some(configuration) = self.interfaces.get_mut(interface) {
+            configuration.link_up(now);
+        }
+        self.settle(now);
+    }
+
+    /// The link of an interface is down (802.21 Link_Down).
+    pub fn link_down(&mut self, now: Instant, interface: usize) {
+        if let Some(configuration) = self.interfaces.get_mut(interface) {
+            configuration.link_down();
+        }
+        self.settle(now);
+    }
+
+    /// The link in use will soon be down (802.21 Link_Going_Down): the home agent is asked to hold packets, if that
+    /// was chosen.
+    pub fn link_going_down(&mut self, now: Instant, interface: usize) {
+        if self.interface() == Some(interface) {
+            self.ask_for_buffering(now);
+        }
+    }
+
+    /// The mobile knows the care-of address that it will have next (from a table of routers and their prefixes) and
+    /// tells the home agent ahead, which then sends to both places if it [bicasts](super::Strategy::Bicast): a
+    /// predictive binding update (study D, table 3).
+    pub fn announce(&mut self, now: Instant, care_of: Ipv6Addr) {
+        if self.care_of().is_some() && self.home.accepted(now) == self.care_of() {
+            self.announce_next(now, care_of);
+        }
+    }
+
+    /// The link in use stays after all (802.21 Link_Event_Rollback): the home agent is told to send here again.
+    pub fn link_rollback(&mut self, now: Instant, interface: usize) {
+        let away = self.home.asked_for_buffering() || self.home.latest() != self.care_of();
+        if self.interface() == Some(interface) && away {
+            self.register(now);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let refreshes = self.care_of().is_some();
+        let binds = refreshes && self.home.latest() == self.care_of();
+        let interfaces = self.interfaces.iter();
+        let peers = self.peers.values();
+        interfaces
+            .filter_map(AddressConfiguration::poll_timeout)
+            .chain(self.home.poll_timeout(refreshes))
+            .chain(peers.filter_map(|peer| peer.poll_timeout(binds)))
+            .min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for interface in &mut self.interfaces {
+            interface.handle_timeout(now);
+        }
+        self.settle(now);
+        self.step_registration(now);
+        self.step_peers(now);
+    }
+
+    /// The next packet to send, and out of which interface.
+    pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
+        for (place, interface) in self.interfaces.iter_mut().enumerate() {
+            if let Some(packet) = interface.poll_transmit() {
+                return Some((Towards::Interface(place), packet));
+            }
+        }
+        self.outbox.pop_front()
+    }
+
+    /// The next packet that has come for the mobile or behind it.
+    pub fn poll_received(&mut self) -> Option<Received> {
+        self.received.pop_front()
+    }
+
+    /// What has happened.
+    pub fn poll_event(&mut self) -> Option<MobileEvent> {
+        self.events.pop_front()
+    }
+
+    /// Finds out where the mobile is now, and does what a change asks for.
+    fn settle(&mut self, now: Instant) {
+        for interface in &mut self.interfaces {
+            while let Some(event) = interface.poll_event() {
+                if let ConfigurationEvent::Duplicate(address) = event {
+                    self.events
+                        .push_back(MobileEvent::DuplicateAddress(address));
+                }
+            }
+        }
+        let place = self.find_place();
+        if place == self.place {
+            return;
+        }
+        let before = self.attachment();
+        self.place = place;
+        if self.attachment() != before {
+            let event = MobileEvent::Attached(self.attachment());
+            self.events.push_back(event);
+        }
+        self.move_registration(now);
+        self.move_peers(now);
+    }
+
+    /// The preferred interface if it is attached, or else the one in use, or else the first.
+    fn find_place(&self) -> Option<Place> {
+        let attached = |interface: usize| {
+            let attachment = self.interfaces.get(interface)?.attachment();
+            (attachment != Attachment::None).then_some(Place {
+                interface,
+                attachment,
+            })
+        };
+        attached(self.preferred)
+            .or_else(|| attached(self.interface()?))
+            .or_else(|| (0..self.interfaces.len()).find_map(attached))
+    }
+
+    /// Whether an address is in the network behind.
+    fn is_behind(&self, address: Ipv6Addr) -> bool {
+        let prefixes = self.settings.router.iter();
+        prefixes
+            .flat_map(|router| &router.prefixes)
+            .any(|prefix| prefix.contains(address))
+    }
+
+    /// Whether an address is the mobile's own for good, or in the network behind.
+    fn is_own(&self, address: Ipv6Addr) -> bool {
+        address == self.settings.home_address || self.is_behind(address)
+    }
+
+    /// The care-of address in use.
+    fn care_of(&self) -> Option<Ipv6Addr> {
+        match self.attachment() {
+            Attachment::Away(care_of) => Some(care_of),
+            _ => None,
+        }
+    }
+
+    /// Sends out of the interface in use.
+    fn send(&mut self, packet: Packet) {
+        if let Some(place) = self.place {
+            let towards = Towards::Interface(place.interface);
+            self.outbox.push_back((towards, packet));
+        }
+    }
+}

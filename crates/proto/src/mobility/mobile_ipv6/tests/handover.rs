@@ -1,0 +1,460 @@
+//! Packets across handovers: tunnels, the network behind a mobile router, strategies, and tunnels that would loop.
+
+use super::*;
+use crate::mobility::buffering::{BufferPolicy, EdgeBuffer, Overflow};
+
+const POLICY: BufferPolicy = BufferPolicy {
+    bytes: 100_000,
+    age: Duration::from_secs(30),
+    overflow: Overflow::DropOldest,
+    pace: None,
+};
+
+fn behind() -> Ipv6Prefix {
+    prefix("2001:db8:aaaa::", 48)
+}
+
+/// A mobile router on link 1.
+fn router_world(explicit: bool) -> World {
+    let router = RouterRegistration {
+        prefixes: vec![behind()],
+        explicit,
+    };
+    let mut world = World::new(
+        MobileSettings {
+            router: Some(router),
+            ..mobile_settings()
+        },
+        agent_settings(),
+        Subscriber {
+            prefixes: Some(Box::new([behind()])),
+            ..subscriber()
+        },
+    );
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world
+}
+
+fn buffering_world() -> World {
+    World::new(
+        MobileSettings {
+            buffering: Some(BufferingRequest::STUDY_D),
+            ..mobile_settings()
+        },
+        HomeAgentSettings {
+            strategy: Strategy::Buffer(POLICY),
+            ..agent_settings()
+        },
+        subscriber(),
+    )
+}
+
+#[test]
+fn packets_go_both_ways_through_the_tunnel() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.send_down(ip(HOME), 1);
+    world.send_up(ip(HOME), 2);
+    world.run_until(at(2000));
+    assert_eq!(world.got, [1]);
+    assert_eq!(world.answered, [(2, ip(HOME).into())]);
+}
+
+#[test]
+fn the_network_behind_moves_with_its_router() {
+    for explicit in [true, false] {
+        let mut world = router_world(explicit);
+        world.send_down(ip(BEHIND), 1);
+        world.send_up(ip(BEHIND), 2);
+        world.run_until(at(2000));
+        assert_eq!(world.got, [1]);
+        assert_eq!(world.answered, [(2, ip(BEHIND).into())]);
+        // Not from elsewhere, and not to itself.
+        world.send_up(ip("2001:db8:bbbb::1"), 3);
+        let around = datagram(ip(BEHIND), ip("2001:db8:aaaa::8"), 4);
+        world.mobile.handle_outgoing(world.now, around);
+        assert_eq!(world.mobile.counts().misdirected, 1);
+        assert_eq!(world.mobile.counts().turned_back, 1);
+        assert!(world.mobile.poll_transmit().is_none());
+    }
+}
+
+#[test]
+fn a_tunnel_from_somewhere_else_is_not_believed() {
+    let mut world = router_world(true);
+    // From where the mobile is not.
+    let inner = datagram(ip(HOME), ip(CORRESPONDENT), 1);
+    let forged = Body::Tunnel(Box::new(inner));
+    let forged = crate::mobility::packet(care_of(2).into(), ip(HOME_AGENT).into(), forged);
+    assert_eq!(world.home_agent.handle_packet(world.now, forged), None);
+    // Under an address that is not the mobile's.
+    let inner = datagram(ip("2001:db8:bbbb::1"), ip(CORRESPONDENT), 1);
+    let forged = Body::Tunnel(Box::new(inner));
+    let forged = crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), forged);
+    assert_eq!(world.home_agent.handle_packet(world.now, forged), None);
+    assert_eq!(world.home_agent.counts().strangers, 2);
+    // To the mobile, not from its home agent.
+    let inner = datagram(ip(CORRESPONDENT), ip(HOME), 1);
+    let forged = Body::Tunnel(Box::new(inner));
+    let forged = crate::mobility::packet(ip(CORRESPONDENT).into(), care_of(1).into(), forged);
+    world.mobile.handle_packet(world.now, 0, forged);
+    assert_eq!(world.mobile.counts().unregistered, 1);
+    assert_eq!(world.mobile.poll_received(), None);
+}
+
+/// The mobile router drops what its home agent sends it for nobody: it does not go back into the tunnel.
+#[test]
+fn what_came_out_of_a_tunnel_does_not_go_back() {
+    let mut world = router_world(true);
+    let wrong = datagram(ip(CORRESPONDENT), ip("2001:db8:cccc::1"), 1);
+    let outer = Body::Tunnel(Box::new(wrong));
+    let outer = crate::mobility::packet(ip(HOME_AGENT).into(), care_of(1).into(), outer);
+    world.mobile.handle_packet(world.now, 0, outer);
+    assert_eq!(world.mobile.counts().misdirected, 1);
+    assert!(world.mobile.poll_transmit().is_none());
+    // Nor does the home agent send back to the mobile what comes from it.
+    let around = datagram(ip(BEHIND), ip("2001:db8:aaaa::8"), 1);
+    let outer = Body::Tunnel(Box::new(around));
+    let outer = crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), outer);
+    world.home_agent.handle_packet(world.now, outer);
+    assert_eq!(world.home_agent.counts().turned_back, 1);
+    assert!(world.home_agent.poll_transmit().is_none());
+}
+
+/// Two home agents, each with a mobile that says that it is at the other's home address: a packet goes into both
+/// tunnels once and ends at the third entry.
+#[test]
+fn two_bindings_that_point_at_each_other_end_a_packet() {
+    let homes = ["2001:db8:100::abc", "2001:db8:900::abc"].map(ip);
+    let addresses = ["2001:db8:100::1", "2001:db8:900::1"].map(ip);
+    let mut agents = [0, 1].map(|number: usize| {
+        let mut agent = HomeAgent::new(HomeAgentSettings {
+            address: addresses[number],
+            home_prefix: Ipv6Prefix::new(homes[number], 64).expect("a length"),
+            ..agent_settings()
+        });
+        agent.subscribe(Subscriber {
+            home_address: homes[number],
+            ..subscriber()
+        });
+        let message = MobilityMessage::BindingUpdate(crate::wire::mobility_header::BindingUpdate {
+            home_registration: true,
+            lifetime: BindingLifetime::at_most(600),
+            ..Default::default()
+        });
+        let ends = (homes[1 - number], addresses[number]);
+        let packet = mobility_packet(ends, (Some(homes[number]), None), message);
+        agent.handle_packet(at(0), packet);
+        agent.poll_transmit();
+        assert_eq!(agent.care_of(homes[number]), Some(homes[1 - number]));
+        agent
+    });
+    let packet = datagram(ip(CORRESPONDENT), homes[0], 1);
+    agents[0].handle_packet(at(1), packet);
+    let mut passes = 0;
+    loop {
+        let mut moved = false;
+        for number in [0, 1] {
+            while let Some((_, packet)) = agents[number].poll_transmit() {
+                passes += 1;
+                moved = true;
+                assert!(packet.wire_length() <= 148 + 4 * 40 + 40);
+                let other = 1 - number;
+                assert!(agents[other].intercepts(packet.ip.destination));
+                agents[other].handle_packet(at(1), packet);
+            }
+        }
+        assert!(passes < 10, "it goes round");
+        if !moved {
+            break;
+        }
+    }
+    assert_eq!(passes, 2);
+    let ended = agents.iter().map(|agent| agent.counts().tunnels.loops);
+    assert_eq!(ended.sum::<u64>(), 1);
+}
+
+/// The same within one home agent: each mobile router says that it is in the other's network.
+#[test]
+fn two_networks_that_are_inside_each_other_end_a_packet() {
+    let behind = [behind(), prefix("2001:db8:bbbb::", 48)];
+    let homes = ["2001:db8:100::a", "2001:db8:100::b"].map(ip);
+    let mut agent = HomeAgent::new(agent_settings());
+    for number in [0, 1] {
+        agent.subscribe(Subscriber {
+            home_address: homes[number],
+            prefixes: Some(Box::new([behind[number]])),
+            ..subscriber()
+        });
+        let message = MobilityMessage::BindingUpdate(crate::wire::mobility_header::BindingUpdate {
+            home_registration: true,
+            mobile_router: true,
+            lifetime: BindingLifetime::at_most(600),
+            ..Default::default()
+        });
+        let at_other = behind[1 - number].address_of(ip("::9"));
+        let ends = (at_other, ip(HOME_AGENT));
+        let packet = mobility_packet(ends, (Some(homes[number]), None), message);
+        agent.handle_packet(at(0), packet);
+    }
+    while agent.poll_transmit().is_some() {}
+    assert_eq!(agent.registered(), 2);
+    agent.handle_packet(at(1), datagram(ip(CORRESPONDENT), homes[0], 1));
+    assert!(agent.poll_transmit().is_none());
+    assert!(agent.counts().tunnels.loops > 0);
+}
+
+#[test]
+fn a_packet_larger_than_the_tunnel_comes_back_as_an_error() {
+    let mut world = router_world(true);
+    let mut packet = datagram(ip(CORRESPONDENT), ip(BEHIND), 1);
+    let Body::Udp(_, Payload::Pattern { length, .. }) = &mut packet.body else {
+        panic!("a datagram");
+    };
+    *length = 1500 - 48;
+    world.home_agent.handle_packet(world.now, packet);
+    let (_, error) = world.home_agent.poll_transmit().expect("an error");
+    assert_eq!(error.ip.destination, IpAddr::V6(ip(CORRESPONDENT)));
+    let Body::Icmp(IcmpMessage::Error { kind, quoted }) = error.body else {
+        panic!("an error");
+    };
+    assert_eq!(
+        kind,
+        crate::wire::icmp::IcmpError::PacketTooBig { mtu: 1460 }
+    );
+    assert_eq!(quoted.destination, IpAddr::V6(ip(BEHIND)));
+    assert_eq!(world.home_agent.counts().tunnels.too_big, 1);
+}
+
+/// Study D, proposal 2: what comes while the mobile is between two links waits at the home agent, in order.
+#[test]
+fn a_home_agent_that_buffers_loses_nothing() {
+    let mut world = buffering_world();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    let start = world.now;
+    world.mobile.link_going_down(world.now, 0);
+    for number in 0..10 {
+        world.run_until(at(1100 + number * 100));
+        world.send_down(ip(HOME), number);
+        if number == 2 {
+            world.detach(0);
+        }
+        if number == 7 {
+            world.attach(0, 2);
+        }
+    }
+    world.run_until(at(5000));
+    assert_eq!(world.got, (0..10).collect::<Vec<_>>());
+    assert_eq!(
+        world.names_since(start),
+        ["MBU", "MBA", "MLD", "RA", "BU", "BA", "MLD"]
+    );
+    let buffered = world.home_agent.counts().buffered;
+    assert_eq!((buffered.held, buffered.released), (8, 8));
+    assert!(world.stale.is_empty());
+}
+
+/// The aircraft of study D begins at home, where no binding is: its packets are held all the same, and those of its
+/// network too.
+#[test]
+fn packets_are_held_for_a_mobile_that_leaves_home() {
+    let mut world = buffering_world();
+    world.attach(0, 0);
+    world.run_until(at(1000));
+    world.send_down(ip(HOME), 0);
+    world.run_until(at(1100));
+    world.mobile.link_going_down(world.now, 0);
+    world.run_until(at(1200));
+    assert!(world.home_agent.intercepts(ip(HOME).into()));
+    world.detach(0);
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(1500));
+    world.attach(0, 1);
+    world.run_until(at(1600));
+    world.send_down(ip(HOME), 2);
+    world.run_until(at(3000));
+    assert_eq!(world.got, [0, 1, 2]);
+    assert!(world.stale.is_empty());
+}
+
+#[test]
+fn a_mobile_that_stays_gets_what_was_held() {
+    for link in [0, 1] {
+        let mut world = buffering_world();
+        world.attach(0, link);
+        world.run_until(at(1000));
+        world.mobile.link_going_down(world.now, 0);
+        world.run_until(at(1100));
+        world.send_down(ip(HOME), 1);
+        world.run_until(at(1500));
+        assert!(world.got.is_empty(), "{link}");
+        world.mobile.link_rollback(world.now, 0);
+        world.run_until(at(2000));
+        assert_eq!(world.got, [1], "{link}");
+    }
+}
+
+/// Both links are up: each packet comes twice for the time chosen, and never to a place that is given up.
+#[test]
+fn bicasting_sends_each_packet_twice_and_counts_it() {
+    let mut world = World::new(
+        mobile_settings(),
+        HomeAgentSettings {
+            strategy: Strategy::Bicast {
+                overlap: Duration::from_secs(2),
+            },
+            ..agent_settings()
+        },
+        subscriber(),
+    );
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(2000));
+    world.attach(1, 2);
+    world.mobile.prefer(world.now, 1);
+    world.run_until(at(3000));
+    assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
+    world.send_down(ip(HOME), 2);
+    world.run_until(at(5000));
+    world.send_down(ip(HOME), 3);
+    world.run_until(at(6000));
+    assert_eq!(world.got, [1, 2, 2, 3]);
+    assert_eq!(world.home_agent.counts().copies, 1);
+    assert!(world.stale.is_empty());
+}
+
+/// Both links up, one tunnel: nothing is lost, since the old care-of address still takes what is on its way.
+#[test]
+fn a_soft_handover_loses_nothing() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.attach(1, 2);
+    world.run_until(at(1500));
+    // Attached, but not preferred.
+    assert_eq!(world.mobile.interface(), Some(0));
+    for number in 0..20 {
+        world.run_until(at(1500 + number * 10));
+        world.send_down(ip(HOME), number);
+        if number == 5 {
+            world.mobile.prefer(world.now, 1);
+        }
+    }
+    world.run_until(at(3000));
+    world.got.sort_unstable();
+    assert_eq!(world.got, (0..20).collect::<Vec<_>>());
+    assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
+}
+
+/// A mobile in the network of another, both of one home agent: two tunnels, one in the other, and no loop.
+#[test]
+fn a_mobile_in_a_moving_network_is_reached_through_both_tunnels() {
+    let mut agent = HomeAgent::new(agent_settings());
+    let carrier = ip("2001:db8:100::b");
+    let inside = behind().address_of(ip("::9"));
+    agent.subscribe(Subscriber {
+        home_address: carrier,
+        prefixes: Some(Box::new([behind()])),
+        ..subscriber()
+    });
+    agent.subscribe(subscriber());
+    for (home, at_now, mobile_router) in [(carrier, care_of(1), true), (ip(HOME), inside, false)] {
+        let message = MobilityMessage::BindingUpdate(crate::wire::mobility_header::BindingUpdate {
+            home_registration: true,
+            mobile_router,
+            lifetime: BindingLifetime::at_most(600),
+            ..Default::default()
+        });
+        let packet = mobility_packet((at_now, ip(HOME_AGENT)), (Some(home), None), message);
+        agent.handle_packet(at(0), packet);
+    }
+    while agent.poll_transmit().is_some() {}
+    agent.handle_packet(at(1), datagram(ip(CORRESPONDENT), ip(HOME), 1));
+    let (_, outer) = agent.poll_transmit().expect("a packet");
+    assert_eq!(outer.ip.destination, IpAddr::V6(care_of(1)));
+    let Body::Tunnel(middle) = outer.body else {
+        panic!("a tunnel");
+    };
+    assert_eq!(middle.ip.destination, IpAddr::V6(inside));
+    let Body::Tunnel(inner) = middle.body else {
+        panic!("a tunnel");
+    };
+    assert_eq!(inner.ip.destination, IpAddr::V6(ip(HOME)));
+    assert!(agent.poll_transmit().is_none());
+}
+
+/// A mobile with one interface that knows where it goes: the home agent sends to both places before it is there, and
+/// no update is needed after it.
+#[test]
+fn an_announced_place_gets_packets_before_the_mobile_is_there() {
+    let mut world = World::new(
+        mobile_settings(),
+        HomeAgentSettings {
+            strategy: Strategy::Bicast {
+                overlap: Duration::from_secs(2),
+            },
+            ..agent_settings()
+        },
+        subscriber(),
+    );
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.mobile.announce(world.now, care_of(2));
+    world.run_until(at(1500));
+    world.send_down(ip(HOME), 1);
+    world.send_up(ip(HOME), 2);
+    world.run_until(at(1900));
+    assert_eq!(world.got, [1]);
+    assert_eq!(world.answered, [(2, ip(HOME).into())]);
+    // The copy for the other place found nobody there yet.
+    assert_eq!(world.stale.len(), 1);
+    assert_eq!(world.home_agent.counts().copies, 1);
+    world.detach(0);
+    world.attach(0, 2);
+    let updates = world.times_of("BU").len();
+    world.run_until(at(2000));
+    world.send_down(ip(HOME), 3);
+    world.run_until(at(4000));
+    world.send_up(ip(HOME), 4);
+    world.run_until(at(5000));
+    assert_eq!(world.got, [1, 3]);
+    assert_eq!(world.answered.len(), 2);
+    assert_eq!(world.times_of("BU").len(), updates);
+}
+
+/// The router of the old link holds what comes for the mobile and sends it to the router of the new link, which
+/// delivers it: the mobile still takes what is for its old care-of address.
+#[test]
+fn access_routers_that_buffer_lose_nothing() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.edge = Some((1, EdgeBuffer::delivering(POLICY)));
+    for number in 0..20 {
+        world.run_until(at(1000 + number * 50));
+        match number {
+            5 => {
+                world.edge.as_mut().expect("an edge").1.hold();
+                world.detach(0);
+            }
+            10 => {
+                world.attach(0, 2);
+                let next_router = link_prefix(2).address_of(ip("::1"));
+                let (now, edge) = (world.now, world.edge.as_mut());
+                edge.expect("an edge").1.forward(now, next_router.into());
+            }
+            _ => {}
+        }
+        world.send_down(ip(HOME), number);
+    }
+    world.run_until(at(5000));
+    world.got.sort_unstable();
+    assert_eq!(world.got, (0..20).collect::<Vec<_>>());
+    let (_, edge) = world.edge.expect("an edge");
+    assert!(edge.counts().held > 3);
+    assert_eq!(edge.counts().held, edge.counts().released);
+}

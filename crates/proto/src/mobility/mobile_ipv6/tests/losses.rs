@@ -1,0 +1,117 @@
+//! Loss of any one signalling message, and of any two, ends in a working binding.
+
+use super::*;
+use crate::mobility::buffering::{BufferPolicy, Overflow};
+
+/// From home to one foreign link and on to another, with everything on: detection, buffering, route optimisation.
+fn journey(lost: Vec<usize>) -> World {
+    let policy = BufferPolicy {
+        bytes: 100_000,
+        age: Duration::from_secs(30),
+        overflow: Overflow::DropOldest,
+        pace: None,
+    };
+    let mut world = World::new(
+        MobileSettings {
+            detection: DuplicateAddressDetection::STANDARD,
+            buffering: Some(BufferingRequest::STUDY_D),
+            optimizes_routes: true,
+            ..mobile_settings()
+        },
+        HomeAgentSettings {
+            detection: DuplicateAddressDetection::STANDARD,
+            strategy: Strategy::Buffer(policy),
+            ..agent_settings()
+        },
+        subscriber(),
+    );
+    world.lost = lost;
+    world.attach(0, 0);
+    world.run_until(at(10_000));
+    for (link, leaves) in [(1, 10_000), (2, 60_000)] {
+        world.run_until(at(leaves));
+        world.mobile.link_going_down(world.now, 0);
+        world.run_until(at(leaves + 500));
+        world.detach(0);
+        world.run_until(at(leaves + 1000));
+        world.attach(0, link);
+        // Begins the optimisation of the route, as soon as there is a tunnel.
+        for second in 2..40 {
+            world.run_until(at(leaves + second * 1000));
+            world.send_down(ip(HOME), leaves + second);
+        }
+    }
+    world.run_until(at(200_000));
+    world
+}
+
+fn assert_works(mut world: World, lost: &[usize]) {
+    let names: Vec<&str> = lost
+        .iter()
+        .filter_map(|&place| world.ladder.get(place))
+        .map(|&(_, name)| name)
+        .collect();
+    let home = ip(HOME);
+    let expected = Some(care_of(2));
+    assert_eq!(
+        world.mobile.registered(world.now),
+        expected,
+        "{lost:?} {names:?}"
+    );
+    assert_eq!(
+        world.home_agent.care_of(home),
+        expected,
+        "{lost:?} {names:?}"
+    );
+    // A correspondent has no binding, or the right one.
+    let bound = world.correspondent.care_of(world.now, home);
+    assert!(bound.is_none() || bound == expected, "{lost:?} {names:?}");
+    world.stale.clear();
+    world.got.clear();
+    world.send_down(home, 1_000_000);
+    world.send_up(home, 1_000_001);
+    let end = world.now + Duration::from_secs(1);
+    world.run_until(end);
+    assert_eq!(world.got, [1_000_000], "{lost:?} {names:?}");
+    let last = world.answered.last();
+    assert_eq!(last, Some(&(1_000_001, home.into())), "{lost:?} {names:?}");
+    assert!(world.stale.is_empty(), "{lost:?} {names:?}");
+}
+
+#[test]
+fn nothing_lost() {
+    let world = journey(Vec::new());
+    for name in [
+        "RS", "RA", "NS", "MLD", "MBU", "MBA", "BU", "BA", "HoTI", "CoTI", "HoT", "CoT",
+    ] {
+        let sent = world.ladder.iter().any(|&(_, one)| one == name);
+        // With the router's advertisement on the link's trigger nobody has to ask for it.
+        assert_eq!(sent, name != "RS", "{name}");
+    }
+    assert_eq!(
+        world.correspondent.care_of(world.now, ip(HOME)),
+        Some(care_of(2))
+    );
+    assert_works(world, &[]);
+}
+
+#[test]
+fn any_one_lost() {
+    let messages = journey(Vec::new()).ladder.len();
+    assert!(messages > 30, "{messages}");
+    for lost in 0..messages {
+        assert_works(journey(vec![lost]), &[lost]);
+    }
+}
+
+#[test]
+fn any_two_lost() {
+    let messages = journey(Vec::new()).ladder.len();
+    for first in 0..messages {
+        // What is sent after the first loss differs: the second may be any of that, retransmissions included.
+        let after = journey(vec![first]).ladder.len();
+        for second in first + 1..after {
+            assert_works(journey(vec![first, second]), &[first, second]);
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! A small network of agents, in which any signalling message can be lost.
+
+mod handover;
+mod hostile;
+mod losses;
+mod optimization;
+mod properties;
+mod registration;
+mod study_d;
+
+use super::*;
+use crate::mobility::address_configuration::{
+    ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
+};
+use crate::mobility::binding::BindingTimes;
+use crate::mobility::buffering::{EdgeBuffer, Via};
+use crate::mobility::draws::Draws;
+use crate::packet::Payload;
+use crate::time::{Duration, Instant};
+use crate::wire::icmp::IcmpMessage;
+use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
+use crate::wire::prefix::Ipv6Prefix;
+use crate::wire::udp::UdpHeader;
+use std::collections::BTreeMap;
+
+pub(super) fn ip(text: &str) -> Ipv6Addr {
+    text.parse().expect("an address")
+}
+
+pub(super) fn prefix(text: &str, length: u8) -> Ipv6Prefix {
+    Ipv6Prefix::new(ip(text), length).expect("a prefix")
+}
+
+pub(super) fn at(milliseconds: u64) -> Instant {
+    Instant::from_millis(milliseconds)
+}
+
+pub(super) const HOME: &str = "2001:db8:100::abc";
+pub(super) const HOME_AGENT: &str = "2001:db8:100::1";
+pub(super) const CORRESPONDENT: &str = "2001:db8:200::5";
+pub(super) const BEHIND: &str = "2001:db8:aaaa::7";
+pub(super) const NO_DETECTION: DuplicateAddressDetection =
+    DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
+
+/// The home link is link 0, links 1 and 2 are foreign.
+pub(super) fn link_prefix(link: usize) -> Ipv6Prefix {
+    prefix(
+        ["2001:db8:100::", "2001:db8:301::", "2001:db8:302::"][link],
+        64,
+    )
+}
+
+/// The care-of address on a foreign link.
+pub(super) fn care_of(link: usize) -> Ipv6Addr {
+    link_prefix(link).address_of(ip("::abc"))
+}
+
+pub(super) fn mobile_settings() -> MobileSettings {
+    MobileSettings {
+        home_address: ip(HOME),
+        home_prefix: link_prefix(0),
+        home_agent: ip(HOME_AGENT),
+        lifetime: BindingLifetime::at_most(600),
+        key: None,
+        router: None,
+        interface_identifier: icao_interface_identifier(0xABC),
+        detection: NO_DETECTION,
+        configuration_times: ConfigurationTimes::default(),
+        binding_times: BindingTimes::default(),
+        buffering: None,
+        optimizes_routes: false,
+        path_mtu: 1500,
+        clamp_segment_size: false,
+    }
+}
+
+pub(super) fn agent_settings() -> HomeAgentSettings {
+    HomeAgentSettings {
+        address: ip(HOME_AGENT),
+        home_prefix: link_prefix(0),
+        home_interface: 0,
+        longest_lifetime: BindingLifetime::at_most(3600),
+        detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
+        retransmission_time: Duration::from_secs(1),
+        strategy: Strategy::Forward,
+        path_mtu: 1500,
+        clamp_segment_size: false,
+    }
+}
+
+pub(super) fn subscriber() -> Subscriber {
+    Subscriber {
+        home_address: ip(HOME),
+        key: None,
+        prefixes: None,
+    }
+}
+
+/// The `number`th datagram of a row.
+pub(super) fn datagram(from: Ipv6Addr, to: Ipv6Addr, number: u64) -> Packet {
+    let header = UdpHeader {
+        source_port: 1,
+        destination_port: 2,
+    };
+    let payload = Payload::Pattern {
+        stream: 1,
+        offset: number,
+        length: 100,
+    };
+    crate::mobility::packet(from.into(), to.into(), Body::Udp(header, payload))
+}
+
+fn number_of(packet: &Packet) -> Option<u64> {
+    match &packet.body {
+        Body::Udp(_, Payload::Pattern { offset, .. }) => Some(*offset),
+        _ => None,
+    }
+}
+
+/// What a packet says, for a timeline: one word for a message, through tunnels.
+pub(super) fn name_of(packet: &Packet) -> &'static str {
+    use crate::wire::neighbor_discovery::NeighborDiscovery as Discovery;
+    match &packet.body {
+        Body::Tunnel(inner) => name_of(inner),
+        Body::Extended(extended) => match &extended.body {
+            Body::Mobility(message) => name_of_message(message),
+            _ => "data",
+        },
+        Body::Mobility(message) => name_of_message(message),
+        Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => match **message {
+            Discovery::RouterSolicitation(_) => "RS",
+            Discovery::RouterAdvertisement(_) => "RA",
+            Discovery::NeighborSolicitation(_) => "NS",
+            Discovery::NeighborAdvertisement(_) => "NA",
+        },
+        Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => "MLD",
+        Body::Icmp(IcmpMessage::Error { .. }) => "error",
+        _ => "data",
+    }
+}
+
+fn name_of_message(message: &MobilityMessage) -> &'static str {
+    match message {
+        MobilityMessage::BindingRefreshRequest => "BRR",
+        MobilityMessage::HomeTestInit { .. } => "HoTI",
+        MobilityMessage::CareOfTestInit { .. } => "CoTI",
+        MobilityMessage::HomeTest(_) => "HoT",
+        MobilityMessage::CareOfTest(_) => "CoT",
+        MobilityMessage::BindingUpdate(update) if update.packet_buffering.is_some() => "MBU",
+        MobilityMessage::BindingUpdate(_) => "BU",
+        MobilityMessage::BindingAcknowledgement(answer) if answer.packet_buffering.is_some() => {
+            "MBA"
+        }
+        MobilityMessage::BindingAcknowledgement(_) => "BA",
+        MobilityMessage::BindingError(_) => "BE",
+    }
+}
+
+#[derive(Debug)]
+enum Arrival {
+    Mobile {
+        interface: usize,
+        link: usize,
+        packet: Packet,
+    },
+    Router {
+        link: usize,
+        packet: Packet,
+    },
+    HomeAgent(Packet),
+    Correspondent(Packet),
+}
+
+/// One mobile with two interfaces, its home agent, a correspondent, and the routers of three links.
+pub(super) struct World {
+    pub now: Instant,
+    pub mobile: MobileNode,
+    pub home_agent: HomeAgent,
+    pub correspondent: Correspondent,
+    pub routers: Vec<AccessRouter>,
+    /// The link at which each interface of the mobile is.
+    pub links: [Option<usize>; 2],
+    /// Delay of a way, whichever.
+    pub delay: Duration,
+    /// Signalling messages that are lost, by the order in which they are sent.
+    pub lost: Vec<usize>,
+    /// Signalling messages of these names are lost.
+    pub lost_names: Vec<&'static str>,
+    /// What was sent: when, and its name.
+    pub ladder: Vec<(Instant, &'static str)>,
+    /// Numbers of datagrams that the mobile, or the network behind it, has got.
+    pub got: Vec<u64>,
+    /// Numbers that the correspondent has got, and by which address it saw the mobile.
+    pub answered: Vec<(u64, IpAddr)>,
+    /// Packets that reached a link where the mobile is not, by the care-of address.
+    pub stale: Vec<(Instant, IpAddr)>,
+    pub errors: Vec<Packet>,
+    /// A buffer at the router of a link, through which the mobile's packets go.
+    pub edge: Option<(usize, EdgeBuffer)>,
+    pub events: Vec<(Instant, MobileEvent)>,
+    arrivals: BTreeMap<(Instant, u64), Arrival>,
+    sent: u64,
+}
+
+impl World {
+    pub fn new(mobile: MobileSettings, agent: HomeAgentSettings, subscriber: Subscriber) -> World {
+        let mut home_agent = HomeAgent::new(agent);
+        home_agent.subscribe(subscriber);
+        let router = |link: usize| {
+            let link_local = ip("fe80::1").to_bits() + link as u128;
+            let settings = AdvertisingSettings::standard(
+                0,
+                Ipv6Addr::from_bits(link_local),
+                link_prefix(link),
+            );
+            let settings = AdvertisingSettings {
+                home_agent: link == 0,
+                ..settings
+            };
+            AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]))
+        };
+        World {
+            now: Instant::ZERO,
+            mobile: MobileNode::new(mobile, 2, [9; 16]),
+            home_agent,
+            correspondent: Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]),
+            routers: (0..3).map(router).collect(),
+            links: [None; 2],
+            delay: Duration::from_millis(20),
+            lost: Vec::new(),
+            lost_names: Vec::new(),
+            ladder: Vec::new(),
+            got: Vec::new(),
+            answered: Vec::new(),
+            stale: Vec::new(),
+            errors: Vec::new(),
+            edge: None,
+            events: Vec::new(),
+            arrivals: BTreeMap::new(),
+            sent: 0,
+        }
+    }
+
+    /// The usual one: no detection, no buffering, no optimisation.
+    pub fn plain() -> World {
+        World::new(mobile_settings(), agent_settings(), subscriber())
+    }
+
+    /// An interface of the mobile comes to a link, whose router is told so.
+    pub fn attach(&mut self, interface: usize, link: usize) {
+        self.links[interface] = Some(link);
+        self.mobile.link_up(self.now, interface);
+        self.routers[link].handle_link_up();
+        self.drain();
+    }
+
+    pub fn detach(&mut self, interface: usize) {
+        self.links[interface] = None;
+        self.mobile.link_down(self.now, interface);
+        self.drain();
+    }
+
+    /// The correspondent sends a datagram to the mobile, or behind it.
+    pub fn send_down(&mut self, to: Ipv6Addr, number: u64) {
+        let packet = datagram(ip(CORRESPONDENT), to, number);
+        let packet = self.correspondent.handle_outgoing(self.now, packet);
+        self.route(packet);
+        self.drain();
+    }
+
+    /// The mobile, or a node behind it, sends one to the correspondent.
+    pub fn send_up(&mut self, from: Ipv6Addr, number: u64) {
+        let packet = datagram(from, ip(CORRESPONDENT), number);
+        self.mobile.handle_outgoing(self.now, packet);
+        self.drain();
+    }
+
+    /// Names of what was sent since a moment.
+    pub fn names_since(&self, since: Instant) -> Vec<&'static str> {
+        let since = self.ladder.iter().filter(|(at, _)| *at >= since);
+        since.map(|&(_, name)| name).collect()
+    }
+
+    /// When messages of a name were sent, in milliseconds.
+    pub fn times_of(&self, name: &str) -> Vec<u64> {
+        let named = self.ladder.iter().filter(|(_, one)| *one == name);
+        named.map(|(at, _)| at.as_nanos() / 1_000_000).collect()
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        let mut steps = 0;
+        self.drain();
+        loop {
+            let arrival = self.arrivals.keys().next().map(|&(at, _)| at);
+            let routers = self.routers.iter().map(AccessRouter::poll_timeout);
+            let next = [
+                arrival,
+                self.mobile.poll_timeout(),
+                self.home_agent.poll_timeout(),
+                self.correspondent.poll_timeout(),
+                routers.min(),
+            ];
+            let next = next.into_iter().flatten().min();
+            let Some(next) = next.filter(|&next| next <= end) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            steps += 1;
+            assert!(steps < 200_000, "no end at {:?}", self.now);
+            if let Some(first) = self.arrivals.first_entry()
+                && first.key().0 <= self.now
+            {
+                let arrival = first.remove();
+                self.arrive(arrival);
+            } else {
+                self.mobile.handle_timeout(self.now);
+                self.home_agent.handle_timeout(self.now);
+                self.correspondent.handle_timeout(self.now);
+                for router in &mut self.routers {
+                    router.handle_timeout(self.now);
+                }
+            }
+            self.drain();
+        }
+        self.now = end;
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        let now = self.now;
+        match arrival {
+            Arrival::Mobile {
+                interface,
+                link,
+                packet,
+            } => {
+                let is_data = name_of(&packet) == "data";
+                let packet = match &mut self.edge {
+                    Some((at, edge)) if *at == link && is_data => match edge.offer(now, packet) {
+                        Some(sent) => match self.send_from_edge(sent) {
+                            Some(packet) => packet,
+                            None => return,
+                        },
+                        None => return,
+                    },
+                    _ => packet,
+                };
+                let takes = match packet.ip.destination {
+                    IpAddr::V6(destination) => self.mobile.takes(destination),
+                    IpAddr::V4(_) => false,
+                };
+                if self.links[interface] == Some(link) && takes {
+                    self.mobile.handle_packet(now, interface, packet);
+                } else {
+                    self.stale.push((now, packet.ip.destination));
+                }
+            }
+            Arrival::Router { link, packet } => {
+                self.routers[link].handle_packet(now, &packet);
+                if link == 0 {
+                    self.home_agent.handle_packet(now, packet);
+                }
+            }
+            Arrival::HomeAgent(packet) => {
+                self.home_agent.handle_packet(now, packet);
+            }
+            Arrival::Correspondent(packet) => {
+                if let Some(packet) = self.correspondent.handle_packet(now, packet)
+                    && let Some(number) = number_of(&packet)
+                {
+                    self.answered.push((number, packet.ip.source));
+                }
+            }
+        }
+    }
+
+    /// What the router of a link sends: over its own link, or to the router of another.
+    fn send_from_edge(&mut self, (via, packet): (Via, Packet)) -> Option<Packet> {
+        let to = match via {
+            Via::Link => return Some(packet),
+            Via::Other(IpAddr::V6(to)) => to,
+            Via::Other(IpAddr::V4(_)) => panic!("not of IPv6"),
+        };
+        let link = (0..3).find(|&link| link_prefix(link).contains(to));
+        let link = link.expect("a router");
+        self.post(Arrival::Mobile {
+            interface: 0,
+            link,
+            packet,
+        });
+        None
+    }
+
+    /// Takes out of the agents all that they have to say.
+    fn drain(&mut self) {
+        let now = self.now;
+        while let Some(sent) = self
+            .edge
+            .as_mut()
+            .and_then(|edge| edge.1.poll_transmit(now))
+        {
+            self.send_from_edge(sent);
+        }
+        while let Some((towards, packet)) = self.mobile.poll_transmit() {
+            let Towards::Interface(interface) = towards else {
+                panic!("a mobile's packet leaves by an interface");
+            };
+            let Some(link) = self.links[interface] else {
+                continue;
+            };
+            let IpAddr::V6(destination) = packet.ip.destination else {
+                panic!("not of IPv6");
+            };
+            if destination.is_multicast() || destination.is_unicast_link_local() {
+                self.post(Arrival::Router { link, packet });
+            } else {
+                self.route(packet);
+            }
+        }
+        while let Some((towards, packet)) = self.home_agent.poll_transmit() {
+            match towards {
+                Towards::Network => self.route_past_agent(packet),
+                Towards::Interface(_) => {
+                    for interface in 0..2 {
+                        let packet = packet.clone();
+                        if self.links[interface] == Some(0) {
+                            self.post(Arrival::Mobile {
+                                interface,
+                                link: 0,
+                                packet,
+                            });
+                        } else if interface == 0 {
+                            self.count(&packet);
+                        }
+                    }
+                }
+            }
+        }
+        while let Some(packet) = self.correspondent.poll_transmit() {
+            self.route(packet);
+        }
+        for link in 0..3 {
+            while let Some((_, packet)) = self.routers[link].poll_transmit() {
+                for interface in 0..2 {
+                    if self.links[interface] == Some(link) {
+                        let packet = packet.clone();
+                        self.post(Arrival::Mobile {
+                            interface,
+                            link,
+                            packet,
+                        });
+                    }
+                }
+            }
+        }
+        while let Some(received) = self.mobile.poll_received() {
+            let (Received::Local(packet) | Received::Behind(packet)) = received;
+            match number_of(&packet) {
+                Some(number) => self.got.push(number),
+                None => self.errors.push(packet),
+            }
+        }
+        while let Some(event) = self.mobile.poll_event() {
+            self.events.push((self.now, event));
+        }
+        while self.home_agent.poll_event().is_some() {}
+    }
+
+    fn route(&mut self, packet: Packet) {
+        if self.home_agent.intercepts(packet.ip.destination) {
+            self.post(Arrival::HomeAgent(packet));
+        } else {
+            self.route_past_agent(packet);
+        }
+    }
+
+    fn route_past_agent(&mut self, packet: Packet) {
+        let IpAddr::V6(destination) = packet.ip.destination else {
+            panic!("not of IPv6");
+        };
+        if destination == ip(HOME_AGENT) {
+            return self.post(Arrival::HomeAgent(packet));
+        }
+        if destination == ip(CORRESPONDENT) {
+            return self.post(Arrival::Correspondent(packet));
+        }
+        let behind = prefix("2001:db8:aaaa::", 48).contains(destination);
+        let link = (0..3).find(|&link| link_prefix(link).contains(destination));
+        let Some(link) = link.or(behind.then_some(0)) else {
+            panic!("nobody is at {destination}");
+        };
+        let interface = (0..2).find(|&one| self.links[one] == Some(link));
+        let interface = interface.unwrap_or(0);
+        self.post(Arrival::Mobile {
+            interface,
+            link,
+            packet,
+        });
+    }
+
+    fn post(&mut self, arrival: Arrival) {
+        let (Arrival::Mobile { packet, .. }
+        | Arrival::Router { packet, .. }
+        | Arrival::HomeAgent(packet)
+        | Arrival::Correspondent(packet)) = &arrival;
+        if self.count(packet) {
+            return;
+        }
+        self.sent += 1;
+        self.arrivals
+            .insert((self.now + self.delay, self.sent), arrival);
+    }
+
+    /// Writes a signalling message down; returns whether it is lost.
+    fn count(&mut self, packet: &Packet) -> bool {
+        let name = name_of(packet);
+        if name == "data" {
+            return false;
+        }
+        let lost = self.lost.contains(&self.ladder.len()) || self.lost_names.contains(&name);
+        self.ladder.push((self.now, name));
+        lost
+    }
+}

@@ -1,0 +1,198 @@
+//! What follows an IP header, as bytes.
+
+use super::{Body, Extended, IpHeader, Packet, Payload};
+use crate::wire::checksum::Checksum;
+use crate::wire::extension::{self, HomeAddresses};
+use crate::wire::icmp::IcmpMessage;
+use crate::wire::ip::IpPayload;
+use crate::wire::mobility_header::MobilityMessage;
+use crate::wire::tcp::TcpHeader;
+use crate::wire::udp::UdpHeader;
+use crate::wire::{DecodeError, protocol};
+
+impl Body {
+    /// Bytes on the wire after the IP header.
+    #[inline]
+    pub(super) fn wire_length(&self) -> u32 {
+        match self {
+            Body::Tcp(header, payload) => header.wire_length() + payload.length(),
+            Body::Udp(header, payload) => header.wire_length() + payload.length(),
+            Body::Icmp(message) => {
+                let alert = match message {
+                    IcmpMessage::MulticastListenerReport(_) => extension::ROUTER_ALERT_LENGTH,
+                    _ => 0,
+                };
+                alert + message.wire_length()
+            }
+            Body::Tunnel(packet) => packet.wire_length(),
+            Body::Mobility(message) => message.wire_length(),
+            Body::Extended(extended) => {
+                extended.addresses().wire_length() + extended.body.wire_length()
+            }
+            Body::Opaque { bytes, .. } => bytes.len() as u32,
+            Body::Verbatim(verbatim) => verbatim.carried().bytes.len() as u32,
+        }
+    }
+
+    /// What the header in front says of it: protocol number, and IPv4's fragment bits. `ip` tells the version.
+    pub(crate) fn protocol(&self, ip: &IpHeader) -> (u8, u16) {
+        let number = match self {
+            Body::Tcp(..) => protocol::TCP,
+            Body::Udp(..) => protocol::UDP,
+            Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => protocol::HOP_BY_HOP,
+            Body::Icmp(_) if ip.source.is_ipv4() => protocol::ICMP,
+            Body::Icmp(_) => protocol::ICMPV6,
+            Body::Tunnel(packet) if packet.ip.source.is_ipv4() => protocol::IPV4,
+            Body::Tunnel(_) => protocol::IPV6,
+            Body::Mobility(_) => protocol::MOBILITY,
+            Body::Extended(extended) => {
+                let (following, fragment) = extended.body.protocol(ip);
+                return (extended.addresses().first(following), fragment);
+            }
+            Body::Opaque {
+                protocol, fragment, ..
+            } => return (*protocol, *fragment),
+            Body::Verbatim(verbatim) => {
+                let carried = verbatim.carried();
+                return (carried.protocol, carried.fragment);
+            }
+        };
+        (number, 0)
+    }
+
+    /// Appends what follows the IP header, with valid checksums. Those cover the addresses of `ip`.
+    pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
+        let mut start = out.len();
+        let (number, checksum_at) = match self {
+            Body::Tcp(header, payload) => {
+                header.encode(out);
+                payload.copy_into(out);
+                (protocol::TCP, 16)
+            }
+            Body::Udp(header, payload) => {
+                header.encode(payload.length(), out);
+                payload.copy_into(out);
+                (protocol::UDP, 6)
+            }
+            Body::Icmp(message) => {
+                if let IcmpMessage::MulticastListenerReport(_) = message {
+                    extension::encode_router_alert(protocol::ICMPV6, out);
+                    start = out.len();
+                }
+                message.encode(ip, out);
+                let v4 = ip.source.is_ipv4();
+                (if v4 { protocol::ICMP } else { protocol::ICMPV6 }, 2)
+            }
+            Body::Mobility(message) => {
+                message.encode(out);
+                (protocol::MOBILITY, 4)
+            }
+            Body::Extended(extended) => {
+                let addresses = extended.addresses();
+                addresses.encode(extended.body.protocol(ip).0, out);
+                return extended.body.encode(&addresses.apply(ip), out);
+            }
+            Body::Tunnel(packet) => return packet.encode_damaged(out),
+            Body::Opaque { bytes, .. } => return out.extend_from_slice(bytes),
+            Body::Verbatim(verbatim) => return out.extend_from_slice(verbatim.carried().bytes),
+        };
+        let body = &mut out[start..];
+        let mut checksum = match number {
+            protocol::ICMP => Checksum::new(),
+            _ => Checksum::pseudo_header(ip, number, body.len()),
+        };
+        checksum.add(body);
+        let checksum = match checksum.finish() {
+            // In UDP, zero says that there is none; all ones is the same number (RFC 768).
+            0 if number == protocol::UDP => 0xFFFF,
+            checksum => checksum,
+        };
+        body[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// Reads what an IP header carries, Mobile IPv6's extension headers included. Of tunnels within tunnels so many
+    /// are read; what a deeper one carries stays bytes.
+    pub(super) fn decode(
+        ip: &IpHeader,
+        carried: IpPayload<'_>,
+        tunnels: u8,
+    ) -> Result<Body, DecodeError> {
+        let mut upper = carried;
+        let addresses = match ip.source.is_ipv6() {
+            true => HomeAddresses::strip(&mut upper)?,
+            false => HomeAddresses::default(),
+        };
+        let typed = Body::decode_upper(&addresses.apply(ip), upper, tunnels)?;
+        let body = typed.unwrap_or_else(|| Body::Opaque {
+            protocol: upper.protocol,
+            fragment: upper.fragment,
+            bytes: upper.bytes.into(),
+        });
+        if addresses.is_empty() {
+            return Ok(body);
+        }
+        Ok(Body::Extended(Box::new(Extended {
+            home_address: addresses.source,
+            routing_home_address: addresses.destination,
+            body,
+        })))
+    }
+
+    /// Takes over from the body whose bytes were read: the pattern of a payload that came through whole, and what
+    /// is known of a packet in a tunnel.
+    pub(super) fn remember(&mut self, before: Body) {
+        match (self, before) {
+            (
+                Body::Tcp(_, after) | Body::Udp(_, after),
+                Body::Tcp(_, before) | Body::Udp(_, before),
+            ) if before.has_same_bytes(after) => *after = before,
+            (Body::Tunnel(after), Body::Tunnel(before)) => after.remember(*before),
+            (Body::Extended(after), Body::Extended(before)) => after.body.remember(before.body),
+            _ => {}
+        }
+    }
+
+    /// Reads what stands behind all extension headers. `None`: nothing that is read here.
+    fn decode_upper(
+        ip: &IpHeader,
+        carried: IpPayload<'_>,
+        tunnels: u8,
+    ) -> Result<Option<Body>, DecodeError> {
+        let bytes = carried.bytes;
+        let v4 = ip.source.is_ipv4();
+        Ok(match (carried.fragment, carried.protocol) {
+            (0, protocol::TCP) => {
+                let (header, payload) = TcpHeader::decode(ip, bytes)?;
+                Some(Body::Tcp(header, Payload::from_slice(payload)))
+            }
+            (0, protocol::UDP) => {
+                let (header, payload) = UdpHeader::decode(ip, bytes)?;
+                Some(Body::Udp(header, Payload::from_slice(payload)))
+            }
+            (0, protocol::ICMP) if v4 => IcmpMessage::decode(ip, bytes)?.map(Body::Icmp),
+            (0, protocol::ICMPV6) if !v4 => IcmpMessage::decode(ip, bytes)?
+                // Without a router alert it is none (RFC 3810 section 6.2).
+                .filter(|message| !matches!(message, IcmpMessage::MulticastListenerReport(_)))
+                .map(Body::Icmp),
+            (0, protocol::HOP_BY_HOP) if !v4 => match extension::decode_router_alert(bytes)? {
+                Some((protocol::ICMPV6, rest)) => IcmpMessage::decode(ip, rest)?
+                    .filter(|message| matches!(message, IcmpMessage::MulticastListenerReport(_)))
+                    .map(Body::Icmp),
+                _ => None,
+            },
+            (0, protocol::MOBILITY) if !v4 => {
+                MobilityMessage::decode(ip, bytes)?.map(|message| Body::Mobility(Box::new(message)))
+            }
+            _ if carried.is_packet() => {
+                let packet = match tunnels.checked_sub(1) {
+                    // Nobody at a tunnel's end looks at what the packet in it carries.
+                    Some(tunnels) => Packet::decode_within(bytes, tunnels)
+                        .or_else(|_| Packet::verbatim(bytes))?,
+                    None => Packet::verbatim(bytes)?,
+                };
+                Some(Body::Tunnel(Box::new(packet)))
+            }
+            _ => None,
+        })
+    }
+}

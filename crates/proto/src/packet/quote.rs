@@ -1,0 +1,80 @@
+//! What an ICMP error returns of a packet.
+
+use super::{Body, Packet, Verbatim};
+use crate::wire::icmp::{IcmpMessage, QuotedPacket, QuotedWithin};
+use crate::wire::protocol;
+
+impl Packet {
+    /// What an ICMP error returns of this packet; nothing of an ICMP error (RFC 1122 section 3.2.2).
+    pub fn quote(&self) -> Option<QuotedPacket> {
+        match &self.body {
+            Body::Icmp(IcmpMessage::Error { .. }) => None,
+            Body::Verbatim(verbatim) => quote_verbatim(verbatim),
+            _ => Some(headers_of(self)),
+        }
+    }
+}
+
+/// What an ICMP error returns of a packet as a kernel wrote it; nothing of an ICMP error and of a fragment but the
+/// first (RFC 1122 section 3.2.2).
+fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
+    let carried = verbatim.carried();
+    let is_error = match (carried.protocol, carried.bytes.first()) {
+        (protocol::ICMP, Some(kind)) => !matches!(kind, 0 | 8),
+        // RFC 4443 section 2.1: errors have numbers below 128.
+        (protocol::ICMPV6, Some(kind)) => *kind < 128,
+        _ => false,
+    };
+    let later_fragment = carried.fragment & 0x1FFF != 0;
+    if is_error || later_fragment {
+        return None;
+    }
+    QuotedPacket::decode(verbatim.bytes()).ok()
+}
+
+/// What stands in the headers of a packet up to the transport's. A tunnel's are followed by those of the packet in
+/// it, whatever that is, since the tunnel's entry decides whom to tell.
+fn headers_of(packet: &Packet) -> QuotedPacket {
+    let mut quoted = QuotedPacket {
+        source: packet.ip.source,
+        destination: packet.ip.destination,
+        protocol: packet.body.protocol(&packet.ip).0,
+        source_port: 0,
+        destination_port: 0,
+        sequence: 0,
+        within: None,
+    };
+    let body = match &packet.body {
+        Body::Extended(extended) => {
+            quoted.protocol = extended.body.protocol(&packet.ip).0;
+            let addresses = QuotedWithin::HomeAddresses(extended.addresses());
+            quoted.within = Some(Box::new(addresses));
+            &extended.body
+        }
+        body => body,
+    };
+    match body {
+        Body::Tcp(header, _) => {
+            quoted.source_port = header.source_port;
+            quoted.destination_port = header.destination_port;
+            quoted.sequence = header.sequence.0;
+        }
+        Body::Udp(header, _) => {
+            quoted.source_port = header.source_port;
+            quoted.destination_port = header.destination_port;
+        }
+        // Only within a tunnel, whose entry is to see that it is one.
+        Body::Icmp(IcmpMessage::Error { kind, .. }) => {
+            quoted.source_port = kind.first_word(packet.ip.source.is_ipv4());
+        }
+        Body::Tunnel(inner) if quoted.within.is_none() => {
+            quoted.within = match &inner.body {
+                Body::Verbatim(verbatim) => QuotedPacket::decode(verbatim.bytes()).ok(),
+                _ => Some(headers_of(inner)),
+            }
+            .map(|inner| Box::new(QuotedWithin::Tunnel(inner)));
+        }
+        _ => {}
+    }
+    quoted
+}

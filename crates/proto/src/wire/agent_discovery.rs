@@ -1,0 +1,208 @@
+//! Agent discovery of Mobile IPv4 (RFC 5944 section 2): ICMP router advertisements and solicitations (RFC 1256), and
+//! the extensions by which a router says that it is a mobility agent.
+
+use super::{DecodeError, expect_length, u16_at, u32_at};
+use core::net::Ipv4Addr;
+
+const HEADER: &str = "agent advertisement";
+
+/// Extension types of RFC 5944 sections 2.1.1 to 2.1.3.
+mod extension {
+    pub const PADDING: u8 = 0;
+    pub const MOBILITY_AGENT: u8 = 16;
+    pub const PREFIX_LENGTHS: u8 = 19;
+}
+
+/// A message of agent discovery. Its sender sets the hop limit to 1, so that it stays on its link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentDiscovery {
+    /// Asks every agent on the link for an advertisement (ICMP type 10).
+    Solicitation,
+    /// Says who is there (ICMP type 9).
+    Advertisement(RouterAdvertisement),
+}
+
+/// A router advertisement; with a mobility agent in it an agent advertisement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouterAdvertisement {
+    /// How long what is said here holds, in seconds.
+    pub lifetime: u16,
+    /// Routers by address, each with its preference: the higher, the better. At most 255.
+    pub routers: Vec<(Ipv4Addr, i32)>,
+    /// Length of the network prefix of each router's address in bits, at most 32; none, or one for each router.
+    pub prefix_lengths: Vec<u8>,
+    /// What the sender does as a mobility agent.
+    pub mobility_agent: Option<MobilityAgent>,
+}
+
+/// What a mobility agent offers (RFC 5944 section 2.1.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MobilityAgent {
+    /// How many advertisements there were since the agent started; after 65,535 comes 256, so that a lower number
+    /// tells a restart.
+    pub sequence: u16,
+    /// The longest registration that it takes, in seconds; 65,535 is for ever.
+    pub registration_lifetime: u16,
+    /// What it is and can do.
+    pub flags: AgentFlags,
+    /// Care-of addresses that it offers; below a gateway its own stands first and the gateway's last (RFC 4857
+    /// section 4.3). At most 62.
+    pub care_of_addresses: Vec<Ipv4Addr>,
+}
+
+/// The flags of a mobility agent, as the wire has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentFlags(pub u16);
+
+impl AgentFlags {
+    /// Registration through this agent is required, of a co-located care-of address too.
+    pub const REGISTRATION_REQUIRED: AgentFlags = AgentFlags(0x8000);
+    /// It takes no further registrations.
+    pub const BUSY: AgentFlags = AgentFlags(0x4000);
+    /// It is a home agent on this link.
+    pub const HOME_AGENT: AgentFlags = AgentFlags(0x2000);
+    /// It is a foreign agent on this link.
+    pub const FOREIGN_AGENT: AgentFlags = AgentFlags(0x1000);
+    /// It takes reverse tunnels (RFC 3024).
+    pub const REVERSE_TUNNEL: AgentFlags = AgentFlags(0x0100);
+    /// It takes regional registrations (RFC 4857).
+    pub const REGIONAL: AgentFlags = AgentFlags(0x0020);
+
+    /// Both together.
+    pub const fn with(self, other: AgentFlags) -> AgentFlags {
+        AgentFlags(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: AgentFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl AgentDiscovery {
+    /// Bytes on the wire after the IP header.
+    pub fn wire_length(&self) -> u32 {
+        let AgentDiscovery::Advertisement(advertisement) = self else {
+            return 8;
+        };
+        let agent = advertisement.mobility_agent.as_ref();
+        let agent = agent.map_or(0, |agent| 8 + 4 * agent.care_of_addresses.len());
+        let prefixes = match advertisement.prefix_lengths.len() {
+            0 => 0,
+            count => 2 + count,
+        };
+        (8 + 8 * advertisement.routers.len() + agent + prefixes) as u32
+    }
+
+    /// Appends the message with a checksum of zero.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let AgentDiscovery::Advertisement(advertisement) = self else {
+            out.extend_from_slice(&[10, 0, 0, 0, 0, 0, 0, 0]);
+            return;
+        };
+        // Two words a router: address and preference.
+        out.extend_from_slice(&[9, 0, 0, 0, advertisement.routers.len() as u8, 2]);
+        out.extend_from_slice(&advertisement.lifetime.to_be_bytes());
+        for (router, preference) in &advertisement.routers {
+            out.extend_from_slice(&router.octets());
+            out.extend_from_slice(&preference.to_be_bytes());
+        }
+        if let Some(agent) = &advertisement.mobility_agent {
+            let length = 6 + 4 * agent.care_of_addresses.len() as u8;
+            out.extend_from_slice(&[extension::MOBILITY_AGENT, length]);
+            out.extend_from_slice(&agent.sequence.to_be_bytes());
+            out.extend_from_slice(&agent.registration_lifetime.to_be_bytes());
+            out.extend_from_slice(&agent.flags.0.to_be_bytes());
+            for address in &agent.care_of_addresses {
+                out.extend_from_slice(&address.octets());
+            }
+        }
+        if !advertisement.prefix_lengths.is_empty() {
+            let length = advertisement.prefix_lengths.len() as u8;
+            out.extend_from_slice(&[extension::PREFIX_LENGTHS, length]);
+            out.extend_from_slice(&advertisement.prefix_lengths);
+        }
+    }
+
+    /// Reads a message of type 9 or 10, of which the caller has checked the checksum and that eight bytes are there.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<AgentDiscovery, DecodeError> {
+        if bytes[0] == 10 {
+            return Ok(AgentDiscovery::Solicitation);
+        }
+        let words_a_router = usize::from(bytes[5]);
+        if words_a_router < 2 {
+            return Err(field("address entry size", words_a_router as u32));
+        }
+        let end = 8 + usize::from(bytes[4]) * words_a_router * 4;
+        expect_length(HEADER, bytes, end)?;
+        let routers = bytes[8..end].chunks_exact(words_a_router * 4);
+        let mut advertisement = RouterAdvertisement {
+            lifetime: u16_at(bytes, 6),
+            routers: routers
+                .map(|entry| (address_at(entry, 0), u32_at(entry, 4) as i32))
+                .collect(),
+            ..RouterAdvertisement::default()
+        };
+        let mut rest = &bytes[end..];
+        while let Some((&kind, after)) = rest.split_first() {
+            // Padding alone has no length.
+            if kind == extension::PADDING {
+                rest = after;
+                continue;
+            }
+            expect_length(HEADER, rest, 2)?;
+            let end = 2 + usize::from(rest[1]);
+            expect_length(HEADER, rest, end)?;
+            advertisement.read_extension(kind, &rest[2..end])?;
+            rest = &rest[end..];
+        }
+        Ok(AgentDiscovery::Advertisement(advertisement))
+    }
+}
+
+impl RouterAdvertisement {
+    fn read_extension(&mut self, kind: u8, bytes: &[u8]) -> Result<(), DecodeError> {
+        match kind {
+            extension::MOBILITY_AGENT => {
+                if bytes.len() < 6 || !(bytes.len() - 6).is_multiple_of(4) {
+                    return Err(field("mobility agent length", bytes.len() as u32));
+                }
+                self.mobility_agent = Some(MobilityAgent {
+                    sequence: u16_at(bytes, 0),
+                    registration_lifetime: u16_at(bytes, 2),
+                    flags: AgentFlags(u16_at(bytes, 4)),
+                    care_of_addresses: bytes[6..]
+                        .chunks_exact(4)
+                        .map(|address| address_at(address, 0))
+                        .collect(),
+                });
+            }
+            extension::PREFIX_LENGTHS => {
+                if bytes.len() != self.routers.len() {
+                    return Err(field("number of prefix lengths", bytes.len() as u32));
+                }
+                if let Some(&length) = bytes.iter().find(|&&length| length > 32) {
+                    return Err(field("prefix length", u32::from(length)));
+                }
+                self.prefix_lengths = bytes.to_vec();
+            }
+            // RFC 5944 section 1.8: unknown types below 128 cost the message, others are skipped.
+            0..=127 => return Err(field("extension", u32::from(kind))),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The address that begins at byte `at`, which the caller has checked to be there.
+pub(super) fn address_at(bytes: &[u8], at: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32_at(bytes, at))
+}
+
+fn field(field: &'static str, value: u32) -> DecodeError {
+    DecodeError::Field {
+        header: HEADER,
+        field,
+        value,
+    }
+}

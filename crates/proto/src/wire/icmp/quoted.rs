@@ -1,0 +1,157 @@
+//! What an ICMP error returns of the packet that it is about.
+
+use crate::packet::IpHeader;
+use crate::wire::extension::HomeAddresses;
+use crate::wire::ip::{self, IpPayload};
+use crate::wire::{DecodeError, expect_length, protocol, u32_at};
+use core::net::IpAddr;
+
+/// As much of a packet as an ICMP error returns to its sender: the headers up to the transport's first eight bytes,
+/// through tunnels and extension headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotedPacket {
+    /// Source of the packet, which is the destination of the error.
+    pub source: IpAddr,
+    /// Destination of the packet.
+    pub destination: IpAddr,
+    /// IANA protocol number: of what follows the extension headers, if there are any that are read.
+    pub protocol: u8,
+    /// Source port. Of other protocols than TCP and UDP the first two bytes after the IP header, or zero if
+    /// nobody knows them.
+    pub source_port: u16,
+    /// Destination port, or the next two bytes.
+    pub destination_port: u16,
+    /// TCP sequence number, or the next four bytes, which in an echo are identifier and number; zero for UDP.
+    pub sequence: u32,
+    /// What else was quoted; ports and sequence number of a tunnel are zero.
+    pub within: Option<Box<QuotedWithin>>,
+}
+
+/// Headers between that of IP and the transport's in a quoted packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuotedWithin {
+    /// The packet in a tunnel, by which the tunnel's entry knows whom to tell (RFC 2003 section 4, RFC 2473
+    /// section 8).
+    Tunnel(QuotedPacket),
+    /// Extension headers of Mobile IPv6.
+    HomeAddresses(HomeAddresses),
+}
+
+impl QuotedPacket {
+    /// Tunnels within tunnels of which the inner packet is read.
+    const TUNNELS: u8 = 4;
+
+    /// Source and destination as the transport knows them: home addresses, where there are any, and otherwise those
+    /// of the IP header.
+    pub fn transport_addresses(&self) -> (IpAddr, IpAddr) {
+        let addresses = self.home_addresses();
+        (
+            addresses.source.map_or(self.source, IpAddr::V6),
+            addresses.destination.map_or(self.destination, IpAddr::V6),
+        )
+    }
+
+    fn home_addresses(&self) -> HomeAddresses {
+        match self.within.as_deref() {
+            Some(QuotedWithin::HomeAddresses(addresses)) => *addresses,
+            _ => HomeAddresses::default(),
+        }
+    }
+
+    /// Bytes of the quotation.
+    pub(super) fn wire_length(&self) -> u32 {
+        let header = if self.source.is_ipv4() { 20 } else { 40 };
+        header
+            + match self.within.as_deref() {
+                Some(QuotedWithin::Tunnel(inner)) => inner.wire_length(),
+                _ => self.home_addresses().wire_length() + 8,
+            }
+    }
+
+    /// Appends the headers and the first eight bytes of what they carry. The fields that are not kept are made up:
+    /// the packet seems to end with the quotation.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let ip = IpHeader {
+            source: self.source,
+            destination: self.destination,
+            hop_limit: 1,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+        };
+        let addresses = self.home_addresses();
+        let first = addresses.first(self.protocol);
+        ip.encode(first, 0, self.wire_length() - ip.wire_length(), out);
+        if let Some(QuotedWithin::Tunnel(inner)) = self.within.as_deref() {
+            return inner.encode(out);
+        }
+        addresses.encode(self.protocol, out);
+        out.extend_from_slice(&self.source_port.to_be_bytes());
+        out.extend_from_slice(&self.destination_port.to_be_bytes());
+        // Four bytes more: a UDP header goes on with its length and checksum.
+        let rest = match self.protocol {
+            protocol::UDP => 8 << 16,
+            _ => self.sequence,
+        };
+        out.extend_from_slice(&rest.to_be_bytes());
+    }
+
+    /// Reads a quotation, of which mostly the end is missing. Its checksums are not looked at: the router may
+    /// have quoted the header as it had changed it.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<QuotedPacket, DecodeError> {
+        QuotedPacket::decode_within(bytes, QuotedPacket::TUNNELS)
+    }
+
+    /// As [`decode`](Self::decode), with at most so many tunnels.
+    fn decode_within(bytes: &[u8], tunnels: u8) -> Result<QuotedPacket, DecodeError> {
+        const HEADER: &str = "packet quoted by ICMP";
+        expect_length(HEADER, bytes, 20)?;
+        let (protocol, header_length) = match bytes[0] >> 4 {
+            4 => (bytes[9], usize::from(bytes[0] & 0x0F).max(5) * 4),
+            6 => (bytes[6], 40),
+            version => {
+                return Err(DecodeError::Field {
+                    header: HEADER,
+                    field: "version",
+                    value: u32::from(version),
+                });
+            }
+        };
+        expect_length(HEADER, bytes, header_length + 8)?;
+        let (source, destination) = ip::addresses(bytes);
+        let mut quoted = QuotedPacket {
+            source,
+            destination,
+            protocol,
+            source_port: 0,
+            destination_port: 0,
+            sequence: 0,
+            within: None,
+        };
+        let mut upper = IpPayload {
+            protocol,
+            fragment: 0,
+            bytes: &bytes[header_length..],
+        };
+        if let Some(tunnels) = tunnels.checked_sub(1)
+            && upper.is_packet()
+            && let Ok(inner) = QuotedPacket::decode_within(upper.bytes, tunnels)
+        {
+            quoted.within = Some(Box::new(QuotedWithin::Tunnel(inner)));
+            return Ok(quoted);
+        }
+        if source.is_ipv6() {
+            let addresses = HomeAddresses::strip_readable(&mut upper);
+            quoted.protocol = upper.protocol;
+            quoted.within =
+                (!addresses.is_empty()).then(|| Box::new(QuotedWithin::HomeAddresses(addresses)));
+        }
+        let ports = u32_at(upper.bytes, 0);
+        quoted.source_port = (ports >> 16) as u16;
+        quoted.destination_port = ports as u16;
+        if quoted.protocol != protocol::UDP {
+            quoted.sequence = u32_at(upper.bytes, 4);
+        }
+        Ok(quoted)
+    }
+}

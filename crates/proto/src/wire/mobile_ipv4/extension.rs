@@ -1,0 +1,149 @@
+//! What follows a registration message.
+
+use super::authentication::AuthenticationKind;
+use super::{HEADER, address_at};
+use crate::wire::{DecodeError, expect_length, u16_at, u32_at};
+use core::net::Ipv4Addr;
+
+/// Type numbers besides those of authentication.
+mod kind {
+    /// RFC 4857 section 9.3.
+    pub const HIERARCHICAL_FOREIGN_AGENT: u8 = 140;
+    /// The draft's number (draft-ietf-mobileip-optim), which no standard has taken.
+    pub const PREVIOUS_FOREIGN_AGENT: u8 = 96;
+    /// RFC 5944's generalised form with a subtype and a long length.
+    pub const GENERALISED_AUTHENTICATION: u8 = 36;
+}
+
+/// An extension of a registration message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// Says who made the message up to here (RFC 5944 section 3.5).
+    Authentication {
+        /// Between whom.
+        kind: AuthenticationKind,
+        /// Which of their security associations.
+        index: u32,
+        /// HMAC-MD5 of all before it, of its type and length, and of the index.
+        authenticator: [u8; 16],
+    },
+    /// A mobile's word for its previous foreign agent, for the new one to pass on.
+    PreviousForeignAgent(PreviousForeignAgent),
+    /// The foreign agent that relays a request to a gateway, and that is to be tunnelled to (RFC 4857).
+    HierarchicalForeignAgent(Ipv4Addr),
+    /// One that may be skipped (type 128 and above) and is not known here.
+    Skipped {
+        /// Its type.
+        kind: u8,
+        /// What it holds; at most 255 bytes.
+        bytes: Box<[u8]>,
+    },
+}
+
+/// Previous foreign agent notification, after draft-ietf-mobileip-optim (which never became an RFC). The
+/// authenticator is that of the fast binding update (RFC 4988) that the new foreign agent makes of it: with it the
+/// previous foreign agent knows that its visitor wishes to be followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PreviousForeignAgent {
+    /// For how long packets are to be sent on, in seconds.
+    pub lifetime: u16,
+    /// Whom to tell.
+    pub previous: Ipv4Addr,
+    /// Where to.
+    pub care_of_address: Ipv4Addr,
+    /// The security association of the mobile and its previous foreign agent.
+    pub index: u32,
+    /// That of the update.
+    pub authenticator: [u8; 16],
+}
+
+impl Extension {
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Extension::Authentication {
+                kind,
+                index,
+                authenticator,
+            } => {
+                kind.encode_header(out);
+                out.extend_from_slice(&index.to_be_bytes());
+                out.extend_from_slice(authenticator);
+            }
+            Extension::PreviousForeignAgent(notification) => {
+                out.extend_from_slice(&[kind::PREVIOUS_FOREIGN_AGENT, 30]);
+                out.extend_from_slice(&notification.lifetime.to_be_bytes());
+                out.extend_from_slice(&notification.previous.octets());
+                out.extend_from_slice(&notification.care_of_address.octets());
+                out.extend_from_slice(&notification.index.to_be_bytes());
+                out.extend_from_slice(&notification.authenticator);
+            }
+            Extension::HierarchicalForeignAgent(agent) => {
+                out.extend_from_slice(&[kind::HIERARCHICAL_FOREIGN_AGENT, 4]);
+                out.extend_from_slice(&agent.octets());
+            }
+            Extension::Skipped { kind, bytes } => {
+                out.extend_from_slice(&[*kind, bytes.len() as u8]);
+                out.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// The first of the extensions in `bytes`, and the bytes after it.
+    pub(super) fn decode(bytes: &[u8]) -> Result<(Extension, &[u8]), DecodeError> {
+        expect_length(HEADER, bytes, 2)?;
+        let number = bytes[0];
+        let (start, length) = if number == kind::GENERALISED_AUTHENTICATION {
+            expect_length(HEADER, bytes, 4)?;
+            (4, usize::from(u16_at(bytes, 2)))
+        } else {
+            (2, usize::from(bytes[1]))
+        };
+        expect_length(HEADER, bytes, start + length)?;
+        let (content, rest) = bytes[start..].split_at(length);
+        let expect = |expected: usize| match length == expected {
+            true => Ok(()),
+            false => Err(field("extension length", length as u32)),
+        };
+        let authenticator = |at: usize| core::array::from_fn(|index| content[at + index]);
+        let subtype = (number == kind::GENERALISED_AUTHENTICATION).then_some(bytes[1]);
+        if let Some(kind) = AuthenticationKind::from_numbers(number, subtype) {
+            expect(20)?;
+            let extension = Extension::Authentication {
+                kind,
+                index: u32_at(content, 0),
+                authenticator: authenticator(4),
+            };
+            return Ok((extension, rest));
+        }
+        let extension = match number {
+            kind::PREVIOUS_FOREIGN_AGENT => {
+                expect(30)?;
+                Extension::PreviousForeignAgent(PreviousForeignAgent {
+                    lifetime: u16_at(content, 0),
+                    previous: address_at(content, 2),
+                    care_of_address: address_at(content, 6),
+                    index: u32_at(content, 10),
+                    authenticator: authenticator(14),
+                })
+            }
+            kind::HIERARCHICAL_FOREIGN_AGENT => {
+                expect(4)?;
+                Extension::HierarchicalForeignAgent(address_at(content, 0))
+            }
+            0..=127 => return Err(field("extension type", u32::from(number))),
+            kind => Extension::Skipped {
+                kind,
+                bytes: content.into(),
+            },
+        };
+        Ok((extension, rest))
+    }
+}
+
+fn field(field: &'static str, value: u32) -> DecodeError {
+    DecodeError::Field {
+        header: HEADER,
+        field,
+        value,
+    }
+}

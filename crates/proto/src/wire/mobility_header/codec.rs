@@ -1,0 +1,255 @@
+//! Messages of the Mobility Header as bytes.
+
+use super::options::{self, Bytes, Count, MobilityOptions, Sink};
+use super::{
+    Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
+    BindingStatus, BindingUpdate, MobilityMessage, RoutabilityTest,
+};
+use crate::packet::IpHeader;
+use crate::wire::checksum::Checksum;
+use crate::wire::{DecodeError, expect_length, ipv6_at, protocol, u16_at};
+use core::net::Ipv6Addr;
+
+const HEADER: &str = "Mobility Header";
+
+/// Flags of a binding update (RFC 6275 section 6.1.7, RFC 3963 section 4.1).
+const ACKNOWLEDGE: u16 = 0x8000;
+const HOME_REGISTRATION: u16 = 0x4000;
+const LINK_LOCAL_COMPATIBLE: u16 = 0x2000;
+const KEY_MANAGEMENT_MOBILITY: u16 = 0x1000;
+const MOBILE_ROUTER: u16 = 0x0400;
+
+impl MobilityMessage {
+    /// The message's type (RFC 6275 section 6.1).
+    const fn kind(&self) -> u8 {
+        match self {
+            MobilityMessage::BindingRefreshRequest => 0,
+            MobilityMessage::HomeTestInit { .. } => 1,
+            MobilityMessage::CareOfTestInit { .. } => 2,
+            MobilityMessage::HomeTest(_) => 3,
+            MobilityMessage::CareOfTest(_) => 4,
+            MobilityMessage::BindingUpdate(_) => 5,
+            MobilityMessage::BindingAcknowledgement(_) => 6,
+            MobilityMessage::BindingError(_) => 7,
+        }
+    }
+
+    /// Bytes on the wire, a multiple of eight.
+    pub fn wire_length(&self) -> u32 {
+        let mut count = Count(0);
+        self.put(&mut count);
+        count.0 as u32
+    }
+
+    /// Appends the whole header with a checksum of zero.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.put(&mut Bytes { out, start });
+        // The length field counts units of eight bytes behind the first eight.
+        out[start + 1] = ((out.len() - start) / 8 - 1) as u8;
+    }
+
+    /// The message's part of what an authenticator is computed over: "MH Data" of RFC 6275 section 6.2.7 and of
+    /// RFC 4285 section 5.1. Addresses, which stand in front of it there, are the agents' to add. `None` without an
+    /// authenticator.
+    ///
+    /// It is made of the message's values, so one of another implementation that orders or pads its options in
+    /// another way, or adds some, gives other bytes than its sender had.
+    pub fn authenticated_bytes(&self) -> Option<Vec<u8>> {
+        let authenticator = match self {
+            MobilityMessage::BindingUpdate(update) => update.authenticator?,
+            MobilityMessage::BindingAcknowledgement(answer) => answer.authenticator?,
+            _ => return None,
+        };
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        // Both options end with the 12 bytes of the authenticator, and both end the message.
+        let (Authenticator::BindingAuthorization(data)
+        | Authenticator::MobileHomeAgent { data, .. }) = authenticator;
+        bytes.truncate(bytes.len() - data.len());
+        Some(bytes)
+    }
+
+    fn put(&self, sink: &mut impl Sink) {
+        sink.put(&[protocol::NONE, 0, self.kind(), 0, 0, 0]);
+        match self {
+            MobilityMessage::BindingRefreshRequest => sink.put(&[0; 2]),
+            MobilityMessage::HomeTestInit { cookie }
+            | MobilityMessage::CareOfTestInit { cookie } => {
+                sink.put(&[0; 2]);
+                sink.put(cookie);
+            }
+            MobilityMessage::HomeTest(test) | MobilityMessage::CareOfTest(test) => {
+                sink.put(&test.nonce_index.to_be_bytes());
+                sink.put(&test.cookie);
+                sink.put(&test.keygen_token);
+            }
+            MobilityMessage::BindingUpdate(update) => update.put(sink),
+            MobilityMessage::BindingAcknowledgement(answer) => answer.put(sink),
+            MobilityMessage::BindingError(error) => {
+                sink.put(&[error.status as u8, 0]);
+                let address = error.home_address.unwrap_or(Ipv6Addr::UNSPECIFIED);
+                sink.put(&address.octets());
+            }
+        }
+        options::pad(sink, 8, 0);
+    }
+
+    /// Reads a message from what `ip` carries; its addresses are those that the checksum covers, with home addresses
+    /// of extension headers in their place (RFC 6275 section 6.1.1). `None` is a right message of another type.
+    ///
+    /// # Errors
+    /// What RFC 6275 section 9.2 discards a message for: too few bytes, a wrong checksum, or another header behind
+    /// it; a prefix or status that there is not.
+    pub fn decode(ip: &IpHeader, bytes: &[u8]) -> Result<Option<MobilityMessage>, DecodeError> {
+        expect_length(HEADER, bytes, 8)?;
+        let length = 8 + usize::from(bytes[1]) * 8;
+        expect_length(HEADER, bytes, length)?;
+        // Nothing may follow, and what does is in nobody's checksum.
+        if bytes.len() != length {
+            return Err(wrong("header length", bytes[1]));
+        }
+        let mut checksum = Checksum::pseudo_header(ip, protocol::MOBILITY, length);
+        checksum.add(bytes);
+        if checksum.finish() != 0 {
+            return Err(DecodeError::Checksum { header: HEADER });
+        }
+        if bytes[0] != protocol::NONE {
+            return Err(wrong("payload protocol", bytes[0]));
+        }
+        let fixed = match bytes[2] {
+            0 => 8,
+            1 | 2 => 16,
+            3 | 4 | 7 => 24,
+            5 | 6 => 12,
+            _ => return Ok(None),
+        };
+        expect_length(HEADER, bytes, fixed)?;
+        let options = MobilityOptions::decode(&bytes[fixed..])?;
+        Ok(Some(MobilityMessage::read(bytes, options)?))
+    }
+
+    /// Reads the fixed part, of which the caller has checked that it is there and of a known type.
+    fn read(bytes: &[u8], options: MobilityOptions) -> Result<MobilityMessage, DecodeError> {
+        let eight = |at| core::array::from_fn(|index| bytes[at + index]);
+        let test = || RoutabilityTest {
+            nonce_index: u16_at(bytes, 6),
+            cookie: eight(8),
+            keygen_token: eight(16),
+        };
+        Ok(match bytes[2] {
+            0 => MobilityMessage::BindingRefreshRequest,
+            1 => MobilityMessage::HomeTestInit { cookie: eight(8) },
+            2 => MobilityMessage::CareOfTestInit { cookie: eight(8) },
+            3 => MobilityMessage::HomeTest(test()),
+            4 => MobilityMessage::CareOfTest(test()),
+            5 => MobilityMessage::BindingUpdate(BindingUpdate::read(bytes, options)),
+            6 => MobilityMessage::BindingAcknowledgement(BindingAcknowledgement::read(
+                bytes, options,
+            )),
+            _ => MobilityMessage::BindingError(BindingError::read(bytes)?),
+        })
+    }
+}
+
+impl BindingUpdate {
+    fn put(&self, sink: &mut impl Sink) {
+        let flags = [
+            (self.acknowledge, ACKNOWLEDGE),
+            (self.home_registration, HOME_REGISTRATION),
+            (self.link_local_compatible, LINK_LOCAL_COMPATIBLE),
+            (self.key_management_mobility, KEY_MANAGEMENT_MOBILITY),
+            (self.mobile_router, MOBILE_ROUTER),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set);
+        let flags: u16 = flags.map(|(_, bit)| bit).sum();
+        sink.put(&self.sequence.to_be_bytes());
+        sink.put(&flags.to_be_bytes());
+        sink.put(&self.lifetime.units.to_be_bytes());
+        options::put_packet_buffering(sink, self.packet_buffering);
+        options::put_nonce_indices(sink, self.nonce_indices);
+        options::put_alternate_care_of_address(sink, self.alternate_care_of_address);
+        options::put_prefixes(sink, &self.mobile_network_prefixes);
+        options::put_authenticator(sink, self.authenticator);
+    }
+
+    fn read(bytes: &[u8], options: MobilityOptions) -> BindingUpdate {
+        let flags = u16_at(bytes, 8);
+        BindingUpdate {
+            sequence: u16_at(bytes, 6),
+            acknowledge: flags & ACKNOWLEDGE != 0,
+            home_registration: flags & HOME_REGISTRATION != 0,
+            link_local_compatible: flags & LINK_LOCAL_COMPATIBLE != 0,
+            key_management_mobility: flags & KEY_MANAGEMENT_MOBILITY != 0,
+            mobile_router: flags & MOBILE_ROUTER != 0,
+            lifetime: BindingLifetime {
+                units: u16_at(bytes, 10),
+            },
+            alternate_care_of_address: options.alternate_care_of_address,
+            nonce_indices: options.nonce_indices,
+            mobile_network_prefixes: options.mobile_network_prefixes,
+            packet_buffering: options.packet_buffering,
+            authenticator: options.authenticator,
+        }
+    }
+}
+
+impl BindingAcknowledgement {
+    /// Flags K and R.
+    const KEY_MANAGEMENT_MOBILITY: u8 = 0x80;
+    const MOBILE_ROUTER: u8 = 0x40;
+
+    fn put(&self, sink: &mut impl Sink) {
+        let mut flags = 0;
+        if self.key_management_mobility {
+            flags |= Self::KEY_MANAGEMENT_MOBILITY;
+        }
+        if self.mobile_router {
+            flags |= Self::MOBILE_ROUTER;
+        }
+        sink.put(&[self.status.0, flags]);
+        sink.put(&self.sequence.to_be_bytes());
+        sink.put(&self.lifetime.units.to_be_bytes());
+        options::put_packet_buffering(sink, self.packet_buffering);
+        options::put_refresh_advice(sink, self.refresh_advice);
+        options::put_authenticator(sink, self.authenticator);
+    }
+
+    fn read(bytes: &[u8], options: MobilityOptions) -> BindingAcknowledgement {
+        BindingAcknowledgement {
+            status: BindingStatus(bytes[6]),
+            key_management_mobility: bytes[7] & Self::KEY_MANAGEMENT_MOBILITY != 0,
+            mobile_router: bytes[7] & Self::MOBILE_ROUTER != 0,
+            sequence: u16_at(bytes, 8),
+            lifetime: BindingLifetime {
+                units: u16_at(bytes, 10),
+            },
+            refresh_advice: options.refresh_advice,
+            packet_buffering: options.packet_buffering,
+            authenticator: options.authenticator,
+        }
+    }
+}
+
+impl BindingError {
+    fn read(bytes: &[u8]) -> Result<BindingError, DecodeError> {
+        let status = match bytes[6] {
+            1 => BindingErrorStatus::UnknownBinding,
+            2 => BindingErrorStatus::UnrecognizedType,
+            status => return Err(wrong("status", status)),
+        };
+        let address = ipv6_at(bytes, 8);
+        Ok(BindingError {
+            status,
+            home_address: (!address.is_unspecified()).then_some(address),
+        })
+    }
+}
+
+fn wrong(field: &'static str, value: u8) -> DecodeError {
+    DecodeError::Field {
+        header: HEADER,
+        field,
+        value: u32::from(value),
+    }
+}

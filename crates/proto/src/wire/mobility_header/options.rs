@@ -1,0 +1,209 @@
+//! Mobility options as bytes (RFC 6275 section 6.2): type, length, data, each aligned as its standard asks.
+
+use super::{Authenticator, BindingLifetime, BindingUpdate, NonceIndices, PacketBuffering};
+use crate::wire::extension::Options;
+use crate::wire::prefix::Ipv6Prefix;
+use crate::wire::{DecodeError, ipv6_at, u16_at, u32_at};
+use core::net::Ipv6Addr;
+
+/// Types of options (RFC 6275 section 6.2, RFC 3963 section 4.3, RFC 4285 section 5, RFC 5096 section 4).
+const PAD1: u8 = 0;
+const PADN: u8 = 1;
+const BINDING_REFRESH_ADVICE: u8 = 2;
+const ALTERNATE_CARE_OF_ADDRESS: u8 = 3;
+const NONCE_INDICES: u8 = 4;
+const BINDING_AUTHORIZATION_DATA: u8 = 5;
+const MOBILE_NETWORK_PREFIX: u8 = 6;
+const AUTHENTICATION: u8 = 9;
+const EXPERIMENTAL: u8 = 18;
+
+/// Subtype of an authentication option between mobile node and home agent (RFC 4285 section 5.1).
+const MOBILE_HOME_AGENT: u8 = 1;
+/// First byte of the experimental option that asks for buffering; chosen.
+const BUFFERING: u8 = 0xBA;
+
+/// Where options go: bytes, or only their number.
+pub(super) trait Sink {
+    /// Bytes so far, from the first of the Mobility Header.
+    fn length(&self) -> usize;
+    /// Takes the next bytes.
+    fn put(&mut self, bytes: &[u8]);
+}
+
+/// The bytes behind a place in a buffer.
+pub(super) struct Bytes<'a> {
+    pub out: &'a mut Vec<u8>,
+    /// Where the Mobility Header begins.
+    pub start: usize,
+}
+
+impl Sink for Bytes<'_> {
+    fn length(&self) -> usize {
+        self.out.len() - self.start
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+}
+
+/// A number of bytes.
+pub(super) struct Count(pub usize);
+
+impl Sink for Count {
+    fn length(&self) -> usize {
+        self.0
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len();
+    }
+}
+
+/// What the options of a message say. Each message has some of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MobilityOptions {
+    pub refresh_advice: Option<BindingLifetime>,
+    pub alternate_care_of_address: Option<Ipv6Addr>,
+    pub nonce_indices: Option<NonceIndices>,
+    pub mobile_network_prefixes: Vec<Ipv6Prefix>,
+    pub packet_buffering: Option<PacketBuffering>,
+    pub authenticator: Option<Authenticator>,
+}
+
+/// Pads so that what comes next lies at `multiple` n + `offset`.
+pub(super) fn pad(sink: &mut impl Sink, multiple: usize, offset: usize) {
+    match (multiple + offset - sink.length() % multiple) % multiple {
+        0 => {}
+        1 => sink.put(&[PAD1]),
+        length => sink.put(&[&[PADN, length as u8 - 2], &[0; 6][..length - 2]].concat()),
+    }
+}
+
+pub(super) fn put_refresh_advice(sink: &mut impl Sink, advice: Option<BindingLifetime>) {
+    if let Some(advice) = advice {
+        pad(sink, 2, 0);
+        sink.put(&[BINDING_REFRESH_ADVICE, 2]);
+        sink.put(&advice.units.to_be_bytes());
+    }
+}
+
+pub(super) fn put_alternate_care_of_address(sink: &mut impl Sink, address: Option<Ipv6Addr>) {
+    if let Some(address) = address {
+        pad(sink, 8, 6);
+        sink.put(&[ALTERNATE_CARE_OF_ADDRESS, 16]);
+        sink.put(&address.octets());
+    }
+}
+
+pub(super) fn put_nonce_indices(sink: &mut impl Sink, indices: Option<NonceIndices>) {
+    if let Some(indices) = indices {
+        pad(sink, 2, 0);
+        sink.put(&[NONCE_INDICES, 4]);
+        sink.put(&indices.home.to_be_bytes());
+        sink.put(&indices.care_of.to_be_bytes());
+    }
+}
+
+pub(super) fn put_prefixes(sink: &mut impl Sink, prefixes: &[Ipv6Prefix]) {
+    for prefix in prefixes.iter().take(BindingUpdate::MAXIMUM_PREFIXES) {
+        pad(sink, 8, 4);
+        sink.put(&[MOBILE_NETWORK_PREFIX, 18, 0, prefix.length()]);
+        sink.put(&prefix.address().octets());
+    }
+}
+
+pub(super) fn put_packet_buffering(sink: &mut impl Sink, buffering: Option<PacketBuffering>) {
+    if let Some(buffering) = buffering {
+        sink.put(&[EXPERIMENTAL, 2, BUFFERING, buffering as u8]);
+    }
+}
+
+/// An authenticator ends its message, on a multiple of eight bytes.
+pub(super) fn put_authenticator(sink: &mut impl Sink, authenticator: Option<Authenticator>) {
+    match authenticator {
+        None => {}
+        Some(Authenticator::BindingAuthorization(data)) => {
+            pad(sink, 8, 2);
+            sink.put(&[BINDING_AUTHORIZATION_DATA, 12]);
+            sink.put(&data);
+        }
+        Some(Authenticator::MobileHomeAgent {
+            security_parameter_index,
+            data,
+        }) => {
+            // RFC 4285 asks for 4n + 1; of these 8n + 5 leaves nothing behind the option to be padded.
+            pad(sink, 8, 5);
+            sink.put(&[AUTHENTICATION, 17, MOBILE_HOME_AGENT]);
+            sink.put(&security_parameter_index.to_be_bytes());
+            sink.put(&data);
+        }
+    }
+}
+
+impl MobilityOptions {
+    /// Reads all options. Unknown ones, and known ones of unknown length, are skipped (RFC 6275 section 6.2.1); of
+    /// one that comes twice the last counts.
+    pub(super) fn decode(bytes: &[u8]) -> Result<MobilityOptions, DecodeError> {
+        let mut options = MobilityOptions::default();
+        for option in Options(bytes) {
+            let (kind, data) = option?;
+            options.take(kind, data)?;
+        }
+        Ok(options)
+    }
+
+    fn take(&mut self, kind: u8, data: &[u8]) -> Result<(), DecodeError> {
+        match (kind, data.len()) {
+            (BINDING_REFRESH_ADVICE, 2) => {
+                let units = u16_at(data, 0);
+                self.refresh_advice = Some(BindingLifetime { units });
+            }
+            (ALTERNATE_CARE_OF_ADDRESS, 16) => {
+                self.alternate_care_of_address = Some(ipv6_at(data, 0));
+            }
+            (NONCE_INDICES, 4) => {
+                self.nonce_indices = Some(NonceIndices {
+                    home: u16_at(data, 0),
+                    care_of: u16_at(data, 2),
+                });
+            }
+            (BINDING_AUTHORIZATION_DATA, 12) => {
+                self.authenticator = Some(Authenticator::BindingAuthorization(ninety_six(data)));
+            }
+            (MOBILE_NETWORK_PREFIX, 18) => self.take_prefix(data)?,
+            (AUTHENTICATION, 17) if data[0] == MOBILE_HOME_AGENT => {
+                self.authenticator = Some(Authenticator::MobileHomeAgent {
+                    security_parameter_index: u32_at(data, 1),
+                    data: ninety_six(&data[5..]),
+                });
+            }
+            (EXPERIMENTAL, 2) => match data {
+                [BUFFERING, 0] => self.packet_buffering = Some(PacketBuffering::Forward),
+                [BUFFERING, 1] => self.packet_buffering = Some(PacketBuffering::Buffer),
+                _ => {}
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_prefix(&mut self, data: &[u8]) -> Result<(), DecodeError> {
+        const HEADER: &str = "mobile network prefix option";
+        if self.mobile_network_prefixes.len() == BindingUpdate::MAXIMUM_PREFIXES {
+            return Err(DecodeError::Field {
+                header: HEADER,
+                field: "number of prefixes",
+                value: BindingUpdate::MAXIMUM_PREFIXES as u32 + 1,
+            });
+        }
+        let prefix = Ipv6Prefix::decode(HEADER, ipv6_at(data, 2), data[1])?;
+        self.mobile_network_prefixes.push(prefix);
+        Ok(())
+    }
+}
+
+/// The first 96 bits, of which the caller has checked that they are there.
+fn ninety_six(data: &[u8]) -> [u8; 12] {
+    core::array::from_fn(|index| data[index])
+}

@@ -1,0 +1,181 @@
+//! What all cells and aircraft share.
+
+use super::allocation::{Grant, control_frames};
+use super::config::NetworkConfig;
+use super::frame::{
+    FORWARD_FRAMES, Multiframe, access_opportunity, superframe_from, superframe_start,
+};
+use super::modulation::Modulation;
+use super::output::{Agenda, Event, Fate, Message, MessageKind, Output, Signal};
+use super::queue::Ended;
+use super::random_access;
+use super::station::{Attachment, CellId, Direction, Station, StationId};
+use crate::rng::{Keyed, Seed};
+use baton_proto::rate::DataRate;
+use baton_proto::time::Instant;
+use std::ops::RangeInclusive;
+
+/// Something to be done at a moment.
+#[derive(Clone, Copy, Debug)]
+pub enum Task {
+    /// A cell's common control channel begins.
+    CommonControl(CellId),
+    /// An aircraft measures.
+    Measure(StationId),
+    /// An aircraft has sent CELL_EXIT.
+    Exit(StationId),
+    /// An aircraft sends CELL_RQST.
+    Access(StationId),
+}
+
+/// What all parts share: parameters, draws, the agenda, and what is to be told.
+#[derive(Debug)]
+pub struct Air {
+    /// The network's parameters.
+    pub config: NetworkConfig,
+    /// What is to be done.
+    pub agenda: Agenda<Task>,
+    /// What is to be told.
+    pub outputs: Agenda<Output>,
+    frame_draws: [Keyed; 2],
+    access_draws: Keyed,
+}
+
+impl Air {
+    /// With nothing on the agenda.
+    pub fn new(config: NetworkConfig, seed: Seed) -> Air {
+        let draws = |what: &str| seed.keyed(&format!("link {} {what}", config.name));
+        Air {
+            frame_draws: [draws("forward frames"), draws("return frames")],
+            access_draws: draws("random access"),
+            agenda: Agenda::new(),
+            outputs: Agenda::new(),
+            config,
+        }
+    }
+
+    /// Tells an event.
+    pub fn event(&mut self, at: Instant, station: StationId, cell: CellId, signal: Signal) {
+        let event = Event {
+            at,
+            station,
+            cell,
+            signal,
+        };
+        self.outputs.push(at, Output::Event(event));
+    }
+
+    /// Tells a control message.
+    pub fn message(&mut self, at: Instant, station: StationId, cell: CellId, kind: MessageKind) {
+        let message = Message {
+            at,
+            station,
+            cell,
+            kind,
+        };
+        self.outputs.push(at, Output::Message(message));
+    }
+
+    /// Tells packets' fates.
+    pub fn end(
+        &mut self,
+        station: StationId,
+        direction: Direction,
+        cell: Option<CellId>,
+        ended: &mut Vec<Ended>,
+    ) {
+        for (packet, at, outcome) in ended.drain(..) {
+            let fate = Fate {
+                packet,
+                at,
+                station,
+                direction,
+                cell,
+                outcome,
+            };
+            self.outputs.push(at, Output::Fate(fate));
+        }
+    }
+
+    /// Lets an aircraft measure at the first superframe that begins at `from` or later.
+    pub fn schedule_measurement(&mut self, stations: &mut [Station], id: StationId, from: Instant) {
+        let at = superframe_start(superframe_from(from));
+        stations[id.0 as usize].measures_at = at;
+        self.agenda.push(at, Task::Measure(id));
+    }
+
+    /// Tells Link_Up.
+    pub fn link_up(&mut self, at: Instant, station: StationId, cell: CellId) {
+        let frames = FORWARD_FRAMES - control_frames(&self.config, 0);
+        let modulation = self.config.modulation.unwrap_or(Modulation::QpskHalf);
+        let rate: DataRate = self
+            .config
+            .user_rate
+            .unwrap_or(modulation.forward_rate(frames));
+        self.event(at, station, cell, Signal::Up { rate });
+    }
+
+    /// Chooses an opportunity of random access from a superframe on.
+    pub fn schedule_access(&mut self, stations: &mut [Station], id: StationId, superframe: u64) {
+        let station = &mut stations[id.0 as usize];
+        let Attachment::Entering { attempt, .. } = station.attachment else {
+            return;
+        };
+        let draw = (u64::from(id.0) << 32) | u64::from(station.accesses);
+        station.accesses += 1;
+        let number = random_access::opportunity(self.access_draws, draw, superframe, attempt);
+        self.agenda
+            .push(access_opportunity(number), Task::Access(id));
+    }
+
+    /// How often a frame of this grant is lost.
+    pub fn forward_loss(
+        &self,
+        stations: &[Station],
+        grant: &Grant,
+        cell: CellId,
+        now: Instant,
+    ) -> f64 {
+        let cell = &self.config.cells[usize::from(cell.0)];
+        let received = cell.received_dbm(&stations[grant.station.0 as usize].position(now));
+        let excess = cell.forward.snr_db(received) - grant.modulation.required_snr_db();
+        self.config.errors.forward(excess)
+    }
+
+    /// How often a tile of this grant is lost, or with joint coding the burst.
+    pub fn return_loss(
+        &self,
+        stations: &[Station],
+        grant: &Grant,
+        cell: CellId,
+        now: Instant,
+    ) -> f64 {
+        let cell = &self.config.cells[usize::from(cell.0)];
+        let position = stations[grant.station.0 as usize].position(now);
+        let received = cell
+            .back
+            .received_dbm(cell.position.slant_distance_m(&position));
+        let excess = cell.back.snr_db(received) - grant.modulation.required_snr_db();
+        if self.config.joint_coding {
+            let tiles = grant.bytes.div_ceil(grant.modulation.return_bytes());
+            self.config.errors.burst(excess, tiles)
+        } else {
+            self.config.errors.tile(excess)
+        }
+    }
+
+    /// Whether any of these frames is lost. A frame's draw belongs to the aircraft and to its place in time, counted
+    /// from the beginning of a multiframe's common control channel (forward) or of its control channel (return).
+    pub fn is_lost(
+        &self,
+        direction: Direction,
+        station: StationId,
+        multiframe: Multiframe,
+        mut frames: RangeInclusive<u32>,
+        loss: f64,
+    ) -> bool {
+        let key = (u64::from(station.0) << 40) | (multiframe.0 << 8);
+        let draws = self.frame_draws[direction as usize];
+        loss > 0.0 && frames.any(|frame| draws.uniform(key | u64::from(frame)) < loss)
+    }
+}

@@ -1,0 +1,228 @@
+//! What one common control channel maps: who sends how much in which frames.
+//!
+//! *Forward link.* Each modulation has frames of its own, the most robust first; inside them aircraft follow one
+//! another byte by byte. *Return link.* Each aircraft has tiles of its own.
+//!
+//! The common control channel itself must have room for the map, at most eight frames: whoever is not on it waits.
+//! Its messages have the lengths of public code of the later LDACS.
+
+use super::config::{CellConfig, NetworkConfig};
+use super::frame::{COMMON_CONTROL_MOST, FORWARD_FRAMES, Multiframe, superframe_start};
+use super::modulation::Modulation;
+use super::queue::PRIORITIES;
+use super::scheduler::Grants;
+use super::station::{Direction, Station, StationId};
+use baton_proto::time::Duration;
+
+/// Bytes of SLOT_DESC and DCCH_DESC, which are always sent.
+pub const CONTROL_ALWAYS: u32 = 2 + 5;
+/// Bytes of CELL_RESP.
+pub const CELL_RESPONSE: u32 = 12;
+/// Bytes of HO_COM (chosen: like DCCH_DESC).
+pub const HANDOVER_COMMAND: u32 = 5;
+/// Bytes of an acknowledgment of a return link's burst.
+pub const ACKNOWLEDGMENT: u32 = 6;
+const FORWARD_MAP: u32 = 7;
+const RETURN_MAP: u32 = 6;
+/// Bytes of all messages, at most: the control channel is coded as robustly as can be.
+pub const CONTROL_MOST: u32 = COMMON_CONTROL_MOST * Modulation::QpskHalf.forward_bytes();
+/// A multiframe's share of a superframe.
+const MEAN_MULTIFRAME: Duration = Duration::from_micros(60_000);
+
+/// One aircraft's part.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// Whose.
+    pub station: StationId,
+    /// How it is sent.
+    pub modulation: Modulation,
+    /// Bytes in all.
+    pub bytes: u32,
+    /// Bytes of each priority.
+    pub parts: [u32; PRIORITIES as usize],
+}
+
+/// The map of one direction, as it is being made.
+pub struct Allocation<'a> {
+    /// The network's parameters.
+    pub config: &'a NetworkConfig,
+    /// The cell's.
+    pub cell: &'a CellConfig,
+    /// All aircraft.
+    pub stations: &'a mut [Station],
+    /// Which link is mapped.
+    pub direction: Direction,
+    /// Whose common control channel it is.
+    pub multiframe: Multiframe,
+    /// Bytes in the common control channel so far.
+    pub control: u32,
+    /// Data tiles of the return link.
+    pub tiles: u32,
+    /// Who has been granted something, in the order of first grants.
+    pub grants: Vec<Grant>,
+    /// Frames used so far.
+    pub frames: u32,
+    /// On the forward link, bytes of each modulation so far.
+    pub bytes: [u32; Modulation::ALL.len()],
+}
+
+/// Frames of a common control channel that holds so many bytes.
+pub fn control_frames(config: &NetworkConfig, bytes: u32) -> u32 {
+    let needed = bytes.div_ceil(Modulation::QpskHalf.forward_bytes());
+    needed.clamp(
+        config.common_control_frames.clamp(1, COMMON_CONTROL_MOST),
+        COMMON_CONTROL_MOST,
+    )
+}
+
+impl Allocation<'_> {
+    fn frame_bytes(&self, modulation: Modulation) -> u32 {
+        match self.direction {
+            Direction::Forward => modulation.forward_bytes(),
+            Direction::Return => modulation.return_bytes(),
+        }
+    }
+
+    /// Frames that there are if the common control channel holds so many bytes.
+    fn capacity(&self, control: u32) -> u32 {
+        match self.direction {
+            Direction::Forward => FORWARD_FRAMES - control_frames(self.config, control),
+            Direction::Return => self.tiles,
+        }
+    }
+
+    /// Frames that others use, and the bytes in those that `grant`, or one with its modulation, can share.
+    fn used(&self, modulation: Modulation, known: Option<usize>) -> (u32, u32) {
+        match self.direction {
+            Direction::Forward => {
+                let shared = self.bytes[modulation as usize];
+                (
+                    self.frames - shared.div_ceil(self.frame_bytes(modulation)),
+                    shared,
+                )
+            }
+            Direction::Return => {
+                let own = known.map_or(0, |place| self.grants[place].bytes);
+                (
+                    self.frames - own.div_ceil(self.frame_bytes(modulation)),
+                    own,
+                )
+            }
+        }
+    }
+
+    /// Counts bytes of a grant.
+    fn add(&mut self, place: usize, bytes: u32) {
+        let modulation = self.grants[place].modulation;
+        let frame_bytes = self.frame_bytes(modulation);
+        let sharing = match self.direction {
+            Direction::Forward => &mut self.bytes[modulation as usize],
+            Direction::Return => &mut self.grants[place].bytes,
+        };
+        let before = sharing.div_ceil(frame_bytes);
+        *sharing += bytes;
+        self.frames += sharing.div_ceil(frame_bytes) - before;
+        if self.direction == Direction::Forward {
+            self.grants[place].bytes += bytes;
+        }
+    }
+
+    /// What an aircraft's last power report allows, or what is set for all.
+    fn modulation(&self, station: StationId) -> Modulation {
+        self.config.modulation.unwrap_or_else(|| {
+            let reported = superframe_start(self.multiframe.superframe());
+            let position = self.stations[station.0 as usize].position(reported);
+            let distance = self.cell.position.slant_distance_m(&position);
+            let budget = match self.direction {
+                Direction::Forward => &self.cell.forward,
+                Direction::Return => &self.cell.back,
+            };
+            Modulation::fastest_at(budget.snr_db(budget.received_dbm(distance)))
+        })
+    }
+
+    /// Bytes that an aircraft's own rate allows.
+    fn allowance(&mut self, station: StationId, frame_bytes: u32) -> u32 {
+        let Some(rate) = self.config.user_rate else {
+            return u32::MAX;
+        };
+        let quantum = rate.bits_in(MEAN_MULTIFRAME).min(1 << 30) as u32;
+        let queue = self.stations[station.0 as usize].queue_mut(self.direction);
+        queue.allowance(self.multiframe, quantum, frame_bytes * 8)
+    }
+}
+
+impl Grants for Allocation<'_> {
+    fn ready(&self, station: StationId, priority: u8) -> u32 {
+        let queue = self.stations[station.0 as usize].queue(self.direction);
+        queue.class(priority).map_or(0, |class| class.ready())
+    }
+
+    fn deficit(&mut self, station: StationId, priority: u8) -> &mut u32 {
+        let queue = self.stations[station.0 as usize].queue_mut(self.direction);
+        &mut queue.class_mut(priority).deficit
+    }
+
+    fn grant(&mut self, station: StationId, priority: u8, at_most: u32) -> u32 {
+        if !self.stations[station.0 as usize].is_served() {
+            return 0;
+        }
+        let known = self
+            .grants
+            .iter()
+            .position(|grant| grant.station == station);
+        let (modulation, control) = match known {
+            Some(place) => (self.grants[place].modulation, self.control),
+            None => {
+                let map = match self.direction {
+                    Direction::Forward => FORWARD_MAP,
+                    Direction::Return => RETURN_MAP,
+                };
+                (self.modulation(station), self.control + map)
+            }
+        };
+        if control > CONTROL_MOST {
+            return 0;
+        }
+        let frame_bytes = self.frame_bytes(modulation);
+        let (frames, shared) = self.used(modulation, known);
+        let room = self.capacity(control).saturating_sub(frames) * frame_bytes;
+        let allowance = self.allowance(station, frame_bytes);
+        let bytes = at_most.min(room.saturating_sub(shared)).min(allowance);
+        if bytes == 0 {
+            return 0;
+        }
+        let place = known.unwrap_or_else(|| {
+            self.control = control;
+            self.grants.push(Grant {
+                station,
+                modulation,
+                bytes: 0,
+                parts: [0; PRIORITIES as usize],
+            });
+            self.grants.len() - 1
+        });
+        self.add(place, bytes);
+        self.grants[place].parts[usize::from(priority)] += bytes;
+        let queue = self.stations[station.0 as usize].queue_mut(self.direction);
+        queue.class_mut(priority).reserve(bytes);
+        if self.config.user_rate.is_some() {
+            queue.use_allowance(bytes);
+        }
+        bytes
+    }
+
+    fn unlist(&mut self, station: StationId, priority: u8) {
+        let queue = self.stations[station.0 as usize].queue_mut(self.direction);
+        queue.class_mut(priority).listed = false;
+    }
+
+    fn is_full(&self) -> bool {
+        // Whoever has no grant yet needs a whole frame; on the forward link others' last frames may be filled up.
+        let full = self.frames >= self.capacity(self.control);
+        let gaps = Modulation::ALL.into_iter().any(|modulation| {
+            !self.bytes[modulation as usize].is_multiple_of(self.frame_bytes(modulation))
+        });
+        full && !gaps
+    }
+}

@@ -1,0 +1,115 @@
+//! Parameters of a radio network and of its cells.
+
+use super::budget::LinkBudget;
+use super::error_rate::ErrorRates;
+use super::modulation::{Modulation, TARGET_SNR_DB};
+use crate::position::Position;
+use baton_proto::rate::DataRate;
+
+/// A network: cells that aircraft move between.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkConfig {
+    /// Its name, to which its random draws belong.
+    pub name: String,
+    /// Its cells, at least one, at most 65 536.
+    pub cells: Vec<CellConfig>,
+    /// The most that one aircraft is granted in each direction; `None`: what the others leave.
+    pub user_rate: Option<DataRate>,
+    /// Frames of the common control channel, 1 to 8: at least so many, and more where its messages need them. With 3 the
+    /// forward link has 24 data frames, study D's 291 kbit/s.
+    pub common_control_frames: u32,
+    /// The modulation of all; `None`: the fastest that each aircraft's last power report allows.
+    pub modulation: Option<Modulation>,
+    /// How frames are lost.
+    pub errors: ErrorRates,
+    /// Whether an aircraft's tiles of one multiframe are coded together.
+    pub joint_coding: bool,
+    /// What a handover between two cells is like.
+    pub handover: HandoverType,
+    /// Whether the base station announces a handover while it still has packets for the aircraft, and lets them drain
+    /// (study D's P-bit).
+    pub packet_bit: bool,
+    /// Whether packets that wait in the old base station follow to the new one, and packets that come there during the
+    /// handover too (base-station buffering). Otherwise they are lost.
+    pub forwards_queue: bool,
+    /// Bytes that may wait for one aircraft in each direction.
+    pub queue_bytes: u32,
+}
+
+/// Who prepares a handover (study D, section 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandoverType {
+    /// The aircraft alone: it registers in the new cell by random access.
+    One,
+    /// The base stations: the new one has assigned a code and a slot before. The specification's details were not at
+    /// hand; here the aircraft leaves out the random access and is polled in the first common control channel that is a
+    /// multiframe after its exit.
+    Two,
+}
+
+impl NetworkConfig {
+    /// Study D's radio: QPSK ½, its two error rates everywhere, no limit a user, handover type 1, no P-bit, a queue
+    /// that no transfer of the study fills.
+    pub fn new(name: &str, cells: Vec<CellConfig>) -> NetworkConfig {
+        NetworkConfig {
+            name: name.into(),
+            cells,
+            user_rate: None,
+            common_control_frames: 3,
+            modulation: Some(Modulation::QpskHalf),
+            errors: ErrorRates::AtTarget,
+            joint_coding: false,
+            handover: HandoverType::One,
+            packet_bit: false,
+            forwards_queue: false,
+            queue_bytes: 1_000_000,
+        }
+    }
+}
+
+/// A base station and its two frequencies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellConfig {
+    /// Its name.
+    pub name: String,
+    /// Where its antenna is.
+    pub position: Position,
+    /// How far away aircraft may register, in metres.
+    pub radius_m: f64,
+    /// Forward link's budget, with its frequency.
+    pub forward: LinkBudget,
+    /// Return link's budget, with its frequency.
+    pub back: LinkBudget,
+    /// Th1 in dBm: aircraft that receive less are told to look for other cells.
+    pub scan_below_dbm: f64,
+    /// Th2 in dBm: a handover that waits for packets to drain waits no longer.
+    pub force_below_dbm: f64,
+}
+
+impl CellConfig {
+    /// A cell with study D's budgets. Th1 is what is received at three quarters of the radius, Th2 what is received at
+    /// the radius (both chosen: the study does not print them).
+    pub fn new(name: &str, position: Position, radius_m: f64) -> CellConfig {
+        let forward = LinkBudget::FORWARD;
+        CellConfig {
+            name: name.into(),
+            position,
+            radius_m,
+            forward,
+            back: LinkBudget::RETURN,
+            scan_below_dbm: forward.received_dbm(0.75 * radius_m),
+            force_below_dbm: forward.received_dbm(radius_m),
+        }
+    }
+
+    /// Power that an aircraft receives there.
+    pub fn received_dbm(&self, at: &Position) -> f64 {
+        self.forward
+            .received_dbm(self.position.slant_distance_m(at))
+    }
+
+    /// Below this there is no link.
+    pub fn sensitivity_dbm(&self) -> f64 {
+        self.forward.sensitivity_dbm(TARGET_SNR_DB)
+    }
+}

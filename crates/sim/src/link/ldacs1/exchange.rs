@@ -1,0 +1,289 @@
+//! What a base station does in the common control channel of a multiframe.
+//!
+//! A cell in which nothing waits does nothing. While something does, it works once a multiframe, at the beginning of its
+//! common control channel, in this order: random access, acknowledgments that did not come, resource requests (RSRC_RQST)
+//! that aircraft have sent in this multiframe's dedicated control channel, handover commands, the map of the return
+//! link, the map of the forward link (RSRC_RESP, both).
+//!
+//! The forward link's map holds from the end of this common control channel to the next one, the return link's for the
+//! data tiles of the next multiframe. What becomes of each frame is drawn then; nothing can change it, since an
+//! aircraft that is to leave is granted nothing from its HO_COM on, and leaves a multiframe later. (One that loses the signal
+//! altogether keeps what has been drawn for its last multiframe.)
+//!
+//! An aircraft acknowledges in its first slot of the dedicated control channel after a fragment, a base station in its first
+//! common control channel after it. Control messages are never lost (study D, section 5.5).
+
+use super::air::{Air, Task};
+use super::allocation::{
+    ACKNOWLEDGMENT, CELL_RESPONSE, CONTROL_ALWAYS, CONTROL_MOST, HANDOVER_COMMAND, control_frames,
+};
+use super::cell::Cell;
+use super::frame::{MULTIFRAMES, Multiframe, data_tiles};
+use super::output::{MessageKind, Signal};
+use super::queue::{Ended, Retry};
+use super::random_access;
+use super::station::{Attachment, CellId, Direction, Phase, Station, StationId};
+use baton_proto::time::Instant;
+
+/// Does what belongs to the common control channel that begins now.
+pub fn run(cell: &mut Cell, air: &mut Air, stations: &mut [Station], now: Instant) {
+    let mut exchange = Exchange {
+        multiframe: Multiframe::containing(now),
+        now,
+        control: CONTROL_ALWAYS,
+        notices: Vec::new(),
+        ended: Vec::new(),
+        cell,
+        air,
+        stations,
+    };
+    exchange.run();
+}
+
+/// One common control channel.
+pub struct Exchange<'a> {
+    /// Whose it is.
+    pub multiframe: Multiframe,
+    /// When it begins.
+    pub now: Instant,
+    /// Bytes in the common control channel so far.
+    pub control: u32,
+    notices: Vec<Notice>,
+    /// Packets' ends that are not told yet.
+    pub ended: Vec<Ended>,
+    /// The base station's state.
+    pub cell: &'a mut Cell,
+    /// What all share.
+    pub air: &'a mut Air,
+    /// All aircraft.
+    pub stations: &'a mut [Station],
+}
+
+/// What is told at the end of the common control channel.
+enum Notice {
+    Command {
+        station: StationId,
+        to: CellId,
+        packet_bit: bool,
+    },
+    Response {
+        station: StationId,
+        from: Option<CellId>,
+        kind: MessageKind,
+    },
+}
+
+impl Exchange<'_> {
+    fn run(&mut self) {
+        self.resolve_access();
+        self.poll_expected();
+        self.repeat_lost();
+        self.hear_requests();
+        self.command_handovers();
+        let bursts = self.cell.acknowledgments.remove(&self.multiframe);
+        self.control += bursts.unwrap_or(0) * ACKNOWLEDGMENT;
+        let tiles = data_tiles(self.cell.roster.len() as u32);
+        let grants = self.map(Direction::Return, tiles);
+        self.send_return(&grants);
+        let grants = self.map(Direction::Forward, tiles);
+        let frames = control_frames(&self.air.config, self.control);
+        self.send_forward(&grants, frames);
+        self.announce(self.multiframe.forward_end(frames - 1));
+    }
+
+    /// In the first multiframe of a superframe the random accesses before it are answered.
+    fn resolve_access(&mut self) {
+        if self.cell.contention.is_empty() || !self.multiframe.0.is_multiple_of(MULTIFRAMES) {
+            return;
+        }
+        let superframe = self.multiframe.superframe();
+        let (heard, collided) = random_access::resolve(&mut self.cell.contention, superframe);
+        for station in collided {
+            self.air
+                .message(self.now, station, self.cell.id, MessageKind::Collision);
+            if let Attachment::Entering { attempt, .. } =
+                &mut self.stations[station.0 as usize].attachment
+            {
+                *attempt += 1;
+            }
+            self.air
+                .schedule_access(self.stations, station, superframe + 1);
+        }
+        for station in heard {
+            self.respond(station, MessageKind::CellResponse);
+        }
+    }
+
+    fn poll_expected(&mut self) {
+        let due = |expected: &(Multiframe, StationId)| expected.0 <= self.multiframe;
+        let (due, later) = self
+            .cell
+            .expected
+            .iter()
+            .partition(|expected| due(expected));
+        self.cell.expected = later;
+        for (_, station) in due {
+            self.respond(station, MessageKind::SynchronisationPoll);
+        }
+    }
+
+    fn respond(&mut self, station: StationId, kind: MessageKind) {
+        let Attachment::Entering { from, .. } = self.stations[station.0 as usize].attachment else {
+            return;
+        };
+        self.control += CELL_RESPONSE;
+        self.notices.push(Notice::Response {
+            station,
+            from,
+            kind,
+        });
+    }
+
+    /// Acknowledgments that should have come by now, and did not.
+    fn repeat_lost(&mut self) {
+        while let Some(entry) = self.cell.lost.first_entry()
+            && *entry.key() <= self.multiframe
+        {
+            for lost in entry.remove() {
+                let station = &mut self.stations[lost.station.0 as usize];
+                // What an aircraft that has left once sent here is no business of this cell.
+                if station
+                    .registration()
+                    .is_none_or(|(cell, _)| cell != self.cell.id)
+                {
+                    continue;
+                }
+                let wanting = lost.direction == Direction::Return;
+                let class = station.queue_mut(lost.direction).class_mut(lost.priority);
+                let retry = class.retry(&lost.fragment, self.now, wanting, &mut self.ended);
+                self.air.end(
+                    lost.station,
+                    lost.direction,
+                    Some(self.cell.id),
+                    &mut self.ended,
+                );
+                match (retry, lost.direction) {
+                    (Retry::GivenUp, _) => {}
+                    (Retry::Again, Direction::Forward) => {
+                        self.cell
+                            .enlist(self.stations, lost.station, Direction::Forward);
+                    }
+                    (Retry::Again, Direction::Return) => {
+                        self.cell.want(self.stations, lost.station)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Resource requests of this multiframe's dedicated control channel.
+    fn hear_requests(&mut self) {
+        let wanting = core::mem::take(&mut self.cell.wanting);
+        for id in wanting {
+            let station = &mut self.stations[id.0 as usize];
+            let slot = match station.registration() {
+                Some((_, place)) => self.cell.slot(place, self.multiframe),
+                None => None,
+            };
+            let queue = station.queue_mut(Direction::Return);
+            if let Some(slot) = slot {
+                let begins = self.multiframe.dedicated_start(slot);
+                queue.classes_mut().for_each(|class| class.request(begins));
+            }
+            if queue.is_wanting() {
+                self.cell.wanting.push(id);
+            } else {
+                station.wants = false;
+            }
+            self.cell.enlist(self.stations, id, Direction::Return);
+        }
+    }
+
+    /// HO_COM for whom a handover is decided, or whose packets have drained.
+    fn command_handovers(&mut self) {
+        let commands = core::mem::take(&mut self.cell.commands);
+        for id in commands {
+            let station = &mut self.stations[id.0 as usize];
+            let forward = station.queue(Direction::Forward);
+            let drained = forward.is_empty() && forward.known <= self.multiframe;
+            let packet_bit_allowed = self.air.config.packet_bit;
+            let has_room = self.control + HANDOVER_COMMAND <= CONTROL_MOST;
+            let Some(phase) = station.phase_mut() else {
+                continue;
+            };
+            let command = match *phase {
+                Phase::Decided { to, due } if due <= self.multiframe => {
+                    Some((to, packet_bit_allowed && !drained))
+                }
+                Phase::Draining { to, forced } if drained || forced => Some((to, false)),
+                _ => None,
+            };
+            let Some((to, packet_bit)) = command.filter(|_| has_room) else {
+                self.cell.commands.push(id);
+                continue;
+            };
+            if matches!(phase, Phase::Draining { .. }) && drained {
+                self.air
+                    .event(self.now, id, self.cell.id, Signal::QueueDrained);
+            }
+            if packet_bit {
+                *phase = Phase::Draining { to, forced: false };
+                self.cell.commands.push(id);
+            } else {
+                *phase = Phase::Leaving { to };
+            }
+            self.control += HANDOVER_COMMAND;
+            self.notices.push(Notice::Command {
+                station: id,
+                to,
+                packet_bit,
+            });
+        }
+    }
+
+    /// What aircraft have heard by the end of the common control channel.
+    fn announce(&mut self, heard: Instant) {
+        let cell = self.cell.id;
+        for notice in core::mem::take(&mut self.notices) {
+            match notice {
+                Notice::Command {
+                    station,
+                    to,
+                    packet_bit,
+                } => {
+                    let kind = MessageKind::HandoverCommand { to, packet_bit };
+                    self.air.message(heard, station, cell, kind);
+                    let signal = if packet_bit {
+                        Signal::GoingDown
+                    } else {
+                        Signal::HandoverImminent { to }
+                    };
+                    self.air.event(heard, station, cell, signal);
+                    if !packet_bit {
+                        let place = self.stations[station.0 as usize].registration();
+                        let from = self.multiframe.next().start();
+                        let (multiframe, slot) =
+                            self.cell.next_slot(place.map_or(0, |place| place.1), from);
+                        self.air
+                            .agenda
+                            .push(multiframe.dedicated_end(slot), Task::Exit(station));
+                    }
+                }
+                Notice::Response {
+                    station,
+                    from,
+                    kind,
+                } => {
+                    self.cell.register(self.stations, station);
+                    self.air.message(heard, station, cell, kind);
+                    self.air.link_up(heard, station, cell);
+                    self.air.schedule_measurement(self.stations, station, heard);
+                    if let Some(from) = from {
+                        self.air
+                            .event(heard, station, cell, Signal::HandoverComplete { from });
+                    }
+                }
+            }
+        }
+    }
+}

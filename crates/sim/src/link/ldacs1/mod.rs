@@ -1,0 +1,36 @@
+//! L-DACS1: the L-band Digital Aeronautical Communications System, option 1, from frame to handover.
+//!
+//! A [`Network`] is a state machine like a [`Link`](crate::link::Link), but joins many aircraft and several base
+//! stations: packets are [offered](Network::offer) at a cell's base station or at an aircraft, and [`Network::poll`]
+//! gives their fates, 802.21 events and the control messages of handovers. An aircraft is a radio that is tuned to one cell at a
+//! time; where it is, its [`Track`](crate::position::Track) says, and which cell serves it, the protocol decides.
+//!
+//! Sources: Ayaz et al., "Performance Evaluation of Network Mobility Handover over Future Aeronautical Data Link"
+//! (study D), for the protocol, the link budget, error rates and handovers; public code of the later LDACS for the
+//! lengths of frames and of control messages. The L-DACS1 specification itself was not at hand: what follows from neither
+//! is chosen, and said where it stands.
+
+mod air;
+mod allocation;
+pub mod budget;
+mod cell;
+mod config;
+pub mod error_rate;
+mod exchange;
+pub mod frame;
+mod handover;
+pub mod modulation;
+mod network;
+mod output;
+mod queue;
+mod random_access;
+mod scheduler;
+mod station;
+#[cfg(test)]
+mod tests;
+mod transmission;
+
+pub use config::{CellConfig, HandoverType, NetworkConfig};
+pub use network::{HEADER_BYTES, Network, Offered, Way};
+pub use output::{Event, Fate, Message, MessageKind, Output, Signal};
+pub use station::{CellId, Direction, StationId};

@@ -1,0 +1,202 @@
+//! The network: all cells and all aircraft under one clock.
+
+use super::air::{Air, Task};
+use super::cell::Cell;
+use super::config::{CellConfig, NetworkConfig};
+use super::output::Output;
+use super::queue::PRIORITIES;
+use super::station::{Attachment, CellId, Direction, Station, StationId};
+use crate::link::{DropReason, Outcome};
+use crate::packets::PacketId;
+use crate::position::Track;
+use crate::rng::Seed;
+use baton_proto::time::Instant;
+use std::sync::Arc;
+
+/// Bytes that L-DACS1 puts around a packet (study D, section 5.4). What a fragment more would need is not counted.
+pub const HEADER_BYTES: u32 = 7;
+
+/// An L-DACS1 network as a state machine.
+///
+/// After [`add_station`](Network::add_station), [`offer`](Network::offer) and at every
+/// [`next_deadline`](Network::next_deadline), call [`poll`](Network::poll) until it returns `None`, then ask for the next
+/// deadline. `now` never goes back from call to call.
+#[derive(Debug)]
+pub struct Network {
+    pub(super) air: Air,
+    pub(super) cells: Vec<Cell>,
+    pub(super) stations: Vec<Station>,
+    /// Cells that overlap each cell, which its aircraft are told to listen to.
+    pub(super) neighbours: Vec<Vec<CellId>>,
+}
+
+/// A packet that is handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// The aircraft that it is for, or that sends it.
+    pub station: StationId,
+    /// Whither. Forward, from the base station of which cell.
+    pub way: Way,
+    /// The packet.
+    pub packet: PacketId,
+    /// Its bytes, from the first of the IP header on.
+    pub length: u32,
+    /// Its priority, 0 to 7; the highest goes first. Larger ones count as 7.
+    pub priority: u8,
+    /// Whether what is lost is sent again.
+    pub acknowledged: bool,
+}
+
+/// Where a packet is handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// At the base station of a cell. It is lost if the aircraft is not registered there.
+    Forward(CellId),
+    /// At the aircraft. Without a cell it waits.
+    Return,
+}
+
+impl Network {
+    /// A network without aircraft. Its random draws belong to `seed` and to its name.
+    pub fn new(config: NetworkConfig, seed: Seed) -> Network {
+        let ids = || (0..config.cells.len()).map(|index| CellId(index as u16));
+        let overlap = |a: &CellConfig, b: &CellConfig| {
+            a.position.slant_distance_m(&b.position) < a.radius_m + b.radius_m
+        };
+        let neighbours = ids().map(|cell| {
+            let here = &config.cells[usize::from(cell.0)];
+            let others = ids().filter(|&other| other != cell);
+            others
+                .filter(|other| overlap(here, &config.cells[usize::from(other.0)]))
+                .collect()
+        });
+        Network {
+            neighbours: neighbours.collect(),
+            cells: ids().map(Cell::new).collect(),
+            stations: Vec::new(),
+            air: Air::new(config, seed),
+        }
+    }
+
+    /// An aircraft, which is registered in a cell at once, or looks for one.
+    ///
+    /// # Panics
+    /// If the network has no such cell.
+    pub fn add_station(
+        &mut self,
+        now: Instant,
+        track: Arc<Track>,
+        cell: Option<CellId>,
+    ) -> StationId {
+        self.catch_up(now);
+        let id = StationId(self.stations.len() as u32);
+        self.stations.push(Station::new(track));
+        if let Some(cell) = cell {
+            self.cells[usize::from(cell.0)].register(&mut self.stations, id);
+            self.air.link_up(now, id, cell);
+        }
+        self.air.schedule_measurement(&mut self.stations, id, now);
+        id
+    }
+
+    /// Hands over a packet. What is offered at the moment of a control channel comes after it.
+    pub fn offer(&mut self, now: Instant, offered: Offered) {
+        self.catch_up(now);
+        let Offered {
+            station: id,
+            packet,
+            acknowledged,
+            ..
+        } = offered;
+        let (direction, cell) = match offered.way {
+            Way::Forward(cell) => (Direction::Forward, Some(cell)),
+            Way::Return => (Direction::Return, self.serving_cell(id)),
+        };
+        let length = offered.length + HEADER_BYTES;
+        let takes = direction == Direction::Return || self.takes_forward(id, cell);
+        let station = &mut self.stations[id.0 as usize];
+        let queue = station.queue_mut(direction);
+        let refusal = if !takes {
+            Some(DropReason::LinkDown)
+        } else if queue.waiting() + length > self.air.config.queue_bytes {
+            Some(DropReason::QueueFull)
+        } else {
+            None
+        };
+        if let Some(reason) = refusal {
+            let mut ended = vec![(packet, now, Outcome::Dropped(reason))];
+            return self.air.end(id, direction, cell, &mut ended);
+        }
+        let wanting = (direction == Direction::Return).then_some(now);
+        let class = queue.class_mut(offered.priority.min(PRIORITIES - 1));
+        class.push(packet, length, acknowledged, wanting);
+        let Some((cell, _)) = station.registration() else {
+            return;
+        };
+        let cell = &mut self.cells[usize::from(cell.0)];
+        match direction {
+            Direction::Forward => cell.enlist(&mut self.stations, id, Direction::Forward),
+            Direction::Return => cell.want(&mut self.stations, id),
+        }
+        cell.wake(&mut self.air, now);
+    }
+
+    /// Whether a base station has this aircraft, or keeps packets for it during a handover.
+    fn takes_forward(&self, id: StationId, at: Option<CellId>) -> bool {
+        match self.stations[id.0 as usize].attachment {
+            Attachment::Registered { cell, .. } => at == Some(cell),
+            Attachment::Entering { from, .. } => self.air.config.forwards_queue && at == from,
+            Attachment::Searching => false,
+        }
+    }
+
+    /// What there is to tell up to `now`, one at a time, in order of time.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        self.catch_up(now);
+        self.air.outputs.pop(now).map(|(_, output)| output)
+    }
+
+    /// When to poll next, if nothing else happens before; `None` while nothing will happen of itself.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        crate::link::earlier(self.air.agenda.next(), self.air.outputs.next())
+    }
+
+    /// The cell in which an aircraft is registered.
+    pub fn serving_cell(&self, id: StationId) -> Option<CellId> {
+        self.stations[id.0 as usize]
+            .registration()
+            .map(|(cell, _)| cell)
+    }
+
+    /// Packets and bytes that an aircraft's direction has not yet delivered, as of the last call.
+    pub fn queue(&self, id: StationId, direction: Direction) -> (u32, u32) {
+        self.stations[id.0 as usize].queue(direction).size()
+    }
+
+    /// Number of aircraft that are registered in a cell.
+    pub fn aircraft(&self, cell: CellId) -> usize {
+        self.cells[usize::from(cell.0)].roster.len()
+    }
+
+    /// Present parameters.
+    pub fn config(&self) -> &NetworkConfig {
+        &self.air.config
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        while let Some((at, task)) = self.air.agenda.pop(now) {
+            match task {
+                Task::CommonControl(cell) => {
+                    self.cells[usize::from(cell.0)].common_control(
+                        &mut self.air,
+                        &mut self.stations,
+                        at,
+                    );
+                }
+                Task::Measure(station) => self.measure(station, at),
+                Task::Exit(station) => self.exit(station, at),
+                Task::Access(station) => self.access(station, at),
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Aircraft: radios that are tuned to one cell at a time.
+
+use super::frame::Multiframe;
+use super::queue::{Class, Ended};
+use crate::position::{Position, Track};
+use baton_proto::time::Instant;
+use std::sync::Arc;
+
+/// An aircraft, by its place in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StationId(pub u32);
+
+/// A cell, by its place in the network's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CellId(pub u16);
+
+/// A direction of transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From base station to aircraft.
+    Forward,
+    /// From aircraft to base station.
+    Return,
+}
+
+/// What an aircraft is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// In no cell; it listens for one at each superframe in which one can have come into reach.
+    Searching,
+    /// On its way into a cell, from another one if it hands over.
+    Entering {
+        /// Where to.
+        to: CellId,
+        /// Where from.
+        from: Option<CellId>,
+        /// Random accesses that failed.
+        attempt: u32,
+    },
+    /// Registered.
+    Registered {
+        /// Where.
+        cell: CellId,
+        /// Its place among the cell's aircraft, by which its slots go.
+        place: u32,
+        /// How far a handover has come.
+        phase: Phase,
+    },
+}
+
+/// How far a handover has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The signal is above Th1.
+    Steady,
+    /// The aircraft has reported less than Th1; the base station will broadcast ACB and STB.
+    Reported,
+    /// The aircraft listens to one neighbour a superframe; next to this one.
+    Scanning(u16),
+    /// The base station has decided, and sends HO_COM in this multiframe or later.
+    Decided {
+        /// Where to.
+        to: CellId,
+        /// Not before.
+        due: Multiframe,
+    },
+    /// HO_COM with the P-bit was sent.
+    Draining {
+        /// Where to.
+        to: CellId,
+        /// The signal is below Th2.
+        forced: bool,
+    },
+    /// HO_COM without the P-bit was sent; nothing more is granted.
+    Leaving {
+        /// Where to.
+        to: CellId,
+    },
+}
+
+/// An aircraft.
+#[derive(Debug)]
+pub struct Station {
+    track: Arc<Track>,
+    /// What it is about.
+    pub attachment: Attachment,
+    /// Random accesses so far, for its draws.
+    pub accesses: u32,
+    /// When it measures next; a task of another moment is out of date.
+    pub measures_at: Instant,
+    /// Whether it is on its cell's list of those who have something to request.
+    pub wants: bool,
+    queues: [Queue; 2],
+}
+
+/// What waits in one direction.
+#[derive(Debug)]
+pub struct Queue {
+    /// By priority, the highest first.
+    classes: Vec<Class>,
+    /// When the sender knows the latest fragment's fate.
+    pub known: Multiframe,
+    allowance_bits: u32,
+    allowance_of: Multiframe,
+}
+
+impl Station {
+    /// In no cell.
+    pub fn new(track: Arc<Track>) -> Station {
+        let queue = || Queue {
+            classes: Vec::new(),
+            known: Multiframe(0),
+            allowance_bits: 0,
+            allowance_of: Multiframe(0),
+        };
+        Station {
+            track,
+            attachment: Attachment::Searching,
+            accesses: 0,
+            measures_at: Instant::NEVER,
+            wants: false,
+            queues: [queue(), queue()],
+        }
+    }
+
+    /// Where it is.
+    pub fn position(&self, at: Instant) -> Position {
+        self.track.position(at)
+    }
+
+    /// Its way.
+    pub fn track(&self) -> &Track {
+        &self.track
+    }
+
+    /// What waits in a direction.
+    pub fn queue(&self, direction: Direction) -> &Queue {
+        &self.queues[direction as usize]
+    }
+
+    /// What waits in a direction.
+    pub fn queue_mut(&mut self, direction: Direction) -> &mut Queue {
+        &mut self.queues[direction as usize]
+    }
+
+    /// The cell in which it is registered, and its place there.
+    pub fn registration(&self) -> Option<(CellId, u32)> {
+        match self.attachment {
+            Attachment::Registered { cell, place, .. } => Some((cell, place)),
+            _ => None,
+        }
+    }
+
+    /// Where a handover has come to, if it is registered.
+    pub fn phase_mut(&mut self) -> Option<&mut Phase> {
+        match &mut self.attachment {
+            Attachment::Registered { phase, .. } => Some(phase),
+            _ => None,
+        }
+    }
+
+    /// Whether the scheduler may grant it anything.
+    pub fn is_served(&self) -> bool {
+        match self.attachment {
+            Attachment::Registered { phase, .. } => !matches!(phase, Phase::Leaving { .. }),
+            _ => false,
+        }
+    }
+}
+
+impl Queue {
+    /// The class of a priority, made if there is none.
+    pub fn class_mut(&mut self, priority: u8) -> &mut Class {
+        let place = self
+            .classes
+            .partition_point(|class| class.priority > priority);
+        if self
+            .classes
+            .get(place)
+            .is_none_or(|class| class.priority != priority)
+        {
+            self.classes.insert(place, Class::new(priority));
+        }
+        &mut self.classes[place]
+    }
+
+    /// The class of a priority, if anything was ever offered there.
+    pub fn class(&self, priority: u8) -> Option<&Class> {
+        self.classes.iter().find(|class| class.priority == priority)
+    }
+
+    /// All classes, the highest priority first.
+    pub fn classes_mut(&mut self) -> impl Iterator<Item = &mut Class> {
+        self.classes.iter_mut()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.classes.iter().all(Class::is_empty)
+    }
+
+    /// Whether something must be requested.
+    pub fn is_wanting(&self) -> bool {
+        self.classes.iter().any(Class::is_wanting)
+    }
+
+    /// Bytes that are not granted yet.
+    pub fn waiting(&self) -> u32 {
+        self.classes.iter().map(Class::waiting).sum()
+    }
+
+    /// Packets and bytes that have not arrived.
+    pub fn size(&self) -> (u32, u32) {
+        let sizes = self.classes.iter().map(Class::size);
+        sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
+    }
+
+    /// Ends what the old cell had begun; see [`Class::leave`].
+    pub fn leave(&mut self, now: Instant, kept: bool, wanting: bool, ended: &mut Vec<Ended>) {
+        for class in &mut self.classes {
+            class.leave(now, kept, wanting, ended);
+        }
+        self.known = Multiframe(0);
+    }
+
+    /// Bytes that the aircraft's rate allows in a multiframe. What was not used of the one before lapses, but for less
+    /// than a frame.
+    pub fn allowance(&mut self, multiframe: Multiframe, quantum_bits: u32, frame_bits: u32) -> u32 {
+        if self.allowance_of != multiframe {
+            self.allowance_of = multiframe;
+            self.allowance_bits = self.allowance_bits.min(frame_bits) + quantum_bits;
+        }
+        self.allowance_bits / 8
+    }
+
+    /// Takes bytes off the allowance.
+    pub fn use_allowance(&mut self, bytes: u32) {
+        self.allowance_bits -= bytes * 8;
+    }
+}

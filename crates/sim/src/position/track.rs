@@ -1,0 +1,245 @@
+//! A mobile's way through time.
+
+use super::{EARTH_RADIUS_M, Position};
+use baton_proto::time::{Duration, Instant};
+
+/// Where something is at each moment. Before its first point it stands there, after the last one likewise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    points: Vec<(Instant, Position)>,
+    /// Whether it moves from point to point, or jumps.
+    moves: bool,
+    /// No two moments are farther apart than this allows, in m/s; infinite where it jumps.
+    fastest_m_s: f64,
+}
+
+/// Why a track cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum TrackError {
+    /// Nothing says where it is; give at least one point.
+    #[error("{what}: expected at least one position, found none")]
+    Empty {
+        /// The track, or its file.
+        what: String,
+    },
+    /// Its points must come in order of time; sort or remove them.
+    #[error("{what}: expected a time later than that of the point before, found {found_s} s")]
+    Unordered {
+        /// The track.
+        what: String,
+        /// The moment that is not later, in seconds.
+        found_s: f64,
+    },
+    /// A speed is not above zero; give one in m/s.
+    #[error("{what}: expected a speed above 0 m/s, found {found_m_s}")]
+    Speed {
+        /// The track.
+        what: String,
+        /// What stands there.
+        found_m_s: f64,
+    },
+    /// A cell of a recorded track is not what its column wants; mend it.
+    #[error("{file}:{line}: column {column}: expected {expected}, found {found}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// The column's name.
+        column: String,
+        /// What the column wants.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+}
+
+impl Track {
+    /// Stands still.
+    pub fn fixed(position: Position) -> Track {
+        Track {
+            points: vec![(Instant::ZERO, position)],
+            moves: false,
+            fastest_m_s: 0.0,
+        }
+    }
+
+    /// A timetable: at each time it is at a position, and stays until the next.
+    pub fn timetable(points: Vec<(Instant, Position)>) -> Result<Track, TrackError> {
+        Track::from_points("timetable", points, false)
+    }
+
+    /// Straight legs: from `begin` on it goes from point to point along great circles at `speed_m_s` over the ground.
+    pub fn legs(begin: Instant, points: &[Position], speed_m_s: f64) -> Result<Track, TrackError> {
+        if !(speed_m_s > 0.0 && speed_m_s.is_finite()) {
+            return Err(TrackError::Speed {
+                what: "legs".into(),
+                found_m_s: speed_m_s,
+            });
+        }
+        let mut at = begin;
+        let mut timed: Vec<(Instant, Position)> = Vec::new();
+        for &position in points {
+            if let Some((_, before)) = timed.last() {
+                at += Duration::from_secs_f64(before.ground_distance_m(&position) / speed_m_s);
+            }
+            timed.push((at, position));
+        }
+        Track::from_points("legs", timed, true)
+    }
+
+    /// A recorded way, walked evenly between its points.
+    pub fn recorded(points: Vec<(Instant, Position)>) -> Result<Track, TrackError> {
+        Track::from_points("track", points, true)
+    }
+
+    fn from_points(
+        what: &str,
+        points: Vec<(Instant, Position)>,
+        moves: bool,
+    ) -> Result<Track, TrackError> {
+        if points.is_empty() {
+            return Err(TrackError::Empty { what: what.into() });
+        }
+        let mut fastest_m_s: f64 = 0.0;
+        for pair in points.windows(2) {
+            let [(from, here), (to, there)] = [pair[0], pair[1]];
+            if to <= from {
+                return Err(TrackError::Unordered {
+                    what: what.into(),
+                    found_s: to.as_secs_f64(),
+                });
+            }
+            let radius = EARTH_RADIUS_M + here.altitude_m().max(there.altitude_m());
+            let climb = there.altitude_m() - here.altitude_m();
+            let way = radius * here.angle(&there);
+            let length = (way * way + climb * climb).sqrt();
+            fastest_m_s = fastest_m_s.max(length / to.saturating_since(from).as_secs_f64());
+        }
+        if !moves && points.len() > 1 {
+            fastest_m_s = f64::INFINITY;
+        }
+        Ok(Track {
+            points,
+            moves,
+            fastest_m_s,
+        })
+    }
+
+    /// Where it is.
+    pub fn position(&self, at: Instant) -> Position {
+        let after = self.points.partition_point(|&(time, _)| time <= at);
+        let Some(before) = after.checked_sub(1) else {
+            return self.points[0].1;
+        };
+        let (from, here) = self.points[before];
+        match self.points.get(after) {
+            Some((to, there)) if self.moves => {
+                let whole = to.saturating_since(from).as_secs_f64();
+                here.towards(there, at.saturating_since(from).as_secs_f64() / whole)
+            }
+            _ => here,
+        }
+    }
+
+    /// The earliest moment after `at` by which it can have come `distance_m` nearer to, or farther from, anything;
+    /// never if it stands still from then on.
+    pub fn earliest_change(&self, at: Instant, distance_m: f64) -> Instant {
+        let after = self.points.partition_point(|&(time, _)| time <= at);
+        if after == self.points.len() {
+            return Instant::NEVER;
+        }
+        if !self.moves {
+            return self.points[after].0;
+        }
+        let begins = if after == 0 { self.points[0].0 } else { at };
+        let seconds = distance_m.max(0.0) / self.fastest_m_s;
+        if seconds.is_finite() {
+            begins + Duration::from_secs_f64(seconds)
+        } else {
+            Instant::NEVER
+        }
+    }
+
+    /// The first and the last of its points' moments.
+    pub fn span(&self) -> (Instant, Instant) {
+        let last = self.points.len() - 1;
+        (self.points[0].0, self.points[last].0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_equator(longitude_deg: f64) -> Position {
+        Position::new(0.0, longitude_deg, 0.0)
+    }
+
+    #[test]
+    fn a_timetable_jumps_and_legs_fly() {
+        let points = vec![
+            (Instant::from_secs(10), on_equator(0.0)),
+            (Instant::from_secs(20), on_equator(1.0)),
+        ];
+        let timetable = Track::timetable(points).unwrap();
+        assert_eq!(timetable.position(Instant::from_secs(19)), on_equator(0.0));
+        assert_eq!(timetable.position(Instant::from_secs(20)), on_equator(1.0));
+        assert_eq!(
+            timetable.earliest_change(Instant::ZERO, 1e9),
+            Instant::from_secs(10)
+        );
+        // 800 km/h over one degree (111 195 m) takes 500.4 s.
+        let legs = Track::legs(
+            Instant::from_secs(100),
+            &[on_equator(0.0), on_equator(1.0), on_equator(0.5)],
+            800.0 / 3.6,
+        )
+        .unwrap();
+        let (first, last) = legs.span();
+        assert_eq!(first, Instant::from_secs(100));
+        assert!((last.as_secs_f64() - 100.0 - 750.57).abs() < 0.01);
+        let halfway = legs.position(Instant::from_nanos(350_189_000_000));
+        assert!((halfway.longitude_deg() - 0.5).abs() < 1e-5);
+        assert_eq!(legs.position(Instant::from_secs(5000)), on_equator(0.5));
+    }
+
+    #[test]
+    fn nothing_changes_sooner_than_the_bound_says() {
+        let legs = Track::legs(
+            Instant::from_secs(5),
+            &[
+                Position::new(50.0, 5.0, 0.0),
+                Position::new(51.0, 8.0, 11_000.0),
+            ],
+            250.0,
+        )
+        .unwrap();
+        let cell = Position::new(49.0, 6.0, 0.0);
+        let here = legs.position(Instant::ZERO).slant_distance_m(&cell);
+        for distance in [1e3, 20e3, 150e3] {
+            let bound = legs.earliest_change(Instant::ZERO, distance);
+            for step in 0..=100 {
+                let at = Instant::from_nanos(bound.as_nanos() / 100 * step);
+                let there = legs.position(at).slant_distance_m(&cell);
+                assert!((there - here).abs() <= distance + 1e-3);
+            }
+        }
+        assert_eq!(
+            legs.earliest_change(Instant::from_secs(4000), 1.0),
+            Instant::NEVER
+        );
+        let still = Track::fixed(cell);
+        assert_eq!(still.earliest_change(Instant::ZERO, 0.0), Instant::NEVER);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let twice = vec![(Instant::from_secs(3), on_equator(0.0)); 2];
+        let error = Track::recorded(twice).unwrap_err();
+        let expected = "track: expected a time later than that of the point before, found 3 s";
+        assert_eq!(error.to_string(), expected);
+        assert!(Track::legs(Instant::ZERO, &[], 0.0).is_err());
+        assert!(Track::timetable(Vec::new()).is_err());
+    }
+}

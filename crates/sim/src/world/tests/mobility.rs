@@ -1,0 +1,202 @@
+//! Mobile IPv6 and NEMO in whole worlds, as timelines.
+//!
+//! An aircraft leaves its home cell for a foreign one at 20 s, without a link for 300 ms. Cells have 1 Mbit/s and 50 ms,
+//! the ground 10 ms from hub to each router: 70 ms from home agent to the aircraft abroad, 60 ms at home.
+
+use super::*;
+
+const LINKS: &str = r#"
+    [links.home-cell]
+    between = ["home-agent", "aircraft"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "50 ms"
+    [links.foreign-cell]
+    between = ["foreign-router", "aircraft"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "50 ms"
+    [links.home-ground]
+    between = ["home-agent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.foreign-ground]
+    between = ["foreign-router", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.ground]
+    between = ["correspondent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [home_agents.home-agent]
+    prefix = "2001:db8:1::/64"
+    duplicate_address_detection = "unique-prefix"
+"#;
+
+/// A datagram of 100 bytes every 20 ms, from the ground to `to`.
+fn voice(to: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"voice\"\nfrom = \"correspondent\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
+         rate = \"40 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\n"
+    )
+}
+
+/// The aircraft's timetable and its protocol with further keys.
+fn aircraft(keys: &str) -> String {
+    format!(
+        "[mobiles.aircraft]\ntimetable = [{{ at = \"0 s\", attach = \"home-cell\" }}, \
+         {{ at = \"20 s\", attach = \"foreign-cell\", handover = \"hard\", outage = \"300 ms\" }}]\n\
+         mobility = {{ home_agent = \"home-agent\", home_link = \"home-cell\", {keys} }}\n"
+    )
+}
+
+const HOST: &str = r#"protocol = "mobile-ipv6""#;
+
+/// When the handover was complete, from its begin.
+fn completed(keys: &str) -> f64 {
+    let results = run(&scenario(40, &[LINKS, &aircraft(keys), &voice("aircraft")]));
+    let handovers = &results.summary.handovers;
+    assert_eq!(handovers.len(), 1);
+    handovers[0].completed_s.expect("it is registered") - handovers[0].at_s
+}
+
+/// RFC 4862 section 5.4: with an advertisement at once there are a random delay below a second, a second of asking
+/// whether somebody has the address, and the round trip of the registration.
+#[test]
+fn a_handover_takes_the_time_of_its_messages() {
+    let least = 0.3 + 0.05 + 2.0 * 0.07;
+    let asked = completed(HOST);
+    assert!((least + 1.0..least + 2.02).contains(&asked), "{asked}");
+    let known = format!("{HOST}, duplicate_address_detection = \"icao-address\"");
+    let unasked = completed(&known);
+    assert!((least..least + 0.02).contains(&unasked), "{unasked}");
+}
+
+/// Without a protocol the routes follow at once; with one, packets go to the home cell until the home agent knows.
+#[test]
+fn packets_are_lost_until_the_home_agent_knows() {
+    let keys = format!("{HOST}, duplicate_address_detection = \"icao-address\"");
+    let results = run(&scenario(
+        40,
+        &[LINKS, &aircraft(&keys), &voice("aircraft")],
+    ));
+    let handover = &results.summary.handovers[0];
+    // The last before the link broke are on their way in the cell, the first after the update came are not lost.
+    let silent = handover.completed_s.unwrap() - 0.07 - (handover.at_s - 0.05);
+    near(handover.lost_packets as f64, silent / 0.02, 2.0);
+    let delivered = flow(&results.summary, "voice").delivered_bytes / 100;
+    // A way of 90 ms holds four or five.
+    let under_way = 35 * 50 - delivered - handover.lost_packets;
+    assert!((3..=5).contains(&under_way), "{under_way}");
+}
+
+/// RFC 6275 section 10.4.2: abroad everything comes out of the tunnel, 40 bytes longer on the way.
+#[test]
+fn abroad_packets_come_through_the_tunnel() {
+    let results = run(&scenario(40, &[LINKS, &aircraft(HOST), &voice("aircraft")]));
+    let rows = packets(&results);
+    let lengths = |link: &str| -> Vec<u32> {
+        let of = rows
+            .iter()
+            .filter(|row| row.link == link && row.flow == "voice");
+        let mut lengths: Vec<u32> = of.map(|row| row.wire_bytes).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
+    };
+    assert_eq!(lengths("home-cell"), [148]);
+    assert_eq!(lengths("foreign-cell"), [188]);
+}
+
+/// Section 11.3.1: with return routability the correspondent sends directly, with 24 bytes of routing header, and the
+/// home agent sees none of it.
+#[test]
+fn an_optimised_route_does_not_pass_the_home_agent() {
+    let keys = format!("{HOST}, route_optimization = true");
+    let results = run(&scenario(
+        40,
+        &[LINKS, &aircraft(&keys), &voice("aircraft")],
+    ));
+    let rows = packets(&results);
+    let late = |link: &str| -> Vec<u32> {
+        let of = rows
+            .iter()
+            .filter(|row| row.link == link && row.flow == "voice");
+        of.filter(|row| row.sent > 30_000_000_000)
+            .map(|row| row.wire_bytes)
+            .collect()
+    };
+    assert!(late("home-ground").is_empty());
+    let direct = late("foreign-cell");
+    assert!(
+        direct.len() > 400 && direct.iter().all(|length| *length == 172),
+        "{direct:?}"
+    );
+}
+
+/// RFC 3963: nodes behind a mobile router keep their addresses and notice nothing but the delay.
+#[test]
+fn a_network_moves_as_a_whole() {
+    let cabin = r#"
+        [links.cabin]
+        between = ["aircraft", "cabin"]
+        kind = "wired"
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        [links.seat]
+        between = ["cabin", "passenger"]
+        kind = "wired"
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        [[flows]]
+        name = "film"
+        from = "correspondent"
+        to = "passenger"
+        bytes = "500 kB"
+        start = "15 s"
+    "#;
+    let keys = r#"protocol = "nemo", network_prefix = "2001:db8:1:100::/64""#;
+    let results = run(&scenario(
+        90,
+        &[LINKS, cabin, &aircraft(keys), &voice("cabin")],
+    ));
+    let film = flow(&results.summary, "film");
+    assert_eq!(
+        (film.delivered_bytes, film.failure.as_deref()),
+        (500_000, None)
+    );
+    let voice = flow(&results.summary, "voice").delivered_bytes / 100;
+    assert!((80 * 50..85 * 50).contains(&voice), "{voice}");
+}
+
+/// Back at home the binding is removed, and nothing goes through a tunnel (RFC 6275 section 11.5.5).
+#[test]
+fn a_mobile_that_returns_is_at_home_again() {
+    let mobile = aircraft(HOST).replace(
+        "outage = \"300 ms\" }]",
+        "outage = \"300 ms\" }, { at = \"30 s\", attach = \"home-cell\", handover = \"hard\", outage = \"300 ms\" }]",
+    );
+    let results = run(&scenario(60, &[LINKS, &mobile, &voice("aircraft")]));
+    assert_eq!(results.summary.handovers.len(), 2);
+    assert!(results.summary.handovers[1].completed_s.is_some());
+    let rows = packets(&results);
+    let at_home = rows
+        .iter()
+        .filter(|row| row.link == "home-cell" && row.sent > 40_000_000_000);
+    let heard: Vec<u32> = at_home
+        .filter(|row| row.flow == "voice")
+        .map(|row| row.wire_bytes)
+        .collect();
+    assert!(heard.len() > 900 && heard.iter().all(|length| *length == 148));
+}
+
+/// The same scenario and seed give the same packets.
+#[test]
+fn signalling_is_deterministic() {
+    let text = scenario(40, &[LINKS, &aircraft(HOST), &voice("aircraft")]);
+    let all = |results: &Results| format!("{:?}", packets(results));
+    assert_eq!(all(&run(&text)), all(&run(&text)));
+}
