@@ -51,6 +51,21 @@ fn what_is_not_written_is_the_kernels_choice() {
 }
 
 #[test]
+fn mobility_protocols_are_not_spoken_for_a_kernel() {
+    let mobile = r#"
+        home_agents.b = { prefix = "2001:db8:1::/64" }
+        [mobiles.a]
+        timetable = [{ at = "0 s", attach = "one" }]
+        mobility = { protocol = "mobile-ipv6", home_agent = "b" }
+    "#;
+    let refused = refused(&format!("{mobile}{FLOW}"));
+    assert!(
+        refused[0].contains("mobiles.a.mobility") && refused[0].contains("only a simulated run"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn classic_switches_off_at_both_hosts() {
     let plan = planned(&format!("{FLOW}profile = \"classic\""));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
