@@ -32,11 +32,12 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
 def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """Links that mobiles and changes name, with ends that they could have."""
     for node, mobile in whole.get("mobiles", {}).items():
+        near = mobile.get("mobility", {}).get("home_agent", "server")
         for entry in mobile.get("timetable", []):
             if entry["attach"] != "none":
-                yield entry["attach"], ["server", node]
+                yield entry["attach"], [near, node]
         for name in mobile.get("failback", {}).get("prefer", []):
-            yield name, ["server", node]
+            yield name, [near, node]
     for change in whole.get("changes", []):
         yield change["link"], ["server", "client"]
 
@@ -45,5 +46,5 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     """Nodes between which there must be a way."""
     for flow in whole.get("flows", []):
         yield [flow["from"], flow["to"]]
-    for host in whole.get("live", {}).get("hosts", []):
+    for host in [*whole.get("live", {}).get("hosts", []), *whole.get("home_agents", {})]:
         yield ["middle", host]

@@ -60,6 +60,9 @@ traffic = "constant"
 rate = "64 kbit/s"
 packet_size = "160 B"
 
+[home_agents.server]
+prefix = "2001:db8:1::/64"
+
 [record]
 packets = false
 
@@ -166,6 +169,62 @@ timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellula
 
 [mobiles.ship]
 failback = { prefer = ["harbour", "satellite"] }
+
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+
+[mobiles.aircraft]
+timetable = [{ at = "0 s", attach = "home-cell" }, { at = "60 s", attach = "foreign-cell" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
+''',
+    ),
+    Section(
+        "###", "mobility", "mobiles.*.mobility",
+        "The protocol that keeps a mobile reachable, with all its messages. [Mobile IPv6](../models/mobile-ipv6.md).",
+        '''
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+buffering = { size = "32 kB" }
+
+[mobiles.aircraft]
+timetable = [{ at = "0 s", attach = "home-cell" }, { at = "60 s", attach = "foreign-cell" }]
+
+[mobiles.aircraft.mobility]
+protocol = "nemo"
+home_agent = "airline"
+home_link = "home-cell"
+network_prefix = "2001:db8:1:100::/64"
+duplicate_address_detection = "icao-address"
+advertisements = "frequent"
+route_optimization = false
+asks_for_buffering = true
+lifetime = "10 min"
+clamp_segment_size = true
+''',
+    ),
+    Section(
+        "##", "home_agents.NAME", "home_agents.*",
+        "A node that keeps the bindings of mobiles and sends them their packets, while they move by one strategy at most.",
+        '''
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+duplicate_address_detection = "unique-prefix"
+buffering = { size = "32 kB", age = "10 s" }
+longest_lifetime = "1 h"
+clamp_segment_size = true
+
+[home_agents.university]
+prefix = "2001:db8:2::/64"
+bicasting = "2 s"
+''',
+    ),
+    Section(
+        "###", "buffering", "home_agents.*.buffering",
+        "A bounded buffer for the packets of one mobile that has asked for it.",
+        '''
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+buffering = { size = "32 kB", age = "10 s", pace = "30 kbit/s" }
 ''',
     ),
     Section(

@@ -24,7 +24,7 @@ pub struct RawMobility {
     pub asks_for_buffering: Option<bool>,
     /// How long a binding holds. Default "1 h".
     pub lifetime: Option<PositiveTime>,
-    /// The prefix of the network behind a mobile router, like "2001:db8:1:100::/64"; of "nemo" only.
+    /// The prefix of the network behind a mobile router, like "2001:db8:1:100::/64"; "nemo" needs it. Default: none.
     #[schemars(extend("format" = "ipv6-prefix"))]
     pub network_prefix: Option<String>,
     /// Whether TCP's maximum segment size is lowered to what the tunnel takes. Default false: ICMP errors tell.
