@@ -7,6 +7,7 @@ mod handover;
 mod observed;
 mod path_mtu;
 mod ports;
+mod signals;
 mod steady;
 mod traffic;
 
