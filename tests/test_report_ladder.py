@@ -2,12 +2,27 @@
 
 import re
 
+from baton import Scenario
+from baton.report import write
 from baton.report.ladder_svg import drawing, section
 from baton.report.ladders import Event, Message, ladders
 from baton.report.signals import Signal
 
 MS = 1_000_000
 HANDOVER = {"at_s": 20.0, "completed_s": 21.5, "mobile": "aircraft", "from": "home-cell", "to": "foreign-cell"}
+
+
+AIRCRAFT = """
+name = "aircraft"
+duration = "6 s"
+links.home-cell = { between = ["home-agent", "aircraft"], kind = "wired", rate = "1 Mbit/s", delay = "20 ms" }
+links.foreign-cell = { between = ["router", "aircraft"], kind = "wired", rate = "1 Mbit/s", delay = "20 ms" }
+links.backbone = { between = ["home-agent", "router"], kind = "wired", rate = "10 Mbit/s", delay = "10 ms" }
+home_agents.home-agent.prefix = "2001:db8:1::/64"
+[mobiles.aircraft]
+mobility = { protocol = "mobile-ipv6", home_agent = "home-agent", home_link = "home-cell" }
+timetable = [{ at = "0 s", attach = "home-cell" }, { at = "2 s", attach = "foreign-cell" }]
+"""
 
 
 def message(sent_ms, took_ms, sender, receiver, name, details="", fate="delivered", tunnelled=False):
@@ -108,3 +123,13 @@ def test_the_drawing_goes_down_with_time_and_crosses_what_is_lost():
     # The Registered of 21.5 s stands at the height of the acknowledgement's arrival, or below.
     assert "+1.500 s" in text
     assert "sequence 1, lost: burst loss, 20.000 ms" in text
+
+
+def test_a_report_has_the_charts_of_its_run(tmp_path):
+    Scenario.parse(AIRCRAFT).run(tmp_path / "run")
+    page = write(tmp_path / "run").read_text()
+    (chart,) = re.findall(r'<svg class="chart" width="[1-9].*?</svg>', page)
+    for name in ("Router Advertisement", "Binding Update", "Binding Acknowledgement", "Registered", "Link_Up"):
+        assert f">{name}" in chart
+    (tmp_path / "run" / "signals.parquet").unlink()
+    assert 'id="signalling"' not in write(tmp_path / "run").read_text()
