@@ -12,8 +12,8 @@ from .signals import Signal
 SECOND = 1_000_000_000
 # Charts of a page; of more handovers the first ones are drawn.
 MOST_LADDERS = 20
-# How long a chart goes on when a handover has not completed, and after one that has, at least.
-WITHOUT_END_NS, AFTER_NS = 10 * SECOND, SECOND // 2
+# How long a chart goes on when a handover has not completed; and after one that has, so that correspondents are told.
+WITHOUT_END_NS, AFTER_NS = 10 * SECOND, 2 * SECOND
 # Before a handover a chart begins when the link was told to go down, if that was no longer ago.
 WARNING_NS = 10 * SECOND
 PERIODIC = ("Router Advertisement", "Agent Advertisement")
@@ -94,7 +94,7 @@ def _stretch(handover: dict[str, Any], later: list[dict[str, Any]], signals: Seq
     completed = handover.get("completed_s")
     end = at + WITHOUT_END_NS
     if completed is not None:
-        end = _ns(completed) + max(AFTER_NS, (_ns(completed) - at) // 4)
+        end = _ns(completed) + AFTER_NS
     if later:
         end = min(end, _ns(later[0]["at_s"]) - 1000)
     return begin, end
