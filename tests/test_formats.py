@@ -10,6 +10,14 @@ import baton as package
 from baton import InputError, Scenario, ScenarioError, json_schema, plot_window
 from conftest import SCENARIO
 
+SIGNALLING = """
+name = "signalling"
+duration = "1 s"
+links.cell = { between = ["agent", "aircraft"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+home_agents.agent.prefix = "2001:db8::/64"
+mobiles.aircraft.timetable = [{ at = "0 s", attach = "cell" }]
+mobiles.aircraft.mobility = { protocol = "mobile-ipv6", home_agent = "agent", home_link = "cell" }
+"""
 NEWER = "is of format 2, which a newer Baton wrote; this one reads format 1"
 
 
@@ -47,6 +55,13 @@ def test_what_is_written_says_its_version(run, scenario, baton):
         assert json.loads(metadata[f"baton.{name}".encode()])["version"] == 1
         table = pa.table(getattr(Scenario.parse(SCENARIO).run(), name))
         assert table.schema.metadata[f"baton.{name}".encode()] == metadata[f"baton.{name}".encode()]
+    signalled = Scenario.parse(SIGNALLING)
+    signalled.run(run.parent / "signalled")
+    metadata = pq.read_schema(run.parent / "signalled" / "signals.parquet").metadata
+    assert json.loads(metadata[b"baton.signals"])["version"] == 1
+    assert pa.table(signalled.run().signals).schema.metadata[b"baton.signals"] == metadata[b"baton.signals"]
+    assert Scenario.parse(SCENARIO).run().signals is None
+    assert not (run / "signals.parquet").exists()
     assert json.loads(baton("compare", "run", "run", "--json").stdout)["format"] == 1
     assert json.loads(baton("sweep", scenario, "--seeds", 1, "--out", "sweep", "--json").stdout)["format"] == 1
     assert json.loads(baton("compare", "sweep", "sweep", "--json").stdout)["format"] == 1

@@ -172,6 +172,11 @@ class Result:
         """One row for every packet on every link. A run with a folder reads them from there each time. None if
         they were switched off."""
 
+    @property
+    def signals(self) -> Table | None:
+        """One row for every signalling message, and for every signal inside a host. A run with a folder reads them from
+        there each time. None where no mobility protocol is spoken."""
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
 
@@ -179,7 +184,8 @@ class Result:
 class Table:
     """A table that Arrow libraries take without copies: `pyarrow.table(table)`, `polars.DataFrame(table)`.
 
-    Its schema's metadata describes columns and series as JSON, under `baton.series` or `baton.packets`.
+    Its schema's metadata describes columns and series as JSON, under `baton.series`, `baton.packets` or
+    `baton.signals`.
     """
 
     @property

@@ -26,6 +26,7 @@ A run leaves a folder, `results/<scenario>-<seed>` unless `--out` names another:
 | `summary.json` | [the run in numbers](#the-summary); what `baton run --json` prints |
 | `series.parquet` | [what changed over time](#series) |
 | `packets.parquet` | [a row for every packet on every link](#packets) |
+| `signals.parquet` | where a mobility protocol is spoken, [who signalled what to whom, and when](#signals) |
 | `manifest.json` | version, seed, resolved scenario, hashes of traces and tables: what `baton rerun` needs; of a live run the kernel and its settings |
 | `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent and received |
 | `server.log` | of a live run, what the server's program printed |
@@ -37,10 +38,22 @@ bytes. Results of a sweep: [Sweeps](../sweeps.md#the-folder).
 """
 
 
+SIGNALLING = """\
+name = "signalling"
+duration = "1 s"
+links.cell = { between = ["agent", "aircraft"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+home_agents.agent.prefix = "2001:db8::/64"
+[mobiles.aircraft]
+timetable = [{ at = "0 s", attach = "cell" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "agent", home_link = "cell" }
+"""
+
+
 def page() -> str:
     """The page."""
     result = Scenario.load(scenario_path("wavelan-to-gsm"), ["duration=15 s"]).run()
     packets, series = pyarrow.table(result.packets), pyarrow.table(result.series)
+    signals = pyarrow.table(Scenario.parse(SIGNALLING).run().signals)
     parts = [
         INTRODUCTION,
         "## Packets\n",
@@ -49,6 +62,9 @@ def page() -> str:
         columns(series, description(series)["columns"]),
         "The series are\n",
         series_table(description(series)["series"]),
+        "## Signals\n\nOnly where a mobile has a mobility protocol and packets or series are recorded. Rows stand in the order in which"
+        " messages ended; sort them by `sent_ns`. The report draws them as a chart of each handover.\n",
+        columns(signals, description(signals)["columns"]),
         "## The summary\n\nThe paths that `--expect` and the columns of a sweep use are these keys with dots between them, flows by their"
         " name: `flows.download.longest_stall_s`, `handovers.0.lost_packets`.\n",
         *summary_tables(),

@@ -169,10 +169,18 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         return plan;
     }
     // Its agents speak through simulated hosts only.
-    if let Some(mobile) = scenario.mobiles.iter().find(|mobile| mobile.mobility.is_some()) {
+    if let Some(mobile) = scenario
+        .mobiles
+        .iter()
+        .find(|mobile| mobile.mobility.is_some())
+    {
         let key = format!("mobiles.{}.mobility", scenario.nodes[mobile.node.0]);
         let message = "only a simulated run (baton run) speaks mobility protocols";
-        plan.refuse(&key, message, Some("a mobile without one, whose routes follow at once"));
+        plan.refuse(
+            &key,
+            message,
+            Some("a mobile without one, whose routes follow at once"),
+        );
     }
     let written = loaded.document.get("flows").and_then(toml::Value::as_array);
     for (number, flow) in scenario.flows.iter().enumerate() {

@@ -14,10 +14,12 @@ use core::net::IpAddr;
 mod body;
 mod extended;
 mod quote;
+mod signal;
 mod verbatim;
 mod view;
 
 pub use extended::Extended;
+pub use signal::Signal;
 pub use verbatim::Verbatim;
 pub use view::View;
 

@@ -88,6 +88,13 @@ impl Result {
         self.table(py, &self.tables.packets)
     }
 
+    /// One row for every signalling message, and for every signal inside a host. A run with a folder reads them from
+    /// there each time. None where no mobility protocol is spoken.
+    #[getter]
+    fn signals(&self, py: Python<'_>) -> PyResult<Option<Table>> {
+        self.table(py, &self.tables.signals)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let summary = self.summary.bind(py);
         let (name, seed) = (summary.get_item("scenario")?, summary.get_item("seed")?);

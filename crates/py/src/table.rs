@@ -13,7 +13,8 @@ use std::path::Path;
 
 /// A table that Arrow libraries take without copies: `pyarrow.table(table)`, `polars.DataFrame(table)`.
 ///
-/// Its schema's metadata describes columns and series as JSON, under `baton.series` or `baton.packets`.
+/// Its schema's metadata describes columns and series as JSON, under `baton.series`, `baton.packets` or
+/// `baton.signals`.
 #[pyclass(frozen, module = "baton")]
 pub(crate) struct Table {
     schema: SchemaRef,

@@ -110,7 +110,7 @@ pub struct Manifest {
 pub struct Results {
     /// Flows and handovers in numbers.
     pub summary: Summary,
-    /// Series and packets.
+    /// Series, packets and signals.
     pub tables: Tables,
     /// What is needed to repeat the run.
     pub manifest: Manifest,
@@ -168,6 +168,9 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
+            // Where mobility protocols are spoken, and anything is recorded at all.
+            signals: !scenario.home_agents.is_empty()
+                && (scenario.record.series || scenario.record.packets),
         };
         let names = RecordNames {
             links: scenario
@@ -180,6 +183,7 @@ impl Run {
                 .iter()
                 .map(|flow| flow.name.clone())
                 .collect(),
+            nodes: scenario.nodes.clone(),
         };
         let sink = folder.as_ref().map_or(Sink::Memory, |folder| {
             Sink::Folder(folder.path().to_owned())
@@ -328,7 +332,8 @@ impl Run {
         }
         let folder = match folder {
             Some(folder) => {
-                for table in [&tables.series, &tables.packets].into_iter().flatten() {
+                let all = [&tables.series, &tables.packets, &tables.signals];
+                for table in all.into_iter().flatten() {
                     if let Table::File { name, sha256, .. } = table {
                         let name = (*name).to_owned();
                         manifest.results.insert(name, sha256.clone());

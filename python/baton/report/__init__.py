@@ -15,7 +15,8 @@ __all__ = ["Description", "describe", "write", "write_page"]
 def write(folder: Path) -> Path:
     """Writes `report.html` into a results folder and returns its path.
 
-    Reads `manifest.json`, and where they exist `summary.json`, `series.parquet` and `packets.parquet`.
+    Reads `manifest.json`, and where they exist `summary.json`, `series.parquet`, `packets.parquet` and
+    `signals.parquet`.
     Raises `FileNotFoundError` when there is no manifest, `ValueError` when a file cannot be read, `OSError` when
     the page cannot be written, of which nothing is left then.
     """

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .handovers import Mark
+from .ladders import Ladder
 from .style import link_role
 from .tables import Run, Series
 
@@ -62,6 +63,7 @@ class Description:
     duration_s: float
     marks: list[Mark]
     flows: list[FlowFigure]
+    ladders: list[Ladder] = field(default_factory=list)
 
 
 def link_roles(run: Run) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Mark:
 def marks(summary: dict[str, Any], duration_s: float) -> list[Mark]:
     """The handovers of a run, ascending in time. The first attachment of a mobile is none."""
     found = []
-    for handover in _handovers(summary):
+    for handover in handovers_in_order(summary):
         at, completed = float(handover["at_s"]), handover.get("completed_s")
         label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
         hard = handover.get("kind") == "hard" and completed is not None and completed > at
@@ -41,7 +41,8 @@ def _affects(handover: dict[str, Any]) -> float:
     return max(times)
 
 
-def _handovers(summary: dict[str, Any]) -> list[dict[str, Any]]:
+def handovers_in_order(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The handovers of a summary, ascending in time."""
     listed = [h for h in summary.get("handovers") or [] if h.get("at_s") is not None]
     return sorted(listed, key=lambda handover: float(handover["at_s"]))
 
@@ -66,7 +67,7 @@ class HandoverRow:
 def rows(summary: dict[str, Any]) -> list[HandoverRow]:
     """A row for each handover and flow; one row without a flow where no flow was measured."""
     table = []
-    for number, handover in enumerate(_handovers(summary), start=1):
+    for number, handover in enumerate(handovers_in_order(summary), start=1):
         at, completed = float(handover["at_s"]), handover.get("completed_s")
         flows = handover.get("flows") or [{"name": "", "lost_packets": handover.get("lost_packets")}]
         for flow in flows:

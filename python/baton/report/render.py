@@ -13,6 +13,7 @@ from baton.packing import drawing_library
 
 from .columns import ColumnStore
 from .figures import Description, Panel, Trace
+from .ladder_svg import section
 from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
@@ -37,7 +38,8 @@ def page(run: Run, description: Description) -> str:
 def assemble(parts: dict[str, str], description: Description) -> str:
     """A page from its parts, which are HTML, and the diagrams."""
     store = ColumnStore()
-    return fill("template.html", parts | {"data": embedded(_data(description, store))}, SCRIPTS, store)
+    made = {"data": embedded(_data(description, store)), "ladders": section(description.ladders)}
+    return fill("template.html", parts | made, SCRIPTS, store)
 
 
 def embedded(data: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 from baton import Result
 from baton.errors import refuse_newer
 from baton.summary import main_flows
+
+from .signals import COLUMNS as SIGNAL_COLUMNS
+from .signals import MOST_SIGNALS, Signal, signals_of
 
 PACKET_COLUMNS = {
     "numbers": ["packet", "sent_ns", "sequence", "acknowledgment", "payload_bytes", "retransmission"],
@@ -79,6 +82,8 @@ class Run:
     summary: dict[str, Any]
     packets: Packets | None
     series: dict[tuple[str, str], Series] | None
+    signals: list[Signal] = field(default_factory=list)
+    """None where no mobility protocol is spoken."""
     left_out: int = 0
     """Flows that the summary of the folder has and this one not, since they delivered least."""
 
@@ -112,7 +117,7 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Reads `manifest.json` and `summary.json`, and the two tables where they exist and fit the memory.
+    """Reads `manifest.json` and `summary.json`, and the tables where they exist and fit the memory.
 
     Raises `FileNotFoundError` when the folder holds no manifest, `ValueError` when a file cannot be read, `InputError`
     when one is of a newer format.
@@ -126,20 +131,24 @@ def read_run(folder: Path) -> Run:
         packets = _read_packets(folder / "packets.parquet")
     if _rows(folder / "series.parquet") <= MOST_VALUES and (folder / "series.parquet").exists():
         series = _read_series(folder / "series.parquet")
-    return Run(folder, manifest, summary, packets, series, left_out)
+    signals = []
+    if 0 < _rows(folder / "signals.parquet") <= MOST_SIGNALS:
+        signals = signals_of(pq.ParquetFile(folder / "signals.parquet").read(SIGNAL_COLUMNS))
+    return Run(folder, manifest, summary, packets, series, signals, left_out)
 
 
 def run_of(result: Result) -> Run:
     """What a run has left, in memory or in its folder. Raises `OSError` and `ValueError` as `read_run` does."""
     if result.folder is not None:
         return read_run(Path(result.folder))
-    packets, series = result.packets, result.series
+    packets, series, signals = result.packets, result.series, result.signals
     return Run(
         Path(),
         result.manifest,
         result.summary,
         _packets(pa.table(packets), len(packets)) if packets is not None and len(packets) <= MOST_PACKETS else None,
         _series(pa.table(series)) if series is not None and len(series) <= MOST_VALUES else None,
+        signals_of(pa.table(signals)) if signals is not None and len(signals) <= MOST_SIGNALS else [],
     )
 
 

@@ -12,6 +12,7 @@
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
+mod agent_signals;
 mod agents;
 mod few;
 mod routes;

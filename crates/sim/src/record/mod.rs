@@ -1,4 +1,4 @@
-//! Records of a run: series and packets in columns, and the folder in which they end.
+//! Records of a run: series, packets and signals in columns, and the folder in which they end.
 //!
 //! [`Recorder`] takes rows as they happen and hands them through a [`relay`] to a thread of its own, which builds
 //! columns and puts them in batches into memory or into Parquet files. Equal rows give equal bytes, however the
@@ -16,6 +16,7 @@ mod recorder;
 pub(crate) mod relay;
 mod rows;
 mod series;
+mod signals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use packets::PacketRecord;
 pub use quantity::Quantity;
 pub use recorder::{RecordNames, RecordSettings, Recorder, Sink, Tables};
 pub use relay::LostRows;
+pub use signals::{SignalRecord, SignalWay};
 pub use table::{Table, read_table};
 
 use baton_proto::time::Instant;
@@ -37,10 +39,14 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const SERIES_FILE: &str = "series.parquet";
 /// Name of the file of packets in a results folder.
 pub const PACKETS_FILE: &str = "packets.parquet";
+/// Name of the file of signals in a results folder.
+pub const SIGNALS_FILE: &str = "signals.parquet";
 /// Key of the dictionary of series in the table's metadata.
 pub const SERIES_KEY: &str = "baton.series";
 /// Key of the dictionary of packets in the table's metadata.
 pub const PACKETS_KEY: &str = "baton.packets";
+/// Key of the dictionary of signals in the table's metadata.
+pub const SIGNALS_KEY: &str = "baton.signals";
 
 /// Whom a series is about: a number given out by the recorder for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -102,7 +102,7 @@ const COLUMNS: [Column; 18] = [
     ),
 ];
 
-const FATES: [&str; 9] = [
+pub(super) const FATES: [&str; 9] = [
     "delivered",
     "under way",
     DropReason::QueueFull.name(),
@@ -264,7 +264,10 @@ impl Columns {
             .extend(rows.iter().map(|row| row.decided.unwrap_or(0)));
         self.is_decided
             .extend(rows.iter().map(|row| row.decided.is_some()));
-        self.fate.extend(rows.iter().map(fate));
+        self.fate.extend(
+            rows.iter()
+                .map(|row| fate(row.decided.is_some(), row.dropped)),
+        );
         self.wire_bytes
             .extend(rows.iter().map(|row| row.wire_bytes));
         self.payload_bytes
@@ -398,10 +401,10 @@ impl PacketRows {
     }
 }
 
-/// The row's place in [`FATES`].
-fn fate(row: &PacketRow) -> i32 {
-    match row.dropped {
-        None if row.decided.is_some() => 0,
+/// The place in [`FATES`] of what became of a packet.
+pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
+    match dropped {
+        None if is_decided => 0,
         None => 1,
         Some(DropReason::QueueFull) => 2,
         Some(DropReason::QueueManagement) => 3,

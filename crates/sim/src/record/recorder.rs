@@ -6,7 +6,7 @@ use super::rows::{PacketRow, SeriesRow};
 use super::series::LastValues;
 use super::table::Table;
 use super::writer::TableWriter;
-use super::{LostRows, Quantity, RecordError, Subject};
+use super::{LostRows, Quantity, RecordError, SignalRecord, Subject};
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,15 +18,19 @@ pub struct RecordSettings {
     pub series: bool,
     /// A row for every packet on every link.
     pub packets: bool,
+    /// A row for every signalling message, and for every signal inside a host.
+    pub signals: bool,
 }
 
-/// What the numbers in [`PacketRecord`]s stand for.
+/// What the numbers in [`PacketRecord`]s and [`SignalRecord`]s stand for.
 #[derive(Clone, Debug, Default)]
 pub struct RecordNames {
     /// Names of the links, by their numbers in the scenario.
     pub links: Vec<String>,
     /// Names of the flows, by their numbers in the scenario.
     pub flows: Vec<String>,
+    /// Names of the nodes, by their numbers in the scenario.
+    pub nodes: Vec<String>,
 }
 
 /// Where the tables go.
@@ -45,6 +49,8 @@ pub struct Tables {
     pub series: Option<Table>,
     /// Packets, in the order in which they were recorded.
     pub packets: Option<Table>,
+    /// Signals; messages in the order in which they ended.
+    pub signals: Option<Table>,
 }
 
 /// Takes rows as they happen. Numbers of subjects and repeated states are its own business, so that nothing has
@@ -89,7 +95,7 @@ impl Recorder {
         sink: &Sink,
         behind: WhenBehind,
     ) -> Result<Recorder, RecordError> {
-        let relay = if settings.series || settings.packets {
+        let relay = if settings.series || settings.packets || settings.signals {
             let writer = TableWriter::new(settings, names, sink)?;
             Some(Relay::start(writer, behind)?)
         } else {
@@ -152,6 +158,21 @@ impl Recorder {
         }
     }
 
+    /// Records a signal, if signals are recorded.
+    pub fn signal(&mut self, row: SignalRecord) {
+        if self.settings.signals
+            && let Some(relay) = &mut self.relay
+        {
+            relay.load().signals.push(row);
+            relay.added(size_of::<SignalRecord>());
+        }
+    }
+
+    /// Whether signals are recorded, for callers who would have to look for one first.
+    pub fn records_signals(&self) -> bool {
+        self.settings.signals
+    }
+
     /// Whether packets are recorded, likewise.
     #[inline]
     pub fn records_packets(&self) -> bool {
@@ -183,6 +204,7 @@ impl Recorder {
             None => Ok(Tables {
                 series: None,
                 packets: None,
+                signals: None,
             }),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::packets::PacketRecord;
 use super::relay::Load;
-use super::{Quantity, Subject};
+use super::{Quantity, SignalRecord, Subject};
 use crate::link::{DropReason, End};
 use baton_proto::packet::FlowId;
 use baton_proto::time::Instant;
@@ -20,6 +20,7 @@ pub(super) struct Rows {
     pub(super) packets: Vec<PacketRow>,
     /// Edges of the blocks of all SACK options in `packets`, one after another.
     pub(super) sack: Vec<u32>,
+    pub(super) signals: Vec<SignalRecord>,
 }
 
 /// A value of a series.
@@ -125,10 +126,11 @@ impl Rows {
 
 impl Load for Rows {
     fn drop_rows(&mut self) -> u64 {
-        let rows = self.series.len() + self.packets.len();
+        let rows = self.series.len() + self.packets.len() + self.signals.len();
         self.series.clear();
         self.packets.clear();
         self.sack.clear();
+        self.signals.clear();
         rows as u64
     }
 }

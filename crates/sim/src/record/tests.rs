@@ -25,12 +25,14 @@ pub(super) fn temporary(name: &str) -> PathBuf {
 const BOTH: RecordSettings = RecordSettings {
     series: true,
     packets: true,
+    signals: false,
 };
 
 fn recorder(settings: RecordSettings, sink: Sink) -> Recorder {
     let names = RecordNames {
         links: vec!["wavelan".into(), "gsm".into()],
         flows: vec!["download".into()],
+        nodes: Vec::new(),
     };
     Recorder::new(settings, names, sink).unwrap()
 }
@@ -39,6 +41,7 @@ fn live(sink: Sink, lost: &LostRows) -> Recorder {
     let names = RecordNames {
         links: vec!["wavelan".into(), "gsm".into()],
         flows: vec!["download".into()],
+        nodes: Vec::new(),
     };
     Recorder::live(BOTH, names, sink, lost.clone()).unwrap()
 }
@@ -421,6 +424,7 @@ fn nothing_is_kept_of_what_is_off() {
     let off = RecordSettings {
         series: false,
         packets: false,
+        signals: false,
     };
     let mut recorder = recorder(off, Sink::Folder(folder.clone()));
     fill(&mut recorder);

@@ -7,13 +7,15 @@ use super::recorder::{RecordNames, RecordSettings, Sink, Tables};
 use super::relay::{Load, Writer};
 use super::rows::Rows;
 use super::series::{self, SeriesRows};
+use super::signals::{self, SignalRows};
 use super::table::TableSink;
-use super::{PACKETS_FILE, RecordError, SERIES_FILE};
+use super::{PACKETS_FILE, RecordError, SERIES_FILE, SIGNALS_FILE};
 
 /// The tables of a run.
 pub(super) struct TableWriter {
     series: Option<SeriesTable>,
     packets: Option<PacketTable>,
+    signals: Option<SignalTable>,
 }
 
 struct SeriesTable {
@@ -24,6 +26,11 @@ struct SeriesTable {
 
 struct PacketTable {
     rows: PacketRows,
+    sink: TableSink,
+}
+
+struct SignalTable {
+    rows: SignalRows,
     sink: TableSink,
 }
 
@@ -44,6 +51,15 @@ impl TableWriter {
         } else {
             None
         };
+        let signals = if settings.signals {
+            let schema = signals::schema(&signals::dictionary()?);
+            Some(SignalTable {
+                rows: SignalRows::new(schema.clone(), &names),
+                sink: TableSink::new(sink, SIGNALS_FILE, schema, &signals::LAYOUT)?,
+            })
+        } else {
+            None
+        };
         let packets = if settings.packets {
             let schema = packets::schema(&packets::dictionary()?);
             Some(PacketTable {
@@ -53,16 +69,26 @@ impl TableWriter {
         } else {
             None
         };
-        Ok(TableWriter { series, packets })
+        Ok(TableWriter {
+            series,
+            packets,
+            signals,
+        })
     }
 
     /// Writes what is left and closes the files.
     pub(super) fn finish(self) -> Result<Tables, RecordError> {
         let series = self.series.map(SeriesTable::close).transpose()?;
         let packets = self.packets.map(PacketTable::close).transpose()?;
+        let signals = self.signals.map(SignalTable::close).transpose()?;
         let series = series.map(Closed::keep).transpose()?;
         let packets = packets.map(Closed::keep).transpose()?;
-        Ok(Tables { series, packets })
+        let signals = signals.map(Closed::keep).transpose()?;
+        Ok(Tables {
+            series,
+            packets,
+            signals,
+        })
     }
 }
 
@@ -80,6 +106,9 @@ impl Writer for TableWriter {
             for name in load.flows.drain(..) {
                 table.rows.add_flow(name);
             }
+            table.write(load)?;
+        }
+        if let Some(table) = &mut self.signals {
             table.write(load)?;
         }
         load.subjects.clear();
@@ -118,6 +147,24 @@ impl PacketTable {
         while !packets.is_empty() {
             (packets, sack) = self.rows.extend(packets, sack);
             if self.rows.is_full() {
+                self.sink.write(self.rows.take_batch()?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(mut self) -> Result<Closed, RecordError> {
+        if !self.rows.is_empty() {
+            self.sink.write(self.rows.take_batch()?)?;
+        }
+        self.sink.close()
+    }
+}
+
+impl SignalTable {
+    fn write(&mut self, load: &mut Rows) -> Result<(), RecordError> {
+        for row in load.signals.drain(..) {
+            if self.rows.push(row) {
                 self.sink.write(self.rows.take_batch()?)?;
             }
         }

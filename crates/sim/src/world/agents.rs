@@ -336,11 +336,13 @@ impl World {
         let told = protocol.told || signal != LinkSignal::Up;
         let (router, at_router) = self.wires[link].far_from(node);
         let at_mobile = self.interface(node, link);
+        self.record_link_signal(node, link, signal);
         self.nodes[node]
             .host
             .handle_link(self.now, at_mobile, signal);
         self.pump(node);
         if told {
+            self.record_link_signal(router, link, signal);
             self.nodes[router]
                 .host
                 .handle_link(self.now, at_router, signal);
@@ -364,6 +366,7 @@ impl World {
 
     /// An agent of a host has something to say.
     pub(super) fn handle_agent_event(&mut self, node: usize, event: AgentEvent) {
+        self.record_agent_event(node, &event);
         let arrived = match event {
             AgentEvent::Mobile(MobileEvent::Registered(_)) => true,
             AgentEvent::Mobile(MobileEvent::Attached(Attachment::Home)) => true,

@@ -53,6 +53,7 @@ impl World {
         let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
         let flows = flows(&scenario, &started, &mut nodes, seed, &mut recorder);
+        let signals = recorder.records_signals().then(Box::default);
         let mut world = World {
             now: Instant::ZERO,
             queue: EventQueue::default(),
@@ -69,6 +70,7 @@ impl World {
             touched: Vec::new(),
             events: 0,
             observed: Observed::default(),
+            signals,
             scenario,
         };
         world.add_mobiles();

@@ -36,6 +36,9 @@ impl World {
             self.flows[flow.0 as usize].sent_packets += 1;
         }
         let id = self.packets.insert(packet);
+        if self.signals.is_some() {
+            self.begin_signal(node, interface, id);
+        }
         self.offer(node, interface, id);
     }
 

@@ -14,6 +14,7 @@ pub mod observed;
 pub mod ports;
 pub mod progress;
 mod routing;
+mod signals;
 mod status;
 pub mod summary;
 #[cfg(test)]
@@ -33,6 +34,7 @@ use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
 use ports::{AccessNat, BehindLink, PortId, RealHosts};
+use signals::SignalsUnderWay;
 use std::collections::{BTreeMap, BTreeSet};
 use summary::Summary;
 
@@ -57,6 +59,8 @@ pub struct World {
     touched: Vec<usize>,
     events: u64,
     observed: Observed,
+    /// Where signals are recorded.
+    signals: Option<Box<SignalsUnderWay>>,
 }
 
 /// What can happen next.
@@ -251,6 +255,7 @@ impl World {
                 packet: &travelling.packet,
             });
         }
+        self.end_signals();
         (0..self.mobiles.len()).for_each(|mobile| self.close_last_record(mobile));
         for flow in self
             .flows

@@ -97,6 +97,7 @@ mod tests {
         let settings = RecordSettings {
             series: false,
             packets: false,
+            signals: false,
         };
         let recorder = Recorder::new(settings, RecordNames::default(), Sink::Memory).unwrap();
         let mut world = World::new(loaded.scenario, recorder, None);

@@ -6,6 +6,7 @@ use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
 use baton_proto::host::{InterfaceId, Verdict};
 use baton_proto::packet::BitErrors;
+use baton_proto::time::Instant;
 
 impl World {
     /// Hands a packet to the link behind an interface.
@@ -64,7 +65,7 @@ impl World {
                 }
                 self.arrive(at, fate.packet, bit_errors);
             }
-            Outcome::Dropped(reason) => self.lose(link, fate.packet, reason),
+            Outcome::Dropped(reason) => self.lose(link, fate.packet, reason, fate.at),
         }
     }
 
@@ -106,6 +107,7 @@ impl World {
             Verdict::Forward(interface) => self.offer(node, interface, id),
             Verdict::Local => self.arrive_for_good(at, id),
             Verdict::Discard => {
+                self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
                 self.packets.remove(id);
                 self.pump(node);
             }
@@ -118,6 +120,7 @@ impl World {
         if self.nodes[node].real {
             return self.deliver_to_port(node, id);
         }
+        self.end_signal(id, (self.now, node), None);
         self.arrived_over = self.packets[id].access();
         let packet = self.packets.remove(id);
         let host = &mut self.nodes[node].host;
@@ -127,7 +130,9 @@ impl World {
     }
 
     #[inline(never)]
-    fn lose(&mut self, link: usize, id: PacketId, reason: DropReason) {
+    fn lose(&mut self, link: usize, id: PacketId, reason: DropReason, at: Instant) {
+        let towards = self.wires[link].ends[1 - self.packets[id].from.index()].0;
+        self.end_signal(id, (at, towards), Some(reason));
         let packet = self.packets.remove(id);
         self.count_cause(reason);
         if let Some(flow) = packet.flow {

@@ -175,10 +175,12 @@ fn live_download(nat: bool, times_ms: &[(u64, u16)]) -> World {
     let settings = RecordSettings {
         series: true,
         packets: true,
+        signals: false,
     };
     let names = RecordNames {
         links: vec!["near".to_owned(), "far".to_owned()],
         flows: Vec::new(),
+        nodes: Vec::new(),
     };
     let recorder = Recorder::new(settings, names, Sink::Memory).unwrap();
     let mut world = World::new_live(loaded.scenario, recorder, None);

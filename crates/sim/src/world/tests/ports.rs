@@ -49,6 +49,7 @@ fn world(text: &str) -> World {
     let settings = RecordSettings {
         series: false,
         packets: false,
+        signals: false,
     };
     let recorder = Recorder::new(settings, RecordNames::default(), Sink::Memory).unwrap();
     World::new_live(loaded.scenario, recorder, None::<Captures>)

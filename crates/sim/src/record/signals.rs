@@ -1,0 +1,269 @@
+//! The table of signals: one row for each signalling message, and for each signal inside a host.
+
+use super::file::Layout;
+use super::names::{self, Growing};
+use super::packets::FATES;
+use super::table::{self, BATCH, Column};
+use super::{RecordError, RecordNames};
+use crate::link::DropReason;
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, SchemaRef};
+use baton_proto::packet::Signal;
+use baton_proto::time::Instant;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A signal: a message between hosts, or what happened inside one.
+#[derive(Clone, Debug)]
+pub struct SignalRecord {
+    /// What it says.
+    pub signal: Signal,
+    /// Number of the node that it is from.
+    pub sender: usize,
+    /// Number of the link by which it left, or which it is about; none for what an agent says.
+    pub link: Option<usize>,
+    /// When it was sent, or happened.
+    pub sent: Instant,
+    /// How it went on.
+    pub way: SignalWay,
+}
+
+/// How a signal came about, and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalWay {
+    /// A link has told its end.
+    Link,
+    /// An agent has told its host.
+    Agent,
+    /// A message in a packet.
+    Message {
+        /// Running number of the packet.
+        packet: u64,
+        /// When it arrived or was lost, and the node where it arrived or that it was on its way to; none if it was
+        /// under way when the run ended.
+        ended: Option<(Instant, usize)>,
+        /// Why it was lost.
+        dropped: Option<DropReason>,
+    },
+}
+
+const COLUMNS: [Column; 11] = [
+    Column::new(
+        "kind",
+        "",
+        "message: from a host to another; link: what a link tells its end (IEEE 802.21); agent: what a mobility agent tells its host",
+    ),
+    Column::new("sent_ns", "ns", "When it was sent, or happened"),
+    Column::new(
+        "decided_ns",
+        "ns",
+        "When the message arrived or was lost; null if it was under way when the run ended, and for what happened inside a host",
+    ),
+    Column::new(
+        "sender",
+        "",
+        "Name of the node that sent the message, or in which it happened",
+    ),
+    Column::new(
+        "receiver",
+        "",
+        "Name of the node where the message arrived, or to which the link leads that lost it; null where `decided_ns` is",
+    ),
+    Column::new(
+        "link",
+        "",
+        "Name of the link by which the message left, or that told of itself; null for what an agent says",
+    ),
+    Column::new("name", "", "What it is called in its standard"),
+    Column::new(
+        "details",
+        "",
+        "Its values that matter, with commas between them",
+    ),
+    Column::new(
+        "tunnelled",
+        "",
+        "Whether the message was in a tunnel; what its end unpacks and sends on is a row of its own",
+    ),
+    Column::new(
+        "fate",
+        "",
+        "delivered, under way, or why the message was lost; null for what happened inside a host",
+    ),
+    Column::new(
+        "packet",
+        "",
+        "Running number of the packet that carried the message, as in the table of packets; null for what happened inside a host",
+    ),
+];
+
+const KINDS: [&str; 3] = ["message", "link", "agent"];
+
+/// How the table is laid out in a file.
+pub(super) const LAYOUT: Layout = Layout {
+    delta: &["sent_ns", "decided_ns", "packet"],
+    plain: &[],
+    ordered: &["sent_ns"],
+};
+
+#[derive(Serialize)]
+struct Dictionary {
+    version: u32,
+    columns: &'static [Column],
+}
+
+/// The dictionary that ships with the table, as JSON.
+pub(super) fn dictionary() -> Result<String, RecordError> {
+    Ok(serde_json::to_string(&Dictionary {
+        version: super::SCHEMA_VERSION,
+        columns: &COLUMNS,
+    })?)
+}
+
+pub(super) fn schema(dictionary: &str) -> SchemaRef {
+    let types = [
+        (names::data_type(), false),
+        (DataType::Int64, false),
+        (DataType::Int64, true),
+        (names::data_type(), false),
+        (names::data_type(), true),
+        (names::data_type(), true),
+        (names::data_type(), false),
+        (DataType::Utf8, false),
+        (DataType::Boolean, false),
+        (names::data_type(), true),
+        (DataType::UInt64, true),
+    ];
+    table::schema(&COLUMNS, types, super::SIGNALS_KEY, dictionary)
+}
+
+/// Rows of signals on their way into a batch, and the names that all batches share.
+pub(super) struct SignalRows {
+    schema: SchemaRef,
+    rows: Vec<SignalRecord>,
+    kinds: ArrayRef,
+    nodes: ArrayRef,
+    links: ArrayRef,
+    fates: ArrayRef,
+    names: Growing,
+    numbers: BTreeMap<&'static str, i32>,
+}
+
+impl SignalRows {
+    pub(super) fn new(schema: SchemaRef, names: &RecordNames) -> SignalRows {
+        let fixed = |names: &[String]| names::fixed(names.iter().map(String::as_str));
+        SignalRows {
+            schema,
+            rows: Vec::new(),
+            kinds: names::fixed(KINDS),
+            nodes: fixed(&names.nodes),
+            links: fixed(&names.links),
+            fates: names::fixed(FATES),
+            names: Growing::new(Vec::new()),
+            numbers: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a row. Returns whether a batch is to be taken.
+    pub(super) fn push(&mut self, row: SignalRecord) -> bool {
+        self.rows.push(row);
+        self.rows.len() == BATCH
+    }
+
+    /// Whether there are no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes all rows as a batch. Fails if a row names a node or a link that does not exist.
+    pub(super) fn take_batch(&mut self) -> Result<RecordBatch, RecordError> {
+        let rows = core::mem::take(&mut self.rows);
+        let ended = |row: &SignalRecord| row.way.ended();
+        let named = rows
+            .iter()
+            .map(|row| self.number(row.signal.name))
+            .collect();
+        let times = rows.iter().map(|row| super::nanoseconds(row.sent));
+        let decided = rows
+            .iter()
+            .map(|row| Some(super::nanoseconds(ended(row)?.0)));
+        let details = rows.iter().map(|row| row.signal.details.as_str());
+        let tunnelled = rows.iter().map(|row| Some(row.signal.tunnelled));
+        let sender = rows.iter().map(|row| Some(row.sender as i32));
+        let receiver = rows.iter().map(|row| Some(ended(row)?.1 as i32));
+        let link = rows.iter().map(|row| Some(row.link? as i32));
+        let columns: Vec<ArrayRef> = vec![
+            some_names(rows.iter().map(|row| Some(row.way.kind())), &self.kinds)?,
+            Arc::new(Int64Array::from_iter_values(times)),
+            Arc::new(decided.collect::<Int64Array>()),
+            some_names(sender, &self.nodes)?,
+            some_names(receiver, &self.nodes)?,
+            some_names(link, &self.links)?,
+            names::column(named, None, self.names.values())?,
+            Arc::new(StringArray::from_iter_values(details)),
+            Arc::new(tunnelled.collect::<BooleanArray>()),
+            some_names(rows.iter().map(|row| row.way.fate()), &self.fates)?,
+            Arc::new(
+                rows.iter()
+                    .map(|row| row.way.packet())
+                    .collect::<UInt64Array>(),
+            ),
+        ];
+        Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
+    }
+
+    fn number(&mut self, name: &'static str) -> i32 {
+        let names = &mut self.names;
+        *self
+            .numbers
+            .entry(name)
+            .or_insert_with(|| names.add(name.to_owned()))
+    }
+}
+
+/// A column of names by their numbers, where there is one.
+fn some_names(
+    numbers: impl Iterator<Item = Option<i32>>,
+    values: &ArrayRef,
+) -> Result<ArrayRef, RecordError> {
+    let numbers: Vec<Option<i32>> = numbers.collect();
+    let valid = names::valid(numbers.iter().map(Option::is_some).collect());
+    let numbers = numbers.into_iter().map(Option::unwrap_or_default).collect();
+    Ok(names::column(numbers, valid, values.clone())?)
+}
+
+impl SignalWay {
+    /// Its place in [`KINDS`].
+    const fn kind(self) -> i32 {
+        match self {
+            SignalWay::Message { .. } => 0,
+            SignalWay::Link => 1,
+            SignalWay::Agent => 2,
+        }
+    }
+
+    const fn packet(self) -> Option<u64> {
+        match self {
+            SignalWay::Message { packet, .. } => Some(packet),
+            SignalWay::Link | SignalWay::Agent => None,
+        }
+    }
+
+    const fn ended(self) -> Option<(Instant, usize)> {
+        match self {
+            SignalWay::Message { ended, .. } => ended,
+            SignalWay::Link | SignalWay::Agent => None,
+        }
+    }
+
+    /// Its place in [`FATES`].
+    fn fate(self) -> Option<i32> {
+        match self {
+            SignalWay::Message { ended, dropped, .. } => {
+                Some(super::packets::fate(ended.is_some(), dropped))
+            }
+            SignalWay::Link | SignalWay::Agent => None,
+        }
+    }
+}

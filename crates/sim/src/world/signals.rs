@@ -1,0 +1,94 @@
+//! The signalling ladder: who sent what to whom, and when. A message is known when a host sends it, and its row is
+//! written when it has ended.
+
+use super::World;
+use crate::link::DropReason;
+use crate::packets::PacketId;
+use crate::record::{SignalRecord, SignalWay};
+use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
+use baton_proto::packet::Signal;
+use baton_proto::time::Instant;
+use std::collections::BTreeMap;
+
+/// Messages under way, by the numbers of their packets.
+pub(super) type SignalsUnderWay = BTreeMap<u64, SignalRecord>;
+
+impl World {
+    /// A host has sent a packet, which may carry a signal. Asked where signals are recorded.
+    #[inline(never)]
+    pub(super) fn begin_signal(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
+        let travelling = &self.packets[id];
+        let Some(signal) = travelling.packet.signal() else {
+            return;
+        };
+        let record = SignalRecord {
+            signal,
+            sender: node,
+            link: Some(self.nodes[node].interfaces[interface.0].0),
+            sent: self.now,
+            way: SignalWay::Message {
+                packet: travelling.number,
+                ended: None,
+                dropped: None,
+            },
+        };
+        if let Some(under_way) = &mut self.signals {
+            under_way.insert(travelling.number, record);
+        }
+    }
+
+    /// A packet has come to a node at this moment, or was lost on its way there.
+    #[inline]
+    pub(super) fn end_signal(
+        &mut self,
+        id: PacketId,
+        ended: (Instant, usize),
+        dropped: Option<DropReason>,
+    ) {
+        let Some(under_way) = &mut self.signals else {
+            return;
+        };
+        let packet = self.packets[id].number;
+        if let Some(record) = under_way.remove(&packet) {
+            let way = SignalWay::Message {
+                packet,
+                ended: Some(ended),
+                dropped,
+            };
+            self.recorder.signal(SignalRecord { way, ..record });
+        }
+    }
+
+    /// The run has ended: what has not is under way.
+    pub(super) fn end_signals(&mut self) {
+        for (_, record) in self.signals.take().into_iter().flat_map(|all| *all) {
+            self.recorder.signal(record);
+        }
+    }
+
+    /// A link tells its end at a node.
+    pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkSignal) {
+        self.recorder.signal(SignalRecord {
+            signal: Signal::new(signal.name(), String::new()),
+            sender: node,
+            link: Some(link),
+            sent: self.now,
+            way: SignalWay::Link,
+        });
+    }
+
+    /// An agent tells its host.
+    pub(super) fn record_agent_event(&mut self, node: usize, event: &AgentEvent) {
+        if self.signals.is_some()
+            && let Some(signal) = event.signal()
+        {
+            self.recorder.signal(SignalRecord {
+                signal,
+                sender: node,
+                link: None,
+                sent: self.now,
+                way: SignalWay::Agent,
+            });
+        }
+    }
+}

@@ -1,0 +1,134 @@
+"""The signalling of each handover as a message sequence chart: what is in it. How it looks is another file's matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .handovers import handovers_in_order
+from .signals import Signal
+
+SECOND = 1_000_000_000
+# Charts of a page; of more handovers the first ones are drawn.
+MOST_LADDERS = 20
+# How long a chart goes on when a handover has not completed; and after one that has, so that correspondents are told.
+WITHOUT_END_NS, AFTER_NS = 10 * SECOND, 2 * SECOND
+# Before a handover a chart begins when the link was told to go down, if that was no longer ago.
+WARNING_NS = 10 * SECOND
+PERIODIC = ("Router Advertisement", "Agent Advertisement")
+
+
+@dataclass
+class Message:
+    """An arrow from one line to another; `lost` says why it did not arrive. Lines are places in `Ladder.nodes`."""
+
+    sender: int
+    receiver: int
+    sent_ns: int
+    decided_ns: int
+    name: str
+    details: str
+    tunnelled: bool
+    lost: str = ""
+
+
+@dataclass
+class Event:
+    """A mark on one line: `link` or `agent` by who says it; `under way` for a message without an end."""
+
+    node: int
+    at_ns: int
+    name: str
+    details: str
+    kind: str
+
+
+@dataclass
+class Ladder:
+    """The chart of one handover."""
+
+    title: str
+    at_ns: int
+    nodes: list[str]
+    messages: list[Message] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    repeated: int = 0
+    """Periodic advertisements that are left out, since they say what one before has said."""
+
+
+def ladders(signals: Sequence[Signal], summary: dict[str, Any]) -> list[Ladder]:
+    """A chart for each handover of which there are signals, in order of time."""
+    found = []
+    listed = handovers_in_order(summary)
+    mobiles = {str(handover.get("mobile")) for handover in listed}
+    for number, handover in enumerate(listed, start=1):
+        own = str(handover.get("mobile"))
+        later = [other for other in listed[number:] if str(other.get("mobile")) == own]
+        begin, end = _stretch(handover, later, signals)
+        others = mobiles - {own}
+        own_signals = (s for s in signals if not others.intersection((s.sender, s.receiver)))
+        chosen = [s for s in own_signals if begin <= s.sent_ns <= end]
+        if chosen:
+            title = f"{number}: {own}, {handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
+            found.append(_ladder(Ladder(title, _ns(handover["at_s"]), [own]), chosen))
+        if len(found) == MOST_LADDERS:
+            break
+    return found
+
+
+def _ns(seconds: Any) -> int:
+    return round(float(seconds) * SECOND)
+
+
+def _stretch(handover: dict[str, Any], later: list[dict[str, Any]], signals: Sequence[Signal]) -> tuple[int, int]:
+    """From when to when a handover's signals are shown."""
+    at, own = _ns(handover["at_s"]), str(handover.get("mobile"))
+    # A time of the summary may be rounded away from the nanosecond at which something happened.
+    warned = [
+        s.sent_ns
+        for s in signals
+        if s.name == "Link_Going_Down" and s.sender == own and at - WARNING_NS <= s.sent_ns <= at
+    ]
+    begin = warned[-1] if warned else at - 1000
+    completed = handover.get("completed_s")
+    end = at + WITHOUT_END_NS
+    if completed is not None:
+        end = _ns(completed) + AFTER_NS
+    if later:
+        end = min(end, _ns(later[0]["at_s"]) - 1000)
+    return begin, end
+
+
+def _ladder(ladder: Ladder, chosen: Sequence[Signal]) -> Ladder:
+    """Puts signals into a chart, whose lines stand in the order of their nodes' first messages that arrive."""
+
+    def line(node: str) -> int:
+        if node not in ladder.nodes:
+            ladder.nodes.append(node)
+        return ladder.nodes.index(node)
+
+    for signal in chosen:
+        if signal.fate == "delivered" and signal.receiver is not None:
+            line(signal.sender)
+            line(signal.receiver)
+    told: set[Signal] = set()
+    for signal in chosen:
+        if signal.name in PERIODIC:
+            # Times do not tell one from another.
+            alike = replace(signal, sent_ns=0, decided_ns=None)
+            if alike in told:
+                ladder.repeated += 1
+                continue
+            told.add(alike)
+        sender, label = line(signal.sender), (signal.name, signal.details)
+        if signal.receiver is not None and signal.decided_ns is not None:
+            times = (signal.sent_ns, signal.decided_ns)
+            lost = "" if signal.fate in (None, "delivered") else str(signal.fate)
+            receiver = line(signal.receiver)
+            ladder.messages.append(Message(sender, receiver, *times, *label, signal.tunnelled, lost))
+        else:
+            kind = "under way" if signal.kind == "message" else signal.kind
+            details = ", ".join(part for part in (signal.link, signal.details) if part)
+            ladder.events.append(Event(sender, signal.sent_ns, signal.name, details, kind))
+    return ladder
