@@ -318,7 +318,6 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
-        self.rate_application_limited();
         let taken = self.send.write(bytes);
         self.write_blocked |= taken < bytes.len();
         taken
@@ -331,7 +330,6 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
-        self.rate_application_limited();
         let taken = self.send.write_pattern(stream, length);
         self.write_blocked |= taken < length;
         taken

@@ -182,9 +182,9 @@ impl Connection {
         waits
     }
 
-    /// The application writes. If all was sent and the window would have let more out, what is measured until that is
-    /// delivered says little of the path. A writer that waits for room is not asked (`tcp_rate_check_app_limited`).
-    pub(in crate::tcp) fn rate_application_limited(&mut self) {
+    /// The application has nothing to send and the window would let more out: what is measured until all of it is
+    /// delivered says little of the path.
+    pub(super) fn rate_application_limited(&mut self) {
         if self.linux.rate.is_none() {
             return;
         }

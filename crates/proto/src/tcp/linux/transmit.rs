@@ -31,6 +31,7 @@ impl Connection {
         let stretch = self.next_within_window(now);
         self.linux.usage.sent |= stretch.is_some();
         if stretch.is_none() {
+            self.rate_application_limited();
             self.validate_window(now);
         }
         stretch
