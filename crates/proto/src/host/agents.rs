@@ -75,15 +75,18 @@ pub(super) enum Step {
 }
 
 impl Agents {
-    /// Whether a packet for this address is to be handed to [`handle_packet`](Self::handle_packet).
+    /// Whether a packet for this address is to be handed to [`handle_packet`](Self::handle_packet). Packets to groups are:
+    /// those that agents send mean nothing beyond a link (RFC 4291 section 2.7, RFC 1112), and nobody else sends any.
     pub fn takes(&self, destination: IpAddr) -> bool {
         let of_mobile = |mobile: &MobileNode| match destination {
             IpAddr::V6(address) => mobile.takes(address),
             IpAddr::V4(_) => false,
         };
-        self.home_agent
-            .as_ref()
-            .is_some_and(|agent| agent.intercepts(destination))
+        destination.is_multicast()
+            || self
+                .home_agent
+                .as_ref()
+                .is_some_and(|agent| agent.intercepts(destination))
             || self.mobile.as_ref().is_some_and(of_mobile)
             || self.routers.iter().any(|router| router.has(destination))
     }

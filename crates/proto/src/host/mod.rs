@@ -165,12 +165,10 @@ impl Host {
         core::iter::once(self.address).chain(self.other_addresses.iter().copied())
     }
 
-    /// Packets to groups are taken: those here mean nothing beyond a link (RFC 4291 section 2.7, RFC 1112).
     #[inline]
     fn is_local(&self, address: IpAddr) -> bool {
         address == self.address
             || !self.other_addresses.is_empty() && self.other_addresses.contains(&address)
-            || address.is_multicast()
             || self
                 .agents
                 .as_ref()
