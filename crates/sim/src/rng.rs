@@ -18,6 +18,12 @@ impl Seed {
         ))
     }
 
+    /// A secret of a host or an agent that belongs to `name`.
+    pub fn secret(self, name: &str) -> [u8; 16] {
+        let mut draws = self.stream(name);
+        (u128::from(draws.bits()) << 64 | u128::from(draws.bits())).to_be_bytes()
+    }
+
     /// Draws of `name` that are a function of a number (say, of a packet's), whatever was drawn before.
     pub fn keyed(self, name: &str) -> Keyed {
         let mut hasher = SipHasher13::new_with_keys(self.0, 0);

@@ -54,6 +54,9 @@ pub(super) fn mobiles(
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
             resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
         });
+        if mobility.is_some() {
+            refuse_outgoing_after(&attachment, &path.key("timetable"), report);
+        }
         mobiles.push(Mobile {
             node,
             attachment,
@@ -61,6 +64,22 @@ pub(super) fn mobiles(
         });
     }
     mobiles
+}
+
+/// With a protocol, its messages decide when the mobile's own packets leave the old link.
+fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mut Report<'_>) {
+    let AttachmentPolicy::Timetable(entries) = attachment else {
+        return;
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        if let Handover::Soft { outgoing_after, .. } = entry.handover
+            && !outgoing_after.is_zero()
+        {
+            let message =
+                "does not go with mobility, whose registration says when; expected one of them";
+            report.wrong_key(&path.index(index).key("outgoing_after"), message.to_owned());
+        }
+    }
 }
 
 /// A mobile and what it may attach to.

@@ -7,7 +7,7 @@ use crate::scenario::model::{
     Advertisements, AttachmentPolicy, HomeAgent, LinkIndex, Mobility, NodeIndex, Scenario,
 };
 use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
-use baton_proto::mobility::address_configuration::{Attachment, ConfigurationTimes};
+use baton_proto::mobility::address_configuration::ConfigurationTimes;
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
@@ -17,6 +17,7 @@ use baton_proto::mobility::mobile_ipv6::{
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeSet;
 
 /// The first access link's prefix, of 64 bits; those of the others follow in the order of the scenario.
 const ACCESS_PREFIXES: u128 = 0xfd62_6174_6f6e_8000_0000_0000_0000_0000;
@@ -32,6 +33,8 @@ pub(super) struct ProtocolRun {
     pub care_of: Vec<(usize, Ipv6Addr)>,
     /// Whether access routers are told when it comes.
     pub told: bool,
+    /// The access links that it was told are up.
+    pub up: BTreeSet<usize>,
 }
 
 impl ProtocolRun {
@@ -112,15 +115,6 @@ fn link_local(identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(identifier))
 }
 
-fn secret(seed: Seed, name: &str) -> [u8; 16] {
-    let mut draws = seed.stream(name);
-    (u128::from(draws.bits()) << 64 | u128::from(draws.bits())).to_be_bytes()
-}
-
-fn draws(seed: Seed, name: &str) -> Draws {
-    Draws::new(secret(seed, name))
-}
-
 /// A secret of twenty bytes.
 fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
     let mut draws = seed.stream(name);
@@ -158,10 +152,17 @@ impl World {
 
     fn add_home_agent(&mut self, number: usize) {
         let agent = &self.scenario.home_agents[number];
+        let mobiles = self.scenario.mobiles.iter();
+        let mut own = mobiles.filter_map(|mobile| mobile.mobility.as_ref());
+        // Of several home links one hears what is asked and said of home addresses.
+        let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
+        let home_interface = home_link.map_or(InterfaceId::AGENT, |mobility| {
+            self.home_interface(agent.node, mobility)
+        });
         let settings = HomeAgentSettings {
             address: agent.address(),
             home_prefix: agent.prefix,
-            home_interface: self.home_interface(number).0,
+            home_interface: home_interface.0,
             longest_lifetime: agent.longest_lifetime,
             detection: agent.detection,
             retransmission_time: ConfigurationTimes::default().retransmission_time,
@@ -174,16 +175,10 @@ impl World {
         host.agents_mut().home_agent = Some(mobile_ipv6::HomeAgent::new(settings));
     }
 
-    /// The interface of a home agent to the home link of its mobiles; the agent where there is no such link.
-    fn home_interface(&self, agent: usize) -> InterfaceId {
-        let of_agent = |mobility: &&Mobility| mobility.home_agent == agent;
-        let mobiles = self.scenario.mobiles.iter();
-        let mut mobilities = mobiles.filter_map(|mobile| mobile.mobility.as_ref());
-        let link = mobilities
-            .find(of_agent)
-            .and_then(|mobility| mobility.home_link);
-        let node = self.scenario.home_agents[agent].node;
-        link.map_or(InterfaceId::AGENT, |link| self.interface(node.0, link.0))
+    /// The interface of a home agent to a mobile's home link; the agent where there is no such link.
+    fn home_interface(&self, agent: NodeIndex, mobility: &Mobility) -> InterfaceId {
+        let link = mobility.home_link;
+        link.map_or(InterfaceId::AGENT, |link| self.interface(agent.0, link.0))
     }
 
     /// A node's interface to a link that ends at it.
@@ -245,7 +240,7 @@ impl World {
             clamp_segment_size: mobility.clamp_segment_size,
         };
         let interfaces = self.nodes[node.0].interfaces.len();
-        let secret = secret(seed, &format!("mobile {name} protocol"));
+        let secret = seed.secret(&format!("mobile {name} protocol"));
         let host = &mut self.nodes[node.0].host;
         host.agents_mut().mobile = Some(MobileNode::new(settings, interfaces, secret));
         let subscriber = Subscriber {
@@ -260,8 +255,9 @@ impl World {
         self.mobiles[number].protocol = Some(ProtocolRun {
             care_of,
             told: mobility.advertisements == Advertisements::AtLinkUp,
+            up: BTreeSet::new(),
         });
-        let far = (agent.node.0, self.home_interface(mobility.home_agent));
+        let far = (agent.node.0, self.home_interface(agent.node, mobility));
         let own = self.nodes[node.0].host.addresses();
         let own: Vec<IpAddr> = own.collect();
         self.put_behind_agent(&own, far);
@@ -307,7 +303,7 @@ impl World {
         if agents.correspondent.is_none() && agents.mobile.is_none() && agents.home_agent.is_none()
         {
             let node_key = long_secret(seed, &format!("node {name} node key"));
-            let nonces = secret(seed, &format!("node {name} nonces"));
+            let nonces = seed.secret(&format!("node {name} nonces"));
             agents.correspondent = Some(Correspondent::new(address, node_key, nonces));
         }
     }
@@ -329,10 +325,19 @@ impl World {
 
     /// Tells the ends of a mobile's access link what the link says, and lets them answer.
     pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkSignal) {
-        let Some(protocol) = &self.mobiles[number].protocol else {
+        let mobile = &mut self.mobiles[number];
+        let Some(protocol) = &mut mobile.protocol else {
             return;
         };
-        let node = self.mobiles[number].node.0;
+        match signal {
+            // Again, where it is perhaps another point of attachment.
+            LinkSignal::Up => {
+                protocol.up.insert(link);
+            }
+            LinkSignal::Down if !protocol.up.remove(&link) => return,
+            _ => {}
+        }
+        let node = mobile.node.0;
         let told = protocol.told || signal != LinkSignal::Up;
         let (router, at_router) = self.wires[link].far_from(node);
         let at_mobile = self.interface(node, link);
@@ -367,25 +372,27 @@ impl World {
     /// An agent of a host has something to say.
     pub(super) fn handle_agent_event(&mut self, node: usize, event: AgentEvent) {
         self.record_agent_event(node, &event);
-        let arrived = match event {
-            AgentEvent::Mobile(MobileEvent::Registered(_)) => true,
-            AgentEvent::Mobile(MobileEvent::Attached(Attachment::Home)) => true,
-            AgentEvent::Mobile(_) | AgentEvent::HomeAgent(_) => false,
-        };
-        if !arrived {
-            return;
-        }
         let Some(number) = self.mobiles.iter().position(|mobile| mobile.node.0 == node) else {
             return;
         };
-        let link = self.mobiles[number].attached;
-        let waits = |record: &super::handover::HandoverRecord| record.completed.is_none();
-        if self.mobiles[number].handovers.last().is_some_and(waits) {
+        let mobile = &self.mobiles[number];
+        let Some(record) = mobile.handovers.last() else {
+            return;
+        };
+        let link = mobile.attached;
+        let here = link.and_then(|link| mobile.protocol.as_ref()?.care_of(link));
+        // The answer about an older place says nothing of this one.
+        let arrived = match event {
+            AgentEvent::Mobile(MobileEvent::Registered(care_of)) => here == Some(care_of),
+            AgentEvent::Mobile(MobileEvent::Deregistered) => true,
+            AgentEvent::Mobile(_) | AgentEvent::HomeAgent(_) => false,
+        };
+        if arrived && record.completed.is_none() {
             self.complete_last_record(number, link);
         }
     }
 
-    /// Lets a router advertise a prefix at an interface, unless it does already.
+    /// Lets a router advertise a prefix at an interface.
     fn advertise(
         &mut self,
         (router, interface): (usize, InterfaceId),
@@ -394,7 +401,7 @@ impl World {
         agent: &HomeAgent,
     ) {
         let name = format!("router {router} interface {}", interface.0);
-        let draws = draws(Seed(self.scenario.seed), &name);
+        let draws = Draws::new(Seed(self.scenario.seed).secret(&name));
         let identifier = 0x1000 * (router as u64 + 1) + interface.0 as u64;
         let mut settings =
             AdvertisingSettings::standard(interface.0, link_local(identifier), prefix);

@@ -175,9 +175,7 @@ fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, 
 
 /// A host at the address of its number: 10.0.0.1 and on.
 fn node(number: usize, name: &str, seed: Seed) -> Node {
-    let mut secret = seed.stream(&format!("node {name} secret"));
-    let secret = u128::from(secret.bits()) << 64 | u128::from(secret.bits());
-    let secret = secret.to_be_bytes();
+    let secret = seed.secret(&format!("node {name} secret"));
     Node {
         host: Host::new(node_addresses(number)[0], secret),
         timer: Timer::default(),

@@ -7,8 +7,8 @@ use baton_proto::host::InterfaceId;
 use core::net::IpAddr;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
-/// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind an access link is reached over that link only, whether it
-/// is in use or not.
+/// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind one
+/// interface is reached through that only, whether its link is in use or not.
 pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) {
     let in_use: Vec<Vec<(usize, InterfaceId)>> =
         nodes.iter().map(|node| neighbours(node, wires)).collect();

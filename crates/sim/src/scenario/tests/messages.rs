@@ -845,6 +845,13 @@ fn mistakes_in_mobility_are_told() {
             "link \"modem\" does not join \"laptop\" with its home agent \"agent\"; expected one that does",
         ),
         (
+            right.replace(
+                "attach = \"modem\"",
+                "attach = \"modem\", outgoing_after = \"1 s\"",
+            ),
+            "outgoing_after: does not go with mobility, whose registration says when; expected one of them",
+        ),
+        (
             mobile_ipv6(prefix, r#"protocol = "nemo", home_agent = "agent""#),
             "key \"network_prefix\" is missing; expected the prefix of the network behind a mobile router",
         ),

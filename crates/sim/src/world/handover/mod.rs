@@ -440,6 +440,12 @@ impl World {
         if let (Some(number), true) = (mobile, turned) {
             if self.mobiles[number].attached == Some(change.link.0) {
                 self.mobiles[number].losses_before = Losses::default();
+                let signal = if change.up {
+                    LinkSignal::Up
+                } else {
+                    LinkSignal::Down
+                };
+                self.signal(number, change.link.0, signal);
             }
             if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
                 && let Some(rank) = links.iter().position(|&link| link == change.link.0)

@@ -116,7 +116,6 @@ fn a_handovers_ladder_keeps_the_standards_times() {
     let expected = [
         "Link_Down",
         "Detached",
-        "Link_Down",
         "Link_Handover_Imminent",
         "Link_Up",
         "Router Advertisement",
