@@ -47,8 +47,7 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     for flow in whole.get("flows", []):
         yield [flow["from"], flow["to"]]
     agents = [*whole.get("home_agents", {}), *whole.get("foreign_agents", {})]
-    told = [
-        rule["to"] for mobile in whole.get("mobiles", {}).values() for rule in mobile.get("mobility", {}).get("policy", [])
-    ]
+    protocols = [mobile.get("mobility", {}) for mobile in whole.get("mobiles", {}).values()]
+    told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]
     for host in [*whole.get("live", {}).get("hosts", []), *agents, *told]:
         yield ["middle", host]

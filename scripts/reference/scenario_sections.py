@@ -63,6 +63,8 @@ packet_size = "160 B"
 [home_agents.server]
 prefix = "2001:db8:1::/64"
 
+[foreign_agents.server]
+
 [record]
 packets = false
 
