@@ -14,7 +14,7 @@ pub(crate) use detection::probe;
 pub use detection::{DuplicateAddressDetection, Uniqueness};
 
 use super::draws::Draws;
-use super::{discovery, listener_report};
+use super::{discovery, listener_report, pop};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
@@ -410,7 +410,7 @@ impl AddressConfiguration {
 
     /// The next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
-        self.outbox.pop_front()
+        pop(&mut self.outbox)
     }
 
     /// What has happened.

@@ -19,6 +19,7 @@ use crate::mobility::address_configuration::{
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
+use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -321,12 +322,12 @@ impl MobileNode {
                 return Some((Towards::Interface(place), packet));
             }
         }
-        self.outbox.pop_front()
+        pop(&mut self.outbox)
     }
 
     /// The next packet that has come for the mobile or behind it.
     pub fn poll_received(&mut self) -> Option<Received> {
-        self.received.pop_front()
+        pop(&mut self.received)
     }
 
     /// What has happened.

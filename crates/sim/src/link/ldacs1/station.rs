@@ -179,6 +179,8 @@ impl Queue {
             .get(place)
             .is_none_or(|class| class.priority != priority)
         {
+            // Mostly there is only this one.
+            self.classes.reserve_exact(1);
             self.classes.insert(place, Class::new(priority));
         }
         &mut self.classes[place]
