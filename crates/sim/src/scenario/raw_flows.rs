@@ -268,6 +268,9 @@ pub enum RawRtoArithmetic {
     /// As in a present Linux.
     #[serde(rename = "linux")]
     Linux,
+    /// As in OMNeT++'s INET.
+    #[serde(rename = "inet")]
+    Inet,
 }
 
 /// A number of duplicate acknowledgments.
