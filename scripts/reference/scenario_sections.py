@@ -272,6 +272,17 @@ state = "down"
         without="changes.down",
     ),
     Section(
+        "##", "losses", "losses",
+        """Signalling messages that are lost where their sender hands them to its link, whatever the link does: what happens if one does
+not arrive? They stand in the [table of signals](results.md#signals) with the fate `scenario`. Not for live runs.""",
+        '''
+[[losses]]
+message = "Binding Update"
+buffering = false                      # a regular one, not one that asks for buffering
+count = 1
+''',
+    ),
+    Section(
         "##", "flows", "flows",
         "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does.",
         '''

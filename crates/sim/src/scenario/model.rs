@@ -39,6 +39,8 @@ pub struct Scenario {
     pub mobiles: Vec<Mobile>,
     /// Home agents, in the order of the file.
     pub home_agents: Vec<HomeAgent>,
+    /// Signalling messages that are lost.
+    pub losses: Vec<SignallingLoss>,
     /// Flows, in the order of the file.
     pub flows: Vec<Flow>,
     /// What is recorded.
@@ -47,6 +49,17 @@ pub struct Scenario {
     pub live: Live,
     /// Expectations that the scenario holds itself to, as written.
     pub expectations: Vec<String>,
+}
+
+/// Signalling messages that are lost at their sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignallingLoss {
+    /// The message's name in the table of signals.
+    pub message: &'static str,
+    /// Whether it must, or must not, have the packet-buffering option.
+    pub buffering: Option<bool>,
+    /// How many are still to be lost; `None`: all.
+    pub left: Option<u32>,
 }
 
 /// A link and what it joins.

@@ -3,6 +3,7 @@
 
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
+use super::raw_losses::RawLoss;
 use super::raw_mobility::{RawHomeAgent, RawMobility};
 use super::units::{PositiveTime, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -44,6 +45,9 @@ pub struct RawScenario {
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,
+    /// Signalling messages that are lost, whatever the links do. Default: none.
+    #[serde(default)]
+    pub losses: Vec<RawLoss>,
     /// What is sent. Default: nothing.
     #[serde(default)]
     pub flows: Vec<RawFlow>,

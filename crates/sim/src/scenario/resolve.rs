@@ -9,7 +9,7 @@ use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::traces::Traces;
 use super::{
-    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_mobility,
+    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses, resolve_mobility,
     resolve_protocols,
 };
 use baton_proto::time::{Duration, Instant};
@@ -120,6 +120,8 @@ pub(super) fn resolve(
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let home_agents = resolve_protocols::home_agents(&raw.home_agents, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
+    let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
+    let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
@@ -138,6 +140,7 @@ pub(super) fn resolve(
         changes,
         mobiles,
         home_agents,
+        losses,
         flows,
         live,
         expectations: raw.expect.clone(),

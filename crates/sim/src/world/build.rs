@@ -70,6 +70,7 @@ impl World {
             touched: Vec::new(),
             events: 0,
             observed: Observed::default(),
+            losses: scenario.losses.clone(),
             signals,
             scenario,
         };

@@ -10,6 +10,7 @@ mod build;
 pub mod flow;
 mod handover;
 mod hosts;
+mod losses;
 pub mod observed;
 pub mod ports;
 pub mod progress;
@@ -27,7 +28,7 @@ use crate::kernel::{EventQueue, Timer};
 use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{Scenario, SignallingLoss};
 use baton_proto::host::{Few, Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
@@ -59,6 +60,8 @@ pub struct World {
     touched: Vec<usize>,
     events: u64,
     observed: Observed,
+    /// Signalling messages that are still to be lost.
+    losses: Vec<SignallingLoss>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }

@@ -278,3 +278,16 @@ fn without_protocols_or_records_there_is_no_table() {
             .is_some()
     );
 }
+
+/// RFC 6275 section 11.8: an update is sent again after 1.5 s, the first time.
+#[test]
+fn a_message_that_the_scenario_loses_is_sent_again() {
+    let lost = "[[losses]]\nmessage = \"Binding Update\"\nbuffering = false\ncount = 1\n";
+    let results = run(&scenario(40, &[AIRCRAFT, lost]));
+    let rows = signals(&results);
+    let updates = rows.iter().filter(|row| row.name == "Binding Update");
+    let updates: Vec<&SignalRow> = updates.filter(|row| row.sender == "aircraft").collect();
+    assert_eq!(updates[0].fate, "scenario");
+    assert_eq!(updates[1].fate, "delivered");
+    near(updates[1].sent_s - updates[0].sent_s, 1.5, 1e-9);
+}
