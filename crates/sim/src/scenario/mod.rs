@@ -17,6 +17,7 @@ mod raw;
 mod raw_flows;
 mod raw_links;
 mod raw_mobility;
+mod raw_radio;
 mod resolve;
 mod resolve_changes;
 mod resolve_direction;
@@ -25,7 +26,9 @@ mod resolve_links;
 mod resolve_live;
 mod resolve_mobility;
 mod resolve_protocols;
+mod resolve_radios;
 mod resolve_tcp;
+mod resolve_tracks;
 mod resolve_traffic;
 mod schema;
 #[cfg(test)]
