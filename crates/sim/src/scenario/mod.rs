@@ -18,6 +18,7 @@ mod raw_flows;
 mod raw_links;
 mod raw_losses;
 mod raw_mobility;
+mod raw_radio;
 mod resolve;
 mod resolve_changes;
 mod resolve_direction;
@@ -27,7 +28,9 @@ mod resolve_live;
 mod resolve_losses;
 mod resolve_mobility;
 mod resolve_protocols;
+mod resolve_radios;
 mod resolve_tcp;
+mod resolve_tracks;
 mod resolve_traffic;
 mod schema;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! A scenario that cannot be wrong: every name resolved, every value inside its range.
 
 use crate::link::config::LinkConfig;
+use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
+use crate::position::Track;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
@@ -9,6 +11,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
+use std::sync::Arc;
 
 /// A node (host or router) by its place in [`Scenario::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,8 +34,10 @@ pub struct Scenario {
     pub seed: u64,
     /// Names of the nodes, in the order of their first appearance in the links.
     pub nodes: Vec<String>,
-    /// Links, in the order of the file.
+    /// Links, in the order of the file; then those of radio networks.
     pub links: Vec<LinkSpec>,
+    /// Radio networks, in the order of the file.
+    pub radios: Vec<Radio>,
     /// Changes of links, in order of time; equal times in the order of the file.
     pub changes: Vec<LinkChange>,
     /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
@@ -69,6 +74,57 @@ pub struct LinkSpec {
     pub config: LinkConfig,
     /// The nodes at ends A and B.
     pub ends: [NodeIndex; 2],
+}
+
+/// A radio network, in whose cells mobiles are handed over by the network itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radio {
+    /// Its parameters and cells.
+    pub config: NetworkConfig,
+    /// The mobiles on it.
+    pub aircraft: Vec<Aircraft>,
+    /// The first of its links: of each aircraft one to each cell, aircraft by aircraft. Their ends A are the cells'.
+    pub first_link: LinkIndex,
+}
+
+/// A mobile on a radio network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aircraft {
+    /// The mobile's node.
+    pub node: NodeIndex,
+    /// Its way.
+    pub track: Arc<Track>,
+    /// It goes this way later: by a time uniform over [0, jitter), drawn from the seed.
+    pub jitter: Duration,
+}
+
+impl Radio {
+    /// The link of an aircraft to a cell.
+    pub fn link(&self, aircraft: StationId, cell: CellId) -> LinkIndex {
+        let before = aircraft.0 as usize * self.config.cells.len();
+        LinkIndex(self.first_link.0 + before + usize::from(cell.0))
+    }
+
+    /// The aircraft and the cell that a link joins, if it is of this network.
+    pub fn ends(&self, link: LinkIndex) -> Option<(StationId, CellId)> {
+        let place = link.0.checked_sub(self.first_link.0)?;
+        let cells = self.config.cells.len();
+        let aircraft = place / cells;
+        (aircraft < self.aircraft.len())
+            .then(|| (StationId(aircraft as u32), CellId((place % cells) as u16)))
+    }
+}
+
+impl Scenario {
+    /// The links that an entry of a timetable or of `prefer` stands for: one, or of a radio network one to each cell.
+    pub fn access_links(&self, link: LinkIndex) -> core::ops::Range<usize> {
+        let of_radio = self.radios.iter().find_map(|radio| {
+            let (aircraft, _) = radio.ends(link)?;
+            let first = radio.link(aircraft, CellId(0)).0;
+            Some(first..first + radio.config.cells.len())
+        });
+        of_radio.unwrap_or(link.0..link.0 + 1)
+    }
 }
 
 /// A link's parameters or state change.
@@ -169,7 +225,8 @@ pub struct Attachment {
     pub at: Instant,
     /// Added to that time: uniform over [−jitter, jitter), drawn from the seed.
     pub jitter: Duration,
-    /// The new access link; `None` detaches.
+    /// The new access link; `None` detaches. A radio network is named by the mobile's link to its first cell: which
+    /// cell it is, the network decides.
     pub link: Option<LinkIndex>,
     /// How the old link is left. The first entry of a timetable leaves none.
     pub handover: Handover,
@@ -201,7 +258,7 @@ pub enum Handover {
 /// Choice among links by preference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failback {
-    /// Access links, the best first.
+    /// Access links, the best first; radio networks as in [`Attachment::link`].
     pub prefer: Vec<LinkIndex>,
     /// A better link must have been up for this long, without a break, before the mobile returns to it.
     pub hold_time: Duration,
@@ -230,6 +287,25 @@ pub struct Flow {
     pub transport: Transport,
     /// What the application does.
     pub traffic: Traffic,
+    /// What is asked of radio networks for its packets.
+    pub radio_service: RadioService,
+}
+
+/// What is asked of a radio network for packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioService {
+    /// 0 to 7; the highest goes first.
+    pub priority: u8,
+    /// Whether what is lost on the air is sent again.
+    pub acknowledged: bool,
+}
+
+impl RadioService {
+    /// What packets get of which no flow says more.
+    pub const DEFAULT: RadioService = RadioService {
+        priority: 0,
+        acknowledged: true,
+    };
 }
 
 /// What carries a flow.

@@ -5,6 +5,7 @@ use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
 use super::raw_losses::RawLoss;
 use super::raw_mobility::{RawHomeAgent, RawMobility};
+use super::raw_radio::RawTrack;
 use super::units::{PositiveTime, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -74,6 +75,8 @@ pub struct RawMobile {
     pub timetable: Option<Vec<RawAttachment>>,
     /// Use the most preferred link that is up. Default: none, but then a `timetable`.
     pub failback: Option<RawFailback>,
+    /// Where it is, for radio networks. Default: none, and it can be on none.
+    pub track: Option<RawTrack>,
     /// The protocol that keeps it reachable. Default: none; routes follow the mobile at once, without a message.
     pub mobility: Option<RawMobility>,
 }

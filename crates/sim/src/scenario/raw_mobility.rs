@@ -10,7 +10,8 @@ pub struct RawMobility {
     pub protocol: RawProtocol,
     /// Its home agent: a node of `home_agents`.
     pub home_agent: String,
-    /// The access link, to the home agent's node, on which the mobile is at home. Default: none, it is always away.
+    /// The access link, to the home agent's node, on which the mobile is at home; a radio network's cell as
+    /// "network.cell". Default: none, it is always away.
     pub home_link: Option<String>,
     /// How it is known that nobody on a link has a care-of address (RFC 4862; study D section 3.2). Default "perform".
     pub duplicate_address_detection: Option<RawDetection>,

@@ -7,6 +7,7 @@ use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonControls;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
+use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
     expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses, resolve_mobility,
@@ -116,7 +117,11 @@ pub(super) fn resolve(
 ) -> Scenario {
     let top = Path::default();
     let end = Instant::ZERO + raw.duration.0;
-    let links = resolve_links::links(&raw.links, end, traces, report);
+    let sky = Sky {
+        mobiles: &raw.mobiles,
+        end,
+    };
+    let links = resolve_links::links(&raw.links, &sky, traces, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let home_agents = resolve_protocols::home_agents(&raw.home_agents, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
@@ -137,6 +142,7 @@ pub(super) fn resolve(
         record: record(&raw.record, raw.duration.0, report),
         nodes: links.nodes,
         links: links.specs,
+        radios: links.radios,
         changes,
         mobiles,
         home_agents,

@@ -51,6 +51,7 @@ pub(super) fn mobiles(
             agents,
             others: &mobiles,
         };
+        check_radio(mobile, &attachment, links, &path, report);
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
             resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
         });
@@ -82,6 +83,44 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
     }
 }
 
+/// A radio network breaks its links itself, at its own handovers: it is joined and left softly.
+fn check_radio(
+    mobile: &RawMobile,
+    attachment: &AttachmentPolicy,
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let chosen: Vec<LinkIndex> = match attachment {
+        AttachmentPolicy::Timetable(entries) => {
+            entries.iter().filter_map(|entry| entry.link).collect()
+        }
+        AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+    };
+    if !chosen.iter().any(|&link| links.is_of_radio(link)) {
+        if mobile.track.is_some() {
+            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\" in its timetable or failback";
+            report.wrong_key(&path.key("track"), message.to_owned());
+        }
+        return;
+    }
+    let AttachmentPolicy::Timetable(entries) = attachment else {
+        return;
+    };
+    let plain = Handover::Soft {
+        overlap: None,
+        discard_queue: false,
+        outgoing_after: Duration::ZERO,
+    };
+    for (index, entry) in entries.iter().enumerate().skip(1) {
+        if entry.handover != plain {
+            let message = "a mobile on a radio network changes softly, and both links then go on; \
+                           expected handover = \"soft\" and nothing more";
+            report.wrong(&path.key("timetable").index(index), message.to_owned());
+        }
+    }
+}
+
 /// A mobile and what it may attach to.
 struct Access<'a> {
     node: NodeIndex,
@@ -91,6 +130,9 @@ struct Access<'a> {
 impl Access<'_> {
     /// The link called `name`, if it ends at the mobile.
     fn link(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
+        if let Some(link) = self.links.find_radio(name, self.node) {
+            return Some(link);
+        }
         let link = self.links.find(name, path, report)?;
         if self.links.specs[link.0].ends.contains(&self.node) {
             return Some(link);

@@ -185,7 +185,8 @@ fn home_link(
     links: &Links,
     report: &mut Report<'_>,
 ) -> Option<LinkIndex> {
-    let link = links.find(name, path, report)?;
+    let cell = links.find_cell(name, mobile);
+    let link = cell.or_else(|| links.find(name, path, report))?;
     let ends = links.specs[link.0].ends;
     if ends.contains(&agent) && ends.contains(&mobile) {
         return Some(link);

@@ -56,7 +56,12 @@ pub(super) fn address(scenario: &Scenario, node: usize) -> Ipv6Addr {
             return agent.prefix.address_of(link_local(identifier(number)));
         }
         if let Some(prefix) = mobility.network_prefix
-            && inner_nodes(scenario, mobile.node, &access_links(&mobile.attachment)).contains(&node)
+            && inner_nodes(
+                scenario,
+                mobile.node,
+                &access_links(scenario, &mobile.attachment),
+            )
+            .contains(&node)
         {
             return prefix.address_of(link_local(node as u64 + 1));
         }
@@ -89,14 +94,15 @@ const fn identifier(mobile: usize) -> u64 {
 }
 
 /// The access links that a policy speaks of.
-pub(super) fn access_links(policy: &AttachmentPolicy) -> Vec<usize> {
+pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
     let links: Vec<LinkIndex> = match policy {
         AttachmentPolicy::Timetable(entries) => {
             entries.iter().filter_map(|entry| entry.link).collect()
         }
         AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
     };
-    let mut links: Vec<usize> = links.into_iter().map(|link| link.0).collect();
+    let links = links.into_iter();
+    let mut links: Vec<usize> = links.flat_map(|link| scenario.access_links(link)).collect();
     links.sort_unstable();
     links.dedup();
     links
@@ -143,7 +149,7 @@ impl World {
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
             if let Some(mobility) = &mobile.mobility {
-                let access = access_links(&mobile.attachment);
+                let access = access_links(&self.scenario, &mobile.attachment);
                 self.add_mobile_node(number, mobile.node, mobility, &access);
             }
         }
@@ -313,13 +319,20 @@ impl World {
         for number in 0..self.mobiles.len() {
             if let Some(link) = self.mobiles[number].attached {
                 self.signal(number, link, LinkSignal::HandoverImminent);
-                self.signal(number, link, LinkSignal::Up);
+                self.signal_up(number, link);
             }
         }
         if self.has_protocols() {
             // Routers and home agents have deadlines, too.
             (0..self.nodes.len()).for_each(|node| self.pump(node));
             self.settle();
+        }
+    }
+
+    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself.
+    pub(super) fn signal_up(&mut self, number: usize, link: usize) {
+        if self.wires[link].radio.is_none() {
+            self.signal(number, link, LinkSignal::Up);
         }
     }
 

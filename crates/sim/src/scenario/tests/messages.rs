@@ -30,7 +30,7 @@ const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
         ],
     ),
     (
@@ -233,14 +233,14 @@ const CASES: &[Case] = &[
         r#"kind = "gsm""#,
         r#"kind = "gms""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, trace)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, trace, ldacs1)"#,
         ],
     ),
     (
         r#"kind = "gsm""#,
-        r#"kind = "ldacs1""#,
+        r#"kind = "aeromacs""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "ldacs1" (valid: wired, geo, wifi, gsm, trace)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, trace, ldacs1)"#,
         ],
     ),
     (
@@ -620,7 +620,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "flows.download.byts=1 kB",
-        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
     ),
     (
         "links.gsm.rate=fast",

@@ -8,6 +8,7 @@ mod mobility;
 mod observed;
 mod path_mtu;
 mod ports;
+mod radio;
 mod signals;
 mod steady;
 mod traffic;
