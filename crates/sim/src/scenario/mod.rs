@@ -18,6 +18,7 @@ mod raw_flows;
 mod raw_links;
 mod raw_mobility;
 mod resolve;
+mod resolve_behind;
 mod resolve_changes;
 mod resolve_direction;
 mod resolve_flows;

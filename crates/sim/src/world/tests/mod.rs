@@ -10,7 +10,9 @@ mod path_mtu;
 mod ports;
 mod signals;
 mod steady;
+mod strategies;
 mod traffic;
+mod tunnels;
 
 use super::summary::{FlowSummary, Summary};
 use crate::record::Table;

@@ -37,18 +37,18 @@ const AIRCRAFT: &str = r#"
 
 /// A row of the table of signals.
 #[derive(Clone, Debug, PartialEq)]
-struct SignalRow {
-    kind: String,
-    sent_s: f64,
-    decided_s: Option<f64>,
-    sender: String,
-    receiver: String,
-    link: String,
-    name: String,
-    details: String,
-    tunnelled: bool,
-    fate: String,
-    packet: Option<u64>,
+pub(super) struct SignalRow {
+    pub(super) kind: String,
+    pub(super) sent_s: f64,
+    pub(super) decided_s: Option<f64>,
+    pub(super) sender: String,
+    pub(super) receiver: String,
+    pub(super) link: String,
+    pub(super) name: String,
+    pub(super) details: String,
+    pub(super) tunnelled: bool,
+    pub(super) fate: String,
+    pub(super) packet: Option<u64>,
 }
 
 impl SignalRow {
@@ -62,7 +62,7 @@ impl SignalRow {
 }
 
 /// The table in order of time.
-fn signals(results: &Results) -> Vec<SignalRow> {
+pub(super) fn signals(results: &Results) -> Vec<SignalRow> {
     let mut rows = Vec::new();
     for batch in batches(results.tables.signals.as_ref()) {
         let column = |name: &str| batch.column_by_name(name).unwrap();
@@ -97,7 +97,7 @@ fn signals(results: &Results) -> Vec<SignalRow> {
 }
 
 /// The first row of this name from a moment on.
-fn first<'a>(rows: &'a [SignalRow], name: &str, from_s: f64) -> &'a SignalRow {
+pub(super) fn first<'a>(rows: &'a [SignalRow], name: &str, from_s: f64) -> &'a SignalRow {
     let mut later = rows.iter().filter(|row| row.sent_s >= from_s);
     later
         .find(|row| row.name == name)
