@@ -20,6 +20,7 @@ mod raw_losses;
 mod raw_mobility;
 mod raw_radio;
 mod resolve;
+mod resolve_behind;
 mod resolve_changes;
 mod resolve_direction;
 mod resolve_flows;

@@ -4,6 +4,7 @@ use crate::link::config::LinkConfig;
 use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
 use crate::position::Track;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
+use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::profile::Profile;
@@ -166,6 +167,8 @@ pub struct Mobility {
     pub route_optimization: bool,
     /// Whether it asks its home agent to hold packets.
     pub asks_for_buffering: bool,
+    /// How access routers hold packets for it when it leaves; `None`: they do not.
+    pub access_router_buffering: Option<BufferPolicy>,
     /// How long a binding holds.
     pub lifetime: BindingLifetime,
     /// The prefix of the network behind it, of a mobile router.
@@ -218,6 +221,21 @@ pub enum AttachmentPolicy {
     Failback(Failback),
 }
 
+impl AttachmentPolicy {
+    /// The links that it speaks of, each once.
+    pub fn links(&self) -> Vec<LinkIndex> {
+        let mut links: Vec<LinkIndex> = match self {
+            AttachmentPolicy::Timetable(entries) => {
+                entries.iter().filter_map(|entry| entry.link).collect()
+            }
+            AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+        };
+        links.sort_unstable();
+        links.dedup();
+        links
+    }
+}
+
 /// An entry of a timetable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attachment {
@@ -230,6 +248,8 @@ pub struct Attachment {
     pub link: Option<LinkIndex>,
     /// How the old link is left. The first entry of a timetable leaves none.
     pub handover: Handover,
+    /// How long before it the old link says that it is going down, if it does.
+    pub announced: Option<Duration>,
 }
 
 /// How an access link is left.

@@ -5,7 +5,8 @@ use super::error::{quoted, unknown};
 use super::model::{Advertisements, HomeAgent, LinkIndex, Mobile, Mobility, NodeIndex};
 use super::raw::Named;
 use super::raw_mobility::{
-    RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawProtocol,
+    RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawOverflow,
+    RawProtocol,
 };
 use super::resolve::{Report, node};
 use super::resolve_links::Links;
@@ -70,7 +71,10 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     BufferPolicy {
         bytes: u32::try_from(size).unwrap_or(u32::MAX),
         age: raw.age.map_or(Duration::from_secs(30), |age| age.0),
-        overflow: Overflow::DropNewest,
+        overflow: match raw.overflow.unwrap_or(RawOverflow::DropNewest) {
+            RawOverflow::DropNewest => Overflow::DropNewest,
+            RawOverflow::DropOldest => Overflow::DropOldest,
+        },
         pace: raw.pace.map(|pace| pace.0),
     }
 }
@@ -153,6 +157,7 @@ pub(super) fn mobility(
         },
         route_optimization: raw.route_optimization.unwrap_or(false),
         asks_for_buffering: raw.asks_for_buffering.unwrap_or(false),
+        access_router_buffering: raw.access_router_buffering.as_ref().map(buffer_policy),
         lifetime,
         network_prefix,
         clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),

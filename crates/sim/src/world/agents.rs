@@ -12,7 +12,7 @@ use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, HomeAgentSettings,
-    MobileEvent, MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
+    MobileEvent, MobileNode, MobileSettings, Neighbor, RouterRegistration, SharedKey, Subscriber,
 };
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::prefix::Ipv6Prefix;
@@ -241,6 +241,7 @@ impl World {
             buffering: mobility
                 .asks_for_buffering
                 .then_some(BufferingRequest::STUDY_D),
+            tells_routers: mobility.access_router_buffering.is_some(),
             optimizes_routes: mobility.route_optimization,
             path_mtu: PATH_MTU,
             clamp_segment_size: mobility.clamp_segment_size,
@@ -267,7 +268,11 @@ impl World {
         let own = self.nodes[node.0].host.addresses();
         let own: Vec<IpAddr> = own.collect();
         self.put_behind_agent(&own, far);
-        for inner in inner_nodes(&self.scenario, node, access) {
+        let behind = mobility.network_prefix.is_some();
+        for inner in inner_nodes(&self.scenario, node, access)
+            .into_iter()
+            .filter(|_| behind)
+        {
             let own: Vec<IpAddr> = self.nodes[inner].host.addresses().collect();
             self.put_behind_agent(&own, far);
         }
@@ -317,6 +322,7 @@ impl World {
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
         for number in 0..self.mobiles.len() {
+            self.take_down_unused(number);
             if let Some(link) = self.mobiles[number].attached {
                 self.signal(number, link, LinkSignal::HandoverImminent);
                 self.signal_up(number, link);
@@ -336,6 +342,20 @@ impl World {
         }
     }
 
+    /// Takes down the access links of a mobile with a protocol to which it is not attached: what is sent there, as to a
+    /// home link, does not come to it.
+    fn take_down_unused(&mut self, number: usize) {
+        let mobile = &self.mobiles[number];
+        let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
+        for (link, wire) in self.wires.iter_mut().enumerate() {
+            let own = wire.mobile == Some(number) && wire.radio.is_none();
+            if has_protocol && own && attached != Some(link) {
+                wire.broken = true;
+                wire.link.set_down(self.now, false);
+            }
+        }
+    }
+
     /// Tells the ends of a mobile's access link what the link says, and lets them answer.
     pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkSignal) {
         let mobile = &mut self.mobiles[number];
@@ -348,10 +368,18 @@ impl World {
                 protocol.up.insert(link);
             }
             LinkSignal::Down if !protocol.up.remove(&link) => return,
+            LinkSignal::GoingDown if !protocol.up.contains(&link) => return,
             _ => {}
         }
         let node = mobile.node.0;
         let told = protocol.told || signal != LinkSignal::Up;
+        let mobility = self.scenario.mobiles[number].mobility.as_ref();
+        let neighbor = protocol.care_of(link).map(|address| Neighbor {
+            address,
+            network: mobility
+                .filter(|own| own.home_link == Some(LinkIndex(link)))
+                .and_then(|own| own.network_prefix),
+        });
         let (router, at_router) = self.wires[link].far_from(node);
         let at_mobile = self.interface(node, link);
         self.record_link_signal(node, link, signal);
@@ -359,6 +387,13 @@ impl World {
             .host
             .handle_link(self.now, at_mobile, signal);
         self.pump(node);
+        if let Some(neighbor) = neighbor {
+            let said = (signal, neighbor);
+            self.nodes[router]
+                .host
+                .handle_neighbor(self.now, at_router, said);
+            self.pump(router);
+        }
         if told {
             self.record_link_signal(router, link, signal);
             self.nodes[router]
@@ -428,8 +463,14 @@ impl World {
             settings.home_agent = true;
             settings.address = agent.address();
         }
-        let agents = self.nodes[router].host.agents_mut();
-        agents
+        settings.buffering = mobility.access_router_buffering;
+        settings.path_mtu = PATH_MTU;
+        let host = &mut self.nodes[router].host;
+        // Mobiles that have left write to it.
+        if host.addresses().all(|own| own != settings.address) {
+            host.add_address(settings.address.into());
+        }
+        host.agents_mut()
             .routers
             .push(AccessRouter::new(Instant::ZERO, settings, draws));
     }

@@ -102,9 +102,12 @@ impl World {
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &attachment);
+            let is_router = mobility
+                .as_ref()
+                .is_some_and(|own| own.network_prefix.is_some());
             for (link, wire) in self.wires.iter_mut().enumerate() {
                 let is_own = wire.ends.iter().any(|&(end, _)| end == node.0);
-                if is_own && (mobility.is_none() || access.contains(&link)) {
+                if is_own && (!is_router || access.contains(&link)) {
                     wire.mobile = Some(number);
                     wire.in_use = false;
                 }

@@ -387,14 +387,14 @@ const CASES: &[Case] = &[
         r#"handover = "soft", overlap = "5 s""#,
         r#"handover = "hard", overlap = "5 s""#,
         &[
-            r#"test.toml:30:53: mobiles.laptop.timetable[1].overlap: "overlap" does not go with a hard handover (its own: jitter, handover, outage, old_queue)"#,
+            r#"test.toml:30:53: mobiles.laptop.timetable[1].overlap: "overlap" does not go with a hard handover (its own: jitter, handover, outage, old_queue, announced)"#,
         ],
     ),
     (
         r#"handover = "soft", overlap = "5 s""#,
         r#"outage = "5 s""#,
         &[
-            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, outgoing_after, old_queue)"#,
+            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, outgoing_after, old_queue, announced)"#,
         ],
     ),
     (
@@ -862,6 +862,28 @@ fn mistakes_in_mobility_are_told() {
             ),
             "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, since addresses are made of it",
         ),
+        (
+            right.replace(MODEM, &format!("{MODEM}, announced = \"5 s\"")),
+            "timetable[1].announced: is longer than the link is in use for; expected at most \"4 s\"",
+        ),
+        (
+            right
+                .replace(MODEM, &format!("{MODEM}, announced = \"1 s\""))
+                .replace(&format!("mobility = {{ {protocol} }}"), ""),
+            "announced: is heard by nobody without mobility; expected mobility beside the timetable",
+        ),
+        (
+            right.replace("attach = \"lan\"", "attach = \"lan\", announced = \"1 s\""),
+            "\"announced\" does not go with the first entry, which leaves no link",
+        ),
+        (
+            mobile_ipv6(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "2001:db8:2::/64""#,
+            )
+            .replace("home_agents.agent", SPARE),
+            "mobiles.laptop: the network behind \"laptop\" leads to \"router\", which is outside; expected every link of \"laptop\" that leads there in its timetable or `prefer`",
+        ),
     ];
     for (text, expected) in cases {
         let error = parse(&text, "test.toml", Path::new("."), &[]).err();
@@ -871,4 +893,22 @@ fn mistakes_in_mobility_are_told() {
             "{message}\nexpected: {expected}"
         );
     }
+}
+
+const MODEM: &str = "attach = \"modem\"";
+/// A link more between the laptop and its router, in front of the home agent's key.
+const SPARE: &str =
+    "links.spare = { between = [\"router\", \"laptop\"], kind = \"wired\" }\nhome_agents.agent";
+
+#[test]
+fn a_link_that_a_mobile_never_uses_is_a_warning() {
+    let keys = r#"protocol = "mobile-ipv6", home_agent = "agent""#;
+    let text =
+        mobile_ipv6(r#"prefix = "2001:db8:1::/64""#, keys).replace("home_agents.agent", SPARE);
+    let loaded = parse(&text, "test.toml", Path::new("."), &[]).expect("valid");
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 1);
+    let expected =
+        "mobiles.laptop: link \"spare\" is never used: \"laptop\" attaches to it nowhere";
+    assert!(warnings[0].contains(expected), "{}", warnings[0]);
 }

@@ -98,7 +98,7 @@ impl MobileRun {
     /// When this mobile has something to do.
     pub fn deadline(&self) -> Option<Instant> {
         let choice = match &self.chooser {
-            Chooser::Timetable(entries) => entries.front().map(|entry| entry.at),
+            Chooser::Timetable(entries) => entries.front().map(next_moment),
             Chooser::Failback(failback, _) => failback.poll_timeout(),
         };
         let step = self.steps.front().map(|&(at, _)| at);
@@ -109,6 +109,12 @@ impl MobileRun {
         let place = self.steps.partition_point(|&(other, _)| other <= at);
         self.steps.insert(place, (at, step));
     }
+}
+
+/// When a timetable's entry asks for something: to be announced, and then to begin.
+fn next_moment(entry: &Attachment) -> Instant {
+    let ahead = entry.announced.unwrap_or_default();
+    Instant::ZERO + entry.at.saturating_since(Instant::ZERO + ahead)
 }
 
 /// Takes out the first of a queue if it is as wanted.
@@ -134,11 +140,27 @@ impl World {
                 Step::Silence(link) => self.silence(number, link),
             }
         }
+        self.say_going_down(number);
         while let Some(due) = self.next_handover(number) {
             self.begin_handover(number, &due);
         }
         self.announce(number);
         self.arm_mobile(number);
+    }
+
+    /// Lets the link in use say that it is going down, if the next entry of the timetable is to be announced now.
+    fn say_going_down(&mut self, number: usize) {
+        let mobile = &mut self.mobiles[number];
+        if let Chooser::Timetable(entries) = &mut mobile.chooser
+            && let Some(entry) = entries.front_mut()
+            && entry.announced.is_some()
+            && next_moment(entry) <= self.now
+        {
+            entry.announced = None;
+            if let Some(link) = mobile.attached {
+                self.signal(number, link, LinkSignal::GoingDown);
+            }
+        }
     }
 
     /// Begins a handover on demand, now, as an entry of a timetable would.

@@ -11,7 +11,9 @@ mod ports;
 mod radio;
 mod signals;
 mod steady;
+mod strategies;
 mod traffic;
+mod tunnels;
 
 use super::summary::{FlowSummary, Summary};
 use crate::record::Table;

@@ -38,17 +38,17 @@ const AIRCRAFT: &str = r#"
 /// A row of the table of signals.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SignalRow {
-    pub kind: String,
-    pub sent_s: f64,
-    decided_s: Option<f64>,
-    pub sender: String,
-    receiver: String,
-    pub link: String,
-    pub name: String,
-    pub details: String,
-    tunnelled: bool,
-    fate: String,
-    packet: Option<u64>,
+    pub(super) kind: String,
+    pub(super) sent_s: f64,
+    pub(super) decided_s: Option<f64>,
+    pub(super) sender: String,
+    pub(super) receiver: String,
+    pub(super) link: String,
+    pub(super) name: String,
+    pub(super) details: String,
+    pub(super) tunnelled: bool,
+    pub(super) fate: String,
+    pub(super) packet: Option<u64>,
 }
 
 impl SignalRow {
