@@ -358,7 +358,7 @@ impl World {
                     self.offer(StationId(number), Way::Forward(event.cell), packet);
                 }
             }
-            Signal::GoingDown => {
+            Signal::GoingDown { .. } => {
                 self.asked += 1;
                 node.link_going_down(self.now, 0);
             }
@@ -500,6 +500,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         buffering: Some(BufferingRequest::STUDY_D),
+        tells_routers: false,
         optimizes_routes: false,
         path_mtu: 1500,
         clamp_segment_size: false,
