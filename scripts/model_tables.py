@@ -26,6 +26,10 @@ VALUES = {
     "data-rate": "rate",
     "size": "size",
     "queue-size": "packets or size",
+    "distance": "distance",
+    "speed": "speed",
+    "frequency": "frequency",
+    "power": "power",
 }
 """What a value is, by the schema's formats; its units are told in `docs/models/README.md`."""
 

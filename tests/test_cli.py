@@ -159,7 +159,7 @@ def test_every_shipped_scenario_is_listed_and_right(baton):
 @pytest.mark.parametrize(
     ("what", "some"),
     [
-        ("links", {"wired", "geo", "wifi", "gsm", "trace"}),
+        ("links", {"wired", "geo", "wifi", "gsm", "trace", "ldacs1"}),
         ("queues", {"drop-tail", "red", "codel"}),
         ("congestion", {"reno", "newreno", "cubic", "bbr"}),
         ("profiles", {"rfc", "ns2", "linux-2.0.36", "linux-6", "classic"}),

@@ -19,7 +19,7 @@ WRONG = (
 )
 
 # Each packet's addresses on the wire, and what tshark shows of it, field by field in the order in which they stand.
-# Numbers of messages and options: RFC 4861, RFC 3810, RFC 6275, RFC 3963, RFC 4285, RFC 5096.
+# Numbers of messages and options: RFC 4861, RFC 3810, RFC 6275, RFC 3963, RFC 4285, RFC 5096, RFC 5568.
 PACKETS = [
     ((MOBILE, "ff02::2"), {"icmpv6.type": "133", "ipv6.hlim": "255", "icmpv6.opt.linkaddr": MOBILE_CARD}),
     (
@@ -147,6 +147,21 @@ PACKETS = [
         {"mip6.ba.status": "135", "mip6.ba.k_flag": "1", "mip6.nemo.ba.r_flag": "0", "mip6.ba.lifetime": "0"},
     ),
     ((PEER, CARE_OF), {"mip6.mhtype": "7", "mip6.be.status": "1", "mip6.be.haddr": HOME}),
+    # RFC 5568: identical to a binding update and its acknowledgement, but for the type.
+    (
+        (CARE_OF, "2001:db8:4::1"),
+        {
+            "ipv6.opt.mipv6.home_address": "2001:db8:4::100",
+            "mip6.mhtype": "8",
+            "mip6.fbu.seqnr": "7",
+            **{f"mip6.fbu.{flag}_flag": value for flag, value in zip("ahlk", "1100", strict=True)},
+            "mip6.fbu.lifetime": "8",
+        },
+    ),
+    (
+        ("2001:db8:4::1", CARE_OF),
+        {"mip6.mhtype": "9", "mip6.fback.status": "128", "mip6.fback.seqnr": "7", "mip6.fback.lifetime": "0"},
+    ),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "41,17", "ipv6.dst": f"{CARE_OF},{HOME}", "udp.dstport": "5000"}),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "4", "ip.dst": "192.0.2.100", "udp.dstport": "5000"}),
     (
@@ -248,7 +263,7 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     inet6 = pytest.importorskip("scapy.layers.inet6")
     layers = [(packet, layer) for packet in packets(capture) for layer in packet.layers()]
     messages = [packet[layer] for packet, layer in layers if issubclass(layer, inet6._MobilityHeader)]
-    request, home_init, care_init, home_test, care_test, update, answer, correspondent, refusal, error = messages
+    request, home_init, care_init, home_test, care_test, update, answer, correspondent, refusal, error, *fast = messages
     assert isinstance(request, inet6.MIP6MH_BRR)
     assert (home_init.cookie, care_init.cookie) == (bytes(range(1, 9)), bytes(range(1, 9)))
     assert (home_test.index, home_test.token) == (513, b"\xa1" * 8)
@@ -275,6 +290,8 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
 
     assert (refusal.status, refusal.mhtime, options(refusal)) == (135, 0, [])
     assert (error.status, error.ha) == (1, HOME)
+    # Of these it knows the types and no more.
+    assert [message.mhtype for message in fast] == [8, 9]
 
 
 def options(message):

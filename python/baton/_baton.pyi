@@ -20,6 +20,7 @@ __all__ = [
     "Table",
     "build_commit",
     "json_defaults",
+    "json_ldacs1",
     "json_schema",
 ]
 
@@ -503,6 +504,15 @@ def build_commit() -> str | None:
 
 def json_defaults() -> str:
     """The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text."""
+
+def json_ldacs1(distance_m: float, aircraft: int, message_bytes: int) -> str:
+    """L-DACS1's rates, link budget and losses by the model's formulas, as JSON text: for an aircraft at a distance in
+    metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its header.
+
+    `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
+    `operation_point_dbm`, `received_dbm`, `margin_db`; `message_loss`, `message_loss_repeated` after all
+    retransmissions, for `return` also `message_loss_jointly_coded`.
+    """
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""

@@ -46,6 +46,7 @@ class FlowSummary(TypedDict):
     timeouts: Annotated[int | None, "Expiries of the retransmission timer; null if a kernel sends and does not tell"]
     fast_retransmits: Annotated[int | None, "Losses that duplicate acknowledgments told; null if a kernel sends"]
     duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]
+    copies_received: Annotated[int, "Datagrams that came to the far end again, as copies do; they are delivered once"]
     longest_stall_s: Annotated[float, "Longest time without new data for the application while some was to come"]
     lost_packets: Annotated[int, "Packets of both directions that links dropped"]
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
@@ -80,6 +81,21 @@ Handover = TypedDict(
 )
 
 
+class Agent(TypedDict):
+    """What an agent of a mobility protocol did with packets for mobiles that move."""
+
+    node: Annotated[str, "Its node"]
+    agent: Annotated[str, "`home agent` or `access router`"]
+    held: Annotated[int, "Packets that it held"]
+    released: Annotated[int, "Those that it sent on later"]
+    overflowed: Annotated[int, "Packets dropped because a buffer was full"]
+    overflowed_bytes: Annotated[int, "Their bytes"]
+    expired: Annotated[int, "Packets dropped because they had waited too long"]
+    duplicates: Annotated[int, "TCP segments dropped because the same bytes were held already"]
+    most_bytes: Annotated[int, "Most bytes held at once for one mobile"]
+    copies: Annotated[int, "Copies sent to a second place"]
+
+
 class Summary(TypedDict):
     """What became of a run."""
 
@@ -93,6 +109,7 @@ class Summary(TypedDict):
     flows: Annotated[list[FlowSummary], "Flows, in the order of the scenario"]
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
     discarded: Annotated[Discarded, "Packets that hosts and routers gave up"]
+    agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]
 
 
 class Program(TypedDict):

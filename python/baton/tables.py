@@ -37,6 +37,8 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
         console.print(flow_table(summary["flows"]))
     if summary["handovers"]:
         console.print(handover_table(summary["handovers"]))
+    if summary.get("agents"):
+        console.print(agent_table(summary["agents"]))
     if outcomes:
         console.print(expectation_table(outcomes))
 
@@ -74,6 +76,16 @@ def handover_table(handovers: Sequence[Json]) -> Table:
             seconds(handover["completed_s"]),
             count(handover["lost_packets"]),
         )
+    return table
+
+
+def agent_table(agents: Sequence[Json]) -> Table:
+    """One row an agent that held packets for mobiles or sent them twice."""
+    table = new_table("Node", "Agent", "Held", "Sent on", "Full", "Too old", "Duplicates", "Copies", text_columns=2)
+    for agent in agents:
+        keys = ("held", "released", "overflowed", "expired", "duplicates", "copies")
+        table.add_row(agent["node"], agent["agent"], *(count(agent[key]) for key in keys))
+    table.caption = "Packets held for mobiles, and why some were dropped. Copies: sent to a second place."
     return table
 
 

@@ -76,7 +76,9 @@ address = "new"
         "##", "links.NAME", "links.*",
         """A link between two nodes. [Keys of a direction](#keys-of-a-direction) stand here too and hold for both directions, or in
 `down` and `up` for one. The `kind` gives all of them their defaults: [wired](../models/wired.md), [geo](../models/geo.md),
-[wifi](../models/wifi.md), [gsm](../models/gsm.md), [trace](../models/trace.md).""",
+[wifi](../models/wifi.md), [gsm](../models/gsm.md), [trace](../models/trace.md). With `kind = "ldacs1"` it is a radio network,
+which joins its cells' nodes with every mobile whose timetable or failback names it: [L-DACS1](../models/ldacs1.md). Each
+of these joints is a link of its own in the results, called like `aeronautical.home.aircraft`.""",
         '''
 [links.hall]
 between = ["access-point", "laptop"]
@@ -87,6 +89,19 @@ preamble = "short"
 rate = "11 Mbit/s"                     # a key of a direction, for both
 down = { queue = "50 packets" }        # for one
 up = { queue = "20 packets" }
+
+[links.aeronautical]
+kind = "ldacs1"
+cells.home = { node = "ground", position = { latitude = 50.9, longitude = 5.7 } }
+user_rate = "31.5 kbit/s"
+handover_type = 2
+packet_bit = true
+base_station_buffering = true
+modulation = "adaptive"
+errors = "by-signal"
+joint_coding = true
+common_control_frames = 3
+queue = "64 kB"
 ''',
         without="links.*.down",
     ),
@@ -163,6 +178,33 @@ framing = { bytes_per_packet = 8, bits_per_byte = 10 }
 ''',
     ),
     Section(
+        "###", "cells.NAME", "links.*.cells.*",
+        "A cell of a radio network. Its node is an access router, to which another link leads.",
+        '''
+[links.aeronautical]
+kind = "ldacs1"
+
+[links.aeronautical.cells.home]
+node = "ground"
+position = { latitude = 50.9, longitude = 5.7 }
+radius = "200 km"
+scan_below = "-93 dBm"
+force_below = "-95 dBm"
+user_rate = "158 kbit/s"
+forward_frequency = "993.5 MHz"
+return_frequency = "1056.5 MHz"
+''',
+    ),
+    Section(
+        "###", "position", "links.*.cells.*.position",
+        "A point on or above the earth.",
+        '''
+[links.aeronautical]
+kind = "ldacs1"
+cells.home = { node = "ground", position = { latitude = 50.9, longitude = 5.7, altitude = "30 m" } }
+''',
+    ),
+    Section(
         "##", "mobiles.NAME", "mobiles.*",
         "A node that uses one of its links at a time, by a timetable or by failback: exactly one of them.",
         '''
@@ -178,6 +220,44 @@ prefix = "2001:db8:1::/64"
 [mobiles.aircraft]
 timetable = [{ at = "0 s", attach = "home-cell" }, { at = "60 s", attach = "foreign-cell" }]
 mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
+
+[mobiles.freighter]
+timetable = [{ at = "0 s", attach = "aeronautical" }]
+track = { file = "traces/freighter.csv" }
+''',
+    ),
+    Section(
+        "###", "track", "mobiles.*.track",
+        "Where a mobile on a radio network is: `position`, `legs`, `timetable` or `file`, exactly one of them.",
+        '''
+[mobiles.airliner]
+timetable = [{ at = "0 s", attach = "aeronautical" }]
+
+[mobiles.airliner.track]
+legs = [{ latitude = 50.9, longitude = 5.7, altitude = "10 km" }, { latitude = 52.3, longitude = 9.7, altitude = "10 km" }]
+speed = "800 km/h"
+begin = "10 s"
+begin_jitter = "700 ms"
+
+[mobiles.balloon]
+timetable = [{ at = "0 s", attach = "aeronautical" }]
+track = { position = { latitude = 51.2, longitude = 6.8, altitude = "20 km" } }
+
+[mobiles.helicopter]
+timetable = [{ at = "0 s", attach = "aeronautical" }]
+track = { timetable = [{ at = "0 s", latitude = 50.9, longitude = 5.7 }, { at = "60 s", latitude = 51.0, longitude = 5.8 }] }
+
+[mobiles.freighter]
+timetable = [{ at = "0 s", attach = "aeronautical" }]
+track = { file = "traces/freighter.csv" }
+''',
+    ),
+    Section(
+        "####", "timetable", "mobiles.*.track.timetable",
+        "Places, each from a time on, ascending.",
+        '''
+[mobiles.helicopter.track]
+timetable = [{ at = "0 s", latitude = 50.9, longitude = 5.7, altitude = "300 m" }, { at = "60 s", latitude = 51.0, longitude = 5.8 }]
 ''',
     ),
     Section(
@@ -319,6 +399,17 @@ state = "down"
         without="changes.down",
     ),
     Section(
+        "##", "losses", "losses",
+        """Signalling messages that are lost where their sender hands them to its link, whatever the link does: what happens if one does
+not arrive? They stand in the [table of signals](results.md#signals) with the fate `scenario`. Not for live runs.""",
+        '''
+[[losses]]
+message = "Binding Update"
+buffering = false                      # a regular one, not one that asks for buffering
+count = 1
+''',
+    ),
+    Section(
         "##", "flows", "flows",
         "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does.",
         '''
@@ -332,6 +423,8 @@ congestion = "cubic"
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
+priority = 1
+acknowledged = true
 start = "1 s"
 start_jitter = "500 ms"
 stop = "90 s"

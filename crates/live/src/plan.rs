@@ -182,6 +182,13 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
             Some("a mobile without one, whose routes follow at once"),
         );
     }
+    if let Some(radio) = scenario.radios.first() {
+        let key = format!("links.{}.kind", radio.config.name);
+        let message = "only a simulated run (baton run) has radio networks";
+        let nearest =
+            "kind = \"wired\" between two nodes, with a rate and a delay, and a timetable";
+        plan.wrong.push(Refusal::new(&key, message, Some(nearest)));
+    }
     let written = loaded.document.get("flows").and_then(toml::Value::as_array);
     for (number, flow) in scenario.flows.iter().enumerate() {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {

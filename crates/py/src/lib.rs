@@ -29,6 +29,8 @@ mod _baton {
     #[pymodule_export]
     use super::json_defaults;
     #[pymodule_export]
+    use super::json_ldacs1;
+    #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]
     use super::pool::Pool;
@@ -50,6 +52,12 @@ fn json_schema() -> String {
 #[pyfunction]
 fn json_defaults() -> String {
     baton_sim::scenario::json_defaults().to_string()
+}
+
+/// L-DACS1's rates, link budget and losses by the model's formulas, as JSON text.
+#[pyfunction]
+fn json_ldacs1(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
+    baton_sim::link::ldacs1::json_figures(distance_m, aircraft, message_bytes).to_string()
 }
 
 /// The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout.

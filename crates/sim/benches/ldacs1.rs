@@ -5,6 +5,7 @@
 
 #[path = "../tests/counting/mod.rs"]
 mod counting;
+mod measured;
 
 use baton_proto::time::Instant;
 use baton_sim::link::Outcome;
@@ -14,6 +15,7 @@ use baton_sim::link::ldacs1::{
 use baton_sim::packets::PacketId;
 use baton_sim::position::{Position, Track};
 use baton_sim::rng::Seed;
+use measured::{line, processor_seconds};
 use std::sync::Arc;
 
 /// 110 kB in segments of 1024 B.
@@ -29,10 +31,6 @@ fn main() {
     memory();
 }
 
-fn line(case: &str, figure: &str, target: &str) {
-    println!("{case:<54} {figure:>12} {target:>16}");
-}
-
 /// Simulated seconds in one of processor time.
 fn cell(case: &str, downloads: u32, target: &str) {
     let begun = processor_seconds();
@@ -42,14 +40,6 @@ fn cell(case: &str, downloads: u32, target: &str) {
     line(case, &format!("{:.0} x", HOUR as f64 / used), target);
     let delivered = f64::from(transfers.delivered) * 1024.0 / 1e6;
     println!("  {delivered:.1} MB delivered, {events} polls, {used:.2} s of processor time");
-}
-
-/// Processor time so far, where the system tells it in Linux's way (ticks of 10 ms); NaN elsewhere.
-fn processor_seconds() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = status.rsplit(')').next().unwrap_or_default();
-    let user = fields.split_whitespace().nth(11).unwrap_or_default();
-    user.parse::<f64>().map_or(f64::NAN, |ticks| ticks / 100.0)
 }
 
 struct Transfers {

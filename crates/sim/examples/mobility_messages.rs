@@ -30,6 +30,8 @@ use std::num::NonZeroU16;
 const HOME_AGENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
 const HOME: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 0x100);
 const CARE_OF: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 2, 0, 0, 0, 0, 0x100);
+/// Where the mobile was before.
+const FORMER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 4, 0, 0, 0, 0, 0x100);
 const CORRESPONDENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 3, 0, 0, 0, 0, 9);
 /// The mobile and the router on their link.
 const MOBILE: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x200, 0x5EFF, 0xFE00, 0x5301);
@@ -252,6 +254,20 @@ fn bindings() -> Vec<Packet> {
         authenticator: None,
         ..answer
     };
+    let router = Ipv6Addr::new(0x2001, 0xDB8, 4, 0, 0, 0, 0, 1);
+    let fast = BindingUpdate {
+        sequence: 7,
+        acknowledge: true,
+        home_registration: true,
+        lifetime: BindingLifetime::at_most(32),
+        ..BindingUpdate::default()
+    };
+    let forwarding = BindingAcknowledgement {
+        key_management_mobility: false,
+        status: BindingStatus::REASON_UNSPECIFIED,
+        sequence: 7,
+        ..refusal
+    };
     let error = BindingError {
         status: BindingErrorStatus::UnknownBinding,
         home_address: Some(HOME),
@@ -270,6 +286,16 @@ fn bindings() -> Vec<Packet> {
         update(CORRESPONDENT, correspondent),
         acknowledgement(refusal),
         mobility(CORRESPONDENT, CARE_OF, MobilityMessage::BindingError(error)),
+        extended(
+            mobility(CARE_OF, router, MobilityMessage::FastBindingUpdate(fast)),
+            Some(FORMER),
+            None,
+        ),
+        mobility(
+            router,
+            CARE_OF,
+            MobilityMessage::FastBindingAcknowledgement(forwarding),
+        ),
     ]
 }
 

@@ -17,7 +17,7 @@ from .ladder_svg import section
 from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
-from .text_tables import ABSENT, flow_table, handover_table, number, with_unit
+from .text_tables import ABSENT, agent_table, flow_table, handover_table, number, with_unit
 
 SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "report.js")
 
@@ -29,7 +29,7 @@ def page(run: Run, description: Description) -> str:
         "description": html.escape(_scenario_description(run.manifest)),
         "banner": _banner(run),
         "facts": facts(_facts(run)),
-        "tables": flow_table(run.summary) + handover_table(run.summary),
+        "tables": flow_table(run.summary) + handover_table(run.summary) + agent_table(run.summary),
         "details": details("Scenario, as it was run", scenario_text(run.manifest)),
     }
     return assemble(parts, description)

@@ -91,6 +91,28 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
     return table("Handovers", heads, rows, texts=3) if rows else ""
 
 
+def agent_table(summary: dict[str, Any]) -> str:
+    """A row for each mobility agent that held packets or sent them twice."""
+    heads = [
+        ("Held for mobiles at", ""),
+        ("Agent", ""),
+        ("Packets held", ""),
+        ("Sent on", ""),
+        ("Dropped: full", ""),
+        ("Of these", "B"),
+        ("Dropped: too old", ""),
+        ("Dropped: held already", ""),
+        ("Most held", "B"),
+        ("Copies sent", ""),
+    ]
+    keys = ("held", "released", "overflowed", "overflowed_bytes", "expired", "duplicates", "most_bytes", "copies")
+    rows = [
+        [str(agent.get("node", "")), str(agent.get("agent", "")), *(number(agent.get(key)) for key in keys)]
+        for agent in summary.get("agents") or []
+    ]
+    return table("Mobility agents", heads, rows, texts=2) if rows else ""
+
+
 def number(value: Any, absent: str = ABSENT) -> str:
     """A number for a table cell: whole ones with thin spaces, others to four digits."""
     if value is None:

@@ -66,6 +66,20 @@ fn mobility_protocols_are_not_spoken_for_a_kernel() {
 }
 
 #[test]
+fn radio_networks_are_not_run_for_a_kernel() {
+    let radio = r#"
+        links.radio = { kind = "ldacs1", cells.one = { node = "b", position = { latitude = 0, longitude = 0 } } }
+        mobiles.a = { timetable = [{ at = "0 s", attach = "radio" }], track.position = { latitude = 0, longitude = 1 } }
+    "#;
+    let wrong = &planned(&format!("{radio}{FLOW}")).wrong;
+    let expected = "only a simulated run (baton run) has radio networks";
+    assert!(
+        wrong[0].key == "links.radio.kind" && wrong[0].message == expected,
+        "{wrong:?}"
+    );
+}
+
+#[test]
 fn classic_switches_off_at_both_hosts() {
     let plan = planned(&format!("{FLOW}profile = \"classic\""));
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);

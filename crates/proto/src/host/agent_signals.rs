@@ -33,6 +33,8 @@ fn of_mobile(event: &MobileEvent) -> Option<Signal> {
         MobileEvent::Refused(status) => ("Refused", format!("status {}", status.0)),
         MobileEvent::Buffering(true) => ("Buffering", String::new()),
         MobileEvent::Buffering(false) => ("Not Buffering", String::new()),
+        MobileEvent::Forwarding(true) => ("Forwarding", String::new()),
+        MobileEvent::Forwarding(false) => ("Not Forwarding", String::new()),
         MobileEvent::Expired => ("Binding Expired", String::new()),
         MobileEvent::Optimized(address) => ("Route Optimized", format!("correspondent {address}")),
     };

@@ -1,8 +1,8 @@
 //! The mobility agents of a host, and the order in which they hear of things. Those of Mobile IPv4 hear of IPv4's
 //! packets ([`Ipv4Agents`]); of those of Mobile IPv6:
 //!
-//! What arrives is offered to the home agent, then to the mobile node, then to the correspondent; what none of them
-//! keeps is for the transports. What transports send is offered to the correspondent and then, where the route leads to
+//! What arrives is offered to the home agent, then to the access routers, which keep what is for mobiles that have left,
+//! then to the mobile node, then to the correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent and then, where the route leads to
 //! [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to the access router of that
 //! interface.
 
@@ -13,8 +13,8 @@ pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 use super::{Discarded, InterfaceId};
 use crate::mobility::mobile_ipv4;
 use crate::mobility::mobile_ipv6::{
-    AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Received,
-    Towards,
+    AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Neighbor,
+    Received, Towards,
 };
 use crate::mobility::tunnel::Refused;
 use crate::packet::{IpHeader, Packet};
@@ -113,7 +113,10 @@ impl Agents {
                 .as_ref()
                 .is_some_and(|agent| agent.intercepts(ip.destination))
             || self.mobile.as_ref().is_some_and(of_mobile)
-            || self.routers.iter().any(|router| router.has(ip.destination))
+            || self
+                .routers
+                .iter()
+                .any(|router| router.takes(ip.destination))
             || self.ipv4.as_ref().is_some_and(|ipv4| ipv4.takes(ip))
     }
 
@@ -139,6 +142,25 @@ impl Agents {
         }
     }
 
+    /// A link says something of one of its routers' neighbours at the other end.
+    pub fn handle_neighbor(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        (signal, neighbor): (LinkSignal, Neighbor),
+    ) {
+        let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
+        for router in self.routers.iter_mut().filter(at) {
+            match signal {
+                LinkSignal::GoingDown | LinkSignal::Down => router.handle_departure(now, neighbor),
+                LinkSignal::Up | LinkSignal::Rollback => {
+                    router.handle_return(now, neighbor.address);
+                }
+                LinkSignal::HandoverImminent => {}
+            }
+        }
+    }
+
     /// Takes in what came over an interface, for an address of this host (`is_own`) or because the agents take it. What is
     /// for the host's transports comes back, or later as a step.
     pub fn handle_packet(
@@ -157,10 +179,16 @@ impl Agents {
         for router in self.routers.iter_mut().filter(at) {
             router.handle_packet(now, &packet);
         }
-        let packet = match &mut self.home_agent {
-            Some(agent) => agent.handle_packet(now, packet)?,
-            None => packet,
-        };
+        let mut packet = packet;
+        for router in &mut self.routers {
+            packet = router.take_update(now, packet)?;
+        }
+        if let Some(agent) = &mut self.home_agent {
+            packet = agent.handle_packet(now, packet)?;
+        }
+        for router in &mut self.routers {
+            packet = router.take(now, packet)?;
+        }
         if let Some(mobile) = &mut self.mobile {
             mobile.handle_packet(now, interface.0, packet);
             return None;

@@ -23,6 +23,7 @@ pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
+use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
@@ -195,6 +196,18 @@ impl Host {
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
         if let Some(agents) = &mut self.agents {
             agents.handle_link(now, interface, signal);
+        }
+    }
+
+    /// A link at one of this host's interfaces says something of whom it leads to: for its access router.
+    pub fn handle_neighbor(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        said: (LinkSignal, Neighbor),
+    ) {
+        if let Some(agents) = &mut self.agents {
+            agents.handle_neighbor(now, interface, said);
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) use detection::probe;
 pub use detection::{DuplicateAddressDetection, Uniqueness};
 
 use super::draws::Draws;
-use super::{discovery, listener_report};
+use super::{discovery, listener_report, pop};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
@@ -107,6 +107,8 @@ pub enum ConfigurationEvent {
 #[derive(Clone, Copy, Debug)]
 struct Router {
     link_local: Ipv6Addr,
+    /// Its own address in the prefix, if it says so (RFC 6275 section 7.2).
+    address: Option<Ipv6Addr>,
     prefix: Ipv6Prefix,
     /// Until when it counts as there: the lifetime that it gave, or three of its intervals without a word.
     until: Instant,
@@ -170,6 +172,16 @@ impl AddressConfiguration {
     /// Whether the address is this interface's, and ready for use.
     pub fn has(&self, address: Ipv6Addr) -> bool {
         self.assigned.contains(&address)
+    }
+
+    /// The global address of the router on whose prefix the attachment rests, if it has said it.
+    pub fn router_address(&self) -> Option<Ipv6Addr> {
+        let serves = |router: &&Router| match self.attachment {
+            Attachment::None => false,
+            Attachment::Home => self.settings.home_prefix == Some(router.prefix),
+            Attachment::Away(address) => router.prefix.contains(address),
+        };
+        self.routers.iter().find(serves)?.address
     }
 
     /// The link is up, perhaps at another router: everything begins anew (RFC 6275 section 11.5.1).
@@ -289,6 +301,7 @@ impl AddressConfiguration {
             .find(|known| known.link_local == source && known.prefix == information.prefix);
         Router {
             link_local: source,
+            address: information.router_address,
             prefix: information.prefix,
             until: heard.map_or(lifetime, |heard| heard.min(lifetime)),
             valid_until: valid_until(
@@ -410,7 +423,7 @@ impl AddressConfiguration {
 
     /// The next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
-        self.outbox.pop_front()
+        pop(&mut self.outbox)
     }
 
     /// What has happened.

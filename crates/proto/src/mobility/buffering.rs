@@ -52,10 +52,14 @@ pub struct BufferCounts {
     pub released: u64,
     /// Dropped for want of room.
     pub overflowed: u64,
+    /// The bytes of those.
+    pub overflowed_bytes: u64,
     /// Dropped for their age.
     pub expired: u64,
     /// Dropped because the same TCP segment was held already.
     pub duplicates: u64,
+    /// Most bytes that a buffer held at once.
+    pub most_bytes: u32,
 }
 
 impl BufferCounts {
@@ -64,8 +68,10 @@ impl BufferCounts {
         self.held += other.held;
         self.released += other.released;
         self.overflowed += other.overflowed;
+        self.overflowed_bytes += other.overflowed_bytes;
         self.expired += other.expired;
         self.duplicates += other.duplicates;
+        self.most_bytes = self.most_bytes.max(other.most_bytes);
     }
 }
 
@@ -96,8 +102,10 @@ impl PacketBuffer {
                 held: 0,
                 released: 0,
                 overflowed: 0,
+                overflowed_bytes: 0,
                 expired: 0,
                 duplicates: 0,
+                most_bytes: 0,
             },
         }
     }
@@ -129,16 +137,22 @@ impl PacketBuffer {
         if length > self.policy.bytes
             || self.policy.overflow == Overflow::DropNewest && !room(self.bytes)
         {
-            self.counts.overflowed += 1;
-            return;
+            return self.count_overflow(length);
         }
-        while self.bytes.saturating_add(length) > self.policy.bytes {
-            self.pop();
-            self.counts.overflowed += 1;
+        while self.bytes.saturating_add(length) > self.policy.bytes
+            && let Some(oldest) = self.pop()
+        {
+            self.count_overflow(oldest.wire_length());
         }
         self.bytes += length;
         self.counts.held += 1;
+        self.counts.most_bytes = self.counts.most_bytes.max(self.bytes);
         self.packets.push_back((now, packet));
+    }
+
+    fn count_overflow(&mut self, bytes: u32) {
+        self.counts.overflowed += 1;
+        self.counts.overflowed_bytes += u64::from(bytes);
     }
 
     /// From now on packets are handed out, at the policy's pace.

@@ -5,6 +5,8 @@
 //!   nothing happens.
 //! - A better link is returned to once it has been up for `hold_time` without a break, and no sooner than
 //!   `hysteresis` after the last return: a link that comes and goes is not followed.
+//! - A link that says that it is going down is left at once, while it still works, for the best that does not; it counts
+//!   as up again when it says that it stays, or comes up anew.
 //! - With no link up the mobile stays where it is until one comes up, and takes the best of those at once.
 
 use crate::time::{Duration, Instant};
@@ -25,7 +27,7 @@ pub struct FailbackTimes {
 pub struct Switch {
     /// The link to use, by its rank: 0 is the best.
     pub to: usize,
-    /// Whether the old link was lost, and when; otherwise this is a return to a better link.
+    /// Whether the old link was lost, and when; otherwise it still works.
     pub lost_at: Option<Instant>,
 }
 
@@ -43,7 +45,15 @@ pub struct Failback {
 #[derive(Clone, Copy, Debug)]
 struct LinkState {
     up: bool,
+    /// It is up, but will not be for long.
+    going_down: bool,
     since: Instant,
+}
+
+impl LinkState {
+    fn stays_up(&self) -> bool {
+        self.up && !self.going_down
+    }
 }
 
 impl Failback {
@@ -54,6 +64,7 @@ impl Failback {
             links: vec![
                 LinkState {
                     up: true,
+                    going_down: false,
                     since: now
                 };
                 links
@@ -71,9 +82,24 @@ impl Failback {
     /// A link has gone up or down.
     pub fn handle_link(&mut self, now: Instant, rank: usize, up: bool) {
         if let Some(link) = self.links.get_mut(rank)
-            && link.up != up
+            && (link.up != up || link.going_down)
         {
-            *link = LinkState { up, since: now };
+            *link = LinkState {
+                up,
+                going_down: false,
+                since: now,
+            };
+        }
+    }
+
+    /// A link that is up says that it is going down, or that it stays after all.
+    pub fn handle_going_down(&mut self, now: Instant, rank: usize, going_down: bool) {
+        if let Some(link) = self.links.get_mut(rank)
+            && link.up
+            && link.going_down != going_down
+        {
+            link.going_down = going_down;
+            link.since = now;
         }
     }
 
@@ -85,17 +111,18 @@ impl Failback {
     /// The switch that is due at `now`, if any; it counts as made.
     pub fn poll(&mut self, now: Instant) -> Option<Switch> {
         let (_, switch) = self.next_switch().filter(|&(at, _)| at <= now)?;
-        self.used = switch.to;
-        if switch.lost_at.is_none() {
+        if switch.lost_at.is_none() && switch.to < self.used {
             self.last_return = Some(now);
         }
+        self.used = switch.to;
         Some(switch)
     }
 
     fn next_switch(&self) -> Option<(Instant, Switch)> {
         let used = self.links.get(self.used)?;
         if !used.up {
-            let to = self.links.iter().position(|link| link.up)?;
+            let to = self.links.iter().position(LinkState::stays_up);
+            let to = to.or_else(|| self.links.iter().position(|link| link.up))?;
             let leave = used.since + self.times.longest_switch_time;
             let at = leave.max(self.links[to].since);
             return Some((
@@ -105,6 +132,12 @@ impl Failback {
                     lost_at: Some(used.since),
                 },
             ));
+        }
+        if used.going_down
+            && let Some(to) = self.links.iter().position(LinkState::stays_up)
+        {
+            let at = used.since.max(self.links[to].since);
+            return Some((at, Switch { to, lost_at: None }));
         }
         let returns = |(rank, link): (usize, &LinkState)| {
             let held = link.since + self.times.hold_time;
@@ -116,7 +149,7 @@ impl Failback {
         let better = self.links[..self.used]
             .iter()
             .enumerate()
-            .filter(|(_, link)| link.up);
+            .filter(|(_, link)| link.stays_up());
         let (at, to) = better.map(returns).min()?;
         Some((at, Switch { to, lost_at: None }))
     }
@@ -192,6 +225,33 @@ mod tests {
         assert_eq!(mobile.poll(at(8100)), lost(1, 8000));
         mobile.handle_link(at(9000), 0, true);
         assert_eq!(mobile.poll_timeout(), Some(at(67_000)));
+    }
+
+    #[test]
+    fn a_link_that_is_going_down_is_left_at_once_and_returned_to_when_it_stays() {
+        let mut mobile = Failback::new(TIMES, 2, at(0));
+        mobile.handle_going_down(at(1000), 0, true);
+        let left = Switch {
+            to: 1,
+            lost_at: None,
+        };
+        assert_eq!(mobile.poll(at(1000)), Some(left));
+        // It still works, which is no reason to return; nor is its end one to do anything.
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(2000), 0, false);
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(3000), 0, true);
+        assert_eq!(mobile.poll_timeout(), Some(at(8000)));
+        mobile.handle_going_down(at(4000), 0, true);
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_going_down(at(5000), 0, false);
+        // Leaving was no return: the hysteresis of a minute does not count from there.
+        let back = Switch {
+            to: 0,
+            lost_at: None,
+        };
+        assert_eq!(mobile.poll_timeout(), Some(at(10_000)));
+        assert_eq!(mobile.poll(at(10_000)), Some(back));
     }
 
     #[test]

@@ -14,9 +14,19 @@ use crate::wire::icmp::IcmpMessage;
 use crate::wire::multicast_listener::{self, MulticastListenerReport};
 use crate::wire::neighbor_discovery::{self, NeighborDiscovery};
 use core::net::{IpAddr, Ipv6Addr};
+use std::collections::VecDeque;
 
 /// Hop limit of what agents send, where no standard says another (RFC 1700's recommended default).
 const HOP_LIMIT: u8 = 64;
+
+/// The first of a queue. An empty queue keeps no room: a simulation has many agents, of which most are silent.
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if first.is_none() {
+        *queue = VecDeque::new();
+    }
+    first
+}
 
 /// A packet of an agent's own.
 fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {

@@ -7,7 +7,7 @@ use crate::wire::dhcp::{self, Dhcp, DhcpKind};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::mobile_ipv4::{self, Content, Message, Purpose};
 use crate::wire::mobility_header::{
-    BindingErrorStatus, BindingUpdate, MobilityMessage, PacketBuffering,
+    BindingAcknowledgement, BindingErrorStatus, BindingUpdate, MobilityMessage, PacketBuffering,
 };
 use crate::wire::multicast_listener::{MulticastListenerReport, RecordKind};
 use crate::wire::neighbor_discovery::NeighborDiscovery;
@@ -127,18 +127,13 @@ fn of_mobility(message: &MobilityMessage, outer: &IpHeader) -> (&'static str, St
         }
         MobilityMessage::BindingUpdate(update) => ("Binding Update", of_update(update, outer)),
         MobilityMessage::BindingAcknowledgement(answer) => {
-            let status = match answer.status.is_accepted() {
-                true => "accepted",
-                false => "refused",
-            };
-            let details = format!(
-                "sequence {}, {status} (status {}), lifetime {} s{}",
-                answer.sequence,
-                answer.status.0,
-                answer.lifetime.seconds(),
-                of_buffering(answer.packet_buffering)
-            );
-            ("Binding Acknowledgement", details)
+            ("Binding Acknowledgement", of_answer(answer))
+        }
+        MobilityMessage::FastBindingUpdate(update) => {
+            ("Fast Binding Update", of_update(update, outer))
+        }
+        MobilityMessage::FastBindingAcknowledgement(answer) => {
+            ("Fast Binding Acknowledgement", of_answer(answer))
         }
         MobilityMessage::BindingError(error) => {
             let details = match error.status {
@@ -158,6 +153,20 @@ fn of_update(update: &BindingUpdate, outer: &IpHeader) -> String {
         care_of.unwrap_or(outer.source),
         update.lifetime.seconds(),
         of_buffering(update.packet_buffering)
+    )
+}
+
+fn of_answer(answer: &BindingAcknowledgement) -> String {
+    let status = match answer.status.is_accepted() {
+        true => "accepted",
+        false => "refused",
+    };
+    format!(
+        "sequence {}, {status} (status {}), lifetime {} s{}",
+        answer.sequence,
+        answer.status.0,
+        answer.lifetime.seconds(),
+        of_buffering(answer.packet_buffering)
     )
 }
 

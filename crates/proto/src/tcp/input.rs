@@ -141,7 +141,7 @@ impl Connection {
         let again = self.syn_transmissions > 1;
         let echo = header.options.timestamps.map(|stamps| stamps.echo);
         let sample = match echo.filter(|_| self.negotiated.timestamps) {
-            _ if arithmetic == RtoArithmetic::Linux20 => None,
+            _ if matches!(arithmetic, RtoArithmetic::Linux20 | RtoArithmetic::Inet) => None,
             _ if !again => Some(self.rtt.measure(self.syn_sent_at, now)),
             Some(echo) if arithmetic == RtoArithmetic::Linux => self.since_timestamp(now, echo),
             _ => None,

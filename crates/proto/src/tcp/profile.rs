@@ -160,6 +160,9 @@ pub enum RtoArithmetic {
     /// source to allow for bursts on slow links. T6's rise "above 50 s" needs the factor 5/4: A + 4 D alone
     /// peaks at about 2.6 times the old round-trip time. Every acknowledged segment is a sample, the SYN is none.
     Linux20,
+    /// A + 4 D as OMNeT++'s INET (`TCPBaseAlg`) has it: both follow a sample by an eighth, A from 0 and D from 0.75 s on,
+    /// and one segment a round trip is timed, never the SYN. D falls more slowly than RFC 6298's.
+    Inet,
 }
 
 impl Profile {

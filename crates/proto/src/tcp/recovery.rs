@@ -94,7 +94,10 @@ impl Connection {
                 .oldest_sent_at
                 .map(|sent| self.rtt.measure(sent, now)),
         };
-        if let Some(sample) = sample.filter(|_| !every_segment) {
+        if let Some(sample) = sample
+            && !every_segment
+            && self.rtt.ends_timing(position, self.next)
+        {
             self.rtt.sample(sample, window_segments);
             self.statistics.rtt_samples += 1;
         }

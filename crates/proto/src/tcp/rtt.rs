@@ -18,6 +18,8 @@ pub(super) struct RttEstimator {
     base: Duration,
     /// Doublings since the last sample (RFC 6298 section 5.5).
     backoff: u32,
+    /// INET: the segment that is timed begins here or later.
+    timed: u64,
     linux: LinuxVariation,
 }
 
@@ -79,6 +81,7 @@ impl RttEstimator {
             latest: None,
             base: profile.initial_rto,
             backoff: 0,
+            timed: 0,
             linux: LinuxVariation::default(),
         }
     }
@@ -141,6 +144,7 @@ impl RttEstimator {
         self.latest = Some(rtt);
         self.note_minimum(rtt);
         let smoothed = match self.smoothed {
+            _ if self.arithmetic == RtoArithmetic::Inet => self.sample_as_inet(rtt),
             // RFC 6298 section 2.2.
             None => {
                 self.variation = half(rtt);
@@ -162,8 +166,34 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
+    /// Both averages begin before the first sample.
+    fn sample_as_inet(&mut self, rtt: Duration) -> Duration {
+        const FIRST_VARIATION: Duration = Duration::from_millis(750);
+        let (smoothed, variation) = match self.smoothed {
+            None => (Duration::ZERO, FIRST_VARIATION),
+            Some(smoothed) => (smoothed, self.variation),
+        };
+        let error = Duration::from_nanos(smoothed.as_nanos().abs_diff(rtt.as_nanos()));
+        self.variation = weighted(variation, error, 8);
+        weighted(smoothed, rtt, 8)
+    }
+
+    /// Whether an acknowledgment up to `position` ends the timing of a segment. The next to be timed is the first that is
+    /// sent from now on, at `next`. Always, but in INET's arithmetic.
+    pub(super) fn ends_timing(&mut self, position: u64, next: u64) -> bool {
+        if self.arithmetic != RtoArithmetic::Inet {
+            return true;
+        }
+        let ends = position > self.timed;
+        if ends {
+            self.timed = next;
+        }
+        ends
+    }
+
     fn timeout_of(&self, smoothed: Duration, window_segments: u32) -> Duration {
         match self.arithmetic {
+            RtoArithmetic::Inet => smoothed + self.variation.saturating_mul(4),
             RtoArithmetic::Rfc6298 => {
                 let four = self.variation.saturating_mul(4);
                 smoothed + four.max(self.tick)
@@ -248,6 +278,22 @@ mod tests {
         rtt.sample(milliseconds(1_000), 1);
         assert_eq!(rtt.smoothed(), Some(milliseconds(1_875)));
         assert_eq!(rtt.rto(), milliseconds(5_875));
+    }
+
+    /// Worked by hand: A = 0 and D = 0.75 s; a sample of 1.6 s gives A = 0.2 s, D = 0.85625 s, A + 4 D = 3.625 s; a second
+    /// one A = 0.375 s, D = 0.92421875 s, 4.071875 s.
+    #[test]
+    fn inet_by_hand() {
+        let mut profile = Profile::rfc();
+        profile.rto_arithmetic = RtoArithmetic::Inet;
+        let mut rtt = RttEstimator::new(&profile);
+        rtt.sample(milliseconds(1_600), 1);
+        assert_eq!(rtt.rto(), milliseconds(3_625));
+        rtt.sample(milliseconds(1_600), 1);
+        assert_eq!(rtt.rto(), Duration::from_nanos(4_071_875_000));
+        assert!(rtt.ends_timing(5, 9));
+        assert!(!rtt.ends_timing(9, 12), "a segment of the same round trip");
+        assert!(rtt.ends_timing(10, 13));
     }
 
     #[test]

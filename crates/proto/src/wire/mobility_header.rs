@@ -1,5 +1,5 @@
 //! The IPv6 Mobility Header (RFC 6275 section 6.1), NEMO's additions (RFC 3963), authentication between mobile node
-//! and home agent (RFC 4285), and an experimental option (RFC 5096) for buffering at the home agent.
+//! and home agent (RFC 4285), fast handovers' updates (RFC 5568), and an experimental option (RFC 5096) for buffering at the home agent.
 //!
 //! Options come in a fixed order, aligned as their standards ask. A message of a type that is not known here stays
 //! [`Body::Opaque`](crate::packet::Body::Opaque) of protocol 135, so that a node can answer it with a binding error.
@@ -32,6 +32,11 @@ pub enum MobilityMessage {
     BindingAcknowledgement(BindingAcknowledgement),
     /// Something is wrong with a binding (section 6.1.9).
     BindingError(BindingError),
+    /// The mobile tells the router of the link that it has left where it is (RFC 5568 section 6.2.2). It is identical
+    /// to a binding update; its home address option has the address that the mobile had there.
+    FastBindingUpdate(BindingUpdate),
+    /// What became of that (RFC 5568 section 6.2.3): identical to a binding acknowledgement.
+    FastBindingAcknowledgement(BindingAcknowledgement),
 }
 
 /// What a home test and a care-of test say.

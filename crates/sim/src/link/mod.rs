@@ -102,6 +102,8 @@ pub enum DropReason {
     LinkDown,
     /// The queue was discarded at a handover.
     Discarded,
+    /// The scenario says so, of signalling.
+    Scenario,
 }
 
 impl DropReason {
@@ -115,6 +117,7 @@ impl DropReason {
             DropReason::RetryLimit => "retry limit",
             DropReason::LinkDown => "link down",
             DropReason::Discarded => "discarded",
+            DropReason::Scenario => "scenario",
         }
     }
 }

@@ -126,6 +126,15 @@ impl Track {
         })
     }
 
+    /// The same way, so much later.
+    pub fn delayed(&self, by: Duration) -> Track {
+        let points = self.points.iter();
+        Track {
+            points: points.map(|&(at, position)| (at + by, position)).collect(),
+            ..*self
+        }
+    }
+
     /// Where it is.
     pub fn position(&self, at: Instant) -> Position {
         let after = self.points.partition_point(|&(time, _)| time <= at);

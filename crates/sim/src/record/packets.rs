@@ -102,7 +102,7 @@ const COLUMNS: [Column; 18] = [
     ),
 ];
 
-pub(super) const FATES: [&str; 9] = [
+pub(super) const FATES: [&str; 10] = [
     "delivered",
     "under way",
     DropReason::QueueFull.name(),
@@ -112,6 +112,7 @@ pub(super) const FATES: [&str; 9] = [
     DropReason::RetryLimit.name(),
     DropReason::LinkDown.name(),
     DropReason::Discarded.name(),
+    DropReason::Scenario.name(),
 ];
 
 /// How the table is laid out in a file.
@@ -135,7 +136,7 @@ pub(super) const LAYOUT: Layout = Layout {
 struct Dictionary {
     version: u32,
     columns: &'static [Column],
-    fates: [&'static str; 9],
+    fates: [&'static str; 10],
 }
 
 /// The dictionary that ships with the table, as JSON.
@@ -413,6 +414,7 @@ pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
         Some(DropReason::RetryLimit) => 6,
         Some(DropReason::LinkDown) => 7,
         Some(DropReason::Discarded) => 8,
+        Some(DropReason::Scenario) => 9,
     }
 }
 

@@ -38,8 +38,8 @@ pub enum SignalWay {
     Agent,
     /// A message in a packet.
     Message {
-        /// Running number of the packet.
-        packet: u64,
+        /// Running number of the packet; none for control messages of a radio network, which are in no packet.
+        packet: Option<u64>,
         /// When it arrived or was lost, and the node where it arrived or that it was on its way to; none if it was
         /// under way when the run ended.
         ended: Option<(Instant, usize)>,
@@ -52,7 +52,7 @@ const COLUMNS: [Column; 11] = [
     Column::new(
         "kind",
         "",
-        "message: from a host to another; link: what a link tells its end (IEEE 802.21); agent: what a mobility agent tells its host",
+        "message: from a host to another; link: what a link tells its end (mostly IEEE 802.21); agent: what a mobility agent tells its host",
     ),
     Column::new("sent_ns", "ns", "When it was sent, or happened"),
     Column::new(
@@ -94,7 +94,7 @@ const COLUMNS: [Column; 11] = [
     Column::new(
         "packet",
         "",
-        "Running number of the packet that carried the message, as in the table of packets; null for what happened inside a host",
+        "Running number of the packet that carried the message, as in the table of packets; null for control messages of a radio network, and for what happened inside a host",
     ),
 ];
 
@@ -245,7 +245,7 @@ impl SignalWay {
 
     const fn packet(self) -> Option<u64> {
         match self {
-            SignalWay::Message { packet, .. } => Some(packet),
+            SignalWay::Message { packet, .. } => packet,
             SignalWay::Link | SignalWay::Agent => None,
         }
     }

@@ -134,6 +134,7 @@ fn profile(profile: &Profile) -> Value {
             RtoArithmetic::Rfc6298 => "rfc6298",
             RtoArithmetic::Linux20 => "linux-2.0",
             RtoArithmetic::Linux => "linux",
+            RtoArithmetic::Inet => "inet",
         },
         "timer_from_transmission": profile.timer_from_transmission,
         "repair_before_new_data": profile.repair_before_new_data,

@@ -3,7 +3,10 @@
 pub use super::ipv4_prefix::Ipv4Prefix;
 
 use crate::link::config::LinkConfig;
+use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
+use crate::position::Track;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
+use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
@@ -12,6 +15,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
+use std::sync::Arc;
 
 /// A node (host or router) by its place in [`Scenario::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,8 +38,10 @@ pub struct Scenario {
     pub seed: u64,
     /// Names of the nodes, in the order of their first appearance in the links.
     pub nodes: Vec<String>,
-    /// Links, in the order of the file.
+    /// Links, in the order of the file; then those of radio networks.
     pub links: Vec<LinkSpec>,
+    /// Radio networks, in the order of the file.
+    pub radios: Vec<Radio>,
     /// Changes of links, in order of time; equal times in the order of the file.
     pub changes: Vec<LinkChange>,
     /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
@@ -44,6 +50,8 @@ pub struct Scenario {
     pub home_agents: Vec<HomeAgent>,
     /// Agents of Mobile IPv4.
     pub ipv4_agents: Ipv4Agents,
+    /// Signalling messages that are lost.
+    pub losses: Vec<SignallingLoss>,
     /// Flows, in the order of the file.
     pub flows: Vec<Flow>,
     /// What is recorded.
@@ -63,6 +71,17 @@ impl Scenario {
     }
 }
 
+/// Signalling messages that are lost at their sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignallingLoss {
+    /// The message's name in the table of signals.
+    pub message: &'static str,
+    /// Whether it must, or must not, have the packet-buffering option.
+    pub buffering: Option<bool>,
+    /// How many are still to be lost; `None`: all.
+    pub left: Option<u32>,
+}
+
 /// A link and what it joins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
@@ -70,6 +89,45 @@ pub struct LinkSpec {
     pub config: LinkConfig,
     /// The nodes at ends A and B.
     pub ends: [NodeIndex; 2],
+}
+
+/// A radio network, in whose cells mobiles are handed over by the network itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radio {
+    /// Its parameters and cells.
+    pub config: NetworkConfig,
+    /// The mobiles on it.
+    pub aircraft: Vec<Aircraft>,
+    /// The first of its links: of each aircraft one to each cell, aircraft by aircraft. Their ends A are the cells'.
+    pub first_link: LinkIndex,
+}
+
+/// A mobile on a radio network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aircraft {
+    /// The mobile's node.
+    pub node: NodeIndex,
+    /// Its way.
+    pub track: Arc<Track>,
+    /// It goes this way later: by a time uniform over [0, jitter), drawn from the seed.
+    pub jitter: Duration,
+}
+
+impl Radio {
+    /// The link of an aircraft to a cell.
+    pub fn link(&self, aircraft: StationId, cell: CellId) -> LinkIndex {
+        let before = aircraft.0 as usize * self.config.cells.len();
+        LinkIndex(self.first_link.0 + before + usize::from(cell.0))
+    }
+
+    /// The aircraft and the cell that a link joins, if it is of this network.
+    pub fn ends(&self, link: LinkIndex) -> Option<(StationId, CellId)> {
+        let place = link.0.checked_sub(self.first_link.0)?;
+        let cells = self.config.cells.len();
+        let aircraft = place / cells;
+        (aircraft < self.aircraft.len())
+            .then(|| (StationId(aircraft as u32), CellId((place % cells) as u16)))
+    }
 }
 
 /// A link's parameters or state change.
@@ -138,6 +196,8 @@ pub struct MobileIpv6 {
     pub route_optimization: bool,
     /// Whether it asks its home agent to hold packets.
     pub asks_for_buffering: bool,
+    /// How access routers hold packets for it when it leaves; `None`: they do not.
+    pub access_router_buffering: Option<BufferPolicy>,
     /// How long a binding holds.
     pub lifetime: BindingLifetime,
     /// The prefix of the network behind it, of a mobile router.
@@ -264,6 +324,50 @@ pub enum AttachmentPolicy {
     Failback(Failback),
 }
 
+impl AttachmentPolicy {
+    /// The access links that it speaks of, each once and in order; of a radio network the links to all its cells.
+    pub fn access_links(&self, radios: &[Radio]) -> Vec<LinkIndex> {
+        let named: Vec<LinkIndex> = match self {
+            AttachmentPolicy::Timetable(entries) => {
+                entries.iter().filter_map(|entry| entry.link).collect()
+            }
+            AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+        };
+        let stands_for = |link: LinkIndex| {
+            let of_radio = radios.iter().find_map(|radio| {
+                let (aircraft, _) = radio.ends(link)?;
+                let first = radio.link(aircraft, CellId(0)).0;
+                Some(first..first + radio.config.cells.len())
+            });
+            of_radio.unwrap_or(link.0..link.0 + 1).map(LinkIndex)
+        };
+        let mut links: Vec<LinkIndex> = named.into_iter().flat_map(stands_for).collect();
+        links.sort_unstable();
+        links.dedup();
+        links
+    }
+}
+
+/// The nodes of the network behind a mobile: those that its links lead to, but for its access links.
+pub fn nodes_behind(links: &[LinkSpec], mobile: NodeIndex, access: &[LinkIndex]) -> Vec<NodeIndex> {
+    let mut reached = vec![mobile];
+    let mut next = 0;
+    while let Some(&node) = reached.get(next) {
+        next += 1;
+        for (number, link) in links.iter().enumerate() {
+            let [a, b] = link.ends;
+            let far = if a == node { b } else { a };
+            if (a == node || b == node)
+                && !access.contains(&LinkIndex(number))
+                && !reached.contains(&far)
+            {
+                reached.push(far);
+            }
+        }
+    }
+    reached.split_off(1)
+}
+
 /// An entry of a timetable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attachment {
@@ -271,10 +375,13 @@ pub struct Attachment {
     pub at: Instant,
     /// Added to that time: uniform over [−jitter, jitter), drawn from the seed.
     pub jitter: Duration,
-    /// The new access link; `None` detaches.
+    /// The new access link; `None` detaches. A radio network is named by the mobile's link to its first cell: which
+    /// cell it is, the network decides.
     pub link: Option<LinkIndex>,
     /// How the old link is left. The first entry of a timetable leaves none.
     pub handover: Handover,
+    /// How long before it the old link says that it is going down, if it does.
+    pub announced: Option<Duration>,
 }
 
 /// How an access link is left.
@@ -303,7 +410,7 @@ pub enum Handover {
 /// Choice among links by preference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failback {
-    /// Access links, the best first.
+    /// Access links, the best first; radio networks as in [`Attachment::link`].
     pub prefer: Vec<LinkIndex>,
     /// A better link must have been up for this long, without a break, before the mobile returns to it.
     pub hold_time: Duration,
@@ -332,6 +439,25 @@ pub struct Flow {
     pub transport: Transport,
     /// What the application does.
     pub traffic: Traffic,
+    /// What is asked of radio networks for its packets.
+    pub radio_service: RadioService,
+}
+
+/// What is asked of a radio network for packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RadioService {
+    /// 0 to 7; the highest goes first.
+    pub priority: u8,
+    /// Whether what is lost on the air is sent again.
+    pub acknowledged: bool,
+}
+
+impl RadioService {
+    /// What packets get of which no flow says more.
+    pub const DEFAULT: RadioService = RadioService {
+        priority: 0,
+        acknowledged: true,
+    };
 }
 
 /// What carries a flow.

@@ -3,7 +3,9 @@
 
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
+use super::raw_losses::RawLoss;
 use super::raw_mobility::{RawForeignAgent, RawHomeAgent, RawMobility};
+use super::raw_radio::RawTrack;
 use super::units::{PositiveTime, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -47,6 +49,9 @@ pub struct RawScenario {
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,
+    /// Signalling messages that are lost, whatever the links do. Default: none.
+    #[serde(default)]
+    pub losses: Vec<RawLoss>,
     /// What is sent. Default: nothing.
     #[serde(default)]
     pub flows: Vec<RawFlow>,
@@ -73,6 +78,8 @@ pub struct RawMobile {
     pub timetable: Option<Vec<RawAttachment>>,
     /// Use the most preferred link that is up. Default: none, but then a `timetable`.
     pub failback: Option<RawFailback>,
+    /// Where it is, for radio networks. Default: none, and it can be on none.
+    pub track: Option<RawTrack>,
     /// The protocol that keeps it reachable. Default: none; routes follow the mobile at once, without a message.
     pub mobility: Option<RawMobility>,
 }
@@ -96,6 +103,9 @@ pub struct RawAttachment {
     pub outgoing_after: Option<Time>,
     /// Hard only: how long nothing passes. Default "0 s".
     pub outage: Option<Time>,
+    /// So long before it, the link in use tells the mobile and its router that it is going down (802.21
+    /// Link_Going_Down), for those that prepare for it. Only with `mobility`. Default: it does not say so.
+    pub announced: Option<PositiveTime>,
     /// What becomes of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
     pub old_queue: Option<RawOldQueue>,
 }

@@ -25,6 +25,11 @@ pub struct RawFlow {
     pub congestion: Option<CongestionName>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
+    /// On radio networks: the highest goes first. Default 0.
+    #[schemars(range(min = 0, max = 7))]
+    pub priority: Option<u8>,
+    /// On radio networks: whether what is lost on the air is sent again. Default true.
+    pub acknowledged: Option<bool>,
     /// What the application does. Default "bulk".
     pub traffic: Option<RawTraffic>,
     /// When it starts. Default "0 s".
@@ -268,6 +273,9 @@ pub enum RawRtoArithmetic {
     /// As in a present Linux.
     #[serde(rename = "linux")]
     Linux,
+    /// As in OMNeT++'s INET.
+    #[serde(rename = "inet")]
+    Inet,
 }
 
 /// A number of duplicate acknowledgments.

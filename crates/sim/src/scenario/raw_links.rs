@@ -1,14 +1,17 @@
 //! Links and their changes, as written.
 
+use super::raw_radio::RawRadio;
 use super::units::{PositiveTime, QueueSize, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A link between two nodes. Keys of a direction that stand here hold for both directions.
+/// A link between two nodes, or with kind = "ldacs1" a radio network. Keys of a direction that stand here hold for both
+/// directions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawLink {
-    /// The two nodes. "Down" is from the first to the second, so name the mobile second.
-    pub between: [String; 2],
+    /// The two nodes. "Down" is from the first to the second, so name the mobile second. Default: none, but then
+    /// kind = "ldacs1".
+    pub between: Option<[String; 2]>,
     /// What kind of link; it gives every other key its default.
     pub kind: RawKind,
     /// Largest IP packet. Default "1500 B".
@@ -17,6 +20,9 @@ pub struct RawLink {
     pub medium_access: Option<bool>,
     /// wifi only: preamble ahead of every frame. Default "long".
     pub preamble: Option<RawPreamble>,
+    /// What only a radio network has.
+    #[serde(flatten)]
+    pub radio: RawRadio,
     /// Both directions.
     #[serde(flatten)]
     pub both: RawDirection,
@@ -42,6 +48,9 @@ pub enum RawKind {
     Gsm,
     /// Driven by a recording: mahimahi, a LeoReplayer pair, or CSV.
     Trace,
+    /// L-DACS1: a network of cells for aircraft, which it hands over itself. Of the keys of links it has `mtu`, and `queue`
+    /// in bytes.
+    Ldacs1,
 }
 
 /// Preamble of 802.11b.

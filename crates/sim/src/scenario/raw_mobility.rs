@@ -10,7 +10,8 @@ pub struct RawMobility {
     pub protocol: RawProtocol,
     /// Its home agent: a node of `home_agents`.
     pub home_agent: String,
-    /// The access link, to the home agent's node, on which the mobile is at home. Default: none, it is always away.
+    /// The access link, to the home agent's node, on which the mobile is at home; a radio network's cell as
+    /// "network.cell". Default: none, it is always away.
     pub home_link: Option<String>,
     /// IPv6: how it is known that nobody on a link has a care-of address (RFC 4862; study D section 3.2). Default
     /// "perform".
@@ -23,6 +24,9 @@ pub struct RawMobility {
     /// IPv6: whether the home agent is asked to hold packets when a link says that it is going down (study D,
     /// proposal 2). Default false.
     pub asks_for_buffering: Option<bool>,
+    /// IPv6: the routers of access links hold its packets when it leaves, and send them after it once it has told them
+    /// where it is (RFC 5568, reactive). Default: they do not.
+    pub access_router_buffering: Option<RawBuffering>,
     /// How long a binding holds; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
     pub lifetime: Option<PositiveTime>,
     /// The prefix of the network behind a mobile router, like "2001:db8:1:100::/64"; "nemo" needs it. Default: none.
@@ -164,6 +168,18 @@ pub struct RawBuffering {
     pub size: Option<Size>,
     /// How long a packet is held at most. Default "30 s".
     pub age: Option<Time>,
+    /// Who is dropped when there is no room. Default "drop-newest".
+    pub overflow: Option<RawOverflow>,
     /// The rate at which what was held is sent. Default: all at once.
     pub pace: Option<Rate>,
+}
+
+/// Who is dropped when a buffer has no room for a newcomer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RawOverflow {
+    /// The newcomer.
+    DropNewest,
+    /// Those that have waited longest, until there is room.
+    DropOldest,
 }

@@ -7,10 +7,11 @@ use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonControls;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
+use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
-    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_mobility,
-    resolve_protocols,
+    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
+    resolve_mobility, resolve_protocols,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -116,10 +117,16 @@ pub(super) fn resolve(
 ) -> Scenario {
     let top = Path::default();
     let end = Instant::ZERO + raw.duration.0;
-    let links = resolve_links::links(&raw.links, end, traces, report);
+    let sky = Sky {
+        mobiles: &raw.mobiles,
+        end,
+    };
+    let links = resolve_links::links(&raw.links, &sky, traces, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = resolve_protocols::agents(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
+    let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
+    let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     resolve_protocols::check_flows(raw, &flows, &mobiles, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
@@ -136,10 +143,12 @@ pub(super) fn resolve(
         record: record(&raw.record, raw.duration.0, report),
         nodes: links.nodes,
         links: links.specs,
+        radios: links.radios,
         changes,
         mobiles,
         home_agents: agents.ipv6,
         ipv4_agents: agents.ipv4,
+        losses,
         flows,
         live,
         expectations: raw.expect.clone(),

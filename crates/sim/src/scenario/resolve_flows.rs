@@ -2,7 +2,7 @@
 
 use super::document::Path;
 use super::error::{quoted, seconds};
-use super::model::{Flow, NodeIndex, Traffic, Transport};
+use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
 use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
 use super::resolve::{MOST_EVENTS, Report, node};
 use super::resolve_links::Links;
@@ -69,6 +69,12 @@ fn flow(
         stop,
         transport,
         traffic,
+        radio_service: RadioService {
+            priority: raw.priority.unwrap_or(RadioService::DEFAULT.priority),
+            acknowledged: raw
+                .acknowledged
+                .unwrap_or(RadioService::DEFAULT.acknowledged),
+        },
     })
 }
 

@@ -2,23 +2,27 @@
 
 use super::document::Path;
 use super::error::{quoted, unknown};
-use super::model::{LinkIndex, LinkSpec, NodeIndex};
+use super::model::{LinkIndex, LinkSpec, NodeIndex, Radio};
 use super::raw::Named;
 use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble};
 use super::resolve::Report;
 use super::resolve_direction::{apply, check_direction};
+use super::resolve_radios::{self, Sky, refuse_keys_of_radios};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
 use crate::link::config::{DirectionConfig, LinkConfig, Medium};
+use crate::link::ldacs1::{CellId, StationId};
 use crate::link::presets;
-use baton_proto::time::{Duration, Instant};
+use baton_proto::time::Duration;
 
 /// Nodes and links, by name and by index.
 pub(super) struct Links {
     /// Names of nodes, in the order of their first appearance.
     pub nodes: Vec<String>,
-    /// Links in the order of the file.
+    /// Links in the order of the file; then those of radio networks.
     pub specs: Vec<LinkSpec>,
+    /// Radio networks in the order of the file.
+    pub radios: Vec<Radio>,
     /// For each node, by its place in `nodes`, the island on which it lies: links lead, directly or through
     /// others, to all that lie on the same one. Asked for each flow, so that it is worked out once.
     islands: Vec<usize>,
@@ -27,16 +31,58 @@ pub(super) struct Links {
 impl Links {
     /// The link called `name`, which stands at `path`.
     pub fn find(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
-        let found = self.specs.iter().position(|link| link.config.name == name);
-        if found.is_none() {
-            let names: Vec<&str> = self
-                .specs
-                .iter()
-                .map(|link| link.config.name.as_str())
-                .collect();
-            report.wrong(path, unknown("link", name, &names));
+        let first_radio = self.radios.first().map(|radio| radio.first_link.0);
+        let plain = &self.specs[..first_radio.unwrap_or(self.specs.len())];
+        let found = plain.iter().position(|link| link.config.name == name);
+        if self.radios.iter().any(|radio| radio.config.name == name) {
+            let message = format!(
+                "{} is a radio network; expected a link between two nodes, or as a home link one of its cells, like \"{name}.CELL\"",
+                quoted(name)
+            );
+            report.wrong(path, message);
+        } else if found.is_none() {
+            let names = plain.iter().map(|link| link.config.name.as_str());
+            report.wrong(path, unknown("link", name, &names.collect::<Vec<_>>()));
         }
         found.map(LinkIndex)
+    }
+
+    /// What stands for a radio network where the mobile at `node` chooses among links: its link to the first cell.
+    pub fn find_radio(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
+        let mut radios = self.radios.iter();
+        let radio = radios.find(|radio| radio.config.name == name)?;
+        self.cell_link(radio, CellId(0), node)
+    }
+
+    /// The link of the mobile at `node` to a cell that is written "network.cell".
+    pub fn find_cell(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
+        let (network, cell) = name.split_once('.')?;
+        let mut radios = self.radios.iter();
+        let radio = radios.find(|radio| radio.config.name == network)?;
+        let mut cells = radio.config.cells.iter();
+        let cell = cells.position(|known| known.name == cell)?;
+        self.cell_link(radio, CellId(cell as u16), node)
+    }
+
+    fn cell_link(&self, radio: &Radio, cell: CellId, node: NodeIndex) -> Option<LinkIndex> {
+        let mut aircraft = radio.aircraft.iter();
+        let place = aircraft.position(|aircraft| aircraft.node == node)?;
+        Some(radio.link(StationId(place as u32), cell))
+    }
+
+    /// Whether a link is of a radio network.
+    pub fn is_of_radio(&self, link: LinkIndex) -> bool {
+        let mut radios = self.radios.iter();
+        radios.any(|radio| radio.ends(link).is_some())
+    }
+
+    /// The node called `name`; a new one if there is none.
+    pub fn node(&mut self, name: &str) -> NodeIndex {
+        let known = self.nodes.iter().position(|node| node == name);
+        NodeIndex(known.unwrap_or_else(|| {
+            self.nodes.push(name.to_owned());
+            self.nodes.len() - 1
+        }))
     }
 
     /// Links that end at `node`.
@@ -76,13 +122,14 @@ fn islands(nodes: usize, specs: &[LinkSpec]) -> Vec<usize> {
 /// Resolves all links.
 pub(super) fn links(
     raw: &Named<RawLink>,
-    end: Instant,
+    sky: &Sky<'_>,
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Links {
     let mut links = Links {
         nodes: Vec::new(),
         specs: Vec::new(),
+        radios: Vec::new(),
         islands: Vec::new(),
     };
     let top = Path::default().key("links");
@@ -98,18 +145,30 @@ pub(super) fn links(
                 "\"none\" cannot name a link: it detaches a mobile".to_owned(),
             );
         }
-        let ends = ends(link, &path, &mut links.nodes, report);
-        let config = config(name, link, &path, traces, report);
+        let Some(config) = config(name, link, &path, traces, report) else {
+            continue;
+        };
+        refuse_keys_of_radios(link, &path, report);
+        let Some(ends) = ends(link, &path, &mut links, report) else {
+            continue;
+        };
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
-            check_direction(direction, &path.key(key), end, report);
+            check_direction(direction, &path.key(key), sky.end, report);
         }
         links.specs.push(LinkSpec { config, ends });
+    }
+    let radios = raw
+        .0
+        .iter()
+        .filter(|(_, link)| link.kind == RawKind::Ldacs1);
+    for (name, link) in radios {
+        resolve_radios::radio((name, link), sky, &mut links, traces, report);
     }
     links.islands = islands(links.nodes.len(), &links.specs);
     links
 }
 
-fn check_name(name: &str, path: &Path, report: &mut Report<'_>) {
+pub(super) fn check_name(name: &str, path: &Path, report: &mut Report<'_>) {
     for format in FORMATS.iter().filter(|format| format.name == "name") {
         if let Err(why) = (format.check)(name) {
             report.wrong(
@@ -123,40 +182,43 @@ fn check_name(name: &str, path: &Path, report: &mut Report<'_>) {
 fn ends(
     link: &RawLink,
     path: &Path,
-    nodes: &mut Vec<String>,
+    links: &mut Links,
     report: &mut Report<'_>,
-) -> [NodeIndex; 2] {
+) -> Option<[NodeIndex; 2]> {
+    let Some([first, second]) = &link.between else {
+        let message =
+            "key \"between\" is missing; expected two nodes, like [\"server\", \"laptop\"]";
+        report.wrong_key(path, message.to_owned());
+        return None;
+    };
     let path = path.key("between");
-    let [first, second] = &link.between;
     if first == second {
         report.wrong(
             &path,
             format!("joins {} to itself; expected two nodes", quoted(first)),
         );
     }
-    [(0, first), (1, second)].map(|(index, name)| {
+    Some([(0, first), (1, second)].map(|(index, name)| {
         check_name(name, &path.index(index), report);
-        let place = nodes.iter().position(|node| node == name);
-        NodeIndex(place.unwrap_or_else(|| {
-            nodes.push(name.clone());
-            nodes.len() - 1
-        }))
-    })
+        links.node(name)
+    }))
 }
 
+/// A link's parameters; none of a radio network, which is no link between two nodes.
 fn config(
     name: &str,
     raw: &RawLink,
     path: &Path,
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
-) -> LinkConfig {
+) -> Option<LinkConfig> {
     let mut config = match raw.kind {
         RawKind::Wired => presets::wired::link(name),
         RawKind::Geo => presets::geo::link(name),
         RawKind::Wifi => presets::wifi::link(name),
         RawKind::Gsm => presets::gsm::link(name),
         RawKind::Trace => presets::traced::link(name),
+        RawKind::Ldacs1 => return None,
     };
     medium(raw, path, &mut config, report);
     set_mtu(raw.mtu, path, &mut config, report);
@@ -198,7 +260,7 @@ fn config(
             check_capacity(direction, rate_is_given, &path.key(key), report);
         }
     }
-    config
+    Some(config)
 }
 
 /// The default rate of a recorded link would go unnoticed.

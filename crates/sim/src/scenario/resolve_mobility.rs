@@ -7,6 +7,7 @@ use super::model::{
 };
 use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
 use super::resolve::{Report, node};
+use super::resolve_behind;
 use super::resolve_links::Links;
 use super::resolve_protocols::{self, Agents, Surroundings};
 use baton_proto::time::{Duration, Instant};
@@ -51,17 +52,21 @@ pub(super) fn mobiles(
             agents,
             others: &mobiles,
         };
+        check_radio(mobile, &attachment, links, &path, report);
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
             resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
         });
-        if mobility.is_some() {
-            refuse_outgoing_after(&attachment, &path.key("timetable"), report);
+        match mobility {
+            Some(_) => refuse_outgoing_after(&attachment, &path.key("timetable"), report),
+            None => refuse_announcements(&attachment, &path.key("timetable"), report),
         }
-        mobiles.push(Mobile {
+        let mobile = Mobile {
             node,
             attachment,
             mobility,
-        });
+        };
+        resolve_behind::check(&mobile, (links, agents), &path, report);
+        mobiles.push(mobile);
     }
     mobiles
 }
@@ -82,6 +87,58 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
     }
 }
 
+/// A radio network breaks its links itself, at its own handovers: it is joined and left softly.
+fn check_radio(
+    mobile: &RawMobile,
+    attachment: &AttachmentPolicy,
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let chosen: Vec<LinkIndex> = match attachment {
+        AttachmentPolicy::Timetable(entries) => {
+            entries.iter().filter_map(|entry| entry.link).collect()
+        }
+        AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+    };
+    if !chosen.iter().any(|&link| links.is_of_radio(link)) {
+        if mobile.track.is_some() {
+            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\" in its timetable or failback";
+            report.wrong_key(&path.key("track"), message.to_owned());
+        }
+        return;
+    }
+    let AttachmentPolicy::Timetable(entries) = attachment else {
+        return;
+    };
+    let plain = Handover::Soft {
+        overlap: None,
+        discard_queue: false,
+        outgoing_after: Duration::ZERO,
+    };
+    for (index, entry) in entries.iter().enumerate().skip(1) {
+        if entry.handover != plain {
+            let message = "a mobile on a radio network changes softly, and both links then go on; \
+                           expected handover = \"soft\" and nothing more";
+            report.wrong(&path.key("timetable").index(index), message.to_owned());
+        }
+    }
+}
+
+/// Without a protocol, nobody would do anything about them.
+fn refuse_announcements(attachment: &AttachmentPolicy, path: &Path, report: &mut Report<'_>) {
+    let AttachmentPolicy::Timetable(entries) = attachment else {
+        return;
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        if entry.announced.is_some() {
+            let message =
+                "is heard by nobody without mobility; expected mobility beside the timetable";
+            report.wrong_key(&path.index(index).key("announced"), message.to_owned());
+        }
+    }
+}
+
 /// A mobile and what it may attach to.
 struct Access<'a> {
     node: NodeIndex,
@@ -91,6 +148,9 @@ struct Access<'a> {
 impl Access<'_> {
     /// The link called `name`, if it ends at the mobile.
     fn link(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
+        if let Some(link) = self.links.find_radio(name, self.node) {
+            return Some(link);
+        }
         let link = self.links.find(name, path, report)?;
         if self.links.specs[link.0].ends.contains(&self.node) {
             return Some(link);
@@ -174,6 +234,7 @@ fn timetable(
             jitter,
             link,
             handover,
+            announced: entry.announced.map(|time| time.0),
         });
     }
     entries
@@ -185,9 +246,9 @@ fn check_time(
     path: &Path,
     report: &mut Report<'_>,
 ) {
-    let path = path.key("at");
     let at = Instant::ZERO + entry.at.0;
     let Some(last) = last else {
+        let path = path.key("at");
         if at != Instant::ZERO && path.0.contains(&super::document::Step::Index(0)) {
             let message = "the first entry says where the mobile starts; expected \"0 s\"";
             report.wrong(&path, message.to_owned());
@@ -198,6 +259,8 @@ fn check_time(
         Handover::Hard { outage, .. } => outage,
         Handover::Soft { .. } => Duration::ZERO,
     };
+    check_announcement(entry, (last, outage), path, report);
+    let path = path.key("at");
     let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
     let (earliest, latest) = (
         at.saturating_since(Instant::ZERO + jitter),
@@ -217,6 +280,34 @@ fn check_time(
     }
 }
 
+/// A link says that it is going down while it is in use.
+fn check_announcement(
+    entry: &RawAttachment,
+    (last, outage): (&Attachment, Duration),
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let Some(announced) = entry.announced else {
+        return;
+    };
+    let path = path.key("announced");
+    if last.link.is_none() {
+        let message = "leaves no link that could say so; expected an entry after one with a link";
+        return report.wrong_key(&path, message.to_owned());
+    }
+    // As far as the two are apart at least.
+    let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
+    let begun = last.at + last.jitter + outage + jitter;
+    let longest = (Instant::ZERO + entry.at.0).saturating_since(begun);
+    if announced.0 > longest {
+        let message = format!(
+            "is longer than the link is in use for; expected at most \"{} s\"",
+            longest.as_secs_f64()
+        );
+        report.wrong(&path, message);
+    }
+}
+
 /// Seconds without needless zeros.
 fn seconds(at: Instant) -> String {
     format!("\"{} s\"", at.as_secs_f64())
@@ -230,6 +321,7 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
         ("outgoing_after", raw.outgoing_after.is_some()),
         ("outage", raw.outage.is_some()),
         ("old_queue", raw.old_queue.is_some()),
+        ("announced", raw.announced.is_some()),
     ];
     if first {
         report.misplaced(path, &keys, &[], "the first entry, which leaves no link");
@@ -248,6 +340,7 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
                 "overlap",
                 "outgoing_after",
                 "old_queue",
+                "announced",
             ];
             report.misplaced(path, &keys, &own, "a soft handover");
             if raw.old_queue == Some(RawOldQueue::Keep) {
@@ -260,7 +353,7 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             }
         }
         RawHandover::Hard => {
-            let own = ["jitter", "handover", "outage", "old_queue"];
+            let own = ["jitter", "handover", "outage", "old_queue", "announced"];
             report.misplaced(path, &keys, &own, "a hard handover");
             if raw.old_queue == Some(RawOldQueue::Deliver) {
                 wrong_queue(path, "a hard handover", "keep", report);

@@ -211,6 +211,7 @@ fn rto_arithmetic(raw: RawRtoArithmetic) -> RtoArithmetic {
         RawRtoArithmetic::Rfc6298 => RtoArithmetic::Rfc6298,
         RawRtoArithmetic::Linux => RtoArithmetic::Linux,
         RawRtoArithmetic::Linux20 => RtoArithmetic::Linux20,
+        RawRtoArithmetic::Inet => RtoArithmetic::Inet,
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The JSON Schema (draft 2020-12) of scenario files. Besides the standard's keywords it uses `format` for
-/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `name` and `python-class`. Its `$id` ends in the version of the format.
+/// values with units: `time`, `positive-time`, `delay`, `data-rate`, `size`, `queue-size`, `distance`, `speed`, `frequency`, `power`, `ipv6-prefix`, `name` and `python-class`. Its `$id` ends in the version of the format.
 pub fn json_schema() -> Value {
     let mut schema = of::<RawScenario>();
     schema["$id"] = format!("urn:baton:scenario:{FORMAT}").into();

@@ -1,6 +1,7 @@
 //! From text to scenario, and from mistakes to messages.
 
 mod messages;
+mod radios;
 
 use super::model::{
     AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport,

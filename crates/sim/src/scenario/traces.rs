@@ -4,6 +4,7 @@ use super::document::Path;
 use super::raw_links::{RawAtEnd, RawDirection};
 use super::resolve::Report;
 use crate::link::trace::{AtEnd, Trace, TraceError};
+use crate::position::Track;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,6 +86,19 @@ impl<'a> Traces<'a> {
                 None
             }
         }
+    }
+
+    /// The recorded track in the file called `name`.
+    pub fn track(&mut self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<Track> {
+        let file = self.open(name, path, report)?;
+        let shown = file.display().to_string();
+        let text = std::fs::read_to_string(&file);
+        let text = text.map_err(|error| format!("{shown}: cannot be read: {error}"));
+        let track = text
+            .and_then(|text| Track::parse_csv(&shown, &text).map_err(|error| error.to_string()));
+        track
+            .map_err(|why| report.wrong(path, format!("track {why}")))
+            .ok()
     }
 
     /// The path of the file called `name`, once it is known to be readable.

@@ -73,6 +73,26 @@ pub(super) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
 #[serde(try_from = "String")]
 pub struct Size(pub u64);
 
+/// A distance or a height, in metres.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Distance(pub f64);
+
+/// A speed above zero, in metres a second.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Speed(pub f64);
+
+/// A radio frequency above zero, in hertz.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Frequency(pub f64);
+
+/// A received power, in dBm.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Power(pub f64);
+
 /// How much may wait in a queue: packets or bytes, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -96,7 +116,7 @@ const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
 /// Every kind of text that the schema names.
-pub(super) const FORMATS: [Format; 10] = [
+pub(super) const FORMATS: [Format; 14] = [
     Format {
         name: "time",
         expected: EXPECTED_TIME,
@@ -137,6 +157,26 @@ pub(super) const FORMATS: [Format; 10] = [
         name: "queue-size",
         expected: "a number of packets or bytes, like \"100 packets\" or \"64 kB\"",
         check: |text| queue_size(text).map(drop),
+    },
+    Format {
+        name: "distance",
+        expected: "a number with m, km, ft or NM, like \"225 km\"",
+        check: |text| distance(text).map(drop),
+    },
+    Format {
+        name: "speed",
+        expected: "a number with m/s, km/h or kt, like \"800 km/h\"",
+        check: |text| speed(text).map(drop),
+    },
+    Format {
+        name: "frequency",
+        expected: "a number with kHz, MHz or GHz, like \"993.5 MHz\"",
+        check: |text| frequency(text).map(drop),
+    },
+    Format {
+        name: "power",
+        expected: "a number with dBm, like \"-95 dBm\"",
+        check: |text| power(text).map(drop),
     },
     Format {
         name: "name",
@@ -180,6 +220,10 @@ text_type!(PositiveTime, "positive-time", positive_time);
 text_type!(Rate, "data-rate", rate);
 text_type!(Size, "size", size);
 text_type!(QueueSize, "queue-size", queue_size);
+text_type!(Distance, "distance", distance);
+text_type!(Speed, "speed", speed);
+text_type!(Frequency, "frequency", frequency);
+text_type!(Power, "power", power);
 
 const TIME_UNITS: [(&str, f64); 8] = [
     ("ns", 1.0),
@@ -205,6 +249,9 @@ const SIZE_UNITS: [(&str, f64); 6] = [
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
 ];
+const DISTANCE_UNITS: [(&str, f64); 4] = [("m", 1.0), ("km", 1e3), ("ft", 0.3048), ("NM", 1852.0)];
+const SPEED_UNITS: [(&str, f64); 3] = [("m/s", 1.0), ("km/h", 1.0 / 3.6), ("kt", 1852.0 / 3600.0)];
+const FREQUENCY_UNITS: [(&str, f64); 3] = [("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 const PACKET_UNITS: [(&str, f64); 2] = [("packets", 1.0), ("packet", 1.0)];
 
 /// Splits `text` into number and unit; the result is in the smallest unit, not negative and finite.
@@ -306,6 +353,41 @@ fn queue_size(text: &str) -> Result<QueueLimit, String> {
         return Err("is above 1000000000 packets".to_owned());
     }
     Ok(QueueLimit::Packets(libm::round(number) as u32))
+}
+
+/// At most 100 000 km: beyond geostationary satellites.
+fn distance(text: &str) -> Result<f64, String> {
+    let metres = quantity(text, "distance", &[&DISTANCE_UNITS])?;
+    if metres > 1e8 {
+        return Err("is above 100000 km".to_owned());
+    }
+    Ok(metres)
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = quantity(text, "speed", &[&SPEED_UNITS])?;
+    match speed {
+        ..1e-3 => Err("is below 1 mm a second".to_owned()),
+        1e5.. => Err("is above 100 km a second".to_owned()),
+        _ => Ok(speed),
+    }
+}
+
+fn frequency(text: &str) -> Result<f64, String> {
+    let frequency = quantity(text, "frequency", &[&FREQUENCY_UNITS])?;
+    if !(1e3..=1e12).contains(&frequency) {
+        return Err("is not from 1 kHz to 1000 GHz".to_owned());
+    }
+    Ok(frequency)
+}
+
+fn power(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix("dBm").ok_or("has no unit dBm")?;
+    let power: f64 = number.trim().parse().map_err(|_| "is no power")?;
+    if !(-300.0..=300.0).contains(&power) {
+        return Err("is not from -300 to 300 dBm".to_owned());
+    }
+    Ok(power)
 }
 
 /// Names become parts of file names and of dotted keys.

@@ -5,6 +5,7 @@ use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
 use super::observed::Observed;
 use super::ports::RealHosts;
+use super::radio::RadioPlace;
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
 use crate::captures::Captures;
@@ -13,7 +14,7 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, Mobility, NodeIndex, Scenario};
+use crate::scenario::model::{AttachmentPolicy, Flow, LinkIndex, Mobile, NodeIndex, Scenario};
 use baton_proto::host::{Few, Host};
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
@@ -62,17 +63,21 @@ impl World {
             wires,
             flows,
             mobiles: Vec::new(),
+            radios: Vec::new(),
             recorder,
             captures,
             arrived_over: None,
             real: RealHosts::default(),
             behind_links: Vec::new(),
             touched: Vec::new(),
+            touched_radios: Vec::new(),
             events: 0,
             observed: Observed::default(),
+            losses: scenario.losses.clone(),
             signals,
             scenario,
         };
+        world.add_radios();
         world.add_mobiles();
         world.add_agents();
         world.add_ports(real);
@@ -96,10 +101,12 @@ impl World {
                 mobility,
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
-            let access = access_links(&attachment);
+            let access = access_links(&self.scenario, &attachment);
+            let is_router = self.scenario.mobiles[number]
+                .ipv6()
+                .is_some_and(|own| own.network_prefix.is_some());
             for (link, wire) in self.wires.iter_mut().enumerate() {
                 let is_own = wire.ends.iter().any(|&(end, _)| end == node.0);
-                let is_router = matches!(mobility, Some(Mobility::Ipv6(_)));
                 if is_own && (!is_router || access.contains(&link)) {
                     wire.mobile = Some(number);
                     wire.in_use = false;
@@ -110,6 +117,7 @@ impl World {
                 Seed(self.scenario.seed),
                 &self.scenario.nodes[node.0],
             );
+            let (attached, radio) = self.starting_link(attached);
             // With a protocol, no host's routes lead over an access link but by a care-of address.
             if let (Some(link), None) = (attached, &mobility) {
                 self.wires[link].in_use = true;
@@ -130,6 +138,7 @@ impl World {
                 node,
                 timer: Timer::default(),
                 attached,
+                radio,
                 outgoing: None,
                 chooser,
                 steps: VecDeque::new(),
@@ -188,6 +197,19 @@ fn node(scenario: &Scenario, number: usize, seed: Seed) -> Node {
     }
 }
 
+/// The aircraft and the cell that a link joins, if it is of a radio network.
+fn radio_place(scenario: &Scenario, link: usize) -> Option<RadioPlace> {
+    let mut radios = scenario.radios.iter().enumerate();
+    radios.find_map(|(number, radio)| {
+        let (station, cell) = radio.ends(LinkIndex(link))?;
+        Some(RadioPlace {
+            radio: number as u32,
+            station,
+            cell,
+        })
+    })
+}
+
 fn wires(
     scenario: &Scenario,
     nodes: &mut [Node],
@@ -213,6 +235,7 @@ fn wires(
             broken: false,
             port: None,
             nat: None,
+            radio: radio_place(scenario, number),
             leaving: None,
             subjects: ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}"))),
         });

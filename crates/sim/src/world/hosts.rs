@@ -39,6 +39,9 @@ impl World {
         if self.signals.is_some() {
             self.begin_signal(node, interface, id);
         }
+        if !self.losses.is_empty() && self.is_to_be_lost(id) {
+            return self.lose_at_sender(node, interface, id);
+        }
         self.offer(node, interface, id);
     }
 

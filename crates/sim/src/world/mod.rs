@@ -10,9 +10,11 @@ mod build;
 pub mod flow;
 mod handover;
 mod hosts;
+mod losses;
 pub mod observed;
 pub mod ports;
 pub mod progress;
+mod radio;
 mod routing;
 mod signals;
 mod status;
@@ -27,13 +29,14 @@ use crate::kernel::{EventQueue, Timer};
 use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{Scenario, SignallingLoss};
 use baton_proto::host::{Few, Host, InterfaceId};
 use baton_proto::time::Instant;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
 use ports::{AccessNat, BehindLink, PortId, RealHosts};
+use radio::{RadioPlace, RadioRun};
 use signals::SignalsUnderWay;
 use std::collections::{BTreeMap, BTreeSet};
 use summary::Summary;
@@ -48,6 +51,7 @@ pub struct World {
     wires: Vec<Wire>,
     flows: Vec<FlowRun>,
     mobiles: Vec<MobileRun>,
+    radios: Vec<RadioRun>,
     recorder: Recorder,
     captures: Option<Captures>,
     /// The access link over which the packet came that a host is taking in.
@@ -57,8 +61,12 @@ pub struct World {
     behind_links: Vec<BehindLink>,
     /// Links to poll before the next event, in this order; some at the front are done.
     touched: Vec<usize>,
+    /// Radio networks to poll when the links are done.
+    touched_radios: Vec<usize>,
     events: u64,
     observed: Observed,
+    /// Signalling messages that are still to be lost.
+    losses: Vec<SignallingLoss>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }
@@ -71,6 +79,7 @@ enum Event {
     Flow(u32),
     Change(u32),
     Mobile(u32),
+    Radio(u32),
 }
 
 /// A host and what hangs on it. What every packet asks for stands first, beside the first fields of the host.
@@ -110,6 +119,8 @@ struct Wire {
     link: Link,
     /// What translates addresses between its mobile and the network; none where no mobile is.
     nat: Option<Box<AccessNat>>,
+    /// What it joins, if a radio network decides about its packets; `link` then holds none.
+    radio: Option<RadioPlace>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
     leaving: Option<BTreeSet<u64>>,
@@ -205,6 +216,7 @@ impl World {
             Event::Flow(flow) => self.run_source(flow as usize),
             Event::Change(change) => self.apply_change(change as usize),
             Event::Mobile(mobile) => self.run_mobile(mobile as usize),
+            Event::Radio(radio) => self.run_radio(radio as usize),
         }
         self.settle();
     }
@@ -218,8 +230,16 @@ impl World {
         }
     }
 
-    /// Polls the links that were touched until nothing more happens at this moment.
+    /// Polls the links and radio networks that were touched until nothing more happens at this moment.
     fn settle(&mut self) {
+        self.settle_links();
+        while let Some(radio) = self.touched_radios.pop() {
+            self.poll_radio(radio);
+            self.settle_links();
+        }
+    }
+
+    fn settle_links(&mut self) {
         let mut done = 0;
         while let Some(&link) = self.touched.get(done) {
             done += 1;

@@ -27,7 +27,7 @@ impl World {
             link: Some(self.nodes[node].interfaces[interface.0].0),
             sent: self.now,
             way: SignalWay::Message {
-                packet: travelling.number,
+                packet: Some(travelling.number),
                 ended: None,
                 dropped: None,
             },
@@ -51,7 +51,7 @@ impl World {
         let packet = self.packets[id].number;
         if let Some(record) = under_way.remove(&packet) {
             let way = SignalWay::Message {
-                packet,
+                packet: Some(packet),
                 ended: Some(ended),
                 dropped,
             };
@@ -68,8 +68,13 @@ impl World {
 
     /// A link tells its end at a node.
     pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkSignal) {
+        self.record_link(node, link, Signal::new(signal.name(), String::new()));
+    }
+
+    /// The same in other words.
+    pub(super) fn record_link(&mut self, node: usize, link: usize, signal: Signal) {
         self.recorder.signal(SignalRecord {
-            signal: Signal::new(signal.name(), String::new()),
+            signal,
             sender: node,
             link: Some(link),
             sent: self.now,

@@ -5,6 +5,7 @@ use super::flow::FlowRun;
 use super::observed::ObservedSummary;
 use crate::run::FORMAT;
 use crate::scenario::model::Transport;
+use baton_proto::mobility::buffering::BufferCounts;
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
@@ -33,6 +34,8 @@ pub struct Summary {
     pub handovers: Vec<HandoverSummary>,
     /// Packets that hosts and routers gave up.
     pub discarded: DiscardedSummary,
+    /// What agents of mobility protocols did with packets for mobiles that move; of those that did something.
+    pub agents: Vec<AgentSummary>,
     /// The program of a live run, and how it ended; null if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Value>,
@@ -65,6 +68,48 @@ pub struct DiscardedSummary {
     pub tunnelled: u64,
 }
 
+/// What an agent did with packets for mobiles that move.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct AgentSummary {
+    /// Its node.
+    pub node: String,
+    /// "home agent" or "access router".
+    pub agent: &'static str,
+    /// Packets that it held.
+    pub held: u64,
+    /// Those that it sent on later.
+    pub released: u64,
+    /// Packets dropped because a buffer was full.
+    pub overflowed: u64,
+    /// Their bytes.
+    pub overflowed_bytes: u64,
+    /// Packets dropped because they had waited too long.
+    pub expired: u64,
+    /// Segments dropped because they were held already.
+    pub duplicates: u64,
+    /// Most bytes held at once for one mobile.
+    pub most_bytes: u32,
+    /// Copies sent to a second place.
+    pub copies: u64,
+}
+
+impl AgentSummary {
+    fn new(node: &str, agent: &'static str, buffered: BufferCounts, copies: u64) -> AgentSummary {
+        AgentSummary {
+            node: node.to_owned(),
+            agent,
+            held: buffered.held,
+            released: buffered.released,
+            overflowed: buffered.overflowed,
+            overflowed_bytes: buffered.overflowed_bytes,
+            expired: buffered.expired,
+            duplicates: buffered.duplicates,
+            most_bytes: buffered.most_bytes,
+            copies,
+        }
+    }
+}
+
 /// A flow's results.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowSummary {
@@ -93,6 +138,8 @@ pub struct FlowSummary {
     pub fast_retransmits: Option<u64>,
     /// Duplicate acknowledgments that the source received.
     pub duplicate_acks: u64,
+    /// Datagrams that came to the far end again, as copies do; they are not delivered twice.
+    pub copies_received: u64,
     /// Longest time without new data for the application while some was to come: from the last delivery, or
     /// from when the source had something to deliver, to the next delivery or to the end of the run.
     pub longest_stall_s: f64,
@@ -184,10 +231,34 @@ pub fn summarise(world: &World) -> Summary {
             .collect(),
         handovers: handovers(world),
         discarded,
+        agents: agents(world),
         program: None,
         server: None,
         live: None,
     }
+}
+
+fn agents(world: &World) -> Vec<AgentSummary> {
+    let mut all = Vec::new();
+    for (node, name) in world.nodes.iter().zip(&world.scenario.nodes) {
+        let Some(agents) = node.host.agents() else {
+            continue;
+        };
+        if let Some(agent) = &agents.home_agent {
+            let counts = agent.counts();
+            if (counts.buffered, counts.copies) != (BufferCounts::default(), 0) {
+                let (buffered, copies) = (counts.buffered, counts.copies);
+                all.push(AgentSummary::new(name, "home agent", buffered, copies));
+            }
+        }
+        let mut buffered = BufferCounts::default();
+        let routers = agents.routers.iter();
+        routers.for_each(|router| buffered.add(router.counts()));
+        if buffered != BufferCounts::default() {
+            all.push(AgentSummary::new(name, "access router", buffered, 0));
+        }
+    }
+    all
 }
 
 fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
@@ -215,6 +286,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         timeouts: Some(statistics.map_or(0, |statistics| statistics.timeouts)),
         fast_retransmits: Some(statistics.map_or(0, |statistics| statistics.fast_retransmits)),
         duplicate_acks: statistics.map_or(0, |statistics| statistics.duplicate_acks_received),
+        copies_received: flow.application.came_again(),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         ping,

@@ -12,9 +12,14 @@ impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
         let (link, end) = self.nodes[node].interfaces[interface.0];
-        if self.wires[link].mobile.is_some() && !self.translate_offered(link, end, id) {
-            self.packets.remove(id);
-            return;
+        if self.wires[link].mobile.is_some() {
+            if self.wires[link].radio.is_some() {
+                return self.offer_to_radio(link, end, id);
+            }
+            if !self.translate_offered(link, end, id) {
+                self.packets.remove(id);
+                return;
+            }
         }
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;

@@ -115,6 +115,16 @@ impl EdgeBuffer {
         self.buffer.poll_timeout()
     }
 
+    /// Whether the mobile is here and nothing is held for it any more.
+    pub fn is_at_rest(&self) -> bool {
+        self.stance == Stance::Send(Via::Link) && self.buffer.is_empty()
+    }
+
+    /// Drops all that is held, as too old.
+    pub fn drop_all(&mut self) {
+        self.buffer.drop_all();
+    }
+
     /// What became of the packets that were held.
     pub const fn counts(&self) -> BufferCounts {
         self.buffer.counts()

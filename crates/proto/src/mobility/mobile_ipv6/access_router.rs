@@ -1,7 +1,11 @@
-//! The advertising side of a router (RFC 4861 section 6.2): unsolicited advertisements at random times, answers to
-//! solicitations, and one at once when the link layer says that a mobile has come (study D, baseline).
+//! A router of mobiles. It advertises its prefix (RFC 4861 section 6.2): at random times, to answer solicitations, and at
+//! once when the link layer says that a mobile has come (study D, baseline). If that is chosen, it holds the packets of a
+//! mobile that leaves, and sends them after it (RFC 5568).
+
+mod departed;
 
 use super::Towards;
+use crate::mobility::buffering::{BufferCounts, BufferPolicy};
 use crate::mobility::discovery;
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
@@ -12,7 +16,17 @@ use crate::wire::neighbor_discovery::{
 };
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
+use departed::Departures;
 use std::collections::VecDeque;
+
+/// Whom a link speaks of to its router (the MN_MAC of 802.21's link identifier, by what the router knows of it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbor {
+    /// Its address on the link, as the router's neighbour cache has it.
+    pub address: Ipv6Addr,
+    /// The network behind it, if the router's routes to that lead there: of a mobile router that is at home.
+    pub network: Option<Ipv6Prefix>,
+}
 
 /// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first ones follow
 /// each other closely.
@@ -42,6 +56,10 @@ pub struct AdvertisingSettings {
     pub shortest_spacing: Duration,
     /// Whether each unsolicited advertisement says how long until the next one at most (RFC 6275 section 7.3).
     pub says_interval: bool,
+    /// How packets of mobiles that leave are held, if they are.
+    pub buffering: Option<BufferPolicy>,
+    /// Largest packet on the ways to other links, in bytes, as far as is known.
+    pub path_mtu: u32,
 }
 
 impl AdvertisingSettings {
@@ -57,6 +75,8 @@ impl AdvertisingSettings {
             longest_interval: Duration::from_secs(600),
             shortest_spacing: Duration::from_secs(3),
             says_interval: false,
+            buffering: None,
+            path_mtu: 1500,
         }
     }
 }
@@ -70,13 +90,15 @@ pub struct AccessRouter {
     next: Instant,
     /// Not before this.
     spaced: Instant,
-    outbox: VecDeque<Packet>,
+    departures: Departures,
+    outbox: VecDeque<(Towards, Packet)>,
 }
 
 impl AccessRouter {
     /// A router that begins to advertise at `now`.
     pub fn new(now: Instant, settings: AdvertisingSettings, draws: Draws) -> AccessRouter {
         AccessRouter {
+            departures: Departures::new(settings.path_mtu),
             settings,
             draws,
             initial_left: INITIAL_ADVERTISEMENTS,
@@ -107,22 +129,22 @@ impl AccessRouter {
     /// The link layer says that a mobile has come (802.21 Link_Up): the advertisement goes out at once, whatever the
     /// spacing, since it is for this mobile.
     pub fn handle_link_up(&mut self) {
-        let packet = self.advertisement();
-        self.outbox.push_back(packet);
+        self.advertise();
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
-    pub const fn poll_timeout(&self) -> Instant {
-        self.next
+    pub fn poll_timeout(&self) -> Instant {
+        let departures = self.departures.poll_timeout();
+        departures.map_or(self.next, |at| at.min(self.next))
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.step_departures(now);
         if self.next > now {
             return;
         }
-        let packet = self.advertisement();
-        self.outbox.push_back(packet);
+        self.advertise();
         let (shortest, longest) = (
             self.settings.shortest_interval,
             self.settings.longest_interval,
@@ -138,8 +160,13 @@ impl AccessRouter {
 
     /// The next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
-        let packet = self.outbox.pop_front()?;
-        Some((Towards::Interface(self.settings.interface), packet))
+        self.outbox.pop_front()
+    }
+
+    fn advertise(&mut self) {
+        let towards = Towards::Interface(self.settings.interface);
+        let packet = self.advertisement();
+        self.outbox.push_back((towards, packet));
     }
 
     fn advertisement(&self) -> Packet {
@@ -168,9 +195,17 @@ impl AccessRouter {
         discovery(self.settings.link_local, ALL_NODES, message)
     }
 
-    /// Whether the router has this address on the link.
-    pub fn has(&self, address: IpAddr) -> bool {
-        address == self.settings.link_local || address == self.settings.address
+    /// Whether packets for this address are this router's to deal with: it has the address on the link, or it is that
+    /// of a mobile that has left.
+    pub fn takes(&self, address: IpAddr) -> bool {
+        address == self.settings.link_local
+            || address == self.settings.address
+            || self.departures.takes(address)
+    }
+
+    /// What became of the packets of mobiles that left.
+    pub fn counts(&self) -> BufferCounts {
+        self.departures.counts()
     }
 }
 

@@ -110,8 +110,8 @@ pub enum HomeAgentEvent {
 #[derive(Clone, Debug)]
 struct Binding {
     care_of: Ipv6Addr,
-    /// A second place that it is sent to, and until when.
-    second: Option<(Ipv6Addr, Instant)>,
+    /// The place before.
+    former: Option<Former>,
     expires: Instant,
     /// The entry of this binding in the agent's deadlines.
     deadline: Instant,
@@ -120,6 +120,17 @@ struct Binding {
     stage: Stage,
     mobile_router: bool,
     prefixes: Box<[Ipv6Prefix]>,
+}
+
+/// The place where a mobile was before.
+#[derive(Clone, Copy, Debug)]
+struct Former {
+    /// The care-of address there; the home address if it was at home.
+    care_of: Ipv6Addr,
+    /// Until then packets are sent there, too.
+    copied_until: Instant,
+    /// Until then what the mobile has sent from there is taken.
+    taken_until: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -136,8 +147,8 @@ enum Stage {
     Gone,
 }
 
-/// How long a deregistered binding's sequence number is remembered: MAX_DELETE_BCE_TIMEOUT (RFC 6275 section 12),
-/// which is also no shorter than a packet stays in a network.
+/// How long a deregistered binding's sequence number is remembered, and what a mobile sent from where it was before is
+/// taken: MAX_DELETE_BCE_TIMEOUT (RFC 6275 section 12), which is also no shorter than a packet stays in a network.
 const MEMORY_OF_DELETED: Duration = Duration::from_secs(10);
 
 /// The agent.
@@ -182,9 +193,16 @@ impl HomeAgent {
         self.subscribers.insert(subscriber.home_address, subscriber);
     }
 
-    /// What has happened so far; of buffers, those that are empty again.
+    /// What has happened so far.
     pub fn counts(&self) -> HomeAgentCounts {
+        let mut buffered = self.counts.buffered;
+        for binding in self.bindings.values() {
+            if let Stage::Buffering(buffer) = &binding.stage {
+                buffered.add(buffer.counts());
+            }
+        }
         HomeAgentCounts {
+            buffered,
             tunnels: self.tunnels.refused(),
             ..self.counts
         }
@@ -262,7 +280,6 @@ impl HomeAgent {
             self.forget(home);
             return;
         }
-        binding.second = binding.second.filter(|&(_, until)| until > now);
         match &mut binding.stage {
             Stage::Detecting { left, at } if *at <= now => {
                 if *left > 0 {
@@ -289,9 +306,7 @@ impl HomeAgent {
             Stage::Buffering(buffer) => buffer.poll_timeout(),
             Stage::Bound | Stage::Gone => None,
         };
-        let second = binding.second.map(|(_, until)| until);
-        let due = stage.into_iter().chain(second).min();
-        let deadline = due.map_or(binding.expires, |due| due.min(binding.expires));
+        let deadline = stage.map_or(binding.expires, |due| due.min(binding.expires));
         self.deadlines.remove(&(binding.deadline, home));
         binding.deadline = deadline;
         self.deadlines.insert((deadline, home));

@@ -8,6 +8,7 @@
 //! [`poll_received`](MobileNode::poll_received), [`poll_transmit`](MobileNode::poll_transmit) and
 //! [`poll_event`](MobileNode::poll_event).
 
+mod fast_handover;
 mod optimization;
 mod packets;
 mod registration;
@@ -19,12 +20,14 @@ use crate::mobility::address_configuration::{
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
+use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
+use fast_handover::Routers;
 use optimization::Peer;
 use registration::Registration;
 use std::collections::{BTreeMap, VecDeque};
@@ -55,6 +58,8 @@ pub struct MobileSettings {
     pub binding_times: BindingTimes,
     /// Whether it asks the home agent to hold packets before it moves.
     pub buffering: Option<BufferingRequest>,
+    /// Whether it tells the router of a link that it has left where it is (RFC 5568), for what that holds.
+    pub tells_routers: bool,
     /// Whether it lets correspondents send directly to its care-of address.
     pub optimizes_routes: bool,
     /// Largest packet on the ways from it, in bytes, as far as is known.
@@ -122,6 +127,8 @@ pub enum MobileEvent {
     Buffering(bool),
     /// The binding at the home agent has run out.
     Expired,
+    /// The router of the link that was left sends packets after it (or does not, although it was asked).
+    Forwarding(bool),
     /// A correspondent sends directly from now on.
     Optimized(Ipv6Addr),
 }
@@ -162,6 +169,7 @@ pub struct MobileNode {
     home: Registration,
     /// The care-of address before the one that is accepted: a home agent may go on sending there for a while.
     former: Option<Ipv6Addr>,
+    routers: Routers,
     peers: BTreeMap<Ipv6Addr, Peer>,
     tunnels: Tunnels,
     draws: Draws,
@@ -193,6 +201,7 @@ impl MobileNode {
             place: None,
             home: Registration::default(),
             former: None,
+            routers: Routers::default(),
             peers: BTreeMap::new(),
             tunnels: Tunnels::new(settings.path_mtu, settings.clamp_segment_size),
             draws,
@@ -300,6 +309,7 @@ impl MobileNode {
         interfaces
             .filter_map(AddressConfiguration::poll_timeout)
             .chain(self.home.poll_timeout(refreshes))
+            .chain(self.routers.poll_timeout())
             .chain(peers.filter_map(|peer| peer.poll_timeout(binds)))
             .min()
     }
@@ -311,6 +321,7 @@ impl MobileNode {
         }
         self.settle(now);
         self.step_registration(now);
+        self.step_routers(now);
         self.step_peers(now);
     }
 
@@ -321,12 +332,12 @@ impl MobileNode {
                 return Some((Towards::Interface(place), packet));
             }
         }
-        self.outbox.pop_front()
+        pop(&mut self.outbox)
     }
 
     /// The next packet that has come for the mobile or behind it.
     pub fn poll_received(&mut self) -> Option<Received> {
-        self.received.pop_front()
+        pop(&mut self.received)
     }
 
     /// What has happened.
@@ -355,6 +366,7 @@ impl MobileNode {
             self.events.push_back(event);
         }
         self.move_registration(now);
+        self.leave_router(now);
         self.move_peers(now);
     }
 
@@ -396,8 +408,12 @@ impl MobileNode {
     /// Sends out of the interface in use.
     fn send(&mut self, packet: Packet) {
         if let Some(place) = self.place {
-            let towards = Towards::Interface(place.interface);
-            self.outbox.push_back((towards, packet));
+            self.send_over(place.interface, packet);
         }
+    }
+
+    fn send_over(&mut self, interface: usize, packet: Packet) {
+        let towards = Towards::Interface(interface);
+        self.outbox.push_back((towards, packet));
     }
 }

@@ -378,6 +378,8 @@ pub(super) fn any_mobility() -> impl Strategy<Value = MobilityMessage> {
         test.prop_map(MobilityMessage::CareOfTest),
         any_update().prop_map(MobilityMessage::BindingUpdate),
         any_acknowledgement().prop_map(MobilityMessage::BindingAcknowledgement),
+        any_update().prop_map(MobilityMessage::FastBindingUpdate),
+        any_acknowledgement().prop_map(MobilityMessage::FastBindingAcknowledgement),
         (status, option::of(any_unicast())).prop_map(|(status, home_address)| {
             MobilityMessage::BindingError(BindingError {
                 status,

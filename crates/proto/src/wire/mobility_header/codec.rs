@@ -20,7 +20,7 @@ const KEY_MANAGEMENT_MOBILITY: u16 = 0x1000;
 const MOBILE_ROUTER: u16 = 0x0400;
 
 impl MobilityMessage {
-    /// The message's type (RFC 6275 section 6.1).
+    /// The message's type (RFC 6275 section 6.1, RFC 5568 section 6.2).
     const fn kind(&self) -> u8 {
         match self {
             MobilityMessage::BindingRefreshRequest => 0,
@@ -31,6 +31,8 @@ impl MobilityMessage {
             MobilityMessage::BindingUpdate(_) => 5,
             MobilityMessage::BindingAcknowledgement(_) => 6,
             MobilityMessage::BindingError(_) => 7,
+            MobilityMessage::FastBindingUpdate(_) => 8,
+            MobilityMessage::FastBindingAcknowledgement(_) => 9,
         }
     }
 
@@ -84,8 +86,11 @@ impl MobilityMessage {
                 sink.put(&test.cookie);
                 sink.put(&test.keygen_token);
             }
-            MobilityMessage::BindingUpdate(update) => update.put(sink),
-            MobilityMessage::BindingAcknowledgement(answer) => answer.put(sink),
+            MobilityMessage::BindingUpdate(update) | MobilityMessage::FastBindingUpdate(update) => {
+                update.put(sink)
+            }
+            MobilityMessage::BindingAcknowledgement(answer)
+            | MobilityMessage::FastBindingAcknowledgement(answer) => answer.put(sink),
             MobilityMessage::BindingError(error) => {
                 sink.put(&[error.status as u8, 0]);
                 let address = error.home_address.unwrap_or(Ipv6Addr::UNSPECIFIED);
@@ -121,7 +126,7 @@ impl MobilityMessage {
             0 => 8,
             1 | 2 => 16,
             3 | 4 | 7 => 24,
-            5 | 6 => 12,
+            5 | 6 | 8 | 9 => 12,
             _ => return Ok(None),
         };
         expect_length(HEADER, bytes, fixed)?;
@@ -145,6 +150,10 @@ impl MobilityMessage {
             4 => MobilityMessage::CareOfTest(test()),
             5 => MobilityMessage::BindingUpdate(BindingUpdate::read(bytes, options)),
             6 => MobilityMessage::BindingAcknowledgement(BindingAcknowledgement::read(
+                bytes, options,
+            )),
+            8 => MobilityMessage::FastBindingUpdate(BindingUpdate::read(bytes, options)),
+            9 => MobilityMessage::FastBindingAcknowledgement(BindingAcknowledgement::read(
                 bytes, options,
             )),
             _ => MobilityMessage::BindingError(BindingError::read(bytes)?),

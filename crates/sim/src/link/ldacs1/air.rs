@@ -1,17 +1,13 @@
 //! What all cells and aircraft share.
 
-use super::allocation::{Grant, control_frames};
+use super::allocation::Grant;
 use super::config::NetworkConfig;
-use super::frame::{
-    FORWARD_FRAMES, Multiframe, access_opportunity, superframe_from, superframe_start,
-};
-use super::modulation::Modulation;
+use super::frame::{Multiframe, access_opportunity, superframe_from, superframe_start};
 use super::output::{Agenda, Event, Fate, Message, MessageKind, Output, Signal};
 use super::queue::Ended;
 use super::random_access;
 use super::station::{Attachment, CellId, Direction, Station, StationId};
 use crate::rng::{Keyed, Seed};
-use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use std::ops::RangeInclusive;
 
@@ -106,12 +102,7 @@ impl Air {
 
     /// Tells Link_Up.
     pub fn link_up(&mut self, at: Instant, station: StationId, cell: CellId) {
-        let frames = FORWARD_FRAMES - control_frames(&self.config, 0);
-        let modulation = self.config.modulation.unwrap_or(Modulation::QpskHalf);
-        let rate: DataRate = self
-            .config
-            .user_rate
-            .unwrap_or(modulation.forward_rate(frames));
+        let rate = self.config.nominal_rate(cell, Direction::Forward);
         self.event(at, station, cell, Signal::Up { rate });
     }
 

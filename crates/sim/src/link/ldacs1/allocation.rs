@@ -12,6 +12,7 @@ use super::modulation::Modulation;
 use super::queue::PRIORITIES;
 use super::scheduler::Grants;
 use super::station::{Direction, Station, StationId};
+use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
 /// Bytes of SLOT_DESC and DCCH_DESC, which are always sent.
@@ -141,9 +142,14 @@ impl Allocation<'_> {
         })
     }
 
+    /// The most that an aircraft is granted here.
+    fn user_rate(&self) -> Option<DataRate> {
+        self.cell.user_rate.or(self.config.user_rate)
+    }
+
     /// Bytes that an aircraft's own rate allows.
     fn allowance(&mut self, station: StationId, frame_bytes: u32) -> u32 {
-        let Some(rate) = self.config.user_rate else {
+        let Some(rate) = self.user_rate() else {
             return u32::MAX;
         };
         let quantum = rate.bits_in(MEAN_MULTIFRAME).min(1 << 30) as u32;
@@ -204,9 +210,10 @@ impl Grants for Allocation<'_> {
         });
         self.add(place, bytes);
         self.grants[place].parts[usize::from(priority)] += bytes;
+        let limited = self.user_rate().is_some();
         let queue = self.stations[station.0 as usize].queue_mut(self.direction);
         queue.class_mut(priority).reserve(bytes);
-        if self.config.user_rate.is_some() {
+        if limited {
             queue.use_allowance(bytes);
         }
         bytes

@@ -1,8 +1,11 @@
 //! Parameters of a radio network and of its cells.
 
+use super::allocation::control_frames;
 use super::budget::LinkBudget;
 use super::error_rate::ErrorRates;
+use super::frame::{FORWARD_FRAMES, data_tiles};
 use super::modulation::{Modulation, TARGET_SNR_DB};
+use super::station::{CellId, Direction};
 use crate::position::Position;
 use baton_proto::rate::DataRate;
 
@@ -13,7 +16,8 @@ pub struct NetworkConfig {
     pub name: String,
     /// Its cells, at least one, at most 65 536.
     pub cells: Vec<CellConfig>,
-    /// The most that one aircraft is granted in each direction; `None`: what the others leave.
+    /// The most that one aircraft is granted in each direction, where its cell says nothing; `None`: what the others
+    /// leave.
     pub user_rate: Option<DataRate>,
     /// Frames of the common control channel, 1 to 8: at least so many, and more where its messages need them. With 3 the
     /// forward link has 24 data frames, study D's 291 kbit/s.
@@ -65,6 +69,47 @@ impl NetworkConfig {
             queue_bytes: 1_000_000,
         }
     }
+
+    /// The strongest of the cells in whose radius a position is.
+    pub fn strongest_cell(&self, at: &Position) -> Option<CellId> {
+        let mut best: Option<(f64, CellId)> = None;
+        for (index, cell) in self.cells.iter().enumerate() {
+            let received = cell.received_dbm(at);
+            if cell.beyond_radius_m(at) <= 0.0 && best.is_none_or(|(most, _)| received > most) {
+                best = Some((received, CellId(index as u16)));
+            }
+        }
+        best.map(|(_, cell)| cell)
+    }
+
+    /// The cell whose radius is nearest to a position, or farthest beyond it, and how far the position is outside, in
+    /// metres; less than zero inside.
+    pub fn nearest_cell(&self, at: &Position) -> (CellId, f64) {
+        let beyond = self.cells.iter().map(|cell| cell.beyond_radius_m(at));
+        let nearest = beyond
+            .enumerate()
+            .min_by(|one, other| one.1.total_cmp(&other.1));
+        nearest.map_or((CellId(0), f64::INFINITY), |(index, beyond)| {
+            (CellId(index as u16), beyond)
+        })
+    }
+
+    /// What one aircraft gets in a cell that it has to itself: its own limit, or the rate of QPSK ½ or of the modulation
+    /// that is set.
+    pub fn nominal_rate(&self, cell: CellId, direction: Direction) -> DataRate {
+        let modulation = self.modulation.unwrap_or(Modulation::QpskHalf);
+        let frames = FORWARD_FRAMES - control_frames(self, 0);
+        self.user_rate_in(cell).unwrap_or(match direction {
+            Direction::Forward => modulation.forward_rate(frames),
+            Direction::Return => modulation.return_rate(data_tiles(1)),
+        })
+    }
+
+    /// The most that one aircraft is granted in a cell, if that is limited.
+    pub fn user_rate_in(&self, cell: CellId) -> Option<DataRate> {
+        let own = self.cells[usize::from(cell.0)].user_rate;
+        own.or(self.user_rate)
+    }
 }
 
 /// A base station and its two frequencies.
@@ -84,6 +129,8 @@ pub struct CellConfig {
     pub scan_below_dbm: f64,
     /// Th2 in dBm: a handover that waits for packets to drain waits no longer.
     pub force_below_dbm: f64,
+    /// The most that one aircraft is granted here in each direction; `None`: as in the whole network.
+    pub user_rate: Option<DataRate>,
 }
 
 impl CellConfig {
@@ -99,7 +146,13 @@ impl CellConfig {
             back: LinkBudget::RETURN,
             scan_below_dbm: forward.received_dbm(0.75 * radius_m),
             force_below_dbm: forward.received_dbm(radius_m),
+            user_rate: None,
         }
+    }
+
+    /// How far a position is beyond the radius, in metres; less than zero inside.
+    pub fn beyond_radius_m(&self, at: &Position) -> f64 {
+        self.position.slant_distance_m(at) - self.radius_m
     }
 
     /// Power that an aircraft receives there.

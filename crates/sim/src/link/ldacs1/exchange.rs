@@ -254,7 +254,7 @@ impl Exchange<'_> {
                     let kind = MessageKind::HandoverCommand { to, packet_bit };
                     self.air.message(heard, station, cell, kind);
                     let signal = if packet_bit {
-                        Signal::GoingDown
+                        Signal::GoingDown { to: Some(to) }
                     } else {
                         Signal::HandoverImminent { to }
                     };

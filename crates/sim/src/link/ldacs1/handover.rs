@@ -7,6 +7,10 @@
 //! base station sends HO_COM in the common control channel after the report. The aircraft confirms with CELL_EXIT in
 //! its next slot, retunes, and registers in the new cell.
 //!
+//! Below Th2, where a round of listening hears no other cell, the aircraft says that its link is going down; whatever else
+//! it can use has time to be made ready before the signal is gone. Until then it looks for cells of which its own knows
+//! nothing: in the radius of one that is better it leaves, and registers there.
+//!
 //! Reports that cannot differ are left out: while the aircraft cannot have come to where Th1 is received, nothing is
 //! measured. The moments of measuring stay the same, so what is decided is as if all had been sent.
 
@@ -58,18 +62,9 @@ impl Network {
     /// Looks for the strongest cell in whose radius it is.
     fn search(&mut self, id: StationId, now: Instant) {
         let position = self.stations[id.0 as usize].position(now);
-        let mut nearest = f64::INFINITY;
-        let mut best: Option<(f64, CellId)> = None;
-        for (index, cell) in self.air.config.cells.iter().enumerate() {
-            let beyond = cell.position.slant_distance_m(&position) - cell.radius_m;
-            nearest = nearest.min(beyond);
-            let received = cell.received_dbm(&position);
-            if beyond <= 0.0 && best.is_none_or(|(most, _)| received > most) {
-                best = Some((received, CellId(index as u16)));
-            }
-        }
-        let Some((_, to)) = best else {
-            return self.measure_after(id, now, nearest);
+        let Some(to) = self.air.config.strongest_cell(&position) else {
+            let (_, beyond) = self.air.config.nearest_cell(&position);
+            return self.measure_after(id, now, beyond);
         };
         self.air
             .message(now, id, to, MessageKind::SystemIdentification);
@@ -81,7 +76,7 @@ impl Network {
     fn report(&mut self, id: StationId, cell: CellId, (place, phase): (u32, Phase), now: Instant) {
         let received = self.received_dbm(id, cell, now);
         let config = &self.air.config.cells[usize::from(cell.0)];
-        if received < config.sensitivity_dbm() {
+        if received < config.sensitivity_dbm() || self.finds_better_alone(id, received, now) {
             return self.lose(id, cell, place, now);
         }
         let (scan_below, force_below) = (config.scan_below_dbm, config.force_below_dbm);
@@ -117,12 +112,54 @@ impl Network {
         if let Some(phase) = self.stations[id.0 as usize].phase_mut() {
             *phase = next;
         }
+        let scanned = next == Phase::Scanning(0) && matches!(phase, Phase::Scanning(_));
+        let is_alone = match next {
+            Phase::Scanning(_) if received >= force_below => false,
+            Phase::Scanning(_) if scanned => !self.hears_neighbour(id, cell, now),
+            Phase::Scanning(_) | Phase::Reported => self.stations[id.0 as usize].is_alone,
+            _ => false,
+        };
+        self.tell_alone(id, cell, is_alone, now);
         // All neighbours have been heard in vain: if it stands still, that will not change.
         let in_vain = next == Phase::Scanning(0) && phase != Phase::Reported;
         if in_vain {
             self.measure_after(id, now, 0.0);
         } else {
             self.measure_next(id, now);
+        }
+    }
+
+    /// Whether an aircraft hears any cell beside its own.
+    fn hears_neighbour(&self, id: StationId, cell: CellId, now: Instant) -> bool {
+        let mut neighbours = self.neighbours[usize::from(cell.0)].iter();
+        neighbours.any(|&other| {
+            let least = self.air.config.cells[usize::from(other.0)].sensitivity_dbm();
+            self.received_dbm(id, other, now) >= least
+        })
+    }
+
+    /// Whether an aircraft that its own cell's neighbours have left alone is in the radius of a better cell: it goes there
+    /// without being told, since no base station knows of both.
+    fn finds_better_alone(&self, id: StationId, received: f64, now: Instant) -> bool {
+        let station = &self.stations[id.0 as usize];
+        if !station.is_alone {
+            return false;
+        }
+        let found = self.air.config.strongest_cell(&station.position(now));
+        found.is_some_and(|better| self.received_dbm(id, better, now) > received)
+    }
+
+    /// Tells that an aircraft is about to lose its cell with no other in sight, or no longer is.
+    fn tell_alone(&mut self, id: StationId, cell: CellId, is_alone: bool, now: Instant) {
+        let station = &mut self.stations[id.0 as usize];
+        if station.is_alone != is_alone {
+            station.is_alone = is_alone;
+            let signal = if is_alone {
+                Signal::GoingDown { to: None }
+            } else {
+                Signal::Rollback
+            };
+            self.air.event(now, id, cell, signal);
         }
     }
 
@@ -210,6 +247,7 @@ impl Network {
     /// Ends a registration. What waits in the aircraft stays there, what waits in the base station as the parameters say.
     fn leave(&mut self, id: StationId, cell: CellId, place: u32, now: Instant) {
         self.cells[usize::from(cell.0)].remove(&mut self.stations, id, place);
+        self.stations[id.0 as usize].is_alone = false;
         self.air.event(now, id, cell, Signal::Down);
         let mut ended = Vec::new();
         for (direction, kept) in [

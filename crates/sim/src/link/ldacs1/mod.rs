@@ -17,6 +17,7 @@ mod cell;
 mod config;
 pub mod error_rate;
 mod exchange;
+mod figures;
 pub mod frame;
 mod handover;
 pub mod modulation;
@@ -31,6 +32,7 @@ mod tests;
 mod transmission;
 
 pub use config::{CellConfig, HandoverType, NetworkConfig};
+pub use figures::json_figures;
 pub use network::{HEADER_BYTES, Network, Offered, Way};
 pub use output::{Event, Fate, Message, MessageKind, Output, Signal};
 pub use station::{CellId, Direction, StationId};

@@ -59,8 +59,14 @@ pub enum Signal {
         /// The forward link's rate for it: its own limit, or that of the whole cell.
         rate: DataRate,
     },
-    /// Link_Going_Down: HO_COM with the P-bit. The handover comes when the base station has nothing left.
-    GoingDown,
+    /// Link_Going_Down.
+    GoingDown {
+        /// HO_COM with the P-bit: the handover to this cell comes when the base station has nothing left. Without a cell
+        /// the signal is below Th2, and no other cell was heard.
+        to: Option<CellId>,
+    },
+    /// Link_Event_Rollback: after all, the signal is above Th2, or another cell takes the aircraft.
+    Rollback,
     /// The base station has delivered all that it had (not in 802.21).
     QueueDrained,
     /// Link_Handover_Imminent: HO_COM without the P-bit.

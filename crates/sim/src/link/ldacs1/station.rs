@@ -86,6 +86,8 @@ pub struct Station {
     pub attachment: Attachment,
     /// Random accesses so far, for its draws.
     pub accesses: u32,
+    /// Link_Going_Down was told because no other cell is heard.
+    pub is_alone: bool,
     /// When it measures next; a task of another moment is out of date.
     pub measures_at: Instant,
     /// Whether it is on its cell's list of those who have something to request.
@@ -117,6 +119,7 @@ impl Station {
             track,
             attachment: Attachment::Searching,
             accesses: 0,
+            is_alone: false,
             measures_at: Instant::NEVER,
             wants: false,
             queues: [queue(), queue()],
@@ -179,6 +182,8 @@ impl Queue {
             .get(place)
             .is_none_or(|class| class.priority != priority)
         {
+            // Mostly there is only this one.
+            self.classes.reserve_exact(1);
             self.classes.insert(place, Class::new(priority));
         }
         &mut self.classes[place]

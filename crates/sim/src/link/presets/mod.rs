@@ -2,6 +2,7 @@
 
 pub mod geo;
 pub mod gsm;
+pub mod ldacs1;
 pub mod traced;
 pub mod wifi;
 pub mod wired;

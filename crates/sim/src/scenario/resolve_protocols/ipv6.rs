@@ -5,7 +5,8 @@ use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
 use crate::scenario::model::{Advertisements, HomeAgent, Mobile, MobileIpv6, NodeIndex};
 use crate::scenario::raw_mobility::{
-    RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawProtocol,
+    RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawOverflow,
+    RawProtocol,
 };
 use crate::scenario::resolve::Report;
 use crate::scenario::resolve_links::Links;
@@ -63,7 +64,10 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     BufferPolicy {
         bytes: u32::try_from(size).unwrap_or(u32::MAX),
         age: raw.age.map_or(Duration::from_secs(30), |age| age.0),
-        overflow: Overflow::DropNewest,
+        overflow: match raw.overflow.unwrap_or(RawOverflow::DropNewest) {
+            RawOverflow::DropNewest => Overflow::DropNewest,
+            RawOverflow::DropOldest => Overflow::DropOldest,
+        },
         pace: raw.pace.map(|pace| pace.0),
     }
 }
@@ -135,6 +139,7 @@ pub(super) fn mobility(
         },
         route_optimization: raw.route_optimization.unwrap_or(false),
         asks_for_buffering: raw.asks_for_buffering.unwrap_or(false),
+        access_router_buffering: raw.access_router_buffering.as_ref().map(buffer_policy),
         lifetime,
         network_prefix,
         clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),

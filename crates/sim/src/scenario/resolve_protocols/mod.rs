@@ -101,6 +101,10 @@ fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
         ("advertisements", raw.advertisements.is_some()),
         ("route_optimization", raw.route_optimization.is_some()),
         ("asks_for_buffering", raw.asks_for_buffering.is_some()),
+        (
+            "access_router_buffering",
+            raw.access_router_buffering.is_some(),
+        ),
         ("network_prefix", raw.network_prefix.is_some()),
         ("clamp_segment_size", raw.clamp_segment_size.is_some()),
     ];
@@ -113,15 +117,16 @@ fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
         ("smooth_handoff", raw.smooth_handoff.is_some()),
     ];
     let (keys, own) = match raw.protocol {
-        RawProtocol::MobileIpv4 => (of_ipv6, of_ipv4),
-        RawProtocol::MobileIpv6 | RawProtocol::Nemo => (of_ipv4, of_ipv6),
+        RawProtocol::MobileIpv4 => (of_ipv6.as_slice(), of_ipv4.as_slice()),
+        RawProtocol::MobileIpv6 | RawProtocol::Nemo => (of_ipv4.as_slice(), of_ipv6.as_slice()),
     };
+    let own: Vec<&str> = own.iter().map(|&(key, _)| key).collect();
     let context = match raw.protocol {
         RawProtocol::MobileIpv4 => "protocol \"mobile-ipv4\"",
         RawProtocol::MobileIpv6 => "protocol \"mobile-ipv6\"",
         RawProtocol::Nemo => "protocol \"nemo\"",
     };
-    report.misplaced(path, &keys, &own.map(|(key, _)| key), context);
+    report.misplaced(path, keys, &own, context);
 }
 
 /// The home agent of a mobile, among those of its protocol.
@@ -167,7 +172,8 @@ fn home_link(
 ) -> Option<LinkIndex> {
     let name = raw.home_link.as_ref()?;
     let path = path.key("home_link");
-    let link = links.find(name, &path, report)?;
+    let cell = links.find_cell(name, mobile);
+    let link = cell.or_else(|| links.find(name, &path, report))?;
     let ends = links.specs[link.0].ends;
     if ends.contains(&agent) && ends.contains(&mobile) {
         return Some(link);

@@ -30,14 +30,14 @@ const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
         ],
     ),
     (
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, flows, record, live, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -233,14 +233,14 @@ const CASES: &[Case] = &[
         r#"kind = "gsm""#,
         r#"kind = "gms""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, trace)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, trace, ldacs1)"#,
         ],
     ),
     (
         r#"kind = "gsm""#,
-        r#"kind = "ldacs1""#,
+        r#"kind = "aeromacs""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "ldacs1" (valid: wired, geo, wifi, gsm, trace)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, trace, ldacs1)"#,
         ],
     ),
     (
@@ -387,14 +387,14 @@ const CASES: &[Case] = &[
         r#"handover = "soft", overlap = "5 s""#,
         r#"handover = "hard", overlap = "5 s""#,
         &[
-            r#"test.toml:30:53: mobiles.laptop.timetable[1].overlap: "overlap" does not go with a hard handover (its own: jitter, handover, outage, old_queue)"#,
+            r#"test.toml:30:53: mobiles.laptop.timetable[1].overlap: "overlap" does not go with a hard handover (its own: jitter, handover, outage, old_queue, announced)"#,
         ],
     ),
     (
         r#"handover = "soft", overlap = "5 s""#,
         r#"outage = "5 s""#,
         &[
-            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, outgoing_after, old_queue)"#,
+            r#"test.toml:30:34: mobiles.laptop.timetable[1].outage: "outage" does not go with a soft handover (its own: jitter, handover, overlap, outgoing_after, old_queue, announced)"#,
         ],
     ),
     (
@@ -620,7 +620,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "flows.download.byts=1 kB",
-        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
     ),
     (
         "links.gsm.rate=fast",
@@ -640,7 +640,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, flows, record, live, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -652,7 +652,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, flows, record, live, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
     ),
 ];
 
@@ -862,6 +862,28 @@ fn mistakes_in_mobile_ipv6_are_told() {
             ),
             "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, since addresses are made of it",
         ),
+        (
+            right.replace(MODEM, &format!("{MODEM}, announced = \"5 s\"")),
+            "timetable[1].announced: is longer than the link is in use for; expected at most \"4 s\"",
+        ),
+        (
+            right
+                .replace(MODEM, &format!("{MODEM}, announced = \"1 s\""))
+                .replace(&format!("mobility = {{ {protocol} }}"), ""),
+            "announced: is heard by nobody without mobility; expected mobility beside the timetable",
+        ),
+        (
+            right.replace("attach = \"lan\"", "attach = \"lan\", announced = \"1 s\""),
+            "\"announced\" does not go with the first entry, which leaves no link",
+        ),
+        (
+            mobile(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "2001:db8:2::/64""#,
+            )
+            .replace("home_agents.agent", SPARE),
+            "mobiles.laptop: the network behind \"laptop\" leads to \"router\", which is outside; expected every link of \"laptop\" that leads there in its timetable or `prefer`",
+        ),
     ];
     assert_messages(&cases);
 }
@@ -1003,4 +1025,21 @@ fn a_flow_between_the_versions_is_a_mistake() {
          [mobiles.laptop]";
     let expected = "flows.talk: joins a mobile with Mobile IPv4 to one with Mobile IPv6; expected ends that speak one version of IP";
     assert_messages(&[(text.replace("[mobiles.laptop]", other), expected)]);
+}
+
+const MODEM: &str = "attach = \"modem\"";
+/// A link more between the laptop and its router, in front of the home agent's key.
+const SPARE: &str =
+    "links.spare = { between = [\"router\", \"laptop\"], kind = \"wired\" }\nhome_agents.agent";
+
+#[test]
+fn a_link_that_a_mobile_never_uses_is_a_warning() {
+    let keys = r#"protocol = "mobile-ipv6", home_agent = "agent""#;
+    let text = mobile(r#"prefix = "2001:db8:1::/64""#, keys).replace("home_agents.agent", SPARE);
+    let loaded = parse(&text, "test.toml", Path::new("."), &[]).expect("valid");
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 1);
+    let expected =
+        "mobiles.laptop: link \"spare\" is never used: \"laptop\" attaches to it nowhere";
+    assert!(warnings[0].contains(expected), "{}", warnings[0]);
 }

@@ -144,7 +144,7 @@ impl World {
         };
         let mut sources = Vec::new();
         let mut care_of = Vec::new();
-        for link in access_links(&mobile.attachment) {
+        for link in access_links(&self.scenario, &mobile.attachment) {
             let interface = self.interface(node, link);
             let source = self.care_of(mobility, (node, link), home_address);
             sources.push((interface, source));
@@ -231,7 +231,7 @@ impl World {
         for (number, mobile, mobility) in mobiles(&self.scenario) {
             let home_address = home_address(&self.scenario, number, mobility);
             keys.insert(home_address, self.association(number, "foreign"));
-            for link in access_links(&mobile.attachment) {
+            for link in access_links(&self.scenario, &mobile.attachment) {
                 let (router, interface) = self.wires[link].far_from(mobile.node.0);
                 if router == node && mobility.home_link != Some(LinkIndex(link)) {
                     interfaces.push(named(interface));

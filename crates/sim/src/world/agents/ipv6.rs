@@ -4,7 +4,7 @@ use super::{ProtocolRun, access_links};
 use crate::addresses::node_addresses;
 use crate::rng::Seed;
 use crate::scenario::model::{
-    Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario,
+    Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario, nodes_behind,
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
@@ -39,7 +39,12 @@ pub(super) fn address(scenario: &Scenario, node: usize) -> Ipv6Addr {
             return agent.prefix.address_of(link_local(identifier(number)));
         }
         if let Some(prefix) = mobility.network_prefix
-            && inner_nodes(scenario, mobile.node, &access_links(&mobile.attachment)).contains(&node)
+            && inner_nodes(
+                scenario,
+                mobile.node,
+                &access_links(scenario, &mobile.attachment),
+            )
+            .contains(&node)
         {
             return prefix.address_of(link_local(node as u64 + 1));
         }
@@ -50,21 +55,11 @@ pub(super) fn address(scenario: &Scenario, node: usize) -> Ipv6Addr {
     }
 }
 
-/// The nodes of the network behind a mobile: those that its links lead to, but for its access links.
+/// The nodes of the network behind a mobile.
 fn inner_nodes(scenario: &Scenario, mobile: NodeIndex, access: &[usize]) -> Vec<usize> {
-    let mut reached = vec![mobile.0];
-    let mut next = 0;
-    while let Some(&node) = reached.get(next) {
-        next += 1;
-        for (number, link) in scenario.links.iter().enumerate() {
-            let [a, b] = link.ends.map(|end| end.0);
-            let far = if a == node { b } else { a };
-            if (a == node || b == node) && !access.contains(&number) && !reached.contains(&far) {
-                reached.push(far);
-            }
-        }
-    }
-    reached.split_off(1)
+    let access: Vec<LinkIndex> = access.iter().copied().map(LinkIndex).collect();
+    let nodes = nodes_behind(&scenario.links, mobile, &access);
+    nodes.into_iter().map(|node| node.0).collect()
 }
 
 const fn identifier(mobile: usize) -> u64 {
@@ -107,7 +102,7 @@ impl World {
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
             if let Some(mobility) = mobile.ipv6() {
-                let access = access_links(&mobile.attachment);
+                let access = access_links(&self.scenario, &mobile.attachment);
                 self.add_mobile_node(number, mobile.node, mobility, &access);
             }
         }
@@ -193,6 +188,7 @@ impl World {
             buffering: mobility
                 .asks_for_buffering
                 .then_some(BufferingRequest::STUDY_D),
+            tells_routers: mobility.access_router_buffering.is_some(),
             optimizes_routes: mobility.route_optimization,
             path_mtu: PATH_MTU,
             clamp_segment_size: mobility.clamp_segment_size,
@@ -220,7 +216,11 @@ impl World {
         let own = self.nodes[node.0].host.addresses();
         let own: Vec<IpAddr> = own.collect();
         self.put_behind_agent(&own, far);
-        for inner in inner_nodes(&self.scenario, node, access) {
+        let behind = mobility.network_prefix.is_some();
+        for inner in inner_nodes(&self.scenario, node, access)
+            .into_iter()
+            .filter(|_| behind)
+        {
             let own: Vec<IpAddr> = self.nodes[inner].host.addresses().collect();
             self.put_behind_agent(&own, far);
         }
@@ -281,8 +281,14 @@ impl World {
             settings.home_agent = true;
             settings.address = agent.address();
         }
-        let agents = self.nodes[router].host.agents_mut();
-        agents
+        settings.buffering = mobility.access_router_buffering;
+        settings.path_mtu = PATH_MTU;
+        let host = &mut self.nodes[router].host;
+        // Mobiles that have left write to it.
+        if host.addresses().all(|own| own != settings.address) {
+            host.add_address(settings.address.into());
+        }
+        host.agents_mut()
             .routers
             .push(AccessRouter::new(Instant::ZERO, settings, draws));
     }

@@ -8,7 +8,7 @@ use super::ports::BehindLink;
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobile, Scenario};
 use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
 use baton_proto::mobility::mobile_ipv4::MobileNodeEvent;
-use baton_proto::mobility::mobile_ipv6::MobileEvent;
+use baton_proto::mobility::mobile_ipv6::{MobileEvent, Neighbor};
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -48,17 +48,9 @@ pub(super) fn flow_addresses(scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr;
 }
 
 /// The access links that a policy speaks of.
-pub(super) fn access_links(policy: &AttachmentPolicy) -> Vec<usize> {
-    let links: Vec<LinkIndex> = match policy {
-        AttachmentPolicy::Timetable(entries) => {
-            entries.iter().filter_map(|entry| entry.link).collect()
-        }
-        AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
-    };
-    let mut links: Vec<usize> = links.into_iter().map(|link| link.0).collect();
-    links.sort_unstable();
-    links.dedup();
-    links
+pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
+    let links = policy.access_links(&scenario.radios).into_iter();
+    links.map(|link| link.0).collect()
 }
 
 impl World {
@@ -83,15 +75,37 @@ impl World {
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
         for number in 0..self.mobiles.len() {
+            self.take_down_unused(number);
             if let Some(link) = self.mobiles[number].attached {
                 self.signal(number, link, LinkSignal::HandoverImminent);
-                self.signal(number, link, LinkSignal::Up);
+                self.signal_up(number, link);
             }
         }
         if self.scenario.has_protocols() {
             // Routers and home agents have deadlines, too.
             (0..self.nodes.len()).for_each(|node| self.pump(node));
             self.settle();
+        }
+    }
+
+    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself.
+    pub(super) fn signal_up(&mut self, number: usize, link: usize) {
+        if self.wires[link].radio.is_none() {
+            self.signal(number, link, LinkSignal::Up);
+        }
+    }
+
+    /// Takes down the access links of a mobile with a protocol to which it is not attached: what is sent there, as to a
+    /// home link, does not come to it.
+    fn take_down_unused(&mut self, number: usize) {
+        let mobile = &self.mobiles[number];
+        let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
+        for (link, wire) in self.wires.iter_mut().enumerate() {
+            let own = wire.mobile == Some(number) && wire.radio.is_none();
+            if has_protocol && own && attached != Some(link) {
+                wire.broken = true;
+                wire.link.set_down(self.now, false);
+            }
         }
     }
 
@@ -107,10 +121,12 @@ impl World {
                 protocol.up.insert(link);
             }
             LinkSignal::Down if !protocol.up.remove(&link) => return,
+            LinkSignal::GoingDown if !protocol.up.contains(&link) => return,
             _ => {}
         }
         let node = mobile.node.0;
         let told = protocol.told || signal != LinkSignal::Up;
+        let neighbor = self.neighbor(number, link);
         let (router, at_router) = self.wires[link].far_from(node);
         let at_mobile = self.interface(node, link);
         self.record_link_signal(node, link, signal);
@@ -118,6 +134,13 @@ impl World {
             .host
             .handle_link(self.now, at_mobile, signal);
         self.pump(node);
+        if let Some(neighbor) = neighbor {
+            let said = (signal, neighbor);
+            self.nodes[router]
+                .host
+                .handle_neighbor(self.now, at_router, said);
+            self.pump(router);
+        }
         if told {
             self.record_link_signal(router, link, signal);
             self.nodes[router]
@@ -125,6 +148,21 @@ impl World {
                 .handle_link(self.now, at_router, signal);
             self.pump(router);
         }
+    }
+
+    /// What the router of an access link calls a mobile of Mobile IPv6 on it.
+    fn neighbor(&self, number: usize, link: usize) -> Option<Neighbor> {
+        let protocol = self.mobiles[number].protocol.as_ref()?;
+        let IpAddr::V6(address) = protocol.care_of(link)? else {
+            return None;
+        };
+        let mobility = self.scenario.mobiles[number].ipv6()?;
+        let network = mobility.network_prefix;
+        let at_home = mobility.home_link == Some(LinkIndex(link));
+        Some(Neighbor {
+            address,
+            network: network.filter(|_| at_home),
+        })
     }
 
     /// Where a packet for a care-of address or for the host `to` goes on from `node` if an agent decides there: what it is for

@@ -25,6 +25,8 @@ pub struct MobileRun {
     pub timer: Timer,
     /// The access link in use, by its place in the scenario.
     pub attached: Option<usize>,
+    /// The radio network in use, whose cells are its access links.
+    pub radio: Option<usize>,
     /// The old access link, as long as the mobile's own packets still take it.
     pub outgoing: Option<usize>,
     pub chooser: Chooser,
@@ -96,7 +98,7 @@ impl MobileRun {
     /// When this mobile has something to do.
     pub fn deadline(&self) -> Option<Instant> {
         let choice = match &self.chooser {
-            Chooser::Timetable(entries) => entries.front().map(|entry| entry.at),
+            Chooser::Timetable(entries) => entries.front().map(next_moment),
             Chooser::Failback(failback, _) => failback.poll_timeout(),
         };
         let step = self.steps.front().map(|&(at, _)| at);
@@ -107,6 +109,12 @@ impl MobileRun {
         let place = self.steps.partition_point(|&(other, _)| other <= at);
         self.steps.insert(place, (at, step));
     }
+}
+
+/// When a timetable's entry asks for something: to be announced, and then to begin.
+fn next_moment(entry: &Attachment) -> Instant {
+    let ahead = entry.announced.unwrap_or_default();
+    Instant::ZERO + entry.at.saturating_since(Instant::ZERO + ahead)
 }
 
 /// Takes out the first of a queue if it is as wanted.
@@ -132,11 +140,27 @@ impl World {
                 Step::Silence(link) => self.silence(number, link),
             }
         }
+        self.say_going_down(number);
         while let Some(due) = self.next_handover(number) {
             self.begin_handover(number, &due);
         }
         self.announce(number);
         self.arm_mobile(number);
+    }
+
+    /// Lets the link in use say that it is going down, if the next entry of the timetable is to be announced now.
+    fn say_going_down(&mut self, number: usize) {
+        let mobile = &mut self.mobiles[number];
+        if let Chooser::Timetable(entries) = &mut mobile.chooser
+            && let Some(entry) = entries.front_mut()
+            && entry.announced.is_some()
+            && next_moment(entry) <= self.now
+        {
+            entry.announced = None;
+            if let Some(link) = mobile.attached {
+                self.signal(number, link, LinkSignal::GoingDown);
+            }
+        }
     }
 
     /// Begins a handover on demand, now, as an entry of a timetable would.
@@ -242,7 +266,14 @@ impl World {
         }
     }
 
-    fn begin_handover(&mut self, number: usize, due: &Due) {
+    /// Begins the record of a handover that began at `at`, and forgets what the one before had planned.
+    pub(super) fn open_record(
+        &mut self,
+        number: usize,
+        at: Instant,
+        to: Option<usize>,
+        kind: &'static str,
+    ) {
         self.close_last_record(number);
         let old = self.mobiles[number].attached;
         let flows = self.flows_at_handover(number);
@@ -253,21 +284,30 @@ impl World {
             .steps
             .retain(|(_, step)| matches!(step, Step::Silence(_)));
         let mut record = HandoverRecord {
-            at: due.at,
+            at,
             completed: None,
-            links: [old, due.link],
-            kind: match due.handover {
-                Some(Handover::Soft { .. }) => "soft",
-                Some(Handover::Hard { .. }) | None => "hard",
-            },
+            links: [old, to],
+            kind,
             lost_packets: 0,
             flows,
         };
         record.add_losses(&core::mem::take(&mut mobile.losses_before));
         mobile.handovers.push(record);
+    }
+
+    fn begin_handover(&mut self, number: usize, due: &Due) {
+        let Some(link) = self.choose(number, due.link) else {
+            return;
+        };
+        let old = self.mobiles[number].attached;
+        let kind = match due.handover {
+            Some(Handover::Soft { .. }) => "soft",
+            Some(Handover::Hard { .. }) | None => "hard",
+        };
+        self.open_record(number, due.at, link, kind);
         match due.handover {
             None => {
-                self.attach(number, due.link);
+                self.attach(number, link);
                 // A kernel whose addresses come and go loses those of the lost link for good.
                 if let Some(old) = old.filter(|_| self.changes_address(number)) {
                     self.silence(number, old);
@@ -278,7 +318,7 @@ impl World {
                 discard_queue,
                 outgoing_after,
             }) => {
-                self.attach(number, due.link);
+                self.attach(number, link);
                 if let Some(old) = old {
                     self.leave_softly(number, old, overlap, discard_queue);
                     self.keep_outgoing(number, old, outgoing_after);
@@ -287,9 +327,9 @@ impl World {
             Some(Handover::Hard { outage, keep_queue }) => {
                 self.break_links(number, keep_queue);
                 if outage.is_zero() {
-                    self.attach(number, due.link);
+                    self.attach(number, link);
                 } else {
-                    let attach = Step::Attach(due.link);
+                    let attach = Step::Attach(link);
                     self.mobiles[number].plan(self.now + outage, attach);
                 }
             }
@@ -353,6 +393,19 @@ impl World {
     /// old link and takes no other leaves the routes as they are: nobody knows, and what is sent there is
     /// lost or, by a link that buffers, kept.
     fn attach(&mut self, number: usize, link: Option<usize>) {
+        self.use_link(number, link);
+        match link {
+            // The protocol says when it is complete.
+            Some(link) if self.mobiles[number].protocol.is_some() => {
+                self.signal(number, link, LinkSignal::HandoverImminent);
+                self.signal_up(number, link);
+            }
+            _ => self.complete_last_record(number, link),
+        }
+    }
+
+    /// Lets routes lead over a link.
+    pub(super) fn use_link(&mut self, number: usize, link: Option<usize>) {
         self.mobiles[number].attached = link;
         let has_protocol = self.mobiles[number].protocol.is_some();
         let own = |wire: &&mut Wire| wire.mobile == Some(number);
@@ -375,14 +428,6 @@ impl World {
         }
         self.install_routes();
         self.record_attachment(number);
-        match link {
-            // The protocol says when it is complete.
-            Some(link) if has_protocol => {
-                self.signal(number, link, LinkSignal::HandoverImminent);
-                self.signal(number, link, LinkSignal::Up);
-            }
-            _ => self.complete_last_record(number, link),
-        }
     }
 
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.

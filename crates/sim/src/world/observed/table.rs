@@ -6,7 +6,7 @@ use super::super::{MobileRun, Node, World};
 use super::{NoConversation, ObservedFlow};
 use crate::observe::{FiveTuple, PacketView};
 use crate::rng::Seed;
-use crate::scenario::model::{Flow, NodeIndex, Traffic, Transport};
+use crate::scenario::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
 use baton_proto::packet::FlowId;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::Duration;
@@ -176,6 +176,7 @@ impl World {
             stop: None,
             transport: transport(view.protocol),
             traffic: Traffic::Bulk { bytes: None },
+            radio_service: RadioService::DEFAULT,
             name,
         };
         let subject = self.recorder.subject(&format!("flow {}", spec.name));

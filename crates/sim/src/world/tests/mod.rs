@@ -9,9 +9,12 @@ mod mobility;
 mod observed;
 mod path_mtu;
 mod ports;
+mod radio;
 mod signals;
 mod steady;
+mod strategies;
 mod traffic;
+mod tunnels;
 
 use super::summary::{FlowSummary, Summary};
 use crate::record::Table;

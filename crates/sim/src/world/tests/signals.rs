@@ -38,17 +38,17 @@ const AIRCRAFT: &str = r#"
 /// A row of the table of signals.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SignalRow {
-    pub kind: String,
-    pub sent_s: f64,
-    pub decided_s: Option<f64>,
-    pub sender: String,
-    pub receiver: String,
-    pub link: String,
-    pub name: String,
-    pub details: String,
-    pub tunnelled: bool,
-    pub fate: String,
-    pub packet: Option<u64>,
+    pub(super) kind: String,
+    pub(super) sent_s: f64,
+    pub(super) decided_s: Option<f64>,
+    pub(super) sender: String,
+    pub(super) receiver: String,
+    pub(super) link: String,
+    pub(super) name: String,
+    pub(super) details: String,
+    pub(super) tunnelled: bool,
+    pub(super) fate: String,
+    pub(super) packet: Option<u64>,
 }
 
 impl SignalRow {
@@ -277,4 +277,17 @@ fn without_protocols_or_records_there_is_no_table() {
             .signals
             .is_some()
     );
+}
+
+/// RFC 6275 section 11.8: an update is sent again after 1.5 s, the first time.
+#[test]
+fn a_message_that_the_scenario_loses_is_sent_again() {
+    let lost = "[[losses]]\nmessage = \"Binding Update\"\nbuffering = false\ncount = 1\n";
+    let results = run(&scenario(40, &[AIRCRAFT, lost]));
+    let rows = signals(&results);
+    let updates = rows.iter().filter(|row| row.name == "Binding Update");
+    let updates: Vec<&SignalRow> = updates.filter(|row| row.sender == "aircraft").collect();
+    assert_eq!(updates[0].fate, "scenario");
+    assert_eq!(updates[1].fate, "delivered");
+    near(updates[1].sent_s - updates[0].sent_s, 1.5, 1e-9);
 }

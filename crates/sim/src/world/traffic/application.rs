@@ -117,6 +117,14 @@ impl Application {
         }
     }
 
+    /// Datagrams that came to the far end again.
+    pub fn came_again(&self) -> u64 {
+        match &self.kind {
+            Kind::Blocks(blocks) => blocks.received.again,
+            _ => 0,
+        }
+    }
+
     /// What a ping flow has measured.
     pub fn ping_summary(&self) -> Option<PingSummary> {
         match &self.kind {

@@ -1,5 +1,6 @@
 //! A source of blocks at a constant rate, with pauses or without.
 
+use super::received::Received;
 use crate::rng::Stream;
 use baton_proto::packet::Payload;
 use baton_proto::rate::DataRate;
@@ -13,6 +14,8 @@ pub(super) struct Blocks {
     limit: Option<u64>,
     /// Bytes handed to the transport so far.
     pub emitted: u64,
+    /// What has come to the far end in datagrams.
+    pub received: Received,
     next: Instant,
     /// When the present time on ends.
     on_until: Option<Instant>,
@@ -69,6 +72,7 @@ impl Blocks {
             size,
             limit,
             emitted: 0,
+            received: Received::default(),
             next: start,
             on_until,
             pauses,

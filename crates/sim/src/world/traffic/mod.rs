@@ -7,6 +7,7 @@ mod application;
 mod blocks;
 mod pages;
 mod ping;
+mod received;
 
 pub use application::Application;
 
@@ -204,7 +205,7 @@ impl FlowRun {
         let Payload::Pattern { offset, .. } = payload else {
             return None;
         };
-        match (&self.application.kind, role) {
+        match (&mut self.application.kind, role) {
             (Kind::Ping(_), Role::Sink) => {
                 host.udp_send(self.port, from, payload, Some(self.id));
                 None
@@ -214,6 +215,9 @@ impl FlowRun {
                 self.handle_reply(now, number as u16)
             }
             (Kind::Blocks(blocks), Role::Sink) => {
+                if !blocks.received.take(offset, bytes) {
+                    return None;
+                }
                 let more = offset + u64::from(bytes) < blocks.emitted;
                 Some(self.deliver_of(now, u64::from(bytes), more))
             }

@@ -71,7 +71,8 @@ impl HomeAgent {
         }
     }
 
-    /// RFC 6275 section 10.4.5: only from where the mobile is, and only what is the mobile's.
+    /// RFC 6275 section 10.4.5: only from where the mobile is, and only what is the mobile's. What it sent from where it
+    /// was a moment ago is under way yet: that it was there had been proved as well.
     fn handle_tunnelled(
         &mut self,
         now: Instant,
@@ -79,11 +80,16 @@ impl HomeAgent {
         packet: Packet,
     ) -> Option<Packet> {
         let mut inner = decapsulate(packet)?;
-        let mobile = addresses_v6(&inner).and_then(|(source, _)| self.mobile_of(source));
+        let mobile = addresses_v6(&inner).and_then(|(source, _)| {
+            let has_returned = || self.bindings.contains_key(&source).then_some(source);
+            self.mobile_of(source).or_else(has_returned)
+        });
         let is_there = |home: &Ipv6Addr| {
             self.bindings.get(home).is_some_and(|binding| {
-                let second = binding.second.map(|(care_of, _)| care_of);
-                binding.care_of == outer || second == Some(outer)
+                let former = binding.former.filter(|former| former.taken_until > now);
+                let former = former.map(|former| former.care_of);
+                !matches!(binding.stage, Stage::Detecting { .. })
+                    && (binding.care_of == outer || former == Some(outer))
             })
         };
         let Some(mobile) = mobile.filter(is_there) else {
@@ -156,9 +162,15 @@ impl HomeAgent {
             return;
         };
         let care_of = binding.care_of;
-        if let Some((second, _)) = binding.second.filter(|&(_, until)| until > now) {
+        let former = binding.former.filter(|former| former.copied_until > now);
+        if let Some(former) = former {
             self.counts.copies += 1;
-            self.tunnel(now, second, packet.clone());
+            if former.care_of == home {
+                let towards = Towards::Interface(self.settings.home_interface);
+                self.outbox.push_back((towards, packet.clone()));
+            } else {
+                self.tunnel(now, former.care_of, packet.clone());
+            }
         }
         self.tunnel(now, care_of, packet);
     }

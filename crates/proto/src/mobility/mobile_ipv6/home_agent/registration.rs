@@ -1,6 +1,8 @@
 //! Updates: who may be where, and what he is answered (RFC 6275 sections 9.5.1 and 10.3, RFC 3963 section 6.2).
 
-use super::{Binding, HomeAgent, HomeAgentEvent, MEMORY_OF_DELETED, Stage, Strategy, Subscriber};
+use super::{
+    Binding, Former, HomeAgent, HomeAgentEvent, MEMORY_OF_DELETED, Stage, Strategy, Subscriber,
+};
 use crate::mobility::address_configuration::probe;
 use crate::mobility::binding::{BindingSequence, duration};
 use crate::mobility::buffering::PacketBuffer;
@@ -165,16 +167,16 @@ impl HomeAgent {
             }
             None => (None, Instant::NEVER),
         };
-        let second = match (&known, self.settings.strategy) {
-            (Some(known), Strategy::Bicast { overlap }) if known.care_of != request.care_of => {
-                Some((known.care_of, now + overlap))
+        let former = match &known {
+            Some(known) if known.care_of == request.care_of => known.former,
+            known => {
+                let care_of = known.as_ref().map_or(request.home, |known| known.care_of);
+                Some(self.former(now, care_of))
             }
-            (Some(known), _) => known.second,
-            (None, _) => None,
         };
         let binding = Binding {
             care_of: request.care_of,
-            second,
+            former,
             expires: now + duration(lifetime),
             deadline,
             sequence: request.sequence(),
@@ -190,6 +192,18 @@ impl HomeAgent {
             return self.step(now, request.home);
         }
         self.accept(now, request.home, request.source, &request.update);
+    }
+
+    /// What becomes of the place that a mobile leaves.
+    fn former(&self, now: Instant, care_of: Ipv6Addr) -> Former {
+        Former {
+            care_of,
+            copied_until: match self.settings.strategy {
+                Strategy::Bicast { overlap } => now + overlap,
+                Strategy::Forward | Strategy::Buffer(_) => now,
+            },
+            taken_until: now + MEMORY_OF_DELETED,
+        }
     }
 
     fn next_stage(&self, now: Instant, known: Option<Binding>, request: &Request) -> Stage {
@@ -285,7 +299,7 @@ impl HomeAgent {
         };
         let stage = core::mem::replace(&mut binding.stage, Stage::Gone);
         binding.sequence = request.sequence();
-        binding.second = None;
+        binding.former = None;
         binding.expires = now + MEMORY_OF_DELETED;
         let prefixes = core::mem::take(&mut binding.prefixes);
         self.remove_prefixes(request.home, &prefixes);

@@ -265,7 +265,7 @@ impl MobileNode {
         let packet = packet(address.into(), to.into(), body);
         // Section 11.6.1: the home test init goes by way of the home agent.
         match self.care_of() {
-            Some(care_of) if is_home => self.send_through_tunnel(now, care_of, packet),
+            Some(_) if is_home => self.send_by_binding(now, packet),
             _ => self.send(packet),
         }
     }

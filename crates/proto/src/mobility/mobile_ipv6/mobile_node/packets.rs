@@ -1,6 +1,6 @@
 //! Packets of the mobile: what has come by its care-of address, and what leaves under its home address.
 
-use super::{MobileNode, Received};
+use super::{MobileNode, Place, Received};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
 use crate::mobility::tunnel::{Refusal, decapsulate, error_about};
@@ -28,6 +28,9 @@ impl MobileNode {
                     configuration.handle_discovery(now, ends, &message);
                     self.settle(now);
                 }
+            }
+            Body::Tunnel(inner) if self.is_sent_after(source, destination, &inner) => {
+                self.handle_packet(now, interface, *inner);
             }
             Body::Tunnel(_) => self.handle_tunnelled(now, (source, destination), packet),
             Body::Mobility(message) => self.handle_message(now, (source, destination), *message),
@@ -115,6 +118,9 @@ impl MobileNode {
                 self.handle_home_answer(now, answer);
             }
             MobilityMessage::BindingRefreshRequest if from_home_agent => self.register(now),
+            MobilityMessage::FastBindingAcknowledgement(answer) => {
+                self.handle_router_answer(source, answer);
+            }
             message => self.handle_peer_message(now, (source, destination), message),
         }
     }
@@ -160,10 +166,46 @@ impl MobileNode {
                     self.note_use(destination);
                     self.send_directly(care_of, packet);
                 } else {
-                    self.send_through_tunnel(now, care_of, packet);
+                    self.send_by_binding(now, packet);
                 }
             }
         }
+    }
+
+    /// Sends a packet from where the home agent knows the mobile to be.
+    pub(super) fn send_by_binding(&mut self, now: Instant, packet: Packet) {
+        match self.bound_place(now) {
+            None => self.counts.unreachable += 1,
+            Some(Place {
+                interface,
+                attachment: Attachment::Away(care_of),
+            }) => self.send_through_tunnel(now, (interface, care_of), packet),
+            Some(Place { interface, .. }) => self.send_over(interface, packet),
+        }
+    }
+
+    /// Where the home agent knows the mobile to be, of the places where it is: while it registers a new one, the old
+    /// one if its link is still there (make before break).
+    fn bound_place(&self, now: Instant) -> Option<Place> {
+        let care_of = self.care_of()?;
+        let place = |attachment| {
+            let interface = match attachment {
+                Attachment::Away(bound) => self.interfaces.iter().position(|one| one.has(bound)),
+                other => {
+                    let mut all = self.interfaces.iter();
+                    all.position(|one| one.attachment() == other)
+                }
+            };
+            Some(Place {
+                interface: interface?,
+                attachment,
+            })
+        };
+        let Some(bound) = self.home.accepted(now) else {
+            return place(Attachment::Home);
+        };
+        let announced_ahead = (self.former == Some(care_of)).then_some(care_of);
+        place(Attachment::Away(bound)).or_else(|| place(Attachment::Away(announced_ahead?)))
     }
 
     /// Section 11.3.1: under the care-of address, with the home address in an option.
@@ -174,18 +216,16 @@ impl MobileNode {
         self.send(packet);
     }
 
-    pub(super) fn send_through_tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {
-        // The one before holds too while the next has been announced.
-        let holds = self.home.accepted(now).is_some()
-            && [self.home.latest(), self.former].contains(&Some(care_of));
-        if !holds {
-            self.counts.unreachable += 1;
-            return;
-        }
+    fn send_through_tunnel(
+        &mut self,
+        now: Instant,
+        (interface, care_of): (usize, Ipv6Addr),
+        packet: Packet,
+    ) {
         let forwarded = packet.ip.source != IpAddr::V6(self.settings.home_address);
         let ends = (care_of.into(), self.settings.home_agent.into());
         match self.tunnels.encapsulate(now, packet, ends, forwarded) {
-            Ok(outer) => self.send(outer),
+            Ok(outer) => self.send_over(interface, outer),
             Err(Refusal::TooBig {
                 mtu,
                 quoted: Some(quoted),

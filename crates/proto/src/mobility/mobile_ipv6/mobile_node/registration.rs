@@ -321,19 +321,21 @@ impl MobileNode {
         };
         let deletes = pending.purpose == Purpose::Deregister;
         match answer.status {
-            status if status.is_accepted() && deletes => self.handle_deleted(),
+            status if status.is_accepted() && deletes => self.handle_deleted(now),
             // There was none to delete.
-            BindingStatus::NOT_HOME_AGENT if deletes => self.handle_deleted(),
+            BindingStatus::NOT_HOME_AGENT if deletes => self.handle_deleted(now),
             status if status.is_accepted() => self.handle_accepted(now, pending, &answer),
             status => self.handle_refused(now, status),
         }
         self.step_peers(now);
     }
 
-    fn handle_deleted(&mut self) {
+    fn handle_deleted(&mut self, now: Instant) {
+        // What has left the home agent before still comes there.
+        self.former = self.home.latest();
         self.home.clear();
-        self.former = None;
         self.events.push_back(MobileEvent::Deregistered);
+        self.leave_router(now);
     }
 
     fn handle_accepted(&mut self, now: Instant, pending: Pending, answer: &BindingAcknowledgement) {

@@ -1,7 +1,7 @@
 //! Packets across handovers: tunnels, the network behind a mobile router, strategies, and tunnels that would loop.
 
 use super::*;
-use crate::mobility::buffering::{BufferPolicy, EdgeBuffer, Overflow};
+use crate::mobility::buffering::{BufferPolicy, Overflow};
 
 const POLICY: BufferPolicy = BufferPolicy {
     bytes: 100_000,
@@ -311,20 +311,47 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
         subscriber(),
     );
     world.attach(0, 1);
-    world.run_until(at(1000));
+    // The home link was the place before this one.
+    world.run_until(at(2500));
     world.send_down(ip(HOME), 1);
-    world.run_until(at(2000));
+    world.run_until(at(3500));
     world.attach(1, 2);
     world.mobile.prefer(world.now, 1);
-    world.run_until(at(3000));
+    world.run_until(at(4500));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
     world.send_down(ip(HOME), 2);
-    world.run_until(at(5000));
+    world.run_until(at(6500));
     world.send_down(ip(HOME), 3);
-    world.run_until(at(6000));
+    world.run_until(at(7500));
     assert_eq!(world.got, [1, 2, 2, 3]);
     assert_eq!(world.home_agent.counts().copies, 1);
     assert!(world.stale.is_empty());
+}
+
+/// The same for one that leaves home, where it has no binding: the copy goes to the home link.
+#[test]
+fn bicasting_covers_the_home_link() {
+    let mut world = World::new(
+        mobile_settings(),
+        HomeAgentSettings {
+            strategy: Strategy::Bicast {
+                overlap: Duration::from_secs(2),
+            },
+            ..agent_settings()
+        },
+        subscriber(),
+    );
+    world.attach(0, 0);
+    world.run_until(at(1000));
+    world.attach(1, 1);
+    world.mobile.prefer(world.now, 1);
+    world.run_until(at(2000));
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(5000));
+    world.send_down(ip(HOME), 2);
+    world.run_until(at(6000));
+    assert_eq!(world.got, [1, 1, 2]);
+    assert_eq!(world.home_agent.counts().copies, 1);
 }
 
 /// Both links up, one tunnel: nothing is lost, since the old care-of address still takes what is on its way.
@@ -348,6 +375,101 @@ fn a_soft_handover_loses_nothing() {
     world.got.sort_unstable();
     assert_eq!(world.got, (0..20).collect::<Vec<_>>());
     assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
+}
+
+/// Make before break: while the home agent has not acknowledged the new place, the mobile sends from the old one, and
+/// what it sends is taken although the home agent knows better by then.
+#[test]
+fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.attach(1, 2);
+    world.run_until(at(1500));
+    // The first update is lost: there is a second to look at.
+    world.lost_names = vec!["BU"];
+    world.mobile.prefer(world.now, 1);
+    world.run_until(at(1600));
+    world.lost_names.clear();
+    let packet = datagram(ip(HOME), ip(CORRESPONDENT), 0);
+    world.mobile.handle_outgoing(world.now, packet);
+    let (towards, sent) = world.mobile.poll_transmit().expect("a packet");
+    assert_eq!(towards, Towards::Interface(0));
+    assert_eq!(sent.ip.source, IpAddr::V6(care_of(1)));
+    for number in 1..=200 {
+        world.run_until(at(1600 + number * 10));
+        world.send_up(ip(HOME), number);
+        world.send_down(ip(HOME), number);
+    }
+    world.run_until(at(5000));
+    assert_eq!(world.times_of("BU"), [20, 1500, 2500]);
+    let answered: Vec<u64> = world.answered.iter().map(|&(number, _)| number).collect();
+    assert_eq!(answered, (1..=200).collect::<Vec<_>>());
+    world.got.sort_unstable();
+    assert_eq!(world.got, (1..=200).collect::<Vec<_>>());
+    assert_eq!(world.mobile.counts().unreachable, 0);
+    // From now on from the new place.
+    world.send_up(ip(HOME), 0);
+    world
+        .mobile
+        .handle_outgoing(world.now, datagram(ip(HOME), ip(CORRESPONDENT), 0));
+    let (towards, _) = world.mobile.poll_transmit().expect("a packet");
+    assert_eq!(towards, Towards::Interface(1));
+}
+
+/// Likewise when it leaves home, where there is no binding, and when it returns.
+#[test]
+fn soft_handovers_from_home_and_back_lose_nothing() {
+    let mut world = World::plain();
+    world.attach(0, 0);
+    world.run_until(at(1000));
+    let mut number = 0;
+    for (interface, link) in [(1, 1), (0, 0)] {
+        let begin = world.now;
+        for _ in 0..50 {
+            number += 1;
+            world.send_up(ip(HOME), number);
+            world.send_down(ip(HOME), number);
+            let end = world.now + Duration::from_millis(10);
+            world.run_until(end);
+            if number % 50 == 10 && world.links[interface] != Some(link) {
+                world.attach(interface, link);
+            }
+            if number % 50 == 20 {
+                world.mobile.prefer(world.now, interface);
+            }
+        }
+        assert!(world.names_since(begin).contains(&"BA"));
+    }
+    let end = world.now + Duration::from_secs(1);
+    world.run_until(end);
+    assert_eq!(world.mobile.registered(world.now), None);
+    let all: Vec<u64> = (1..=100).collect();
+    let mut answered: Vec<u64> = world.answered.iter().map(|&(number, _)| number).collect();
+    answered.sort_unstable();
+    world.got.sort_unstable();
+    assert_eq!((&answered, &world.got), (&all, &all));
+}
+
+/// What comes out of a tunnel from where the mobile was is not taken for ever.
+#[test]
+fn the_former_place_is_believed_for_ten_seconds() {
+    let mut world = World::plain();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.detach(0);
+    world.attach(0, 2);
+    world.run_until(at(2000));
+    let from_former = || {
+        let inner = datagram(ip(HOME), ip(CORRESPONDENT), 1);
+        let outer = Body::Tunnel(Box::new(inner));
+        crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), outer)
+    };
+    for (seconds, strangers) in [(3, 0), (13, 1)] {
+        world.run_until(Instant::from_secs(seconds));
+        world.home_agent.handle_packet(world.now, from_former());
+        assert_eq!(world.home_agent.counts().strangers, strangers);
+    }
 }
 
 /// A mobile in the network of another, both of one home agent: two tunnels, one in the other, and no loop.
@@ -426,35 +548,131 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     assert_eq!(world.times_of("BU").len(), updates);
 }
 
-/// The router of the old link holds what comes for the mobile and sends it to the router of the new link, which
-/// delivers it: the mobile still takes what is for its old care-of address.
+/// A mobile that tells the routers of links that it has left where it is, and routers that hold packets until then.
+fn forwarding_world() -> World {
+    let mobile = MobileSettings {
+        tells_routers: true,
+        ..mobile_settings()
+    };
+    World::new(mobile, agent_settings(), subscriber()).with_buffering_routers(POLICY)
+}
+
+/// RFC 5568, the reactive mode: the router of the old link holds what comes for the mobile and sends it to its new
+/// address, from home as from abroad.
 #[test]
 fn access_routers_that_buffer_lose_nothing() {
-    let mut world = World::plain();
+    for from in [0, 1] {
+        let mut world = forwarding_world();
+        world.attach(0, from);
+        world.run_until(at(1000));
+        let start = world.now;
+        for number in 0..20 {
+            world.run_until(at(1000 + number * 50));
+            match number {
+                5 => world.detach(0),
+                10 => world.attach(0, 2),
+                _ => {}
+            }
+            world.send_down(ip(HOME), number);
+        }
+        world.run_until(at(5000));
+        assert_eq!(world.got, (0..20).collect::<Vec<_>>(), "from {from}");
+        let said = world.names_since(start);
+        assert_eq!(said.iter().filter(|name| **name == "FBU").count(), 1);
+        assert!(said.contains(&"FBack"));
+        assert!(
+            world
+                .events
+                .iter()
+                .any(|(_, event)| *event == MobileEvent::Forwarding(true))
+        );
+        let counts = world.routers[from].counts();
+        assert!(counts.held > 3, "{counts:?}");
+        assert_eq!(counts.held, counts.released);
+        assert!(world.stale.is_empty());
+        // The router forgets; so much later nothing is taken.
+        world.run_until(at(60_000));
+        assert!(!world.routers[from].takes(neighbor(from).address.into()));
+    }
+}
+
+/// Two moves in a row, faster than the home agent learns of the first: what the first router sent after the mobile
+/// finds the second router holding, and comes out of two tunnels.
+#[test]
+fn what_was_held_follows_over_two_links() {
+    let mut world = forwarding_world();
+    world.attach(0, 0);
+    world.run_until(at(1000));
+    world.lost_names = vec!["BU"];
+    world.detach(0);
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(1100));
+    world.attach(0, 1);
+    // The home router has been told, and its packet is on its way.
+    world.run_until(at(1145));
+    world.detach(0);
+    world.run_until(at(1300));
+    assert!(world.got.is_empty());
+    world.attach(0, 2);
+    world.run_until(at(1500));
+    assert_eq!(world.got, [1]);
+}
+
+/// A mobile that comes back gets what was held over the link, at the pace chosen, and nothing overtakes it.
+#[test]
+fn a_mobile_that_comes_back_gets_what_was_held() {
+    let mut world = World::plain().with_buffering_routers(BufferPolicy {
+        // 188 B, in the home agent's tunnel, in 10 ms.
+        pace: Some(crate::rate::DataRate::from_bits_per_second(150_400)),
+        ..POLICY
+    });
     world.attach(0, 1);
     world.run_until(at(1000));
-    world.edge = Some((1, EdgeBuffer::delivering(POLICY)));
-    for number in 0..20 {
-        world.run_until(at(1000 + number * 50));
-        match number {
-            5 => {
-                world.edge.as_mut().expect("an edge").1.hold();
-                world.detach(0);
-            }
-            10 => {
-                world.attach(0, 2);
-                let next_router = link_prefix(2).address_of(ip("::1"));
-                let (now, edge) = (world.now, world.edge.as_mut());
-                edge.expect("an edge").1.forward(now, next_router.into());
-            }
-            _ => {}
-        }
+    world.routers[1].handle_departure(world.now, neighbor(1));
+    for number in 0..5 {
         world.send_down(ip(HOME), number);
     }
-    world.run_until(at(5000));
-    world.got.sort_unstable();
-    assert_eq!(world.got, (0..20).collect::<Vec<_>>());
-    let (_, edge) = world.edge.expect("an edge");
-    assert!(edge.counts().held > 3);
-    assert_eq!(edge.counts().held, edge.counts().released);
+    world.run_until(at(1100));
+    assert!(world.got.is_empty());
+    world.routers[1].handle_return(world.now, care_of(1));
+    world.send_down(ip(HOME), 5);
+    world.run_until(at(1200));
+    assert_eq!(world.got, [0, 1, 2, 3, 4, 5]);
+}
+
+/// Only for a mobile whose link went down there, and only to where its update comes from.
+#[test]
+fn a_router_sends_packets_after_nobody_who_is_here() {
+    let mut world = forwarding_world();
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    let update = |router: usize| {
+        let update = crate::wire::mobility_header::BindingUpdate {
+            acknowledge: true,
+            home_registration: true,
+            lifetime: BindingLifetime::at_most(60),
+            ..Default::default()
+        };
+        let to = link_prefix(router).address_of(Ipv6Addr::from_bits(1 + router as u128));
+        let message = MobilityMessage::FastBindingUpdate(update);
+        mobility_packet(
+            (ip("2001:db8:666::1"), to),
+            (Some(care_of(1)), None),
+            message,
+        )
+    };
+    assert_eq!(world.routers[1].take_update(world.now, update(1)), None);
+    let (_, answer) = world.routers[1].poll_transmit().expect("an answer");
+    let Body::Mobility(message) = answer.body else {
+        panic!("an answer");
+    };
+    let MobilityMessage::FastBindingAcknowledgement(answer) = *message else {
+        panic!("an answer");
+    };
+    assert_eq!(answer.status, BindingStatus::REASON_UNSPECIFIED);
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(2000));
+    assert_eq!(world.got, [1]);
+    // For another router it is no matter.
+    assert!(world.routers[2].take_update(world.now, update(1)).is_some());
 }

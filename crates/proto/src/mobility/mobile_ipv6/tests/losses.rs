@@ -3,7 +3,8 @@
 use super::*;
 use crate::mobility::buffering::{BufferPolicy, Overflow};
 
-/// From home to one foreign link and on to another, with everything on: detection, buffering, route optimisation.
+/// From home to one foreign link and on to another, with everything on: detection, buffering at the home agent and at
+/// access routers, route optimisation.
 fn journey(lost: Vec<usize>) -> World {
     let policy = BufferPolicy {
         bytes: 100_000,
@@ -15,6 +16,7 @@ fn journey(lost: Vec<usize>) -> World {
         MobileSettings {
             detection: DuplicateAddressDetection::STANDARD,
             buffering: Some(BufferingRequest::STUDY_D),
+            tells_routers: true,
             optimizes_routes: true,
             ..mobile_settings()
         },
@@ -24,7 +26,8 @@ fn journey(lost: Vec<usize>) -> World {
             ..agent_settings()
         },
         subscriber(),
-    );
+    )
+    .with_buffering_routers(policy);
     world.lost = lost;
     world.attach(0, 0);
     world.run_until(at(10_000));
@@ -82,7 +85,8 @@ fn assert_works(mut world: World, lost: &[usize]) {
 fn nothing_lost() {
     let world = journey(Vec::new());
     for name in [
-        "RS", "RA", "NS", "MLD", "MBU", "MBA", "BU", "BA", "HoTI", "CoTI", "HoT", "CoT",
+        "RS", "RA", "NS", "MLD", "MBU", "MBA", "BU", "BA", "FBU", "FBack", "HoTI", "CoTI", "HoT",
+        "CoT",
     ] {
         let sent = world.ladder.iter().any(|&(_, one)| one == name);
         // With the router's advertisement on the link's trigger nobody has to ask for it.

@@ -13,7 +13,7 @@ use crate::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
 };
 use crate::mobility::binding::BindingTimes;
-use crate::mobility::buffering::{EdgeBuffer, Via};
+use crate::mobility::buffering::BufferPolicy;
 use crate::mobility::draws::Draws;
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
@@ -68,6 +68,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         buffering: None,
+        tells_routers: false,
         optimizes_routes: false,
         path_mtu: 1500,
         clamp_segment_size: false,
@@ -153,11 +154,19 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
         }
         MobilityMessage::BindingAcknowledgement(_) => "BA",
         MobilityMessage::BindingError(_) => "BE",
+        MobilityMessage::FastBindingUpdate(_) => "FBU",
+        MobilityMessage::FastBindingAcknowledgement(_) => "FBack",
     }
 }
 
 #[derive(Debug)]
 enum Arrival {
+    /// From the network, to the router of a link.
+    Edge {
+        interface: usize,
+        link: usize,
+        packet: Packet,
+    },
     Mobile {
         interface: usize,
         link: usize,
@@ -195,36 +204,43 @@ pub(super) struct World {
     /// Packets that reached a link where the mobile is not, by the care-of address.
     pub stale: Vec<(Instant, IpAddr)>,
     pub errors: Vec<Packet>,
-    /// A buffer at the router of a link, through which the mobile's packets go.
-    pub edge: Option<(usize, EdgeBuffer)>,
+    /// Copies that home agents sent before they were replaced.
+    pub copies: u64,
     pub events: Vec<(Instant, MobileEvent)>,
     arrivals: BTreeMap<(Instant, u64), Arrival>,
     sent: u64,
+}
+
+fn router(link: usize, buffering: Option<BufferPolicy>) -> AccessRouter {
+    let link_local = ip("fe80::1").to_bits() + link as u128;
+    let settings =
+        AdvertisingSettings::standard(0, Ipv6Addr::from_bits(link_local), link_prefix(link));
+    let settings = AdvertisingSettings {
+        home_agent: link == 0,
+        buffering,
+        ..settings
+    };
+    AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]))
+}
+
+/// What a link's router knows of the mobile there.
+fn neighbor(link: usize) -> Neighbor {
+    Neighbor {
+        address: if link == 0 { ip(HOME) } else { care_of(link) },
+        network: (link == 0).then(|| prefix("2001:db8:aaaa::", 48)),
+    }
 }
 
 impl World {
     pub fn new(mobile: MobileSettings, agent: HomeAgentSettings, subscriber: Subscriber) -> World {
         let mut home_agent = HomeAgent::new(agent);
         home_agent.subscribe(subscriber);
-        let router = |link: usize| {
-            let link_local = ip("fe80::1").to_bits() + link as u128;
-            let settings = AdvertisingSettings::standard(
-                0,
-                Ipv6Addr::from_bits(link_local),
-                link_prefix(link),
-            );
-            let settings = AdvertisingSettings {
-                home_agent: link == 0,
-                ..settings
-            };
-            AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]))
-        };
         World {
             now: Instant::ZERO,
             mobile: MobileNode::new(mobile, 2, [9; 16]),
             home_agent,
             correspondent: Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]),
-            routers: (0..3).map(router).collect(),
+            routers: (0..3).map(|link| router(link, None)).collect(),
             links: [None; 2],
             delay: Duration::from_millis(20),
             lost: Vec::new(),
@@ -234,7 +250,7 @@ impl World {
             answered: Vec::new(),
             stale: Vec::new(),
             errors: Vec::new(),
-            edge: None,
+            copies: 0,
             events: Vec::new(),
             arrivals: BTreeMap::new(),
             sent: 0,
@@ -246,16 +262,26 @@ impl World {
         World::new(mobile_settings(), agent_settings(), subscriber())
     }
 
+    /// Routers hold packets for a mobile that leaves.
+    pub fn with_buffering_routers(mut self, policy: BufferPolicy) -> World {
+        self.routers = (0..3).map(|link| router(link, Some(policy))).collect();
+        self
+    }
+
     /// An interface of the mobile comes to a link, whose router is told so.
     pub fn attach(&mut self, interface: usize, link: usize) {
         self.links[interface] = Some(link);
         self.mobile.link_up(self.now, interface);
         self.routers[link].handle_link_up();
+        self.routers[link].handle_return(self.now, neighbor(link).address);
         self.drain();
     }
 
+    /// It leaves the link, and both ends are told.
     pub fn detach(&mut self, interface: usize) {
-        self.links[interface] = None;
+        if let Some(link) = self.links[interface].take() {
+            self.routers[link].handle_departure(self.now, neighbor(link));
+        }
         self.mobile.link_down(self.now, interface);
         self.drain();
     }
@@ -328,22 +354,24 @@ impl World {
     fn arrive(&mut self, arrival: Arrival) {
         let now = self.now;
         match arrival {
+            Arrival::Edge {
+                interface,
+                link,
+                packet,
+            } => {
+                if let Some(packet) = self.routers[link].take(now, packet) {
+                    self.arrive(Arrival::Mobile {
+                        interface,
+                        link,
+                        packet,
+                    });
+                }
+            }
             Arrival::Mobile {
                 interface,
                 link,
                 packet,
             } => {
-                let is_data = name_of(&packet) == "data";
-                let packet = match &mut self.edge {
-                    Some((at, edge)) if *at == link && is_data => match edge.offer(now, packet) {
-                        Some(sent) => match self.send_from_edge(sent) {
-                            Some(packet) => packet,
-                            None => return,
-                        },
-                        None => return,
-                    },
-                    _ => packet,
-                };
                 let takes = match packet.ip.destination {
                     IpAddr::V6(destination) => self.mobile.takes(destination),
                     IpAddr::V4(_) => false,
@@ -355,13 +383,24 @@ impl World {
                 }
             }
             Arrival::Router { link, packet } => {
+                let Some(packet) = self.routers[link].take_update(now, packet) else {
+                    return;
+                };
                 self.routers[link].handle_packet(now, &packet);
                 if link == 0 {
                     self.home_agent.handle_packet(now, packet);
                 }
             }
             Arrival::HomeAgent(packet) => {
-                self.home_agent.handle_packet(now, packet);
+                let Some(packet) = self.routers[0].take_update(now, packet) else {
+                    return;
+                };
+                // Of a mobile that has returned since it was sent here: its node forwards it.
+                if let Some(packet) = self.home_agent.handle_packet(now, packet)
+                    && packet.ip.destination != IpAddr::V6(ip(HOME_AGENT))
+                {
+                    self.route_past_agent(packet);
+                }
             }
             Arrival::Correspondent(packet) => {
                 if let Some(packet) = self.correspondent.handle_packet(now, packet)
@@ -373,33 +412,8 @@ impl World {
         }
     }
 
-    /// What the router of a link sends: over its own link, or to the router of another.
-    fn send_from_edge(&mut self, (via, packet): (Via, Packet)) -> Option<Packet> {
-        let to = match via {
-            Via::Link => return Some(packet),
-            Via::Other(IpAddr::V6(to)) => to,
-            Via::Other(IpAddr::V4(_)) => panic!("not of IPv6"),
-        };
-        let link = (0..3).find(|&link| link_prefix(link).contains(to));
-        let link = link.expect("a router");
-        self.post(Arrival::Mobile {
-            interface: 0,
-            link,
-            packet,
-        });
-        None
-    }
-
     /// Takes out of the agents all that they have to say.
     fn drain(&mut self) {
-        let now = self.now;
-        while let Some(sent) = self
-            .edge
-            .as_mut()
-            .and_then(|edge| edge.1.poll_transmit(now))
-        {
-            self.send_from_edge(sent);
-        }
         while let Some((towards, packet)) = self.mobile.poll_transmit() {
             let Towards::Interface(interface) = towards else {
                 panic!("a mobile's packet leaves by an interface");
@@ -439,7 +453,11 @@ impl World {
             self.route(packet);
         }
         for link in 0..3 {
-            while let Some((_, packet)) = self.routers[link].poll_transmit() {
+            while let Some((towards, packet)) = self.routers[link].poll_transmit() {
+                if towards == Towards::Network {
+                    self.route(packet);
+                    continue;
+                }
                 for interface in 0..2 {
                     if self.links[interface] == Some(link) {
                         let packet = packet.clone();
@@ -489,8 +507,11 @@ impl World {
             panic!("nobody is at {destination}");
         };
         let interface = (0..2).find(|&one| self.links[one] == Some(link));
+        if destination == self.routers[link].settings().address {
+            return self.post(Arrival::Router { link, packet });
+        }
         let interface = interface.unwrap_or(0);
-        self.post(Arrival::Mobile {
+        self.post(Arrival::Edge {
             interface,
             link,
             packet,
@@ -498,7 +519,8 @@ impl World {
     }
 
     fn post(&mut self, arrival: Arrival) {
-        let (Arrival::Mobile { packet, .. }
+        let (Arrival::Edge { packet, .. }
+        | Arrival::Mobile { packet, .. }
         | Arrival::Router { packet, .. }
         | Arrival::HomeAgent(packet)
         | Arrival::Correspondent(packet)) = &arrival;

@@ -136,7 +136,8 @@ fn event_name(signal: Signal) -> &'static str {
     match signal {
         Signal::Detected => "Link_Detected",
         Signal::Up { .. } => "Link_Up",
-        Signal::GoingDown => "Link_Going_Down",
+        Signal::GoingDown { .. } => "Link_Going_Down",
+        Signal::Rollback => "Link_Event_Rollback",
         Signal::QueueDrained => "queue drained",
         Signal::HandoverImminent { .. } => "Link_Handover_Imminent",
         Signal::Down => "Link_Down",

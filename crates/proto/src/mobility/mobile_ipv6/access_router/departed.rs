@@ -1,0 +1,250 @@
+//! Packets of mobiles that have left a router's link: held from the moment at which the link says so, and sent to the
+//! mobile's new address once it has told the router (RFC 5568, the reactive mode: its section 3.3).
+//!
+//! Chosen: the two routers say nothing to each other (the standard's Handover Initiate asks the new one whether the
+//! address is free, which the mobile has found out itself), and updates are not signed (the standard's handover keys of
+//! RFC 5269 are not modelled): one is believed only of a mobile whose link has gone down here.
+
+use super::{AccessRouter, Neighbor};
+use crate::mobility::binding::{BindingSequence, duration};
+use crate::mobility::buffering::{BufferCounts, EdgeBuffer, Via};
+use crate::mobility::mobile_ipv6::{Towards, addresses_v6, is_routable, mobility_packet};
+use crate::mobility::tunnel::{Refusal, Tunnels, error_about};
+use crate::packet::{Body, Packet};
+use crate::time::Instant;
+use crate::wire::icmp::IcmpError;
+use crate::wire::mobility_header::{
+    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
+};
+use crate::wire::prefix::Ipv6Prefix;
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
+
+/// For so long packets are sent after a mobile at most, once it has said where it is. Chosen: the longest time between
+/// two updates of its home agent (MAX_BINDACK_TIMEOUT, RFC 6275 section 12).
+const LONGEST_LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
+
+/// A mobile that has left.
+#[derive(Clone, Debug)]
+struct Departed {
+    buffer: EdgeBuffer,
+    network: Option<Ipv6Prefix>,
+    /// The number of its latest update.
+    sequence: Option<BindingSequence>,
+    /// When it is forgotten.
+    until: Instant,
+}
+
+/// The mobiles that have left, by the addresses that they had.
+#[derive(Clone, Debug)]
+pub(super) struct Departures {
+    all: BTreeMap<Ipv6Addr, Departed>,
+    tunnels: Tunnels,
+    /// Of those that are forgotten.
+    counts: BufferCounts,
+}
+
+impl Departures {
+    pub fn new(path_mtu: u32) -> Departures {
+        Departures {
+            all: BTreeMap::new(),
+            tunnels: Tunnels::new(path_mtu, false),
+            counts: BufferCounts::default(),
+        }
+    }
+
+    pub fn counts(&self) -> BufferCounts {
+        let mut counts = self.counts;
+        let present = self.all.values().map(|one| one.buffer.counts());
+        present.for_each(|one| counts.add(one));
+        counts
+    }
+
+    pub fn takes(&self, address: IpAddr) -> bool {
+        self.owner(address).is_some()
+    }
+
+    /// The mobile that had an address, or had the network of it behind it.
+    fn owner(&self, address: IpAddr) -> Option<Ipv6Addr> {
+        let IpAddr::V6(address) = address else {
+            return None;
+        };
+        if self.all.contains_key(&address) {
+            return Some(address);
+        }
+        let behind = |one: &Departed| one.network.is_some_and(|network| network.contains(address));
+        let found = self.all.iter().find(|(_, one)| behind(one));
+        found.map(|(&owner, _)| owner)
+    }
+
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let all = self.all.values();
+        all.map(|one| match one.buffer.poll_timeout() {
+            Some(at) => at.min(one.until),
+            None => one.until,
+        })
+        .min()
+    }
+
+    fn forget(&mut self, address: Ipv6Addr) {
+        if let Some(mut gone) = self.all.remove(&address) {
+            gone.buffer.drop_all();
+            self.counts.add(gone.buffer.counts());
+        }
+    }
+}
+
+impl AccessRouter {
+    /// The link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): what comes for it is held.
+    pub fn handle_departure(&mut self, now: Instant, neighbor: Neighbor) {
+        let Some(policy) = self.settings.buffering else {
+            return;
+        };
+        // Chosen: a mobile that says nothing for so long has found another way.
+        let until = now + policy.age + policy.age;
+        let all = &mut self.departures.all;
+        let departed = all.entry(neighbor.address).or_insert_with(|| Departed {
+            buffer: EdgeBuffer::standing_by(policy),
+            network: neighbor.network,
+            sequence: None,
+            until,
+        });
+        departed.buffer.hold();
+        departed.until = until;
+        self.step_departures(now);
+    }
+
+    /// It is here again (802.21 Link_Up, Link_Event_Rollback): what was held goes over the link.
+    pub fn handle_return(&mut self, now: Instant, address: Ipv6Addr) {
+        if let Some(departed) = self.departures.all.get_mut(&address) {
+            departed.buffer.deliver(now);
+        }
+        self.step_departures(now);
+    }
+
+    /// Takes in a mobile's update; any other packet comes back.
+    pub fn take_update(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let Some((source, destination)) = addresses_v6(&packet) else {
+            return Some(packet);
+        };
+        let Body::Extended(extended) = &packet.body else {
+            return Some(packet);
+        };
+        let (Some(former), Body::Mobility(message)) = (extended.home_address, &extended.body)
+        else {
+            return Some(packet);
+        };
+        match &**message {
+            MobilityMessage::FastBindingUpdate(update) if destination == self.settings.address => {
+                self.handle_update(now, (former, source), update);
+                None
+            }
+            _ => Some(packet),
+        }
+    }
+
+    /// Takes in a packet for a mobile that has left; any other comes back.
+    pub fn take(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let Some(owner) = self.departures.owner(packet.ip.destination) else {
+            return Some(packet);
+        };
+        let departed = self.departures.all.get_mut(&owner);
+        if let Some((via, packet)) = departed.and_then(|one| one.buffer.offer(now, packet)) {
+            self.send_after(now, via, packet);
+        }
+        self.step_departures(now);
+        None
+    }
+
+    /// RFC 5568 section 6.2.2: the mobile that had `former` here is at `care_of`.
+    fn handle_update(
+        &mut self,
+        now: Instant,
+        (former, care_of): (Ipv6Addr, Ipv6Addr),
+        update: &BindingUpdate,
+    ) {
+        if !update.home_registration || !is_routable(care_of) || care_of == former {
+            return;
+        }
+        let number = BindingSequence(update.sequence);
+        let lifetime = update.lifetime.min(LONGEST_LIFETIME);
+        let status = match self.departures.all.get_mut(&former) {
+            None => BindingStatus::REASON_UNSPECIFIED,
+            // An older one that comes late.
+            Some(one) if one.sequence.is_some_and(|last| last.is_after(number)) => return,
+            Some(one) => {
+                one.sequence = Some(number);
+                one.until = now + duration(lifetime);
+                one.buffer.forward(now, care_of.into());
+                BindingStatus::ACCEPTED
+            }
+        };
+        if update.acknowledge {
+            let answer = BindingAcknowledgement {
+                status,
+                key_management_mobility: false,
+                mobile_router: false,
+                sequence: update.sequence,
+                lifetime: match status.is_accepted() {
+                    true => lifetime,
+                    false => BindingLifetime::ZERO,
+                },
+                refresh_advice: None,
+                packet_buffering: None,
+                authenticator: None,
+            };
+            let message = MobilityMessage::FastBindingAcknowledgement(answer);
+            let addresses = (self.settings.address, care_of);
+            let packet = mobility_packet(addresses, (None, None), message);
+            self.outbox.push_back((Towards::Network, packet));
+        }
+        self.step_departures(now);
+    }
+
+    /// Sends what may go, and forgets mobiles whose time has come or that are here again.
+    pub(super) fn step_departures(&mut self, now: Instant) {
+        let known: Vec<Ipv6Addr> = self.departures.all.keys().copied().collect();
+        for address in known {
+            while let Some(departed) = self.departures.all.get_mut(&address)
+                && let Some((via, packet)) = departed.buffer.poll_transmit(now)
+            {
+                self.send_after(now, via, packet);
+            }
+            let departed = self.departures.all.get(&address);
+            if departed.is_some_and(|one| one.until <= now || one.buffer.is_at_rest()) {
+                self.departures.forget(address);
+            }
+        }
+    }
+
+    fn send_after(&mut self, now: Instant, via: Via, mut packet: Packet) {
+        let exit = match via {
+            Via::Other(exit) => exit,
+            Via::Link => {
+                // Forwarding costs a hop; what has none left ends here.
+                if packet.ip.hop_limit > 1 {
+                    packet.ip.hop_limit -= 1;
+                    let towards = Towards::Interface(self.settings.interface);
+                    self.outbox.push_back((towards, packet));
+                }
+                return;
+            }
+        };
+        let entry = IpAddr::V6(self.settings.address);
+        match self
+            .departures
+            .tunnels
+            .encapsulate(now, packet, (entry, exit), true)
+        {
+            Ok(outer) => self.outbox.push_back((Towards::Network, outer)),
+            Err(Refusal::TooBig {
+                mtu,
+                quoted: Some(quoted),
+            }) => {
+                let error = error_about(entry, IcmpError::PacketTooBig { mtu }, quoted);
+                self.outbox.push_back((Towards::Network, error));
+            }
+            Err(_) => {}
+        }
+    }
+}

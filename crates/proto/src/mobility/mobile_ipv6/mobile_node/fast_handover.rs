@@ -1,0 +1,186 @@
+//! The routers of links that the mobile has left: it tells each where it is, and takes what that sends after it (RFC
+//! 5568, the reactive mode: its section 3.3).
+
+use super::{MobileEvent, MobileNode};
+use crate::mobility::address_configuration::Attachment;
+use crate::mobility::binding::{BindingSequence, Retransmission};
+use crate::mobility::mobile_ipv6::{addresses_v6, mobility_packet};
+use crate::packet::Packet;
+use crate::time::Instant;
+use crate::wire::mobility_header::{
+    BindingAcknowledgement, BindingLifetime, BindingUpdate, MobilityMessage,
+};
+use core::net::Ipv6Addr;
+use std::collections::VecDeque;
+
+/// Routers whose packets are taken: of so many links that were left last. Chosen.
+const MOST_ROUTERS: usize = 4;
+/// How often an update is sent. Chosen: with timeouts of 1 s, 2 s and 4 s.
+const MOST_ATTEMPTS: u32 = 3;
+/// For how long packets shall be sent after the mobile. Chosen; see the router's own bound.
+const LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
+
+/// A link where the mobile is or was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Left {
+    /// The mobile's address there: the care-of address, or the home address.
+    address: Ipv6Addr,
+    /// The router's.
+    router: Ipv6Addr,
+}
+
+/// A router that has been told.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    left: Left,
+    /// Where it was told that the mobile is.
+    here: Ipv6Addr,
+    sequence: BindingSequence,
+    pending: Option<Retransmission>,
+}
+
+/// The routers of the mobile's links.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Routers {
+    /// The link where the mobile is, or was last.
+    last: Option<Left>,
+    /// Number of the latest update.
+    sequence: BindingSequence,
+    /// The latest at the end.
+    told: VecDeque<Told>,
+}
+
+impl Routers {
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let pending = self.told.iter().filter_map(|told| told.pending.as_ref());
+        pending.map(Retransmission::deadline).min()
+    }
+}
+
+impl MobileNode {
+    /// The mobile is somewhere else, or its home agent knows that it is at home: the router of the link before is told.
+    pub(super) fn leave_router(&mut self, now: Instant) {
+        let here = match self.attachment() {
+            Attachment::None => return,
+            Attachment::Away(care_of) => care_of,
+            // What is for the home address goes through the old tunnel until the binding is gone.
+            Attachment::Home if self.home.latest().is_some() => return,
+            Attachment::Home => self.settings.home_address,
+        };
+        let interface = self
+            .interface()
+            .and_then(|place| self.interfaces.get(place));
+        let router = interface.and_then(|interface| interface.router_address());
+        let now_at = router.map(|router| Left {
+            address: here,
+            router,
+        });
+        let before = core::mem::replace(&mut self.routers.last, now_at);
+        // Of a link that is still there, packets come by themselves.
+        let is_left = |left: &Left| left.address != here && !self.is_attached_as(left.address);
+        let Some(left) = before.filter(|left| self.settings.tells_routers && is_left(left)) else {
+            return;
+        };
+        // Where the mobile is, nothing is sent after it.
+        self.routers.told.retain(|told| told.left.address != here);
+        if self.routers.told.len() >= MOST_ROUTERS {
+            self.routers.told.pop_front();
+        }
+        self.routers.sequence = self.routers.sequence.next();
+        let told = Told {
+            left,
+            here,
+            sequence: self.routers.sequence,
+            pending: Some(Retransmission::begin(
+                now,
+                self.settings.binding_times.initial_timeout,
+            )),
+        };
+        self.routers.told.push_back(told);
+        self.send_fast_update(told);
+    }
+
+    fn is_attached_as(&self, address: Ipv6Addr) -> bool {
+        let at_home = address == self.settings.home_address;
+        self.interfaces
+            .iter()
+            .any(|one| one.has(address) || at_home && one.attachment() == Attachment::Home)
+    }
+
+    fn send_fast_update(&mut self, told: Told) {
+        let update = BindingUpdate {
+            sequence: told.sequence.0,
+            acknowledge: true,
+            home_registration: true,
+            lifetime: LIFETIME,
+            ..BindingUpdate::default()
+        };
+        let (to, sequence) = (told.left.router, told.sequence.0);
+        let message = MobilityMessage::FastBindingUpdate(update);
+        let packet = mobility_packet((told.here, to), (Some(told.left.address), None), message);
+        self.events
+            .push_back(MobileEvent::UpdateSent { to, sequence });
+        self.send(packet);
+    }
+
+    /// Sends again what is not answered; one from a place that was left since, no more.
+    pub(super) fn step_routers(&mut self, now: Instant) {
+        let here = self.care_of().unwrap_or(self.settings.home_address);
+        let longest = self.settings.binding_times.longest_timeout;
+        for place in 0..self.routers.told.len() {
+            let sequence = self.routers.sequence.next();
+            let told = &mut self.routers.told[place];
+            let Some(pending) = told.pending.as_mut().filter(|one| one.deadline() <= now) else {
+                continue;
+            };
+            if told.here != here || pending.sent() >= MOST_ATTEMPTS {
+                told.pending = None;
+                continue;
+            }
+            pending.again(now, longest);
+            told.sequence = sequence;
+            let told = *told;
+            self.routers.sequence = sequence;
+            self.send_fast_update(told);
+        }
+    }
+
+    /// Takes in what a router says of an update (RFC 5568 section 6.2.3).
+    pub(super) fn handle_router_answer(
+        &mut self,
+        source: Ipv6Addr,
+        answer: BindingAcknowledgement,
+    ) {
+        let asked = self.routers.told.iter_mut().find(|told| {
+            told.left.router == source
+                && told.pending.is_some()
+                && told.sequence.0 == answer.sequence
+        });
+        let Some(told) = asked else {
+            self.counts.unexpected += 1;
+            return;
+        };
+        told.pending = None;
+        let forwards = answer.status.is_accepted();
+        self.events.push_back(MobileEvent::Forwarding(forwards));
+    }
+
+    /// Whether a tunnel is from a router that has been told where the mobile is, with a packet for the address that the
+    /// mobile had there.
+    pub(super) fn is_sent_after(
+        &self,
+        source: Ipv6Addr,
+        destination: Ipv6Addr,
+        inner: &Packet,
+    ) -> bool {
+        let Some((_, inside)) = addresses_v6(inner) else {
+            return false;
+        };
+        let home = self.settings.home_address;
+        self.routers.told.iter().any(|told| {
+            let of_network = told.left.address == home && self.is_behind(inside);
+            (told.left.router, told.here) == (source, destination)
+                && (inside == told.left.address || of_network)
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! What follows from the model's parameters without a run, as study D prints it: rates, link budget, losses.
+
+use super::budget::LinkBudget;
+use super::config::NetworkConfig;
+use super::error_rate::ErrorRates;
+use super::frame::{FORWARD_FRAMES, data_tiles};
+use super::modulation::{Modulation, TARGET_SNR_DB};
+use super::network::HEADER_BYTES;
+use super::queue::RETRANSMISSIONS;
+use baton_proto::rate::DataRate;
+use serde_json::{Value, json};
+
+/// Figures of study D's cell: for an aircraft at `distance_m` metres, a dedicated control channel for `aircraft` of them,
+/// and a message of `message_bytes` with its header.
+///
+/// `header_bytes`, and for `forward` and `return` each: `slowest_bps` and `fastest_bps` of the modulations; `noise_dbm`,
+/// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm` and `margin_db` of the budget; `message_loss` of one
+/// transmission, `message_loss_repeated` after all retransmissions, and for `return` `message_loss_jointly_coded`.
+pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value {
+    let control = NetworkConfig::new("figures", Vec::new()).common_control_frames;
+    let [slowest, .., fastest] = Modulation::ALL;
+    let errors = ErrorRates::AtTarget;
+    let frames = |bytes: u32| message_bytes.div_ceil(bytes);
+
+    let mut forward = budget(&LinkBudget::FORWARD, distance_m);
+    let rate = |modulation: Modulation| modulation.forward_rate(FORWARD_FRAMES - control);
+    put_rates(&mut forward, [slowest, fastest].map(rate));
+    put_losses(
+        &mut forward,
+        errors.forward(0.0),
+        frames(slowest.forward_bytes()),
+    );
+
+    let mut back = budget(&LinkBudget::RETURN, distance_m);
+    let rate = |modulation: Modulation| modulation.return_rate(data_tiles(aircraft));
+    put_rates(&mut back, [slowest, fastest].map(rate));
+    let tiles = frames(slowest.return_bytes());
+    put_losses(&mut back, errors.tile(0.0), tiles);
+    back["message_loss_jointly_coded"] = errors.burst(0.0, tiles).into();
+
+    json!({ "header_bytes": HEADER_BYTES, "forward": forward, "return": back })
+}
+
+/// A direction's link budget for QPSK ½ (study D, table 2).
+fn budget(budget: &LinkBudget, distance_m: f64) -> Value {
+    let received_dbm = budget.received_dbm(distance_m);
+    let sensitivity_dbm = budget.sensitivity_dbm(TARGET_SNR_DB);
+    json!({
+        "noise_dbm": budget.noise_dbm(),
+        "sensitivity_dbm": sensitivity_dbm,
+        "operation_point_dbm": sensitivity_dbm + budget.margin_db,
+        "received_dbm": received_dbm,
+        "margin_db": budget.snr_db(received_dbm) - TARGET_SNR_DB,
+    })
+}
+
+fn put_rates(direction: &mut Value, rates: [DataRate; 2]) {
+    let [slowest, fastest] = rates.map(|rate| rate.bits_per_second());
+    direction["slowest_bps"] = slowest.into();
+    direction["fastest_bps"] = fastest.into();
+}
+
+/// A message is lost if one of its frames is; each of its transmissions is an event of its own (study D, section 6).
+fn put_losses(direction: &mut Value, frame_loss: f64, frames: u32) {
+    let loss = 1.0 - libm::pow(1.0 - frame_loss, f64::from(frames));
+    direction["message_loss"] = loss.into();
+    let transmissions = f64::from(RETRANSMISSIONS) + 1.0;
+    direction["message_loss_repeated"] = libm::pow(loss, transmissions).into();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_those_that_study_d_prints() {
+        let figures = json_figures(225e3, 16, 84);
+        let is = |direction: &str, key: &str, printed: f64, digit: f64| {
+            let value = figures[direction][key].as_f64().expect("a number");
+            assert!((value - printed).abs() <= digit / 2.0, "{key}: {value}");
+        };
+        is("forward", "slowest_bps", 291e3, 1e3);
+        is("forward", "fastest_bps", 1318e3, 1e3);
+        is("return", "fastest_bps", 1267e3, 1e3);
+        is("forward", "noise_dbm", -111.03, 0.01);
+        is("return", "operation_point_dbm", -97.33, 0.01);
+        // Equation 1 with its sign put right; the study prints -95.26.
+        is("forward", "received_dbm", -95.93, 0.01);
+        is("return", "message_loss", 0.322, 0.001);
+        is("return", "message_loss_repeated", 1.1e-3, 0.1e-3);
+        is("return", "message_loss_jointly_coded", 1e-2, 0.1e-2);
+        is("forward", "message_loss", 6.31e-5, 0.01e-5);
+        is("forward", "message_loss_repeated", 6.31e-26, 0.01e-26);
+    }
+}

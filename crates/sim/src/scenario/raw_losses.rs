@@ -1,0 +1,38 @@
+//! Signalling messages that are lost, as written.
+
+use schemars::JsonSchema;
+
+/// Signalling messages that are lost where their sender hands them to its link, whatever the link does.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawLoss {
+    /// Which message, by its name in the table of signals.
+    pub message: RawMessage,
+    /// Only those with (true) or without (false) the packet-buffering option. Default: all.
+    pub buffering: Option<bool>,
+    /// How many of them, from the first on. Default: all.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub count: Option<u32>,
+}
+
+/// A message of a mobility protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+pub enum RawMessage {
+    /// Of Mobile IPv6.
+    #[serde(rename = "Binding Update")]
+    BindingUpdate,
+    /// Of Mobile IPv6.
+    #[serde(rename = "Binding Acknowledgement")]
+    BindingAcknowledgement,
+    /// Of IPv6.
+    #[serde(rename = "Router Solicitation")]
+    RouterSolicitation,
+    /// Of IPv6.
+    #[serde(rename = "Router Advertisement")]
+    RouterAdvertisement,
+    /// Of Mobile IPv4.
+    #[serde(rename = "Registration Request")]
+    RegistrationRequest,
+    /// Of Mobile IPv4.
+    #[serde(rename = "Registration Reply")]
+    RegistrationReply,
+}

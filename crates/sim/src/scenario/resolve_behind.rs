@@ -1,0 +1,51 @@
+//! What else is joined to a mobile with a protocol, beside its access links: of a mobile router the network behind it;
+//! of any other mobile a link that it never uses.
+
+use super::document::Path;
+use super::error::quoted;
+use super::model::{LinkIndex, LinkSpec, Mobile, NodeIndex, nodes_behind};
+use super::resolve::Report;
+use super::resolve_links::Links;
+use super::resolve_protocols::Agents;
+
+/// Reports links of a mobile with a protocol that are neither access links nor of a network behind it.
+pub(super) fn check(
+    mobile: &Mobile,
+    (links, agents): (&Links, &Agents),
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    if mobile.mobility.is_none() {
+        return;
+    }
+    let access = mobile.attachment.access_links(&links.radios);
+    let ends_here = |link: &LinkSpec| link.ends.contains(&mobile.node);
+    let name = quoted(&links.nodes[mobile.node.0]);
+    let router = mobile.ipv6().filter(|own| own.network_prefix.is_some());
+    let Some(router) = router else {
+        for (number, link) in links.specs.iter().enumerate() {
+            if ends_here(link) && !access.contains(&LinkIndex(number)) {
+                let message = format!(
+                    "link {} is never used: {name} attaches to it nowhere; a network behind a mobile needs \
+                     `protocol = \"nemo\"`",
+                    quoted(&link.config.name)
+                );
+                report.warn(path, message);
+            }
+        }
+        return;
+    };
+    let routers = access.iter().flat_map(|link| links.specs[link.0].ends);
+    let home = agents.ipv6[router.home_agent].node;
+    let mut outside: Vec<NodeIndex> = routers.chain([home]).collect();
+    outside.retain(|&node| node != mobile.node);
+    let behind = nodes_behind(&links.specs, mobile.node, &access);
+    if let Some(node) = behind.iter().find(|node| outside.contains(node)) {
+        let message = format!(
+            "the network behind {name} leads to {}, which is outside; expected every link of {name} that leads there \
+             in its timetable or `prefer`",
+            quoted(&links.nodes[node.0])
+        );
+        report.wrong(path, message);
+    }
+}

@@ -1,0 +1,49 @@
+//! Signalling messages that are lost.
+
+use super::document::Path;
+use super::model::SignallingLoss;
+use super::raw_losses::{RawLoss, RawMessage};
+use super::resolve::Report;
+
+/// The losses, where `protocols` says that there is anybody who signals.
+pub(super) fn losses(
+    raw: &[RawLoss],
+    protocols: bool,
+    report: &mut Report<'_>,
+) -> Vec<SignallingLoss> {
+    let top = Path::default().key("losses");
+    if !raw.is_empty() && !protocols {
+        let message = "no mobile has a `mobility` protocol, so that nothing is signalled; give it one, or take this out";
+        report.wrong_key(&top, message.to_owned());
+    }
+    let losses = raw.iter().enumerate().map(|(index, loss)| {
+        let path = top.index(index);
+        let has_option = matches!(
+            loss.message,
+            RawMessage::BindingUpdate | RawMessage::BindingAcknowledgement
+        );
+        if loss.buffering.is_some() && !has_option {
+            let message =
+                "only a Binding Update or Acknowledgement has the packet-buffering option";
+            report.wrong_key(&path.key("buffering"), message.to_owned());
+        }
+        SignallingLoss {
+            message: name(loss.message),
+            buffering: loss.buffering,
+            left: loss.count,
+        }
+    });
+    losses.collect()
+}
+
+/// As in the table of signals.
+const fn name(message: RawMessage) -> &'static str {
+    match message {
+        RawMessage::BindingUpdate => "Binding Update",
+        RawMessage::BindingAcknowledgement => "Binding Acknowledgement",
+        RawMessage::RouterSolicitation => "Router Solicitation",
+        RawMessage::RouterAdvertisement => "Router Advertisement",
+        RawMessage::RegistrationRequest => "Registration Request",
+        RawMessage::RegistrationReply => "Registration Reply",
+    }
+}

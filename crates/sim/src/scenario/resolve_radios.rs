@@ -1,0 +1,310 @@
+//! Radio networks: their cells, and the mobiles on them.
+
+use super::document::Path;
+use super::error::quoted;
+use super::model::{Aircraft, LinkIndex, LinkSpec, NodeIndex, Radio};
+use super::raw::{Named, RawMobile};
+use super::raw_links::{RawDirection, RawLink, RawQueue};
+use super::raw_radio::{RawCell, RawErrors, RawModulation};
+use super::resolve::{Report, node};
+use super::resolve_links::{Links, check_name, set_mtu, trace_keys};
+use super::resolve_tracks::{first_outside, position, track};
+use super::traces::Traces;
+use crate::link::config::QueueLimit;
+use crate::link::ldacs1::error_rate::ErrorRates;
+use crate::link::ldacs1::modulation::Modulation;
+use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig};
+use crate::link::presets;
+use baton_proto::time::Instant;
+use std::sync::Arc;
+
+/// Most cells of a network, which is what their numbers hold.
+const MOST_CELLS: usize = 65_536;
+
+/// What radio networks are resolved with.
+pub(super) struct Sky<'a> {
+    pub mobiles: &'a Named<RawMobile>,
+    pub end: Instant,
+}
+
+/// Resolves the network called `name` and adds its links to the others. Cells' nodes must be known.
+pub(super) fn radio(
+    (name, raw): (&str, &RawLink),
+    sky: &Sky<'_>,
+    links: &mut Links,
+    traces: &mut Traces<'_>,
+    report: &mut Report<'_>,
+) {
+    let path = Path::default().key("links").key(name);
+    refuse_keys_of_links(raw, &path, report);
+    let Some((config, nodes)) = network((name, raw), &path, links, report) else {
+        return;
+    };
+    let mut aircraft = Vec::new();
+    for (mobile, raw) in &sky.mobiles.0 {
+        if names(raw).any(|link| link == name) {
+            let path = Path::default().key("mobiles").key(mobile);
+            check_name(mobile, &path, report);
+            let node = links.node(mobile);
+            let Some(raw_track) = &raw.track else {
+                let message = format!(
+                    "key \"track\" is missing; expected where {} is, since it uses radio network {}",
+                    quoted(mobile),
+                    quoted(name)
+                );
+                report.wrong_key(&path, message);
+                continue;
+            };
+            let path = path.key("track");
+            let Some((track, jitter)) = track(raw_track, &path, traces, report) else {
+                continue;
+            };
+            let flier = Aircraft {
+                node,
+                track: Arc::new(track),
+                jitter,
+            };
+            if names(raw).all(|link| link == name) {
+                check_inside(&flier, &config, &path, sky.end, report);
+            }
+            aircraft.push(flier);
+        }
+    }
+    if aircraft.is_empty() {
+        let message = "no mobile attaches to it: it does nothing".to_owned();
+        report.warn(&path, message);
+    }
+    let radio = Radio {
+        config,
+        aircraft,
+        first_link: LinkIndex(links.specs.len()),
+    };
+    for mobile in radio.aircraft.iter().map(|aircraft| aircraft.node) {
+        for (cell, &node) in nodes.iter().enumerate() {
+            let mut spec = link(&radio, (mobile, CellId(cell as u16)), node, links);
+            set_mtu(raw.mtu, &path, &mut spec.config, report);
+            links.specs.push(spec);
+        }
+    }
+    links.radios.push(radio);
+}
+
+/// The link of a mobile to a cell, called "network.cell.mobile".
+fn link(
+    radio: &Radio,
+    (mobile, cell): (NodeIndex, CellId),
+    node: NodeIndex,
+    links: &Links,
+) -> LinkSpec {
+    let name = format!(
+        "{}.{}.{}",
+        radio.config.name,
+        radio.config.cells[usize::from(cell.0)].name,
+        links.nodes[mobile.0]
+    );
+    LinkSpec {
+        config: presets::ldacs1::link(&name, &radio.config, cell),
+        ends: [node, mobile],
+    }
+}
+
+/// The links that a mobile's timetable or preferences name.
+fn names(raw: &RawMobile) -> impl Iterator<Item = &str> {
+    let entries = raw.timetable.iter().flatten();
+    let preferred = raw.failback.iter().flat_map(|failback| &failback.prefer);
+    entries
+        .map(|entry| entry.attach.as_str())
+        .chain(preferred.map(String::as_str))
+}
+
+/// Without another link, an aircraft outside all cells is out of reach.
+fn check_inside(
+    aircraft: &Aircraft,
+    network: &NetworkConfig,
+    path: &Path,
+    end: Instant,
+    report: &mut Report<'_>,
+) {
+    if let Some((at, cell, beyond)) = first_outside(aircraft, network, end) {
+        let message = format!(
+            "is outside all cells of {} at {:.0} s: the nearest, {}, ends {:.1} km before; expected a track inside them to the \
+             end of the run, or another link in the mobile's timetable or failback",
+            quoted(&network.name),
+            at.as_secs_f64(),
+            quoted(&network.cells[usize::from(cell.0)].name),
+            beyond / 1e3
+        );
+        report.wrong(path, message);
+    }
+}
+
+/// Parameters and cells, with the nodes of these.
+fn network(
+    (name, raw): (&str, &RawLink),
+    path: &Path,
+    links: &Links,
+    report: &mut Report<'_>,
+) -> Option<(NetworkConfig, Vec<NodeIndex>)> {
+    let cells = raw.radio.cells.iter().flat_map(|cells| &cells.0);
+    let mut configs = Vec::new();
+    let mut nodes = Vec::new();
+    for (name, cell) in cells {
+        let path = path.key("cells").key(name);
+        check_name(name, &path, report);
+        nodes.extend(node(&cell.node, &path.key("node"), links, report));
+        configs.push(cell_config(name, cell));
+    }
+    if configs.is_empty() || configs.len() > MOST_CELLS {
+        let message = format!(
+            "has {} cells; expected 1 to {MOST_CELLS}, like [links.{name}.cells.NAME]",
+            configs.len()
+        );
+        report.wrong(path, message);
+        return None;
+    }
+    let mut config = NetworkConfig::new(name, configs);
+    let radio = &raw.radio;
+    config.user_rate = radio.user_rate.map(|rate| rate.0);
+    config.common_control_frames = radio
+        .common_control_frames
+        .unwrap_or(config.common_control_frames);
+    config.modulation = radio.modulation.map_or(config.modulation, modulation);
+    config.errors = radio.errors.map_or(config.errors, errors);
+    config.joint_coding = radio.joint_coding.unwrap_or(config.joint_coding);
+    if radio.handover_type == Some(2) {
+        config.handover = HandoverType::Two;
+    }
+    config.packet_bit = radio.packet_bit.unwrap_or(config.packet_bit);
+    config.forwards_queue = radio
+        .base_station_buffering
+        .unwrap_or(config.forwards_queue);
+    if let Some(bytes) = queue_bytes(raw.both.queue.as_ref(), &path.key("queue"), report) {
+        config.queue_bytes = bytes;
+    }
+    // One node too few was reported.
+    (nodes.len() == config.cells.len()).then_some((config, nodes))
+}
+
+fn cell_config(name: &str, raw: &RawCell) -> CellConfig {
+    let radius_m = raw.radius.map_or(225e3, |radius| radius.0);
+    let mut config = CellConfig::new(name, position(&raw.position), radius_m);
+    let (forward, back) = (&mut config.forward, &mut config.back);
+    forward.frequency_hz = raw
+        .forward_frequency
+        .map_or(forward.frequency_hz, |at| at.0);
+    back.frequency_hz = raw.return_frequency.map_or(back.frequency_hz, |at| at.0);
+    let (scan, force) = (0.75 * radius_m, radius_m);
+    let received = |given: Option<super::units::Power>, distance_m| {
+        given.map_or(config.forward.received_dbm(distance_m), |power| power.0)
+    };
+    (config.scan_below_dbm, config.force_below_dbm) = (
+        received(raw.scan_below, scan),
+        received(raw.force_below, force),
+    );
+    config.user_rate = raw.user_rate.map(|rate| rate.0);
+    config
+}
+
+fn modulation(raw: RawModulation) -> Option<Modulation> {
+    match raw {
+        RawModulation::Adaptive => None,
+        RawModulation::QpskHalf => Some(Modulation::QpskHalf),
+        RawModulation::QpskTwoThirds => Some(Modulation::QpskTwoThirds),
+        RawModulation::QpskThreeQuarters => Some(Modulation::QpskThreeQuarters),
+        RawModulation::Qam16Half => Some(Modulation::Qam16Half),
+        RawModulation::Qam16TwoThirds => Some(Modulation::Qam16TwoThirds),
+        RawModulation::Qam64Half => Some(Modulation::Qam64Half),
+        RawModulation::Qam64TwoThirds => Some(Modulation::Qam64TwoThirds),
+        RawModulation::Qam64ThreeQuarters => Some(Modulation::Qam64ThreeQuarters),
+    }
+}
+
+fn errors(raw: RawErrors) -> ErrorRates {
+    match raw {
+        RawErrors::Fixed => ErrorRates::AtTarget,
+        RawErrors::BySignal => ErrorRates::BySignal,
+        RawErrors::None => ErrorRates::Perfect,
+    }
+}
+
+/// Bytes that may wait for one aircraft.
+fn queue_bytes(raw: Option<&RawQueue>, path: &Path, report: &mut Report<'_>) -> Option<u32> {
+    match raw? {
+        RawQueue::Size(size) => match size.0 {
+            QueueLimit::Bytes(bytes) => Some(u32::try_from(bytes).unwrap_or(u32::MAX)),
+            QueueLimit::Packets(_) => {
+                let message = "a radio network counts bytes; expected a size, like \"64 kB\"";
+                report.wrong(path, message.to_owned());
+                None
+            }
+        },
+        RawQueue::Managed(_) => {
+            let message =
+                "a radio network has no queue management; expected a size, like \"64 kB\"";
+            report.wrong(path, message.to_owned());
+            None
+        }
+    }
+}
+
+/// What other links have, a radio network has not.
+fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
+    let context = "kind = \"ldacs1\"";
+    let own = [
+        ("between", raw.between.is_some()),
+        ("medium_access", raw.medium_access.is_some()),
+        ("preamble", raw.preamble.is_some()),
+    ];
+    report.misplaced(path, &own, &[], context);
+    let layers = [
+        (&raw.both, path.clone()),
+        (&raw.down, path.key("down")),
+        (&raw.up, path.key("up")),
+    ];
+    for (number, (layer, path)) in layers.iter().enumerate() {
+        let mut keys = keys_of_direction(layer).to_vec();
+        if number > 0 {
+            keys.push(("queue", layer.queue.is_some()));
+        }
+        report.misplaced(path, &keys, &[], context);
+        report.misplaced(path, &trace_keys(layer), &[], context);
+    }
+}
+
+/// Keys of a direction that a radio network has not, and whether they are given.
+fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 8] {
+    [
+        ("rate", raw.rate.is_some()),
+        ("delay", raw.delay.is_some()),
+        ("jitter", raw.jitter.is_some()),
+        ("packet_error_rate", raw.packet_error_rate.is_some()),
+        ("bit_error_rate", raw.bit_error_rate.is_some()),
+        ("burst_loss", raw.burst_loss.is_some()),
+        ("damaged", raw.damaged.is_some()),
+        ("framing", raw.framing.is_some()),
+    ]
+}
+
+/// Reports each key of radio networks that another kind of link has.
+pub(super) fn refuse_keys_of_radios(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
+    let radio = &raw.radio;
+    let keys = [
+        ("cells", radio.cells.is_some()),
+        ("user_rate", radio.user_rate.is_some()),
+        ("handover_type", radio.handover_type.is_some()),
+        ("packet_bit", radio.packet_bit.is_some()),
+        (
+            "base_station_buffering",
+            radio.base_station_buffering.is_some(),
+        ),
+        ("modulation", radio.modulation.is_some()),
+        ("errors", radio.errors.is_some()),
+        ("joint_coding", radio.joint_coding.is_some()),
+        (
+            "common_control_frames",
+            radio.common_control_frames.is_some(),
+        ),
+    ];
+    let context = "this kind of link; only kind = \"ldacs1\" has it";
+    report.misplaced(path, &keys, &[], context);
+}

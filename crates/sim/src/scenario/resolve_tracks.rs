@@ -1,0 +1,112 @@
+//! Where mobiles are.
+
+use super::document::Path;
+use super::model::Aircraft;
+use super::raw_radio::{RawPosition, RawTrack};
+use super::resolve::Report;
+use super::traces::Traces;
+use crate::link::ldacs1::{CellId, NetworkConfig};
+use crate::position::{Position, Track};
+use baton_proto::time::{Duration, Instant};
+
+/// A point as it is meant.
+pub(super) fn position(raw: &RawPosition) -> Position {
+    let altitude_m = raw.altitude.map_or(0.0, |altitude| altitude.0);
+    Position::new(raw.latitude, raw.longitude, altitude_m)
+}
+
+/// The track that stands at `path`, and how much later it may begin.
+pub(super) fn track(
+    raw: &RawTrack,
+    path: &Path,
+    traces: &mut Traces<'_>,
+    report: &mut Report<'_>,
+) -> Option<(Track, Duration)> {
+    let kinds = [
+        ("position", raw.position.is_some()),
+        ("legs", raw.legs.is_some()),
+        ("timetable", raw.timetable.is_some()),
+        ("file", raw.file.is_some()),
+    ];
+    let mut given = kinds.iter().filter(|(_, given)| *given);
+    let Some((kind, _)) = given.next() else {
+        let message = "says nothing; expected position, legs, timetable or file";
+        report.wrong(path, message.to_owned());
+        return None;
+    };
+    if let Some((second, _)) = given.next() {
+        let message = format!("stands beside \"{kind}\"; expected one of them");
+        report.wrong_key(&path.key(second), message);
+        return None;
+    }
+    let others = [
+        ("speed", raw.speed.is_some()),
+        ("begin", raw.begin.is_some()),
+        ("begin_jitter", raw.begin_jitter.is_some()),
+    ];
+    let own: &[&str] = match *kind {
+        "position" => &[],
+        "legs" => &["speed", "begin", "begin_jitter"],
+        _ => &["begin", "begin_jitter"],
+    };
+    report.misplaced(path, &others, own, &format!("\"{kind}\""));
+    let track = shape(raw, path, traces, report)?;
+    let or_zero = |time: Option<super::units::Time>| time.map_or(Duration::ZERO, |time| time.0);
+    Some((track.delayed(or_zero(raw.begin)), or_zero(raw.begin_jitter)))
+}
+
+/// The track as if it began at once.
+fn shape(
+    raw: &RawTrack,
+    path: &Path,
+    traces: &mut Traces<'_>,
+    report: &mut Report<'_>,
+) -> Option<Track> {
+    if let Some(name) = &raw.file {
+        return traces.track(name, &path.key("file"), report);
+    }
+    if let Some(at) = &raw.position {
+        return Some(Track::fixed(position(at)));
+    }
+    let (key, track) = match (&raw.timetable, &raw.legs, raw.speed) {
+        (Some(entries), _, _) => {
+            let places = entries.iter().map(|entry| {
+                let at = Instant::ZERO + entry.at.0;
+                (at, position(&entry.position))
+            });
+            ("timetable", Track::timetable(places.collect()))
+        }
+        (None, Some(points), Some(speed)) => {
+            let points: Vec<Position> = points.iter().map(position).collect();
+            ("legs", Track::legs(Instant::ZERO, &points, speed.0))
+        }
+        (None, _, _) => {
+            let message = "key \"speed\" is missing; expected a number with m/s, km/h or kt, like \"800 km/h\"";
+            report.wrong_key(path, message.to_owned());
+            return None;
+        }
+    };
+    track
+        .map_err(|error| report.wrong(&path.key(key), error.to_string()))
+        .ok()
+}
+
+/// When an aircraft is first outside all cells' radii before `end`, and which cell is nearest then, and how far it is
+/// outside, in metres.
+pub(super) fn first_outside(
+    aircraft: &Aircraft,
+    network: &NetworkConfig,
+    end: Instant,
+) -> Option<(Instant, CellId, f64)> {
+    // Precise enough for a message, and bounded for whoever flies for years.
+    let step = Duration::from_nanos((end.as_nanos() / 100_000).max(1_000_000_000));
+    let mut now = Instant::ZERO;
+    while now < end {
+        let (cell, beyond) = network.nearest_cell(&aircraft.track.position(now));
+        if beyond > 0.0 {
+            return Some((now, cell, beyond));
+        }
+        now = aircraft.track.earliest_change(now, -beyond).max(now + step);
+    }
+    None
+}

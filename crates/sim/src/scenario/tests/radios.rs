@@ -1,0 +1,250 @@
+//! Radio networks and tracks in scenario files.
+
+use super::*;
+use crate::link::ldacs1::{CellId, HandoverType, StationId};
+use crate::position::Position;
+
+/// Two cells 350 km apart, and an aircraft that flies from one to the other.
+const RIGHT: &str = r#"
+name = "flight"
+duration = "10 min"
+
+[links.radio]
+kind = "ldacs1"
+user_rate = "31.5 kbit/s"
+handover_type = 2
+packet_bit = true
+queue = "64 kB"
+mtu = "1280 B"
+
+[links.radio.cells.west]
+node = "router"
+position = { latitude = 0, longitude = 0, altitude = "100 ft" }
+radius = "200 km"
+scan_below = "-90.5 dBm"
+
+[links.radio.cells.east]
+node = "router"
+position = { latitude = 0, longitude = 3.14 }
+user_rate = "158 kbit/s"
+
+[links.ground]
+between = ["router", "operations"]
+kind = "wired"
+
+[links.satellite]
+between = ["router", "aircraft"]
+kind = "geo"
+
+[mobiles.aircraft]
+timetable = [{ at = "0 s", attach = "radio" }, { at = "9 min", attach = "satellite" }]
+track = { legs = [{ latitude = 0, longitude = 1 }, { latitude = 0, longitude = 2 }], speed = "720 km/h", begin = "5 s" }
+"#;
+
+#[test]
+fn a_network_s_cells_are_links_of_each_mobile_on_it() {
+    let scenario = parsed(RIGHT);
+    let names: Vec<&str> = scenario
+        .links
+        .iter()
+        .map(|link| link.config.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "ground",
+            "satellite",
+            "radio.west.aircraft",
+            "radio.east.aircraft"
+        ]
+    );
+    let radio = &scenario.radios[0];
+    let [aircraft, router] = ["aircraft", "router"].map(|name| {
+        let place = scenario.nodes.iter().position(|node| node == name);
+        NodeIndex(place.unwrap())
+    });
+    assert_eq!(scenario.links[3].ends, [router, aircraft]);
+    assert_eq!(scenario.links[3].config.mtu, 1280);
+    assert_eq!(radio.link(StationId(0), CellId(1)), LinkIndex(3));
+    assert_eq!(radio.ends(LinkIndex(2)), Some((StationId(0), CellId(0))));
+    assert_eq!(radio.ends(LinkIndex(1)), None);
+    let policy = &scenario.mobiles[0].attachment;
+    let own = [LinkIndex(1), LinkIndex(2), LinkIndex(3)];
+    assert_eq!(policy.access_links(&scenario.radios), own);
+    let AttachmentPolicy::Timetable(entries) = &scenario.mobiles[0].attachment else {
+        panic!("a timetable");
+    };
+    assert_eq!(entries[0].link, Some(LinkIndex(2)));
+
+    let network = &radio.config;
+    let rate = |rate: u64| Some(DataRate::from_bits_per_second(rate));
+    assert_eq!(network.user_rate_in(CellId(0)), rate(31_500));
+    assert_eq!(network.user_rate_in(CellId(1)), rate(158_000));
+    assert_eq!(
+        (network.handover, network.packet_bit, network.queue_bytes),
+        (HandoverType::Two, true, 64_000)
+    );
+    let west = &network.cells[0];
+    assert_eq!((west.radius_m, west.scan_below_dbm), (200e3, -90.5));
+    assert_eq!(west.force_below_dbm, west.forward.received_dbm(200e3));
+    assert_eq!(west.position, Position::new(0.0, 0.0, 30.48));
+    assert_eq!(network.cells[1].radius_m, 225e3);
+    // A degree of the equator is 111 195 m; 200 m/s from 5 s on.
+    let (first, last) = radio.aircraft[0].track.span();
+    assert_eq!(first, Instant::from_secs(5));
+    let took = last.as_secs_f64() - 5.0;
+    assert!((took - 555.975).abs() < 0.01, "{took}");
+}
+
+#[test]
+fn every_kind_of_track_is_read() {
+    let legs = RIGHT
+        .find("track = ")
+        .map(|begin| RIGHT[begin..].trim_end())
+        .unwrap();
+    let folder = std::env::temp_dir().join(format!("baton-track-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let csv = "time,latitude,longitude,altitude\n100,0,1,9000\n110,0,1.01,9000\n";
+    std::fs::write(folder.join("flight.csv"), csv).unwrap();
+    let longitude = |track: &str, seconds: u64| {
+        let text = RIGHT.replace(legs, track);
+        let loaded =
+            parse(&text, "test.toml", &folder, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let aircraft = &loaded.scenario.radios[0].aircraft[0];
+        let at = aircraft.track.position(Instant::from_secs(seconds));
+        (at.longitude_deg() * 1e6).round() / 1e6
+    };
+    let fixed = "track = { position = { latitude = 0, longitude = 1.5 } }";
+    assert_eq!(longitude(fixed, 100), 1.5);
+    let timetable = "track = { timetable = [{ at = \"0 s\", latitude = 0, longitude = 1 }, { at = \"5 s\", latitude = 0, longitude = 1.1 }] }";
+    assert_eq!([4, 5].map(|at| longitude(timetable, at)), [1.0, 1.1]);
+    let file = "track = { file = \"flight.csv\", begin = \"1 s\" }";
+    assert_eq!([1, 6, 60].map(|at| longitude(file, at)), [1.0, 1.005, 1.01]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What the text is answered with when one part is replaced by another.
+fn told(found: &str, replacement: &str) -> String {
+    assert!(RIGHT.contains(found), "{found}");
+    let text = RIGHT.replace(found, replacement);
+    let error = parse(&text, "test.toml", Path::new("."), &[]).err();
+    error.expect("a mistake").to_string()
+}
+
+#[test]
+fn mistakes_are_told() {
+    let track = RIGHT.lines().last().unwrap();
+    let satellite = r#", { at = "9 min", attach = "satellite" }"#;
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            "node = \"router\"\nposition = { latitude = 0, longitude = 3.14 }",
+            "position = { latitude = 0, longitude = 3.14 }",
+            "links.radio.cells.east: key \"node\" is missing",
+        ),
+        (
+            "node = \"router\"\nposition = { latitude = 0, longitude = 3.14 }",
+            "node = \"ruoter\"\nposition = { latitude = 0, longitude = 3.14 }",
+            "links.radio.cells.east.node: unknown node \"ruoter\"; did you mean \"router\"?",
+        ),
+        (
+            track,
+            "",
+            "mobiles.aircraft: key \"track\" is missing; expected where \"aircraft\" is, since it uses radio network \"radio\"",
+        ),
+        (
+            "attach = \"radio\"",
+            "attach = \"satellite\"",
+            "mobiles.aircraft.track: nothing asks where the mobile is; expected a link of kind = \"ldacs1\"",
+        ),
+        (
+            "speed = \"720 km/h\", ",
+            "",
+            "mobiles.aircraft.track: key \"speed\" is missing; expected a number with m/s, km/h or kt, like \"800 km/h\"",
+        ),
+        (
+            "track = { ",
+            "track = { position = { latitude = 0, longitude = 1 }, ",
+            "mobiles.aircraft.track.legs: stands beside \"position\"; expected one of them",
+        ),
+        (
+            "track = { legs = [{ latitude = 0, longitude = 1 }, { latitude = 0, longitude = 2 }], ",
+            "track = { ",
+            "mobiles.aircraft.track: says nothing; expected position, legs, timetable or file",
+        ),
+        (
+            track,
+            "track = { file = \"nowhere.csv\" }",
+            "mobiles.aircraft.track.file: trace ./nowhere.csv: cannot be read",
+        ),
+        (
+            "kind = \"ldacs1\"",
+            "kind = \"ldacs1\"\nrate = \"1 Mbit/s\"",
+            "links.radio.rate: \"rate\" does not go with kind = \"ldacs1\"",
+        ),
+        (
+            "kind = \"ldacs1\"",
+            "kind = \"wired\"",
+            "links.radio: key \"between\" is missing; expected two nodes",
+        ),
+        (
+            "kind = \"geo\"",
+            "kind = \"geo\"\npacket_bit = true",
+            "links.satellite.packet_bit: \"packet_bit\" does not go with this kind of link; only kind = \"ldacs1\" has it",
+        ),
+        (
+            "queue = \"64 kB\"",
+            "queue = \"10 packets\"",
+            "links.radio.queue: a radio network counts bytes; expected a size, like \"64 kB\"",
+        ),
+        (
+            "attach = \"satellite\"",
+            "attach = \"satellite\", handover = \"hard\"",
+            "mobiles.aircraft.timetable[1]: a mobile on a radio network changes softly",
+        ),
+        (
+            "scan_below = \"-90.5 dBm\"",
+            "scan_below = \"-90.5\"",
+            "links.radio.cells.west.scan_below: \"-90.5\" has no unit dBm; expected a number with dBm",
+        ),
+        (
+            "latitude = 0, longitude = 3.14",
+            "latitude = 90.1, longitude = 3.14",
+            "links.radio.cells.east.position.latitude: 90.1 is out of range; expected a number from -90 to 90",
+        ),
+    ];
+    for (found, replacement, expected) in cases {
+        let message = told(found, replacement);
+        assert!(
+            message.contains(expected),
+            "{message}\nexpected: {expected}"
+        );
+    }
+    // Without the satellite it must stay inside the cells: the west cell ends at 200 km, where the east cell, now of
+    // 50 km, has not begun.
+    let text = RIGHT
+        .replace(satellite, "")
+        .replace("user_rate = \"158 kbit/s\"", "radius = \"50 km\"");
+    let error = parse(&text, "test.toml", Path::new("."), &[]).err();
+    let message = error.expect("a mistake").to_string();
+    // 200 km are 88.8 km of the way, at 200 m/s from 5 s on; found within a second.
+    assert!(
+        message.contains("mobiles.aircraft.track: is outside all cells of \"radio\" at 450 s")
+            && message.contains("the nearest, \"west\", ends 0."),
+        "{message}"
+    );
+    let change = "[[changes]]\nat = \"1 s\"\nlink = \"radio\"\nstate = \"down\"\n";
+    let error = parse(
+        &format!("{RIGHT}{change}"),
+        "test.toml",
+        Path::new("."),
+        &[],
+    )
+    .err();
+    let message = error.expect("a mistake").to_string();
+    assert!(
+        message.contains(
+            "changes[0].link: \"radio\" is a radio network; expected a link between two nodes"
+        ),
+        "{message}"
+    );
+}

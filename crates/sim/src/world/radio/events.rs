@@ -1,0 +1,213 @@
+//! What a radio network tells of its aircraft's links: to their mobiles, to mobility protocols, and for the record.
+
+use super::super::World;
+use super::super::handover::{Chooser, Losses};
+use crate::link::ldacs1::{Event, Message, MessageKind, Signal};
+use crate::record::{SignalRecord, SignalWay};
+use crate::scenario::model::LinkIndex;
+use baton_proto::host::LinkSignal;
+use baton_proto::packet;
+
+/// What a mobile hears that chooses by preference.
+enum ForChooser {
+    /// The network works for it, or does not.
+    Up(bool),
+    /// It is about to stop working, or stays.
+    GoingDown(bool),
+}
+
+impl World {
+    /// What a mobile takes that is to use this link from now on: it itself, or of a radio network the link to the cell in
+    /// which the mobile is; `None` if it is in none, and the network will say when it is.
+    pub(in super::super) fn choose(
+        &mut self,
+        number: usize,
+        link: Option<usize>,
+    ) -> Option<Option<usize>> {
+        let place = link.and_then(|link| self.wires[link].radio);
+        self.mobiles[number].radio = place.map(|place| place.radio as usize);
+        let Some(place) = place else {
+            return Some(link);
+        };
+        let radio = place.radio as usize;
+        let aircraft = &self.radios[radio].aircraft[place.station.0 as usize];
+        let cell = aircraft.cell.filter(|_| !aircraft.hands_over)?;
+        Some(Some(self.radio_link(radio, place.station, cell)))
+    }
+
+    pub(super) fn handle_radio_event(&mut self, radio: usize, event: &Event) {
+        let station = event.station;
+        let link = self.radio_link(radio, station, event.cell);
+        let mobile = self.radios[radio].aircraft[station.0 as usize].mobile;
+        match event.signal {
+            Signal::Up { .. } => self.radio_up(radio, event),
+            Signal::Down => self.radio_down(radio, event),
+            Signal::GoingDown { to } => {
+                self.tell_mobile(mobile, link, LinkSignal::GoingDown);
+                if to.is_none() {
+                    self.tell_chooser(mobile, radio, ForChooser::GoingDown(true));
+                }
+            }
+            Signal::Rollback => {
+                self.tell_mobile(mobile, link, LinkSignal::Rollback);
+                self.tell_chooser(mobile, radio, ForChooser::GoingDown(false));
+            }
+            Signal::HandoverImminent { to } => {
+                self.radios[radio].aircraft[station.0 as usize].hands_over = true;
+                let new = self.radio_link(radio, station, to);
+                if self.mobiles[mobile].radio == Some(radio) {
+                    self.open_record(mobile, self.now, Some(new), "hard");
+                    self.tell_mobile(mobile, new, LinkSignal::HandoverImminent);
+                } else {
+                    let node = self.mobiles[mobile].node.0;
+                    self.record_link_signal(node, new, LinkSignal::HandoverImminent);
+                }
+            }
+            Signal::Detected => self.record_radio(mobile, link, "Link_Detected", String::new()),
+            Signal::QueueDrained => {
+                let (node, _) = self.wires[link].ends[0];
+                let signal = packet::Signal::new("Queue drained", String::new());
+                self.record_link(node, link, signal);
+            }
+            Signal::HandoverComplete { .. } => {
+                self.record_radio(mobile, link, "Link_Handover_Complete", String::new());
+            }
+            Signal::ParametersReport {
+                received_dbm,
+                snr_db,
+            } => {
+                let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
+                self.record_radio(mobile, link, "Link_Parameters_Report", details);
+            }
+        }
+    }
+
+    /// An aircraft is registered in a cell. A mobile that uses the network uses this link from now on.
+    fn radio_up(&mut self, radio: usize, event: &Event) {
+        let link = self.radio_link(radio, event.station, event.cell);
+        let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
+        aircraft.cell = Some(event.cell);
+        aircraft.hands_over = false;
+        let (mobile, lost_at) = (aircraft.mobile, aircraft.lost_at.take());
+        self.wires[link].works = true;
+        let uses = self.mobiles[mobile].radio == Some(radio);
+        if uses && self.mobiles[mobile].attached != Some(link) {
+            let last = self.mobiles[mobile].handovers.last();
+            let is_open =
+                last.is_some_and(|last| last.links[1] == Some(link) && last.completed.is_none());
+            if !is_open {
+                self.open_record(mobile, lost_at.unwrap_or(self.now), Some(link), "hard");
+                self.tell_mobile(mobile, link, LinkSignal::HandoverImminent);
+            }
+            self.use_link(mobile, Some(link));
+            if self.mobiles[mobile].protocol.is_none() {
+                self.complete_last_record(mobile, Some(link));
+            }
+        }
+        self.tell_mobile(mobile, link, LinkSignal::Up);
+        self.tell_chooser(mobile, radio, ForChooser::Up(true));
+    }
+
+    /// An aircraft has left a cell, or has lost it.
+    fn radio_down(&mut self, radio: usize, event: &Event) {
+        let link = self.radio_link(radio, event.station, event.cell);
+        self.record_radio_link(link, [(0, 0); 2]);
+        let now = self.now;
+        let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
+        let mobile = aircraft.mobile;
+        aircraft.cell = None;
+        let lost = !aircraft.hands_over;
+        if lost {
+            aircraft.lost_at = Some(now);
+            self.wires[link].works = false;
+            if self.mobiles[mobile].attached == Some(link) {
+                self.mobiles[mobile].losses_before = Losses::default();
+            }
+        }
+        self.tell_mobile(mobile, link, LinkSignal::Down);
+        if lost {
+            self.tell_chooser(mobile, radio, ForChooser::Up(false));
+        }
+    }
+
+    /// Tells the ends of an access link, or the record alone where no protocol listens.
+    fn tell_mobile(&mut self, mobile: usize, link: usize, signal: LinkSignal) {
+        if self.mobiles[mobile].protocol.is_some() {
+            self.signal(mobile, link, signal);
+        } else {
+            let node = self.mobiles[mobile].node.0;
+            self.record_link_signal(node, link, signal);
+        }
+    }
+
+    /// Tells a mobile that chooses by preference what it can expect of a network.
+    fn tell_chooser(&mut self, mobile: usize, radio: usize, news: ForChooser) {
+        let network = &self.scenario.radios[radio];
+        let run = &mut self.mobiles[mobile];
+        if let Chooser::Failback(failback, links) = &mut run.chooser {
+            let is_of = |&link: &usize| network.ends(LinkIndex(link)).is_some();
+            if let Some(rank) = links.iter().position(is_of) {
+                match news {
+                    ForChooser::Up(up) => failback.handle_link(self.now, rank, up),
+                    ForChooser::GoingDown(going_down) => {
+                        failback.handle_going_down(self.now, rank, going_down);
+                    }
+                }
+            }
+            self.arm_mobile(mobile);
+        }
+    }
+
+    fn record_radio(&mut self, mobile: usize, link: usize, name: &'static str, details: String) {
+        let node = self.mobiles[mobile].node.0;
+        self.record_link(node, link, packet::Signal::new(name, details));
+    }
+
+    /// A control message, between an aircraft and a base station.
+    pub(super) fn record_radio_message(&mut self, radio: usize, message: &Message) {
+        if self.signals.is_none() {
+            return;
+        }
+        let link = self.radio_link(radio, message.station, message.cell);
+        let [(base_station, _), (aircraft, _)] = self.wires[link].ends;
+        let cells = &self.scenario.radios[radio].config.cells;
+        let name = |cell: crate::link::ldacs1::CellId| cells[usize::from(cell.0)].name.as_str();
+        let (up, name, details) = match message.kind {
+            MessageKind::ScanningTable => (false, "ACB and STB", String::new()),
+            MessageKind::SystemIdentification => (false, "SIB", String::new()),
+            MessageKind::PowerReport { of, received_dbm } => (
+                true,
+                "POW_REP",
+                format!("{} {received_dbm:.2} dBm", name(of)),
+            ),
+            MessageKind::HandoverCommand { to, packet_bit } => {
+                let bit = if packet_bit { "P-bit, " } else { "" };
+                (false, "HO_COM", format!("{bit}to {}", name(to)))
+            }
+            MessageKind::CellExit => (true, "CELL_EXIT", String::new()),
+            MessageKind::CellRequest => (true, "CELL_RQST", String::new()),
+            MessageKind::CellResponse => (false, "CELL_RESP", String::new()),
+            MessageKind::SynchronisationPoll => (false, "SYNC_POLL", String::new()),
+            MessageKind::Collision => {
+                let signal = packet::Signal::new("Collision", String::new());
+                return self.record_link(base_station, link, signal);
+            }
+        };
+        let (sender, receiver) = if up {
+            (aircraft, base_station)
+        } else {
+            (base_station, aircraft)
+        };
+        self.recorder.signal(SignalRecord {
+            signal: packet::Signal::new(name, details),
+            sender,
+            link: Some(link),
+            sent: message.at,
+            way: SignalWay::Message {
+                packet: None,
+                ended: Some((message.at, receiver)),
+                dropped: None,
+            },
+        });
+    }
+}

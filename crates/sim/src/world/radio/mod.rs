@@ -1,0 +1,235 @@
+//! Radio networks under way: packets that they carry, and what they tell.
+//!
+//! A network joins each of its aircraft with each of its cells. To the rest of the world each such pair is an access link like
+//! others, with its own interfaces; behind all of them stands the one network, which takes the packets and gives their
+//! fates, and decides which of the links works.
+
+mod events;
+
+use super::{Event, World};
+use crate::kernel::Timer;
+use crate::link::ldacs1::{self, CellId, Direction, Network, Offered, Output, StationId, Way};
+use crate::link::{End, Fate};
+use crate::packets::PacketId;
+use crate::record::Quantity;
+use crate::rng::Seed;
+use crate::scenario::model::{RadioService, Scenario};
+use baton_proto::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What an access link joins, if it is of a radio network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RadioPlace {
+    /// The network, by its place in the scenario.
+    pub radio: u32,
+    /// The aircraft at end B.
+    pub station: StationId,
+    /// The cell at end A.
+    pub cell: CellId,
+}
+
+/// A radio network under way.
+#[derive(Debug)]
+pub(super) struct RadioRun {
+    timer: Timer,
+    touched: bool,
+    network: Network,
+    aircraft: Vec<AircraftRun>,
+    /// Aircraft whose queues are to be recorded.
+    to_record: BTreeSet<StationId>,
+}
+
+/// An aircraft under way.
+#[derive(Debug)]
+struct AircraftRun {
+    /// The mobile, by its place in the scenario.
+    mobile: usize,
+    /// The cell in which it has said that it is registered, until it leaves.
+    cell: Option<CellId>,
+    /// HO_COM has come, and it is not yet registered again.
+    hands_over: bool,
+    /// When it lost its cell without being handed over.
+    lost_at: Option<Instant>,
+}
+
+impl World {
+    /// Makes the networks; aircraft that are in a cell's radius are registered there from the start.
+    pub(super) fn add_radios(&mut self) {
+        let seed = Seed(self.scenario.seed);
+        for number in 0..self.scenario.radios.len() {
+            let run = run(&self.scenario, number, seed);
+            self.radios.push(run);
+            self.touch_radio(number);
+            self.arm_radio(number);
+        }
+    }
+
+    /// The access link and the radio network with which a mobile begins that is to use this link.
+    pub(super) fn starting_link(&self, link: Option<usize>) -> (Option<usize>, Option<usize>) {
+        match link.and_then(|link| self.wires[link].radio) {
+            None => (link, None),
+            Some(place) => {
+                let radio = place.radio as usize;
+                let cell = self.radios[radio].network.serving_cell(place.station);
+                let link = cell.map(|cell| self.radio_link(radio, place.station, cell));
+                (link, Some(radio))
+            }
+        }
+    }
+
+    /// The access link between an aircraft and a cell.
+    fn radio_link(&self, radio: usize, station: StationId, cell: CellId) -> usize {
+        self.scenario.radios[radio].link(station, cell).0
+    }
+
+    fn touch_radio(&mut self, radio: usize) {
+        let run = &mut self.radios[radio];
+        if !run.touched {
+            run.touched = true;
+            self.touched_radios.push(radio);
+        }
+    }
+
+    fn arm_radio(&mut self, radio: usize) {
+        let run = &mut self.radios[radio];
+        let deadline = run.network.next_deadline();
+        run.timer
+            .arm(&mut self.queue, deadline, Event::Radio(radio as u32));
+    }
+
+    /// A network's deadline has come.
+    pub(super) fn run_radio(&mut self, radio: usize) {
+        if self.radios[radio].timer.fired(self.now) {
+            self.touch_radio(radio);
+        }
+    }
+
+    /// Hands a packet to the network behind an access link.
+    #[inline(never)]
+    pub(super) fn offer_to_radio(&mut self, link: usize, end: End, id: PacketId) {
+        let Some(place) = self.wires[link].radio else {
+            return;
+        };
+        let radio = place.radio as usize;
+        let travelling = &mut self.packets[id];
+        travelling.offered = self.now;
+        travelling.link = link as u32;
+        travelling.from = end;
+        if let Some(captures) = &mut self.captures {
+            captures.sent(self.now, link, end, &travelling.packet);
+        }
+        let flow = travelling.packet.flow;
+        let flow = flow.and_then(|flow| self.flows.get(flow.0 as usize));
+        let service = flow.map_or(RadioService::DEFAULT, |flow| flow.spec.radio_service);
+        let offered = Offered {
+            station: place.station,
+            way: match end {
+                End::A => Way::Forward(place.cell),
+                End::B => Way::Return,
+            },
+            packet: id,
+            length: travelling.length,
+            priority: service.priority,
+            acknowledged: service.acknowledged,
+        };
+        let run = &mut self.radios[radio];
+        run.network.offer(self.now, offered);
+        if self.recorder.records_series() {
+            run.to_record.insert(place.station);
+        }
+        self.touch_radio(radio);
+    }
+
+    /// Hears all that a network has to tell at this moment.
+    pub(super) fn poll_radio(&mut self, radio: usize) {
+        self.radios[radio].touched = false;
+        while let Some(output) = self.radios[radio].network.poll(self.now) {
+            match output {
+                Output::Fate(fate) => self.end_on_radio(radio, fate),
+                Output::Event(event) => self.handle_radio_event(radio, &event),
+                Output::Message(message) => self.record_radio_message(radio, &message),
+            }
+        }
+        while let Some(station) = self.radios[radio].to_record.pop_first() {
+            self.record_radio_queues(radio, station);
+        }
+        self.arm_radio(radio);
+    }
+
+    /// A packet's fate, on the link of the cell that carried it.
+    fn end_on_radio(&mut self, radio: usize, fate: ldacs1::Fate) {
+        let link = match fate.cell {
+            Some(cell) => self.radio_link(radio, fate.station, cell),
+            None => self.packets[fate.packet].link as usize,
+        };
+        if self.recorder.records_series() {
+            self.radios[radio].to_record.insert(fate.station);
+        }
+        let from = match fate.direction {
+            Direction::Forward => End::A,
+            Direction::Return => End::B,
+        };
+        let fate = Fate {
+            packet: fate.packet,
+            from,
+            at: fate.at,
+            outcome: fate.outcome,
+        };
+        self.handle_fate(link, fate);
+    }
+
+    /// Records what waits for an aircraft and in it, as the queues of its link to the cell in which it is.
+    fn record_radio_queues(&mut self, radio: usize, station: StationId) {
+        let run = &self.radios[radio];
+        let Some(cell) = run.aircraft[station.0 as usize].cell else {
+            return;
+        };
+        let queues =
+            [Direction::Forward, Direction::Return].map(|way| run.network.queue(station, way));
+        let link = self.radio_link(radio, station, cell);
+        self.record_radio_link(link, queues);
+    }
+
+    fn record_radio_link(&mut self, link: usize, queues: [(u32, u32); 2]) {
+        for (subject, (packets, bytes)) in self.wires[link].subjects.into_iter().zip(queues) {
+            let mut put =
+                |quantity, value| self.recorder.series(self.now, subject, quantity, value);
+            put(Quantity::QueuePackets, f64::from(packets));
+            put(Quantity::QueueBytes, f64::from(bytes));
+        }
+    }
+}
+
+/// A network of the scenario at time zero.
+fn run(scenario: &Scenario, number: usize, seed: Seed) -> RadioRun {
+    let radio = &scenario.radios[number];
+    let mut network = Network::new(radio.config.clone(), seed);
+    let mut aircraft = Vec::new();
+    for flier in &radio.aircraft {
+        let name = &scenario.nodes[flier.node.0];
+        let mut track = flier.track.clone();
+        if !flier.jitter.is_zero() {
+            let mut draws = seed.stream(&format!("mobile {name} track"));
+            let later = Duration::from_nanos(draws.below(flier.jitter.as_nanos()));
+            track = Arc::new(track.delayed(later));
+        }
+        let cell = radio.config.strongest_cell(&track.position(Instant::ZERO));
+        network.add_station(Instant::ZERO, track, cell);
+        let mut mobiles = scenario.mobiles.iter();
+        let mobile = mobiles.position(|mobile| mobile.node == flier.node);
+        aircraft.push(AircraftRun {
+            mobile: mobile.unwrap_or(usize::MAX),
+            cell,
+            hands_over: false,
+            lost_at: None,
+        });
+    }
+    RadioRun {
+        timer: Timer::default(),
+        touched: false,
+        network,
+        aircraft,
+        to_record: BTreeSet::new(),
+    }
+}

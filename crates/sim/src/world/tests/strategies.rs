@@ -1,0 +1,397 @@
+//! What keeps packets from being lost while a mobile moves, side by side in whole worlds: the same aircraft, the same
+//! handover, another strategy.
+//!
+//! Cells have 1 Mbit/s and 50 ms, the ground 10 ms from hub to each router: 70 ms from home agent to the aircraft
+//! abroad, 60 ms at home. Every 20 ms a datagram of 100 B goes to the aircraft, and another comes from it: 148 B with
+//! their headers.
+
+use super::signals::{first, signals};
+use super::*;
+use crate::world::summary::AgentSummary;
+
+const LINKS: &str = r#"
+    [links.home-cell]
+    between = ["home-agent", "aircraft"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "50 ms"
+    [links.north-cell]
+    between = ["north", "aircraft"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "50 ms"
+    [links.south-cell]
+    between = ["south", "aircraft"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "50 ms"
+    [links.home-ground]
+    between = ["home-agent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.north-ground]
+    between = ["north", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.south-ground]
+    between = ["south", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.ground]
+    between = ["correspondent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+"#;
+
+/// Both ways from 5 s to 30 s: 1250 datagrams each.
+const VOICE: &str = r#"
+    [[flows]]
+    name = "down"
+    from = "correspondent"
+    to = "aircraft"
+    transport = "udp"
+    traffic = "constant"
+    rate = "40 kbit/s"
+    packet_size = "100 B"
+    start = "5 s"
+    stop = "30 s"
+    [[flows]]
+    name = "up"
+    from = "aircraft"
+    to = "correspondent"
+    transport = "udp"
+    traffic = "constant"
+    rate = "40 kbit/s"
+    packet_size = "100 B"
+    start = "5 s"
+    stop = "30 s"
+"#;
+
+const ALL: u64 = 1250 * 100;
+
+/// A home agent with these keys, and an aircraft that moves as the second entry of its timetable says.
+fn movement(agent: &str, keys: &str, from: &str, to: &str) -> String {
+    format!(
+        "[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n\
+         {agent}\n[mobiles.aircraft]\n\
+         timetable = [{{ at = \"0 s\", attach = \"{from}\" }}, {{ at = \"20 s\", {to} }}]\n\
+         mobility = {{ protocol = \"mobile-ipv6\", home_agent = \"home-agent\", home_link = \"home-cell\", \
+         duplicate_address_detection = \"icao-address\", {keys} }}\n"
+    )
+}
+
+const HARD: &str = r#"attach = "south-cell", handover = "hard", outage = "300 ms""#;
+const ANNOUNCED: &str =
+    r#"attach = "south-cell", handover = "hard", outage = "300 ms", announced = "1 s""#;
+
+fn agent(results: &Results) -> &AgentSummary {
+    let [agent] = &results.summary.agents[..] else {
+        panic!("one agent: {:?}", results.summary.agents);
+    };
+    agent
+}
+
+fn delivered(results: &Results, name: &str) -> u64 {
+    flow(&results.summary, name).delivered_bytes
+}
+
+fn lost_at_handover(results: &Results, name: &str) -> u64 {
+    let flows = &results.summary.handovers[0].flows;
+    let flow = flows.iter().find(|flow| flow.name == name);
+    flow.unwrap().lost_packets
+}
+
+/// From Link_Going_Down on the home agent holds what comes (study D, figure 8), from home as from abroad; the same
+/// handover without it loses what comes until the home agent knows of the new place.
+#[test]
+fn a_home_agent_that_buffers_loses_nothing_where_others_do() {
+    for from in ["home-cell", "north-cell"] {
+        let text = |agent: &str, keys: &str| {
+            scenario(40, &[LINKS, &movement(agent, keys, from, ANNOUNCED), VOICE])
+        };
+        let without = run(&text("", ""));
+        let lost = (ALL - delivered(&without, "down")) / 100;
+        assert!((15..40).contains(&lost), "{from}: {lost}");
+        assert!(without.summary.agents.is_empty());
+        let with = run(&text("buffering = {}", "asks_for_buffering = true"));
+        assert_eq!(delivered(&with, "down"), ALL, "{from}");
+        assert_eq!(lost_at_handover(&with, "down"), 0, "{from}");
+        let agent = agent(&with);
+        let update = first(&signals(&with), "Binding Update", 20.0).clone();
+        let request = first(&signals(&with), "Binding Update", 19.0).clone();
+        let held = update.decided_s.unwrap() - request.decided_s.unwrap();
+        near(agent.held as f64, held / 0.02, 1.0);
+        assert_eq!((agent.held, agent.overflowed), (agent.released, 0));
+        assert_eq!(u64::from(agent.most_bytes), agent.held * 148);
+    }
+}
+
+#[test]
+fn an_announced_handover_asks_for_buffering_and_ends_it_by_its_update() {
+    let text = movement(
+        "buffering = {}",
+        "asks_for_buffering = true",
+        "north-cell",
+        ANNOUNCED,
+    );
+    let results = run(&scenario(40, &[LINKS, &text]));
+    let rows = signals(&results);
+    let told = rows.iter().filter(|row| {
+        row.sent_s >= 19.0
+            && row.sent_s < 24.0
+            && (row.kind == "message" || row.sender == "aircraft")
+            && !row.name.contains("Listener")
+    });
+    let told: Vec<(&str, &str)> = told
+        .map(|row| (row.sender.as_str(), row.name.as_str()))
+        .collect();
+    let expected = [
+        ("aircraft", "Link_Going_Down"),
+        ("aircraft", "Binding Update"),
+        ("home-agent", "Binding Acknowledgement"),
+        ("aircraft", "Buffering"),
+        ("aircraft", "Link_Down"),
+        ("aircraft", "Detached"),
+        ("aircraft", "Link_Handover_Imminent"),
+        ("aircraft", "Link_Up"),
+        ("south", "Router Advertisement"),
+        ("aircraft", "Attached"),
+        ("aircraft", "Binding Update"),
+        ("home-agent", "Binding Acknowledgement"),
+        ("aircraft", "Registered"),
+    ];
+    assert_eq!(told, expected);
+    let times = ["Link_Going_Down", "Link_Down"].map(|name| first(&rows, name, 18.0).sent_s);
+    assert_eq!(times, [19.0, 20.0]);
+    let request = first(&rows, "Binding Update", 19.0);
+    assert!(request.details.ends_with(", buffer"), "{}", request.details);
+    let answer = first(&rows, "Binding Acknowledgement", 19.0);
+    assert!(answer.details.ends_with(", buffer"), "{}", answer.details);
+    let regular = first(&rows, "Binding Update", 20.0);
+    assert!(!regular.details.contains("buffer"), "{}", regular.details);
+    // The router of the old cell hears it, too.
+    let router = rows
+        .iter()
+        .find(|row| row.sender == "north" && row.name == "Link_Going_Down");
+    assert_eq!(router.map(|row| row.sent_s), Some(19.0));
+}
+
+/// Bounded in bytes: 20 packets of 148 B fit 3 kB, whoever has to go for them. How much went is told.
+#[test]
+fn a_full_buffer_drops_and_says_how_much() {
+    for overflow in ["drop-newest", "drop-oldest"] {
+        let buffering = format!("buffering = {{ size = \"3 kB\", overflow = \"{overflow}\" }}");
+        let movement = movement(
+            &buffering,
+            "asks_for_buffering = true",
+            "north-cell",
+            ANNOUNCED,
+        );
+        let results = run(&scenario(40, &[LINKS, &movement, VOICE]));
+        let agent = agent(&results);
+        assert!(agent.overflowed > 30, "{agent:?}");
+        assert_eq!(agent.overflowed_bytes, agent.overflowed * 148);
+        assert_eq!((agent.released, agent.most_bytes), (20, 20 * 148));
+        assert_eq!(delivered(&results, "down"), ALL - agent.overflowed * 100);
+    }
+}
+
+/// Bounded in age: only what came in the last half second is there to be flushed.
+#[test]
+fn what_waits_too_long_is_dropped() {
+    let buffering = r#"buffering = { age = "500 ms" }"#;
+    let movement = movement(
+        buffering,
+        "asks_for_buffering = true",
+        "north-cell",
+        ANNOUNCED,
+    );
+    let results = run(&scenario(40, &[LINKS, &movement, VOICE]));
+    let agent = agent(&results);
+    assert!((24..=26).contains(&agent.released), "{agent:?}");
+    assert_eq!(agent.held, agent.released + agent.expired);
+    assert_eq!(delivered(&results, "down"), ALL - agent.expired * 100);
+}
+
+/// Study D, section 5.7: a sender that times out while its segments are held sends the first again, and that is held
+/// already.
+#[test]
+fn a_segment_that_is_held_is_not_held_twice() {
+    let download = r#"
+        [[flows]]
+        name = "map"
+        from = "correspondent"
+        to = "aircraft"
+        bytes = "110 kB"
+        start = "18.9 s"
+        tcp = { maximum_segment_size = "1024 B", receive_buffer = "6 kB" }
+    "#;
+    let longer = ANNOUNCED.replace("300 ms", "6 s");
+    let movement = movement(
+        "buffering = {}",
+        "asks_for_buffering = true",
+        "north-cell",
+        &longer,
+    );
+    let results = run(&scenario(60, &[LINKS, &movement, download]));
+    let map = flow(&results.summary, "map");
+    assert_eq!(
+        (map.delivered_bytes, map.failure.as_deref()),
+        (110_000, None)
+    );
+    assert!(map.timeouts > Some(1), "{map:?}");
+    assert_eq!(Some(agent(&results).duplicates), map.timeouts);
+}
+
+/// 50 packets of 148 B at 74 kbit/s: one every 16 ms.
+#[test]
+fn a_paced_flush_takes_its_time() {
+    let burst = VOICE.replace(
+        "5 s\"\n    stop = \"30 s\"",
+        "19.1 s\"\n    stop = \"20.1 s\"",
+    );
+    let buffering = r#"buffering = { pace = "74 kbit/s" }"#;
+    let movement = movement(
+        buffering,
+        "asks_for_buffering = true",
+        "north-cell",
+        ANNOUNCED,
+    );
+    let results = run(&scenario(40, &[LINKS, &movement, &burst]));
+    assert_eq!(delivered(&results, "down"), 5000);
+    assert_eq!(agent(&results).released, 50);
+    let rows = packets(&results);
+    let flushed = rows
+        .iter()
+        .filter(|row| row.link == "home-ground" && row.flow == "down" && row.wire_bytes == 188);
+    let times: Vec<i64> = flushed.map(|row| row.sent).collect();
+    let took = (times.iter().max().unwrap() - times.iter().min().unwrap()) as f64 / 1e9;
+    near(took, 49.0 * 148.0 * 8.0 / 74e3, 1e-6);
+}
+
+/// Study D's table 3: with both links up everything comes twice for a while. An application gets it once, and what
+/// came again is counted; so is what was sent again.
+#[test]
+fn bicasting_delivers_each_packet_once_and_counts_copies() {
+    let soft = r#"attach = "south-cell", handover = "soft", overlap = "3 s""#;
+    for from in ["home-cell", "north-cell"] {
+        let movement = movement("bicasting = \"1 s\"", "", from, soft);
+        let results = run(&scenario(40, &[LINKS, &movement, VOICE]));
+        assert_eq!(delivered(&results, "down"), ALL, "{from}");
+        assert_eq!(delivered(&results, "up"), ALL, "{from}");
+        let copies = agent(&results).copies;
+        // A second, every 20 ms; the acknowledgement goes by the care-of address and is no copy.
+        assert!((49..=51).contains(&copies), "{from}: {copies}");
+        assert_eq!(
+            flow(&results.summary, "down").copies_received,
+            copies,
+            "{from}"
+        );
+    }
+}
+
+/// Make before break (RFC 6275 section 11.5): with the old link up until the new binding is acknowledged nothing is
+/// lost, whichever way is faster, from home, between two foreign cells, and back.
+#[test]
+fn a_soft_handover_loses_nothing() {
+    let there = r#"attach = "south-cell", overlap = "3 s""#;
+    let and_back = r#"attach = "south-cell", overlap = "3 s" }, { at = "25 s", attach = "home-cell", overlap = "3 s""#;
+    for (from, to) in [
+        ("home-cell", there),
+        ("north-cell", there),
+        ("home-cell", and_back),
+    ] {
+        for (old, new) in [("50 ms", "50 ms"), ("300 ms", "20 ms"), ("20 ms", "300 ms")] {
+            let mut links = LINKS.to_owned();
+            for (cell, delay) in [(from, old), ("south-cell", new)] {
+                let at = links.find(&format!("[links.{cell}]")).unwrap();
+                let (before, after) = links.split_at(at);
+                links = format!("{before}{}", after.replacen("50 ms", delay, 1));
+            }
+            let results = run(&scenario(40, &[&links, &movement("", "", from, to), VOICE]));
+            let ways = ["down", "up"].map(|name| delivered(&results, name));
+            assert_eq!(ways, [ALL, ALL], "{from} {to} {old} {new}");
+            let done = results.summary.handovers.iter();
+            assert!(done.clone().all(|handover| handover.completed_s.is_some()));
+        }
+    }
+}
+
+/// A hard one loses what is under way and what comes until the home agent knows.
+#[test]
+fn a_hard_handover_loses_both_ways() {
+    let results = run(&scenario(
+        40,
+        &[LINKS, &movement("", "", "north-cell", HARD), VOICE],
+    ));
+    for name in ["down", "up"] {
+        assert!(delivered(&results, name) < ALL - 1000);
+    }
+}
+
+/// RFC 5568, reactive: the router of the old cell holds what comes from Link_Going_Down on, and without that from
+/// Link_Down on: then only what was under way is lost. It sends it after the aircraft once that has an address.
+#[test]
+fn an_access_router_that_buffers_loses_nothing() {
+    for from in ["home-cell", "north-cell"] {
+        let router = if from == "home-cell" {
+            "home-agent"
+        } else {
+            "north"
+        };
+        let movement = |to: &str| movement("", "access_router_buffering = {}", from, to);
+        let announced = run(&scenario(40, &[LINKS, &movement(ANNOUNCED), VOICE]));
+        assert_eq!(delivered(&announced, "down"), ALL, "{from}");
+        let agent = agent(&announced);
+        assert_eq!(
+            (agent.node.as_str(), agent.agent),
+            (router, "access router")
+        );
+        assert_eq!((agent.held, agent.overflowed), (agent.released, 0));
+        let rows = signals(&announced);
+        let update = first(&rows, "Fast Binding Update", 20.0);
+        assert_eq!(
+            (update.sender.as_str(), update.receiver.as_str()),
+            ("aircraft", router)
+        );
+        let answer = first(&rows, "Fast Binding Acknowledgement", 20.0);
+        assert_eq!(answer.sent_s, update.decided_s.unwrap());
+        // From the announcement to the update, one in 20 ms.
+        near(
+            agent.held as f64,
+            (update.decided_s.unwrap() - 19.0) / 0.02,
+            1.0,
+        );
+        let unannounced = run(&scenario(40, &[LINKS, &movement(HARD), VOICE]));
+        let lost = lost_at_handover(&unannounced, "down");
+        assert_eq!(delivered(&unannounced, "down") / 100, 1250 - lost, "{from}");
+        // In the cell, of 50 ms.
+        assert!((1..=4).contains(&lost), "{from}: {lost}");
+    }
+}
+
+/// What was held is in two tunnels, of 40 B each: a whole segment does not fit, its source hears of that from the
+/// home agent, and the transfer goes on.
+#[test]
+fn a_download_of_whole_segments_survives_two_tunnels() {
+    let download = r#"
+        [[flows]]
+        name = "map"
+        from = "correspondent"
+        to = "aircraft"
+        bytes = "3 MB"
+        start = "10 s"
+    "#;
+    let movement = movement("", "access_router_buffering = {}", "north-cell", ANNOUNCED);
+    let results = run(&scenario(90, &[LINKS, &movement, download]));
+    let map = flow(&results.summary, "map");
+    assert_eq!(
+        (map.delivered_bytes, map.failure.as_deref()),
+        (3_000_000, None)
+    );
+    assert!(agent(&results).released > 0);
+}

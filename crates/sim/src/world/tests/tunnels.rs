@@ -1,0 +1,156 @@
+//! What fits through tunnels, in whole worlds whose links all take 1500 B: 1460 B of the packet inside (RFC 2473
+//! section 7).
+
+use super::*;
+
+/// Two aircraft abroad, each in a cell of its own, and a correspondent on the ground.
+const LINKS: &str = r#"
+    [links.north-cell]
+    between = ["north", "aircraft"]
+    kind = "wired"
+    rate = "10 Mbit/s"
+    delay = "20 ms"
+    queue = "2000 packets"
+    [links.south-cell]
+    between = ["south", "other"]
+    kind = "wired"
+    rate = "10 Mbit/s"
+    delay = "20 ms"
+    queue = "2000 packets"
+    [links.home-ground]
+    between = ["home-agent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+    [links.north-ground]
+    between = ["north", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+    [links.south-ground]
+    between = ["south", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+    [links.ground]
+    between = ["correspondent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "5 ms"
+"#;
+
+/// Both aircraft and their home agent, with this key set or not.
+fn aircraft(clamp: bool) -> String {
+    let mobile = |name: &str, cell: &str| {
+        format!(
+            "[mobiles.{name}]\ntimetable = [{{ at = \"0 s\", attach = \"{cell}\" }}]\n\
+             mobility = {{ protocol = \"mobile-ipv6\", home_agent = \"home-agent\", clamp_segment_size = {clamp} }}\n"
+        )
+    };
+    format!(
+        "[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\nclamp_segment_size = {clamp}\n{}{}",
+        mobile("aircraft", "north-cell"),
+        mobile("other", "south-cell")
+    )
+}
+
+fn transfer(from: &str, to: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"map\"\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"1 MB\"\nstart = \"5 s\"\n"
+    )
+}
+
+/// Lengths of the flow's packets with data on a link, by when they were sent.
+fn lengths(results: &Results, link: &str) -> Vec<u32> {
+    let rows = packets(results);
+    let of = rows
+        .iter()
+        .filter(|row| row.link == link && row.flow == "map" && row.payload > 0);
+    let mut sent: Vec<(i64, u32)> = of.map(|row| (row.sent, row.wire_bytes)).collect();
+    sent.sort_unstable();
+    sent.into_iter().map(|(_, length)| length).collect()
+}
+
+/// The first whole segments do not fit; each source hears of it (from the home agent, or on its own host), and its
+/// segments fill the tunnel from then on. Down, up, and from one mobile to the other through both tunnels.
+#[test]
+fn whole_segments_fill_the_tunnel_after_a_packet_too_big() {
+    for (from, to, cell) in [
+        ("correspondent", "aircraft", "north-cell"),
+        ("aircraft", "correspondent", "north-cell"),
+        ("aircraft", "other", "south-cell"),
+    ] {
+        let results = run(&scenario(
+            60,
+            &[LINKS, &aircraft(false), &transfer(from, to)],
+        ));
+        let map = flow(&results.summary, "map");
+        assert_eq!(
+            (map.delivered_bytes, map.failure.as_deref()),
+            (1_000_000, None),
+            "{from} {to}"
+        );
+        assert_eq!(map.timeouts, Some(0), "{from} {to}: {map:?}");
+        let inside = lengths(&results, cell);
+        let whole = inside.iter().filter(|length| **length == 1500).count();
+        // 1388 B of data in each: 1500 less two IPv6 headers, TCP's and its timestamps. The rest went in what the first
+        // segments were cut into.
+        assert!(
+            whole >= 1_000_000 / 1388 * 9 / 10,
+            "{from} {to}: {whole} of {}",
+            inside.len()
+        );
+    }
+}
+
+/// A narrower link inside the tunnel's path: its router's error is about the tunnel, and the home agent tells the source
+/// of the packet inside (RFC 2473 section 8.2).
+#[test]
+fn an_error_from_inside_the_tunnel_reaches_the_source() {
+    let narrow = LINKS.replace(
+        "[links.north-ground]",
+        "[links.north-ground]\n    mtu = \"1400 B\"",
+    );
+    for (from, to) in [("correspondent", "aircraft"), ("aircraft", "correspondent")] {
+        let results = run(&scenario(
+            60,
+            &[&narrow, &aircraft(false), &transfer(from, to)],
+        ));
+        let map = flow(&results.summary, "map");
+        assert_eq!(
+            (map.delivered_bytes, map.failure.as_deref()),
+            (1_000_000, None),
+            "{from} {to}"
+        );
+        assert!(results.summary.discarded.too_big > 0, "{from} {to}");
+        let inside = lengths(&results, "north-ground");
+        let whole = inside.iter().filter(|length| **length == 1400).count();
+        assert!(
+            whole >= 1_000_000 / 1288 * 9 / 10,
+            "{from} {to}: {whole} of {}",
+            inside.len()
+        );
+    }
+}
+
+/// With the maximum segment size lowered on the way nothing is ever too large.
+#[test]
+fn clamped_segments_fit_from_the_first_on() {
+    for (from, to) in [
+        ("correspondent", "aircraft"),
+        ("aircraft", "correspondent"),
+        ("aircraft", "other"),
+    ] {
+        let results = run(&scenario(
+            60,
+            &[LINKS, &aircraft(true), &transfer(from, to)],
+        ));
+        let map = flow(&results.summary, "map");
+        assert_eq!(
+            (map.delivered_bytes, map.retransmitted),
+            (1_000_000, 0),
+            "{from} {to}"
+        );
+        assert_eq!(results.summary.discarded.too_big, 0, "{from} {to}");
+    }
+}
