@@ -135,7 +135,6 @@ impl Protocol for MobileIpv4 {
         [(1, 3), (4, 1)],
     ];
     const ACCESS: usize = 4;
-    const REMEMBERS: bool = true;
     const ADDRESSES: [IpAddr; 2] = [IpAddr::V4(HOME), IpAddr::V4(GATEWAY)];
 
     fn hosts() -> Vec<Host> {

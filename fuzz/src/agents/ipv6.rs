@@ -69,6 +69,7 @@ fn mobile() -> Host {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         buffering: None,
+        tells_routers: false,
         optimizes_routes: true,
         path_mtu: 1500,
         clamp_segment_size: false,
@@ -128,7 +129,6 @@ impl Protocol for MobileIpv6 {
         [(1, 2), (3, 0)],
     ];
     const ACCESS: usize = 3;
-    const REMEMBERS: bool = false;
     const ADDRESSES: [IpAddr; 2] = [IpAddr::V6(HOME), IpAddr::V6(CORRESPONDENT)];
 
     fn hosts() -> Vec<Host> {

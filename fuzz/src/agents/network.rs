@@ -26,9 +26,6 @@ pub trait Protocol {
     const WIRES: &'static [[(usize, usize); 2]];
     /// How many of the first links are the mobile's.
     const ACCESS: usize;
-    /// Whether an agent knows what it has taken when the binding is gone. With Mobile IPv6 it does for ten seconds after a
-    /// deregistration, and not after a binding has run out: RFC 6275 leaves replays to IPsec then.
-    const REMEMBERS: bool;
     /// Where the mobile and its correspondent speak from.
     const ADDRESSES: [IpAddr; 2];
     /// Care-of addresses that an agent goes by. Where packets go, nobody but who has the key may change.
@@ -254,9 +251,6 @@ impl<P: Protocol> Network<P> {
         if has_gained || after != before && self.victim != MOBILE {
             let message = message.expect("a binding has changed without a signed message");
             assert!(self.genuine.contains(&message), "a forged message counts");
-            if before.is_empty() && !P::REMEMBERS {
-                self.used.clear();
-            }
             assert!(self.used.insert(message), "a message counts twice");
         }
         if is_malformed {

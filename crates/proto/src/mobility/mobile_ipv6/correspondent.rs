@@ -1,7 +1,9 @@
 //! A node that a mobile speaks with (RFC 6275 section 9): it lets the mobile prove where it is, keeps bindings, and
 //! sends directly to the care-of address.
 
-use super::return_routability::{Key, Nonces, Test, binding_management_key, keygen_token};
+use super::return_routability::{
+    Key, NONCE_LIFETIME, Nonces, Test, binding_management_key, keygen_token,
+};
 use super::{
     addresses_v6, extend, is_from_correspondent, is_routable, mobility_packet,
     sign_for_correspondent,
@@ -34,7 +36,11 @@ pub struct CorrespondentCounts {
 struct Binding {
     care_of: Ipv6Addr,
     sequence: BindingSequence,
+    /// When it ends; it has ended, of one that was deleted.
     expires: Instant,
+    /// When its number is forgotten: no earlier than the nonces of its updates, which would else bring it back (RFC 6275
+    /// section 9.5.3).
+    forgotten_at: Instant,
     /// When the mobile is asked for an update; it has been, or need not be, without one.
     refresh_at: Option<Instant>,
     /// Whether it was used since the last update.
@@ -211,8 +217,8 @@ impl Correspondent {
             let status = BindingStatus::HOME_REGISTRATION_NOT_SUPPORTED;
             return self.refuse((home, source), Some(key), status, update.sequence);
         }
-        let known = self.bindings.get(&home).filter(|known| known.expires > now);
-        if let Some(known) = known
+        let known = self.bindings.get(&home);
+        if let Some(known) = known.filter(|known| known.forgotten_at > now)
             && !sequence.is_after(known.sequence)
         {
             let status = BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW;
@@ -222,19 +228,19 @@ impl Correspondent {
         let mut lifetime = update.lifetime.min(LONGEST_CORRESPONDENT_LIFETIME);
         if deletes {
             lifetime.units = 0;
-            self.bindings.remove(&home);
-        } else {
-            let seven_eighths = Duration::from_millis(u64::from(lifetime.seconds()) * 875);
-            let binding = Binding {
-                care_of,
-                sequence,
-                expires: now + duration(lifetime),
-                // Chosen: an eighth before the end, later than a mobile refreshes by itself.
-                refresh_at: Some(now + seven_eighths),
-                used: false,
-            };
-            self.bindings.insert(home, binding);
         }
+        let expires = now + duration(lifetime);
+        let seven_eighths = Duration::from_millis(u64::from(lifetime.seconds()) * 875);
+        let binding = Binding {
+            care_of,
+            sequence,
+            expires,
+            forgotten_at: expires.max(now + NONCE_LIFETIME),
+            // Chosen: an eighth before the end, later than a mobile refreshes by itself.
+            refresh_at: (!deletes).then(|| now + seven_eighths),
+            used: false,
+        };
+        self.bindings.insert(home, binding);
         if update.acknowledge {
             let answer = acknowledgement(BindingStatus::ACCEPTED, update.sequence, lifetime);
             self.answer((home, source), Some(key), answer);
@@ -322,13 +328,14 @@ impl Correspondent {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let due = |binding: &Binding| binding.refresh_at.unwrap_or(binding.expires);
+        let due = |binding: &Binding| binding.refresh_at.unwrap_or(binding.forgotten_at);
         self.bindings.values().map(due).min()
     }
 
-    /// Forgets bindings whose lifetime has ended, and asks for an update of those that are in use (section 9.5.5).
+    /// Forgets bindings whose time has come, and asks for an update of those that are in use (section 9.5.5).
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.bindings.retain(|_, binding| binding.expires > now);
+        self.bindings
+            .retain(|_, binding| binding.forgotten_at > now);
         let mut asked = Vec::new();
         for (&home, binding) in &mut self.bindings {
             if binding.refresh_at.is_some_and(|at| at <= now) {

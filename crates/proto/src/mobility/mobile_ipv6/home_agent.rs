@@ -157,6 +157,10 @@ pub struct HomeAgent {
     settings: HomeAgentSettings,
     subscribers: BTreeMap<Ipv6Addr, Subscriber>,
     bindings: BTreeMap<Ipv6Addr, Binding>,
+    /// The last number of each subscriber that signs and whose binding is gone: a signed update that was overheard brings
+    /// it back at no time. (RFC 6275 section 9.5.1 takes any number then, since IPsec refuses what it has seen; RFC 4285
+    /// section 6 leaves it to an agent that remembers.)
+    last_sequences: BTreeMap<Ipv6Addr, BindingSequence>,
     /// Of registered mobile routers: first address of a prefix, its length, and whose it is. They do not overlap.
     prefixes: BTreeMap<Ipv6Addr, (Ipv6Prefix, Ipv6Addr)>,
     deadlines: BTreeSet<(Instant, Ipv6Addr)>,
@@ -174,6 +178,7 @@ impl HomeAgent {
             settings,
             subscribers: BTreeMap::new(),
             bindings: BTreeMap::new(),
+            last_sequences: BTreeMap::new(),
             prefixes: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             tunnels,
@@ -317,12 +322,21 @@ impl HomeAgent {
         let Some(binding) = self.bindings.remove(&home) else {
             return;
         };
+        if self.signs(home) {
+            self.last_sequences.insert(home, binding.sequence);
+        }
         self.deadlines.remove(&(binding.deadline, home));
         self.remove_prefixes(home, &binding.prefixes);
         if let Stage::Buffering(mut buffer) = binding.stage {
             buffer.drop_all();
             self.counts.buffered.add(buffer.counts());
         }
+    }
+
+    /// Whether a mobile's messages are signed.
+    fn signs(&self, home: Ipv6Addr) -> bool {
+        let subscriber = self.subscribers.get(&home);
+        subscriber.is_some_and(|subscriber| subscriber.key.is_some())
     }
 
     fn remove_prefixes(&mut self, home: Ipv6Addr, prefixes: &[Ipv6Prefix]) {

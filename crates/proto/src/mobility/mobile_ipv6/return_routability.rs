@@ -17,6 +17,8 @@ pub const TOKEN_LIFETIME: Duration = Duration::from_secs(210);
 const NONCE_INTERVAL: Duration = Duration::from_secs(30);
 /// So many nonces are remembered, which makes MAX_NONCE_LIFETIME.
 const NONCES: u16 = 8;
+/// MAX_NONCE_LIFETIME (RFC 6275 section 12): what was proved with a nonce proves nothing after this.
+pub const NONCE_LIFETIME: Duration = NONCE_INTERVAL.saturating_mul(NONCES as u64);
 
 /// Which of the two tests a token is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,9 +69,9 @@ impl HomeAgent {
                 self.counts.refused_updates += 1;
                 let mut answer = self.answer(&request, status);
                 if status == BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW
-                    && let Some(binding) = self.bindings.get(&home)
+                    && let Some(last) = self.last_sequence(now, home)
                 {
-                    answer.sequence = binding.sequence.0;
+                    answer.sequence = last.0;
                 }
                 self.send_answer(now, &request, answer);
             }
@@ -92,11 +92,12 @@ impl HomeAgent {
                 return Err(BindingStatus::AUTHENTICATION_FAILED);
             }
         }
-        let known = self.bindings.get(&request.home);
-        let known = known.filter(|known| known.expires > now);
-        if known.is_some_and(|known| !request.sequence().is_after(known.sequence)) {
+        let last = self.last_sequence(now, request.home);
+        if last.is_some_and(|last| !request.sequence().is_after(last)) {
             return Err(BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW);
         }
+        let known = self.bindings.get(&request.home);
+        let known = known.filter(|known| known.expires > now);
         if request.deletes {
             // Section 10.3.2.
             return match known {
@@ -117,6 +118,14 @@ impl HomeAgent {
             return Err(BindingStatus::INVALID_CARE_OF_ADDRESS);
         }
         Ok(prefixes)
+    }
+
+    /// The number that a mobile's next update has to come after.
+    fn last_sequence(&self, now: Instant, home: Ipv6Addr) -> Option<BindingSequence> {
+        match self.bindings.get(&home) {
+            Some(known) if known.expires > now || self.signs(home) => Some(known.sequence),
+            _ => self.last_sequences.get(&home).copied(),
+        }
     }
 
     /// RFC 3963 section 6.2: of a mobile router, those that it names (explicit mode) or else those that are known to

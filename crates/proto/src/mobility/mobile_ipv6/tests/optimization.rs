@@ -130,6 +130,24 @@ fn a_binding_in_use_is_renewed_and_one_that_is_not_runs_out() {
     assert_eq!(world.correspondent.care_of(world.now, ip(HOME)), None);
 }
 
+/// An update that is signed for the first care-of address.
+fn signed_update(
+    key: &[u8; 20],
+    from: Ipv6Addr,
+    (sequence, lifetime_s): (u16, u32),
+    nonce_indices: Option<NonceIndices>,
+) -> Packet {
+    let mut message = MobilityMessage::BindingUpdate(BindingUpdate {
+        sequence,
+        acknowledge: true,
+        lifetime: BindingLifetime::at_most(lifetime_s),
+        nonce_indices,
+        ..BindingUpdate::default()
+    });
+    sign_for_correspondent(key, (care_of(1), ip(CORRESPONDENT)), &mut message);
+    mobility_packet((from, ip(CORRESPONDENT)), (Some(ip(HOME)), None), message)
+}
+
 /// Section 9.5.1, with a forger who is on neither way, on one of them, or repeats what was said.
 #[test]
 fn updates_without_proof_are_refused() {
@@ -163,15 +181,7 @@ fn updates_without_proof_are_refused() {
         care_of: tokens[1].nonce_index,
     };
     let mut send = |now, key, from: Ipv6Addr, sequence, indices| {
-        let mut message = MobilityMessage::BindingUpdate(BindingUpdate {
-            sequence,
-            acknowledge: true,
-            lifetime: BindingLifetime::at_most(9000),
-            nonce_indices: indices,
-            ..BindingUpdate::default()
-        });
-        sign_for_correspondent(&key, (care_of(1), ip(CORRESPONDENT)), &mut message);
-        let packet = mobility_packet((from, ip(CORRESPONDENT)), (Some(home), None), message);
+        let packet = signed_update(&key, from, (sequence, 9000), indices);
         correspondent.handle_packet(now, packet);
         let packet = correspondent.poll_transmit()?;
         let Body::Extended(extended) = packet.body else {
@@ -224,6 +234,34 @@ fn updates_without_proof_are_refused() {
         138
     );
     assert_eq!(correspondent.care_of(now, home), Some(care_of(1)));
+
+    // Section 9.5.3: once the binding is deleted, what made it does not bring it back as long as its nonces hold.
+    let of_home = binding_management_key(&tokens[0].keygen_token, None);
+    let mut status = |now, key, sequence, lifetime_s| {
+        let packet = signed_update(&key, care_of(1), (sequence, lifetime_s), indices);
+        correspondent.handle_timeout(now);
+        correspondent.handle_packet(now, packet);
+        let answer = correspondent.poll_transmit().expect("an answer");
+        let Body::Extended(extended) = answer.body else {
+            panic!("a routing header");
+        };
+        let bound = correspondent.care_of(now, home);
+        match extended.body {
+            Body::Mobility(message) => match *message {
+                MobilityMessage::BindingAcknowledgement(answer) => {
+                    (answer.status.0, answer.sequence, bound)
+                }
+                _ => panic!("an answer"),
+            },
+            _ => panic!("an answer"),
+        }
+    };
+    assert_eq!(status(now, of_home, 2, 0), (0, 2, None));
+    for later in [100_000, 200_000, 329_000] {
+        assert_eq!(status(at(later), right, 1, 9000), (135, 2, None));
+    }
+    // Of 90 s to 120 s, and known until 330 s.
+    assert_eq!(status(at(330_000), right, 1, 9000), (138, 1, None));
 }
 
 /// Sections 9.3.1 and 9.2.

@@ -198,6 +198,65 @@ fn an_update_that_was_overtaken_does_not_bring_a_deleted_binding_back() {
     assert_eq!(status(unknown), BindingStatus::NOT_HOME_AGENT);
 }
 
+/// Whatever has become of the binding since: deleted, run out, or run out unnoticed. Without a secret IPsec refuses what it
+/// has seen, and where no binding is any number is taken (RFC 6275 section 9.5.1).
+#[test]
+fn a_signed_update_counts_once() {
+    let key = SharedKey {
+        security_parameter_index: 300,
+        key: [3; 20],
+    };
+    let signed = |from: Ipv6Addr, update: BindingUpdate| {
+        let mut message = MobilityMessage::BindingUpdate(BindingUpdate {
+            home_registration: true,
+            ..update
+        });
+        sign_for_home(&key, (from, ip(HOME)), &mut message);
+        let home = (from != ip(HOME)).then_some(ip(HOME));
+        mobility_packet((from, ip(HOME_AGENT)), (home, None), message)
+    };
+    let deletes = BindingUpdate {
+        lifetime: BindingLifetime::ZERO,
+        ..update(6)
+    };
+    for has_key in [true, false] {
+        let mut agent = HomeAgent::new(agent_settings());
+        agent.subscribe(Subscriber {
+            key: has_key.then_some(key),
+            ..subscriber()
+        });
+        let mut hand_over = |at: Instant, packet: &Packet, timeout: bool| {
+            if timeout {
+                agent.handle_timeout(at);
+            }
+            agent.handle_packet(at, packet.clone());
+            let answer = last_answer(&mut agent).expect("an answer");
+            (answer.status, answer.sequence)
+        };
+        let replayed = |last| match has_key {
+            true => (BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW, last),
+            false => (BindingStatus::ACCEPTED, 5),
+        };
+        let first = signed(care_of(1), update(5));
+        assert_eq!(hand_over(at(0), &first, true).0, BindingStatus::ACCEPTED);
+        let answer = hand_over(at(100), &signed(ip(HOME), deletes.clone()), true);
+        assert_eq!(answer.0, BindingStatus::ACCEPTED);
+        let gone = BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW;
+        assert_eq!(hand_over(at(200), &first, true), (gone, 6));
+        assert_eq!(hand_over(at(20_000), &first, true), replayed(6));
+        let next = signed(care_of(2), update(7));
+        assert_eq!(
+            hand_over(at(30_000), &next, true).0,
+            BindingStatus::ACCEPTED
+        );
+        assert_eq!(hand_over(at(630_000), &first, false), replayed(7));
+        assert_eq!(hand_over(at(1_300_000), &first, true), replayed(7));
+        let last = signed(care_of(2), update(8));
+        let answer = hand_over(at(1_300_001), &last, true);
+        assert_eq!(answer, (BindingStatus::ACCEPTED, 8));
+    }
+}
+
 #[test]
 fn a_mobile_that_has_forgotten_its_number_learns_it() {
     let mut world = World::plain();
