@@ -134,10 +134,12 @@ impl Agents {
                 LinkSignal::HandoverImminent => mobile.prefer(now, interface.0),
             }
         }
-        if signal == LinkSignal::Up {
-            let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
-            for router in self.routers.iter_mut().filter(at) {
-                router.handle_link_up();
+        let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
+        for router in self.routers.iter_mut().filter(at) {
+            match signal {
+                LinkSignal::Up => router.handle_link_up(),
+                LinkSignal::Down => router.handle_link_down(),
+                _ => {}
             }
         }
     }

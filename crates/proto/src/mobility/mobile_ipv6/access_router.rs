@@ -90,6 +90,8 @@ pub struct AccessRouter {
     next: Instant,
     /// Not before this.
     spaced: Instant,
+    /// Whether somebody hears what it sends.
+    is_up: bool,
     departures: Departures,
     outbox: VecDeque<(Towards, Packet)>,
 }
@@ -104,6 +106,7 @@ impl AccessRouter {
             initial_left: INITIAL_ADVERTISEMENTS,
             next: now,
             spaced: now,
+            is_up: true,
             outbox: VecDeque::new(),
         }
     }
@@ -129,7 +132,14 @@ impl AccessRouter {
     /// The link layer says that a mobile has come (802.21 Link_Up): the advertisement goes out at once, whatever the
     /// spacing, since it is for this mobile.
     pub fn handle_link_up(&mut self) {
+        self.is_up = true;
         self.advertise();
+    }
+
+    /// Nobody is on the link any more (802.21 Link_Down): advertisements that would be lost are not sent, until the link is
+    /// up again or [a mobile has returned](Self::handle_return). Their times go on.
+    pub fn handle_link_down(&mut self) {
+        self.is_up = false;
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
@@ -164,6 +174,9 @@ impl AccessRouter {
     }
 
     fn advertise(&mut self) {
+        if !self.is_up {
+            return;
+        }
         let towards = Towards::Interface(self.settings.interface);
         let packet = self.advertisement();
         self.outbox.push_back((towards, packet));
@@ -280,6 +293,34 @@ mod tests {
         router.handle_timeout(answer);
         router.handle_packet(answer, &solicitation(255));
         assert_eq!(router.poll_timeout(), answer + Duration::from_secs(3));
+    }
+
+    /// A router for mobiles, that advertises every 30 to 70 ms.
+    #[test]
+    fn nobody_is_told_over_a_link_that_is_down() {
+        let frequent = |chosen: &mut AdvertisingSettings| {
+            chosen.shortest_interval = Duration::from_millis(30);
+            chosen.longest_interval = Duration::from_millis(70);
+        };
+        let mut without = router(frequent);
+        let all = times(&mut without, Instant::from_secs(20));
+        for told in [true, false] {
+            let mut router = router(frequent);
+            let mut heard = times(&mut router, Instant::from_secs(5));
+            router.handle_link_down();
+            assert_eq!(times(&mut router, Instant::from_secs(10)), [0.0; 0]);
+            if told {
+                router.handle_link_up();
+                assert!(router.poll_transmit().is_some(), "for the mobile that came");
+            } else {
+                router.handle_return(Instant::from_secs(10), Ipv6Addr::LOCALHOST);
+            }
+            assert_eq!(router.poll_transmit(), None);
+            heard.extend(times(&mut router, Instant::from_secs(20)));
+            // The others at the same times as if the link had never been down.
+            let others = all.iter().filter(|&&at| at <= 5.0 || at > 10.0);
+            assert_eq!(heard, others.copied().collect::<Vec<f64>>());
+        }
     }
 
     #[test]

@@ -116,6 +116,7 @@ impl AccessRouter {
 
     /// It is here again (802.21 Link_Up, Link_Event_Rollback): what was held goes over the link.
     pub fn handle_return(&mut self, now: Instant, address: Ipv6Addr) {
+        self.is_up = true;
         if let Some(departed) = self.departures.all.get_mut(&address) {
             departed.buffer.deliver(now);
         }
