@@ -1,6 +1,7 @@
 //! Mobile IPv6 and NEMO.
 
 use super::{Surroundings, home_link};
+use crate::addresses::{ACCESS_PREFIXES, NODES};
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
 use crate::scenario::model::{Advertisements, HomeAgent, Mobile, MobileIpv6, NodeIndex};
@@ -17,6 +18,7 @@ use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
 
 /// Resolves the home agent at `node`.
 pub(super) fn home_agent(
@@ -26,16 +28,16 @@ pub(super) fn home_agent(
     (links, others): (&Links, &[HomeAgent]),
     report: &mut Report<'_>,
 ) -> HomeAgent {
-    let overlaps = |other: &&HomeAgent| {
-        other.prefix.contains(prefix.address()) || prefix.contains(other.prefix.address())
-    };
-    if let Some(other) = others.iter().find(overlaps) {
+    let here = path.key("prefix");
+    let is_in_use = |other: &&HomeAgent| overlap(other.prefix, prefix);
+    if let Some(other) = others.iter().find(is_in_use) {
         let message = format!(
             "overlaps with the prefix of {}; expected another, since addresses are made of it",
             quoted(&links.nodes[other.node.0])
         );
-        report.wrong(&path.key("prefix"), message);
+        report.wrong(&here, message);
     }
+    check_own(prefix, &here, links, report);
     HomeAgent {
         node,
         prefix,
@@ -43,6 +45,33 @@ pub(super) fn home_agent(
         strategy: strategy(raw, path, report),
         longest_lifetime: lifetime(raw.longest_lifetime, Duration::from_secs(18 * 3600)),
         clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),
+    }
+}
+
+fn overlap(one: Ipv6Prefix, other: Ipv6Prefix) -> bool {
+    one.contains(other.address()) || other.contains(one.address())
+}
+
+/// Reports a prefix with addresses that Baton gives to nodes and mobiles by itself.
+fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report<'_>) {
+    let taken = [
+        ("nodes", NODES.1, links.nodes.len() as u128),
+        (
+            "access links",
+            ACCESS_PREFIXES,
+            (links.specs.len() as u128) << 64,
+        ),
+    ];
+    let top = prefix.address_of(Ipv6Addr::from_bits(u128::MAX));
+    for (whose, first, count) in taken {
+        let last = Ipv6Addr::from_bits(first + count.max(1) - 1);
+        let first = Ipv6Addr::from_bits(first);
+        if prefix.address() <= last && first <= top {
+            let message = format!(
+                "holds addresses of {whose}, {first} to {last}; expected another, since no two have one address"
+            );
+            report.wrong(path, message);
+        }
     }
 }
 
@@ -113,15 +142,18 @@ pub(super) fn mobility(
         }
         _ => {}
     }
-    let taken = |prefix| {
+    if let Some(prefix) = network_prefix {
+        check_own(prefix, &here, around.links, report);
         let others = around.others.iter();
-        let networks = others.filter_map(|mobile: &Mobile| mobile.ipv6()?.network_prefix);
-        let homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
-        networks.chain(homes).any(|other| other == prefix)
-    };
-    if network_prefix.is_some_and(taken) {
-        let message = "is the prefix of another network; expected one of its own".to_owned();
-        report.wrong(&here, message);
+        let mut networks = others.filter_map(|mobile: &Mobile| mobile.ipv6()?.network_prefix);
+        // A network may have a part of the home prefix that no mobile's home address is in (RFC 4887).
+        let mut homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
+        if networks.any(|other| overlap(other, prefix))
+            || homes.any(|home| prefix.contains(home.address()))
+        {
+            let message = "is the prefix of another network; expected one of its own".to_owned();
+            report.wrong(&here, message);
+        }
     }
     let lifetime = lifetime(raw.lifetime, Duration::from_secs(3600));
     if lifetime.units == 0 {

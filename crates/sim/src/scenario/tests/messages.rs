@@ -863,6 +863,28 @@ fn mistakes_in_mobile_ipv6_are_told() {
             "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, since addresses are made of it",
         ),
         (
+            mobile(r#"prefix = "fd62:6174:6f6e::/64""#, protocol),
+            "home_agents.agent.prefix: holds addresses of nodes, fd62:6174:6f6e::1 to fd62:6174:6f6e::3; expected another, since no two have one address",
+        ),
+        (
+            mobile(r#"prefix = "fd62:6174:6f6e:8002::/64""#, protocol),
+            "home_agents.agent.prefix: holds addresses of access links, fd62:6174:6f6e:8000:: to fd62:6174:6f6e:8002:ffff:ffff:ffff:ffff; expected another",
+        ),
+        (
+            mobile(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "fd62:6174:6f6e:8000::/63""#,
+            ),
+            "mobiles.laptop.mobility.network_prefix: holds addresses of access links, fd62:6174:6f6e:8000:: to",
+        ),
+        (
+            mobile(
+                prefix,
+                r#"protocol = "nemo", home_agent = "agent", network_prefix = "2001:db8::/47""#,
+            ),
+            "mobiles.laptop.mobility.network_prefix: is the prefix of another network; expected one of its own",
+        ),
+        (
             right.replace(MODEM, &format!("{MODEM}, announced = \"5 s\"")),
             "timetable[1].announced: is longer than the link is in use for; expected at most \"4 s\"",
         ),

@@ -1,7 +1,7 @@
 //! Mobile IPv6 and NEMO in a world.
 
 use super::{ProtocolRun, access_links};
-use crate::addresses::node_addresses;
+use crate::addresses::{ACCESS_PREFIXES, node_addresses};
 use crate::rng::Seed;
 use crate::scenario::model::{
     Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario, nodes_behind,
@@ -21,8 +21,6 @@ use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeSet;
 
-/// The first access link's prefix, of 64 bits; those of the others follow in the order of the scenario.
-const ACCESS_PREFIXES: u128 = 0xfd62_6174_6f6e_8000_0000_0000_0000_0000;
 /// The interface identifier of mobiles is this and their number: an ICAO address for those that have one.
 const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the ways between agents, in bytes, until something is learned of them.
