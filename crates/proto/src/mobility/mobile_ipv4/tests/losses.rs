@@ -103,8 +103,10 @@ proptest! {
         let mut network = Network::with(config, home_agent_config(), with_gateway);
         network.lost = losses.into_iter().collect();
         network.jump_to(HOME_LINK);
-        for (wait, happening) in course {
+        let happened = course.len();
+        for (count, (wait, happening)) in course.into_iter().enumerate() {
             network.run_for(Duration::from_millis(wait));
+            network.send_data(100 + count as u32);
             match happening {
                 Happening::Move(link) => network.jump_to(Interface(link)),
                 Happening::RestartHome => network.restart_home(),
@@ -129,6 +131,11 @@ proptest! {
         };
         prop_assert_eq!(bindings.len(), expected, "{:?} {:?}", bindings, network.mobile);
         prop_assert_eq!(network.received(1), 1);
+        // Nothing came twice, whatever happened on the way: only one binding was asked for.
+        for number in 0..happened {
+            let times = network.received(100 + number as u32);
+            prop_assert!(times <= 1, "{} times", times);
+        }
         let is_right = bindings.iter().all(|address| match place {
             MODEM_LINK => *address == MODEM,
             DHCP_LINK => address.octets()[..3] == [198, 18, 0],

@@ -1,4 +1,5 @@
-//! Loss of any one signalling message, and of any two, ends in a working binding.
+//! Loss of any one signalling message, and of any two, ends in a working binding; also if a home agent loses its
+//! bindings meanwhile.
 
 use super::*;
 use crate::mobility::buffering::{BufferPolicy, Overflow};
@@ -6,11 +7,21 @@ use crate::mobility::buffering::{BufferPolicy, Overflow};
 /// From home to one foreign link and on to another, with everything on: detection, buffering at the home agent and at
 /// access routers, route optimisation.
 fn journey(lost: Vec<usize>) -> World {
+    journey_with(lost, false)
+}
+
+/// With a home agent that restarts, or without.
+fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
     let policy = BufferPolicy {
         bytes: 100_000,
         age: Duration::from_secs(30),
         overflow: Overflow::DropOldest,
         pace: None,
+    };
+    let agent = HomeAgentSettings {
+        detection: DuplicateAddressDetection::STANDARD,
+        strategy: Strategy::Buffer(policy),
+        ..agent_settings()
     };
     let mut world = World::new(
         MobileSettings {
@@ -18,13 +29,11 @@ fn journey(lost: Vec<usize>) -> World {
             buffering: Some(BufferingRequest::STUDY_D),
             tells_routers: true,
             optimizes_routes: true,
+            // A home agent that has lost its bindings hears of the mobile when that refreshes.
+            lifetime: BindingLifetime::at_most(if restarts { 60 } else { 600 }),
             ..mobile_settings()
         },
-        HomeAgentSettings {
-            detection: DuplicateAddressDetection::STANDARD,
-            strategy: Strategy::Buffer(policy),
-            ..agent_settings()
-        },
+        agent.clone(),
         subscriber(),
     )
     .with_buffering_routers(policy);
@@ -38,6 +47,12 @@ fn journey(lost: Vec<usize>) -> World {
         world.detach(0);
         world.run_until(at(leaves + 1000));
         world.attach(0, link);
+        if restarts && link == 2 {
+            // The update is under way, or the home agent asks whether somebody has the address.
+            world.run_until(at(leaves + 3000));
+            world.home_agent = HomeAgent::new(agent.clone());
+            world.home_agent.subscribe(subscriber());
+        }
         // Begins the optimisation of the route, as soon as there is a tunnel.
         for second in 2..40 {
             world.run_until(at(leaves + second * 1000));
@@ -116,6 +131,20 @@ fn any_two_lost() {
         let after = journey(vec![first]).ladder.len();
         for second in first + 1..after {
             assert_works(journey(vec![first, second]), &[first, second]);
+        }
+    }
+}
+
+#[test]
+fn any_two_lost_around_a_restart_of_the_home_agent() {
+    let messages = journey_with(Vec::new(), true).ladder.len();
+    assert_works(journey_with(Vec::new(), true), &[]);
+    for first in 0..messages {
+        let world = journey_with(vec![first], true);
+        let after = world.ladder.len();
+        assert_works(world, &[first]);
+        for second in first + 1..after {
+            assert_works(journey_with(vec![first, second], true), &[first, second]);
         }
     }
 }
