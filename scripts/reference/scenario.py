@@ -41,6 +41,8 @@ FORMATS = {
     "data-rate": ("rate", "`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`; from 1 bit/s to 1000 Gbit/s", '`"5 Mbit/s"`'),
     "size": ("size", "`B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`; from 1 B to 1000000 GB", '`"16 kB"`'),
     "queue-size": ("queue size", "`packets`, or a size; at least 1", '`"100 packets"`, `"64 kB"`'),
+    "ip-prefix": ("home prefix", "an IPv6 prefix of at most 64 bits, or an IPv4 prefix of at most 30",
+                  '`"2001:db8:1::/64"`, `"192.0.2.0/24"`'),
     "ipv6-prefix": ("prefix", "an IPv6 prefix of at most 64 bits", '`"2001:db8:1::/64"`'),
     "name": ("name", "1 to 64 letters, digits, `-` and `_`, the first a letter or digit", '`"download"`'),
     "python-class": ('`"python:module.Class"`', "a [congestion control in Python](../how-to/write-a-congestion-control.md)",

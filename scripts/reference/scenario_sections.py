@@ -63,6 +63,8 @@ packet_size = "160 B"
 [home_agents.server]
 prefix = "2001:db8:1::/64"
 
+[foreign_agents.server]
+
 [record]
 packets = false
 
@@ -180,7 +182,8 @@ mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
     ),
     Section(
         "###", "mobility", "mobiles.*.mobility",
-        "The protocol that keeps a mobile reachable, with all its messages. [Mobile IPv6](../models/mobile-ipv6.md).",
+        "The protocol that keeps a mobile reachable, with all its messages: [Mobile IPv6](../models/mobile-ipv6.md) or "
+        "[Mobile IPv4](../models/mobile-ipv4.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -198,8 +201,42 @@ duplicate_address_detection = "icao-address"
 advertisements = "frequent"
 route_optimization = false
 asks_for_buffering = true
+access_router_buffering = { size = "32 kB" }
 lifetime = "10 min"
 clamp_segment_size = true
+
+[home_agents.university]
+prefix = "192.0.2.0/24"
+
+[mobiles.laptop]
+timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
+
+[mobiles.laptop.mobility]
+protocol = "mobile-ipv4"
+home_agent = "university"
+care_of_address = "dhcp"
+conflict_check = "background"
+delivery = "reverse-tunnel"
+policy = [{ to = "server", delivery = "care-of-address" }]
+simultaneous_bindings = true
+smooth_handoff = false
+''',
+    ),
+    Section(
+        "###", "policy", "mobiles.*.mobility.policy",
+        "Lines of the mobile policy table of [Mobile IPv4](../models/mobile-ipv4.md). The first flow of a host has port 5001, each "
+        "further one the next.",
+        '''
+[home_agents.university]
+prefix = "192.0.2.0/24"
+
+[mobiles.laptop]
+timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
+
+[mobiles.laptop.mobility]
+protocol = "mobile-ipv4"
+home_agent = "university"
+policy = [{ to = "server", port = 5001, delivery = "care-of-address" }]
 ''',
     ),
     Section(
@@ -219,12 +256,23 @@ bicasting = "2 s"
 ''',
     ),
     Section(
+        "##", "foreign_agents.NAME", "foreign_agents.*",
+        "A router of Mobile IPv4 that takes visiting mobiles in on all its access links, alone or below a gateway. On those links "
+        "mobiles use its address, unless they say otherwise.",
+        '''
+[foreign_agents]
+campus = {}
+library = { gateway = "campus" }
+canteen = { gateway = "campus" }
+''',
+    ),
+    Section(
         "###", "buffering", "home_agents.*.buffering",
         "A bounded buffer for the packets of one mobile that has asked for it.",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
-buffering = { size = "32 kB", age = "10 s", pace = "30 kbit/s" }
+buffering = { size = "32 kB", age = "10 s", overflow = "drop-oldest", pace = "60 kbit/s" }
 ''',
     ),
     Section(
@@ -237,6 +285,13 @@ timetable = [
   { at = "20 s", jitter = "2 s", attach = "cellular", handover = "soft", overlap = "1 s", outgoing_after = "200 ms" },
   { at = "60 s", attach = "office", handover = "hard", outage = "800 ms", old_queue = "discard" },
 ]
+
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+
+[mobiles.aircraft]
+timetable = [{ at = "0 s", attach = "cell" }, { at = "60 s", attach = "other-cell", handover = "hard", announced = "1 s" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
 ''',
     ),
     Section(

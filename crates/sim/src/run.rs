@@ -169,7 +169,7 @@ impl Run {
             series: scenario.record.series,
             packets: scenario.record.packets,
             // Where mobility protocols are spoken, and anything is recorded at all.
-            signals: !scenario.home_agents.is_empty()
+            signals: scenario.has_protocols()
                 && (scenario.record.series || scenario.record.packets),
         };
         let names = RecordNames {

@@ -118,9 +118,10 @@ pub(super) fn resolve(
     let end = Instant::ZERO + raw.duration.0;
     let links = resolve_links::links(&raw.links, end, traces, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
-    let home_agents = resolve_protocols::home_agents(&raw.home_agents, &links, report);
-    let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
+    let agents = resolve_protocols::agents(raw, &links, report);
+    let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
+    resolve_protocols::check_flows(raw, &flows, &mobiles, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {
@@ -137,7 +138,8 @@ pub(super) fn resolve(
         links: links.specs,
         changes,
         mobiles,
-        home_agents,
+        home_agents: agents.ipv6,
+        ipv4_agents: agents.ipv4,
         flows,
         live,
         expectations: raw.expect.clone(),

@@ -38,25 +38,25 @@ const AIRCRAFT: &str = r#"
 /// A row of the table of signals.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SignalRow {
-    pub(super) kind: String,
-    pub(super) sent_s: f64,
-    pub(super) decided_s: Option<f64>,
-    pub(super) sender: String,
-    pub(super) receiver: String,
-    pub(super) link: String,
-    pub(super) name: String,
-    pub(super) details: String,
-    pub(super) tunnelled: bool,
-    pub(super) fate: String,
-    pub(super) packet: Option<u64>,
+    pub kind: String,
+    pub sent_s: f64,
+    pub decided_s: Option<f64>,
+    pub sender: String,
+    pub receiver: String,
+    pub link: String,
+    pub name: String,
+    pub details: String,
+    pub tunnelled: bool,
+    pub fate: String,
+    pub packet: Option<u64>,
 }
 
 impl SignalRow {
-    fn took_s(&self) -> f64 {
+    pub fn took_s(&self) -> f64 {
         self.decided_s.unwrap() - self.sent_s
     }
 
-    fn way(&self) -> (&str, &str) {
+    pub fn way(&self) -> (&str, &str) {
         (&self.sender, &self.receiver)
     }
 }
