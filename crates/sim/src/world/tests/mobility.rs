@@ -93,6 +93,18 @@ fn packets_are_lost_until_the_home_agent_knows() {
     assert!((3..=5).contains(&under_way), "{under_way}");
 }
 
+/// However often routers advertise: over a link that is down nobody hears it, and nothing is lost.
+#[test]
+fn advertisements_are_not_lost_on_a_link_that_is_down() {
+    for advertisements in ["at-link-up", "frequent", "seldom"] {
+        let keys = format!("{HOST}, advertisements = \"{advertisements}\"");
+        let results = run(&scenario(40, &[LINKS, &aircraft(&keys)]));
+        let handover = &results.summary.handovers[0];
+        assert!(handover.completed_s.is_some(), "{advertisements}");
+        assert_eq!(handover.lost_packets, 0, "{advertisements}");
+    }
+}
+
 /// RFC 6275 section 10.4.2: abroad everything comes out of the tunnel, 40 bytes longer on the way.
 #[test]
 fn abroad_packets_come_through_the_tunnel() {
