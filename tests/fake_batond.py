@@ -72,7 +72,8 @@ HANDOVER = {
         }
     ],
 }
-DISCARDED = dict.fromkeys(["no_route", "too_big", "hop_limit", "damaged", "no_receiver", "backlog"], 0)
+CAUSES = ["no_route", "too_big", "hop_limit", "damaged", "no_receiver", "backlog", "messages", "tunnelled"]
+DISCARDED = dict.fromkeys(CAUSES, 0)
 SUMMARY = {
     "format": 1,
     "scenario": "short",

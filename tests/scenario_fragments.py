@@ -46,5 +46,8 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     """Nodes between which there must be a way."""
     for flow in whole.get("flows", []):
         yield [flow["from"], flow["to"]]
-    for host in [*whole.get("live", {}).get("hosts", []), *whole.get("home_agents", {})]:
+    agents = [*whole.get("home_agents", {}), *whole.get("foreign_agents", {})]
+    protocols = [mobile.get("mobility", {}) for mobile in whole.get("mobiles", {}).values()]
+    told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]
+    for host in [*whole.get("live", {}).get("hosts", []), *agents, *told]:
         yield ["middle", host]

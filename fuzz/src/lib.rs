@@ -2,9 +2,11 @@
 //! the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod bytes;
 mod checksums;
 mod headers;
+mod messages;
 mod nat;
 mod packet;
 mod scenario;
@@ -15,7 +17,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 25] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -30,6 +32,17 @@ pub const TARGETS: [Target; 14] = [
     ("nat", nat::check),
     ("tcp-hostile", tcp::hostile::check),
     ("tcp-pair", tcp::pair::check),
+    ("header-registration", messages::check_registration),
+    ("header-dhcp", messages::check_dhcp),
+    ("agent-ipv4-mobile", agents::check_ipv4_mobile),
+    ("agent-ipv4-home", agents::check_ipv4_home),
+    ("agent-ipv4-foreign", agents::check_ipv4_foreign),
+    ("agent-ipv4-gateway", agents::check_ipv4_gateway),
+    ("agent-address-server", agents::check_address_server),
+    ("agent-ipv6-mobile", agents::check_ipv6_mobile),
+    ("agent-ipv6-home", agents::check_ipv6_home),
+    ("agent-ipv6-router", agents::check_ipv6_router),
+    ("agent-ipv6-correspondent", agents::check_ipv6_correspondent),
 ];
 
 /// Tries one input on the target called `name`.

@@ -18,6 +18,8 @@ class Discarded(TypedDict):
     damaged: Annotated[int, "Damaged beyond their checksums"]
     no_receiver: Annotated[int, "Nobody at the port"]
     backlog: Annotated[int, "Refused by a full listen queue"]
+    messages: Annotated[int, "Messages to mobility agents that could not be read, were not expected, or proved nothing"]
+    tunnelled: Annotated[int, "Out of a tunnel for nobody there, or about to go round in one"]
 
 
 class Ping(TypedDict):

@@ -41,6 +41,8 @@ FORMATS = {
     "data-rate": ("rate", "`bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`; from 1 bit/s to 1000 Gbit/s", '`"5 Mbit/s"`'),
     "size": ("size", "`B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`; from 1 B to 1000000 GB", '`"16 kB"`'),
     "queue-size": ("queue size", "`packets`, or a size; at least 1", '`"100 packets"`, `"64 kB"`'),
+    "ip-prefix": ("home prefix", "an IPv6 prefix of at most 64 bits, or an IPv4 prefix of at most 30",
+                  '`"2001:db8:1::/64"`, `"192.0.2.0/24"`'),
     "distance": ("distance", "`m`, `km`, `ft`, `NM`; from 0 to 100000 km", '`"225 km"`'),
     "speed": ("speed", "`m/s`, `km/h`, `kt`; above 0", '`"800 km/h"`'),
     "frequency": ("frequency", "`kHz`, `MHz`, `GHz`; from 1 kHz to 1000 GHz", '`"993.5 MHz"`'),

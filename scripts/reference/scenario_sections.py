@@ -63,6 +63,8 @@ packet_size = "160 B"
 [home_agents.server]
 prefix = "2001:db8:1::/64"
 
+[foreign_agents.server]
+
 [record]
 packets = false
 
@@ -260,7 +262,8 @@ timetable = [{ at = "0 s", latitude = 50.9, longitude = 5.7, altitude = "300 m" 
     ),
     Section(
         "###", "mobility", "mobiles.*.mobility",
-        "The protocol that keeps a mobile reachable, with all its messages. [Mobile IPv6](../models/mobile-ipv6.md).",
+        "The protocol that keeps a mobile reachable, with all its messages: [Mobile IPv6](../models/mobile-ipv6.md) or "
+        "[Mobile IPv4](../models/mobile-ipv4.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -280,6 +283,39 @@ route_optimization = false
 asks_for_buffering = true
 lifetime = "10 min"
 clamp_segment_size = true
+
+[home_agents.university]
+prefix = "192.0.2.0/24"
+
+[mobiles.laptop]
+timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
+
+[mobiles.laptop.mobility]
+protocol = "mobile-ipv4"
+home_agent = "university"
+care_of_address = "dhcp"
+conflict_check = "background"
+delivery = "reverse-tunnel"
+policy = [{ to = "server", delivery = "care-of-address" }]
+simultaneous_bindings = true
+smooth_handoff = false
+''',
+    ),
+    Section(
+        "###", "policy", "mobiles.*.mobility.policy",
+        "Lines of the mobile policy table of [Mobile IPv4](../models/mobile-ipv4.md). The first flow of a host has port 5001, each "
+        "further one the next.",
+        '''
+[home_agents.university]
+prefix = "192.0.2.0/24"
+
+[mobiles.laptop]
+timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
+
+[mobiles.laptop.mobility]
+protocol = "mobile-ipv4"
+home_agent = "university"
+policy = [{ to = "server", port = 5001, delivery = "care-of-address" }]
 ''',
     ),
     Section(
@@ -296,6 +332,17 @@ clamp_segment_size = true
 [home_agents.university]
 prefix = "2001:db8:2::/64"
 bicasting = "2 s"
+''',
+    ),
+    Section(
+        "##", "foreign_agents.NAME", "foreign_agents.*",
+        "A router of Mobile IPv4 that takes visiting mobiles in on all its access links, alone or below a gateway. On those links "
+        "mobiles use its address, unless they say otherwise.",
+        '''
+[foreign_agents]
+campus = {}
+library = { gateway = "campus" }
+canteen = { gateway = "campus" }
 ''',
     ),
     Section(

@@ -95,7 +95,11 @@ fn main() {
         &format!("{:.0} B", each(most - quiet)),
         "",
     );
-    line("  simulated in a second", &format!("{:.1} s", 60.0 / used), "");
+    line(
+        "  simulated in a second",
+        &format!("{:.1} s", 60.0 / used),
+        "",
+    );
     println!(
         "  {handovers} handovers in 60 s; {used:.1} s of processor time, {:.0} us a handover",
         used * 1e6 / handovers as f64
@@ -223,7 +227,8 @@ struct World {
 impl World {
     fn new() -> World {
         let cells = (0..PAIRS).flat_map(|pair| {
-            [-BORDER_M, BORDER_M].map(|east_m| CellConfig::new("cell", place(pair, east_m), RADIUS_M))
+            [-BORDER_M, BORDER_M]
+                .map(|east_m| CellConfig::new("cell", place(pair, east_m), RADIUS_M))
         });
         let mut config = NetworkConfig::new("radio", cells.collect());
         config.user_rate = Some(DataRate::from_bits_per_second(31_500));
@@ -269,7 +274,11 @@ impl World {
             while let Some(output) = self.network.poll(self.now) {
                 self.handle_radio(output);
             }
-            if self.home_agent.poll_timeout().is_some_and(|at| at <= self.now) {
+            if self
+                .home_agent
+                .poll_timeout()
+                .is_some_and(|at| at <= self.now)
+            {
                 self.home_agent.handle_timeout(self.now);
                 self.drain_home_agent();
             }

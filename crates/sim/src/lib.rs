@@ -3,6 +3,7 @@
 //! Like the protocols, nothing here reads a clock: a [`world::World`] is told up to which moment to run.
 #![forbid(unsafe_code)]
 
+mod addresses;
 pub mod captures;
 pub mod kernel;
 pub mod link;

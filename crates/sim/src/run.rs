@@ -169,7 +169,7 @@ impl Run {
             series: scenario.record.series,
             packets: scenario.record.packets,
             // Where mobility protocols are spoken or radio networks hand over, and anything is recorded at all.
-            signals: !(scenario.home_agents.is_empty() && scenario.radios.is_empty())
+            signals: (scenario.has_protocols() || !scenario.radios.is_empty())
                 && (scenario.record.series || scenario.record.packets),
         };
         let names = RecordNames {

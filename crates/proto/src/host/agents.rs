@@ -1,17 +1,26 @@
-//! The mobility agents of a host, and the order in which they hear of things.
+//! The mobility agents of a host, and the order in which they hear of things. Those of Mobile IPv4 hear of IPv4's
+//! packets ([`Ipv4Agents`]); of those of Mobile IPv6:
 //!
 //! What arrives is offered to the home agent, then to the access routers, which keep what is for mobiles that have left,
 //! then to the mobile node, then to the correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent and then, where the route leads to
 //! [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to the access router of that
 //! interface.
 
-use super::InterfaceId;
+mod ipv4;
+
+pub use ipv4::{Ipv4Agents, Ipv4Mobile};
+
+use super::{Discarded, InterfaceId};
+use crate::mobility::mobile_ipv4;
 use crate::mobility::mobile_ipv6::{
     AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Neighbor,
     Received, Towards,
 };
-use crate::packet::Packet;
+use crate::mobility::tunnel::Refused;
+use crate::packet::{IpHeader, Packet};
+use crate::tcp::Endpoint;
 use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
 use core::net::IpAddr;
 
 /// What a link tells its ends (IEEE 802.21 section 6.3; the names are its own).
@@ -49,6 +58,12 @@ pub enum AgentEvent {
     Mobile(MobileEvent),
     /// A home agent.
     HomeAgent(HomeAgentEvent),
+    /// A mobile node of Mobile IPv4.
+    Ipv4Mobile(mobile_ipv4::MobileNodeEvent),
+    /// A home agent of Mobile IPv4.
+    Ipv4HomeAgent(mobile_ipv4::HomeAgentEvent),
+    /// A foreign agent.
+    ForeignAgent(mobile_ipv4::ForeignAgentEvent),
 }
 
 /// The agents of one host; most hosts have none.
@@ -62,6 +77,8 @@ pub struct Agents {
     pub correspondent: Option<Correspondent>,
     /// It advertises prefixes: one for each interface to an access link.
     pub routers: Vec<AccessRouter>,
+    /// Those of Mobile IPv4.
+    pub ipv4: Option<Box<Ipv4Agents>>,
 }
 
 /// What an agent wants done with a packet.
@@ -72,27 +89,42 @@ pub(super) enum Step {
     Send(InterfaceId, Packet),
     /// It goes wherever routes lead.
     Forward(Packet),
+    /// Its source is to be told what became of it.
+    Tell(IcmpError, QuotedPacket),
 }
 
 impl Agents {
-    /// Whether a packet for this address is to be handed to [`handle_packet`](Self::handle_packet). Packets to groups are:
-    /// those that agents send mean nothing beyond a link (RFC 4291 section 2.7, RFC 1112), and nobody else sends any.
-    pub fn takes(&self, destination: IpAddr) -> bool {
-        let of_mobile = |mobile: &MobileNode| match destination {
+    /// The agents of Mobile IPv4, to give the host some.
+    pub fn ipv4_mut(&mut self) -> &mut Ipv4Agents {
+        self.ipv4.get_or_insert_default()
+    }
+
+    /// Whether a packet that is for none of this host's own addresses is to be handed to
+    /// [`handle_packet`](Self::handle_packet). Packets to groups are: those that agents send mean nothing beyond a link
+    /// (RFC 4291 section 2.7, RFC 1112), and nobody else sends any.
+    pub fn takes(&self, ip: &IpHeader) -> bool {
+        let of_mobile = |mobile: &MobileNode| match ip.destination {
             IpAddr::V6(address) => mobile.takes(address),
             IpAddr::V4(_) => false,
         };
-        destination.is_multicast()
+        ip.destination.is_multicast()
             || self
                 .home_agent
                 .as_ref()
-                .is_some_and(|agent| agent.intercepts(destination))
+                .is_some_and(|agent| agent.intercepts(ip.destination))
             || self.mobile.as_ref().is_some_and(of_mobile)
-            || self.routers.iter().any(|router| router.takes(destination))
+            || self
+                .routers
+                .iter()
+                .any(|router| router.takes(ip.destination))
+            || self.ipv4.as_ref().is_some_and(|ipv4| ipv4.takes(ip))
     }
 
     /// A link says something of itself.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+        if let Some(ipv4) = &mut self.ipv4 {
+            ipv4.handle_link(now, interface, signal);
+        }
         if let Some(mobile) = &mut self.mobile {
             match signal {
                 LinkSignal::Up => mobile.link_up(now, interface.0),
@@ -129,14 +161,20 @@ impl Agents {
         }
     }
 
-    /// Takes in what came over an interface and is for this host. What is for its transports comes back, or later
-    /// as a step.
+    /// Takes in what came over an interface, for an address of this host (`is_own`) or because the agents take it. What is
+    /// for the host's transports comes back, or later as a step.
     pub fn handle_packet(
         &mut self,
         now: Instant,
         interface: InterfaceId,
         packet: Packet,
+        is_own: bool,
     ) -> Option<Packet> {
+        if let Some(ipv4) = &mut self.ipv4
+            && packet.ip.destination.is_ipv4()
+        {
+            return ipv4.handle_packet(now, interface, packet, is_own);
+        }
         let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
         for router in self.routers.iter_mut().filter(at) {
             router.handle_packet(now, &packet);
@@ -161,16 +199,32 @@ impl Agents {
         }
     }
 
-    /// A packet of this host's own, before a route is looked up for it.
-    pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Packet {
-        match &mut self.correspondent {
+    /// A packet of this host's own, before a route is looked up for it: as it is to be sent, or nothing if an agent sends
+    /// it.
+    pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        if let Some(ipv4) = &mut self.ipv4
+            && packet.ip.destination.is_ipv4()
+        {
+            return ipv4.handle_outgoing(now, packet);
+        }
+        Some(match &mut self.correspondent {
             Some(correspondent) => correspondent.handle_outgoing(now, packet),
             None => packet,
-        }
+        })
+    }
+
+    /// The address from which a connection to `remote` is to speak, if an agent minds.
+    pub fn source_towards(&self, remote: Endpoint) -> Option<IpAddr> {
+        self.ipv4.as_ref()?.source_towards(remote)
     }
 
     /// What is to be done next.
     pub(super) fn poll_step(&mut self) -> Option<Step> {
+        if let Some(ipv4) = &mut self.ipv4
+            && let Some(step) = ipv4.poll_step()
+        {
+            return Some(step);
+        }
         if let Some(mobile) = &mut self.mobile {
             match mobile.poll_received() {
                 Some(Received::Local(packet)) => return Some(Step::Deliver(packet)),
@@ -197,11 +251,43 @@ impl Agents {
 
     /// What has happened.
     pub(super) fn poll_event(&mut self) -> Option<AgentEvent> {
+        if let Some(ipv4) = &mut self.ipv4
+            && let Some(event) = ipv4.poll_event()
+        {
+            return Some(event);
+        }
         if let Some(event) = self.mobile.as_mut().and_then(MobileNode::poll_event) {
             return Some(AgentEvent::Mobile(event));
         }
         let event = self.home_agent.as_mut()?.poll_event()?;
         Some(AgentEvent::HomeAgent(event))
+    }
+
+    /// Adds what the agents gave up.
+    pub(super) fn add_discarded(&self, sum: &mut Discarded) {
+        let add_tunnels = |sum: &mut Discarded, refused: Refused| {
+            sum.tunnelled += refused.loops + refused.too_deep;
+            sum.hop_limit += refused.hop_limit;
+            sum.too_big += refused.too_big;
+        };
+        if let Some(counts) = self.home_agent.as_ref().map(HomeAgent::counts) {
+            sum.messages += counts.refused_updates + counts.unexpected;
+            sum.tunnelled += counts.strangers + counts.turned_back;
+            add_tunnels(sum, counts.tunnels);
+        }
+        if let Some(counts) = self.mobile.as_ref().map(MobileNode::counts) {
+            sum.no_route += counts.unreachable;
+            sum.messages += counts.unexpected;
+            sum.tunnelled += counts.unregistered + counts.misdirected + counts.turned_back;
+            add_tunnels(sum, counts.tunnels);
+        }
+        if let Some(counts) = self.correspondent.as_ref().map(Correspondent::counts) {
+            sum.messages += counts.unauthenticated + counts.refused + counts.unexpected;
+            sum.tunnelled += counts.unbound;
+        }
+        if let Some(ipv4) = &self.ipv4 {
+            ipv4.add_discarded(sum);
+        }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
@@ -213,6 +299,7 @@ impl Agents {
             self.correspondent
                 .as_ref()
                 .and_then(Correspondent::poll_timeout),
+            self.ipv4.as_ref().and_then(|ipv4| ipv4.poll_timeout()),
         ]
         .into_iter()
         .flatten()
@@ -233,6 +320,9 @@ impl Agents {
         }
         for router in &mut self.routers {
             router.handle_timeout(now);
+        }
+        if let Some(ipv4) = &mut self.ipv4 {
+            ipv4.handle_timeout(now);
         }
     }
 }

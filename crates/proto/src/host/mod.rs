@@ -18,7 +18,7 @@ mod few;
 mod routes;
 mod sockets;
 
-pub use agents::{AgentEvent, Agents, LinkSignal};
+pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
@@ -31,7 +31,7 @@ use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::udp::UdpHeader;
 use agents::Step;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use sockets::Sockets;
 use std::collections::VecDeque;
 
@@ -115,6 +115,10 @@ pub struct Discarded {
     pub no_receiver: u64,
     /// Refused by a full listen queue.
     pub backlog: u64,
+    /// Messages to mobility agents that could not be read, were not expected, or proved nothing.
+    pub messages: u64,
+    /// Out of a tunnel for nobody here, or about to go round in one.
+    pub tunnelled: u64,
 }
 
 /// A host. What every packet asks for stands first.
@@ -167,13 +171,15 @@ impl Host {
     }
 
     #[inline]
-    fn is_local(&self, address: IpAddr) -> bool {
+    fn is_own(&self, address: IpAddr) -> bool {
         address == self.address
             || !self.other_addresses.is_empty() && self.other_addresses.contains(&address)
-            || self
-                .agents
-                .as_ref()
-                .is_some_and(|agents| agents.takes(address))
+    }
+
+    /// Whether a packet is for this host, or its agents want it.
+    #[inline]
+    fn takes(&self, ip: &IpHeader) -> bool {
+        self.is_own(ip.destination) || self.agents.as_ref().is_some_and(|agents| agents.takes(ip))
     }
 
     /// The mobility agents of this host, to give it some.
@@ -234,16 +240,18 @@ impl Host {
 
     /// Packets given up so far.
     pub fn discarded(&self) -> Discarded {
-        Discarded {
-            backlog: self.sockets.refused(),
-            ..self.discarded
+        let mut sum = self.discarded;
+        sum.backlog = self.sockets.refused();
+        if let Some(agents) = &self.agents {
+            agents.add_discarded(&mut sum);
         }
+        sum
     }
 
     /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
     #[inline]
     pub fn route(&mut self, packet: &mut Packet, length: u32) -> Verdict {
-        if self.is_local(packet.ip.destination) {
+        if self.takes(&packet.ip) {
             return Verdict::Local;
         }
         if packet.ip.hop_limit <= 1 {
@@ -305,7 +313,7 @@ impl Host {
         } else {
             match packet.apply_bit_errors() {
                 // The error may have hit the address: then this host would not have taken the packet.
-                Ok(decoded) if self.is_local(decoded.ip.destination) => decoded,
+                Ok(decoded) if self.takes(&decoded.ip) => decoded,
                 _ => {
                     self.discarded.damaged += 1;
                     return;
@@ -321,14 +329,14 @@ impl Host {
 
     #[cold]
     fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        let is_local = self.is_local(packet.ip.destination);
+        let is_own = self.is_own(packet.ip.destination);
         let Some(agents) = &mut self.agents else {
             return;
         };
-        if !is_local {
+        if !is_own && !agents.takes(&packet.ip) {
             // From the network behind a mobile router, or for a mobile that is nowhere.
             self.leave_to_agent(now, packet);
-        } else if let Some(packet) = agents.handle_packet(now, interface, packet) {
+        } else if let Some(packet) = agents.handle_packet(now, interface, packet, is_own) {
             self.deliver(now, packet);
         }
     }
@@ -466,7 +474,10 @@ impl Host {
                 }
             };
             if let Some(agents) = &mut self.agents {
-                packet = agents.address_outgoing(now, packet);
+                match agents.handle_outgoing(now, packet) {
+                    Some(addressed) => packet = addressed,
+                    None => continue,
+                }
             }
             match self.route_out(&packet, packet.wire_length()) {
                 Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
@@ -506,6 +517,10 @@ impl Host {
                     self.deliver(now, packet);
                     continue;
                 }
+                Step::Tell(error, quoted) => {
+                    self.tell(now, error, quoted);
+                    continue;
+                }
                 // To a home link that there is not.
                 Step::Send(InterfaceId::AGENT, _) => continue,
                 Step::Send(interface, packet) => {
@@ -516,9 +531,32 @@ impl Host {
             match route {
                 Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
                 Ok(interface) => return Some((interface, packet)),
-                Err(error) => self.send_error(&packet, error),
+                Err(error) => self.give_back(now, &packet, error),
             }
         }
+    }
+
+    /// Tells the source of an agent's packet what became of it: another host, or the agent itself where its tunnel begins here.
+    fn give_back(&mut self, now: Instant, packet: &Packet, error: IcmpError) {
+        match self.error_about(packet, error) {
+            Some(error) if self.takes(&error.ip) => {
+                self.offer_to_agents(now, InterfaceId::AGENT, error);
+            }
+            error => self.outbox.extend(error),
+        }
+    }
+
+    /// Tells the source of a packet what an agent says of it.
+    fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
+        if self.is_own(quoted.source) {
+            return self.handle_error(now, error, quoted);
+        }
+        let to = quoted.source;
+        let body = Body::Icmp(IcmpMessage::Error {
+            kind: error,
+            quoted,
+        });
+        self.send(to, body, None);
     }
 
     /// What has happened.
@@ -549,7 +587,9 @@ impl Host {
         flow: Option<FlowId>,
     ) -> SocketId {
         let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
-        let address = self.address_towards(remote.address);
+        let agents = self.agents.as_ref();
+        let chosen = agents.and_then(|agents| agents.source_towards(remote));
+        let address = chosen.or_else(|| self.address_towards(remote.address));
         self.sockets.connect(
             now,
             address.unwrap_or(self.address),
@@ -643,7 +683,9 @@ impl Host {
     /// or a packet to or from no single host (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or to where it has no
     /// address of that version.
     pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
-        if packet.ip.destination.is_multicast() || packet.ip.source.is_unspecified() {
+        let for_all = packet.ip.destination.is_multicast()
+            || packet.ip.destination == IpAddr::V4(Ipv4Addr::BROADCAST);
+        if for_all || packet.ip.source.is_unspecified() {
             return None;
         }
         let quoted = packet.quote()?;

@@ -182,11 +182,12 @@ fn of_agent(message: &AgentDiscovery) -> (&'static str, String) {
     match message {
         AgentDiscovery::Solicitation => ("Agent Solicitation", String::new()),
         AgentDiscovery::Advertisement(advertisement) => {
+            // Not its number, so that all that say the same are alike.
             let agent = advertisement.mobility_agent.as_ref();
             let details = agent.map_or(String::new(), |agent| {
-                let care_of = agent.care_of_addresses.first();
-                let care_of = care_of.map(|address| format!(", care-of address {address}"));
-                format!("sequence {}{}", agent.sequence, care_of.unwrap_or_default())
+                let care_of = agent.care_of_addresses.iter();
+                let care_of = care_of.map(|address| format!("care-of address {address}"));
+                care_of.collect::<Vec<_>>().join(", ")
             });
             ("Agent Advertisement", details)
         }

@@ -318,6 +318,7 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
+        self.rate_before_write();
         let taken = self.send.write(bytes);
         self.write_blocked |= taken < bytes.len();
         taken
@@ -330,6 +331,7 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
+        self.rate_before_write();
         let taken = self.send.write_pattern(stream, length);
         self.write_blocked |= taken < length;
         taken

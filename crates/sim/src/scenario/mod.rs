@@ -10,6 +10,7 @@ mod defaults;
 mod document;
 mod error;
 mod expectation;
+mod ipv4_prefix;
 pub mod model;
 mod overrides;
 mod profiles;

@@ -1,10 +1,13 @@
 //! A scenario that cannot be wrong: every name resolved, every value inside its range.
 
+pub use super::ipv4_prefix::Ipv4Prefix;
+
 use crate::link::config::LinkConfig;
 use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
 use crate::position::Track;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
+use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::profile::Profile;
@@ -43,8 +46,10 @@ pub struct Scenario {
     pub changes: Vec<LinkChange>,
     /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
     pub mobiles: Vec<Mobile>,
-    /// Home agents, in the order of the file.
+    /// Home agents of Mobile IPv6, in the order of the file.
     pub home_agents: Vec<HomeAgent>,
+    /// Agents of Mobile IPv4.
+    pub ipv4_agents: Ipv4Agents,
     /// Signalling messages that are lost.
     pub losses: Vec<SignallingLoss>,
     /// Flows, in the order of the file.
@@ -55,6 +60,15 @@ pub struct Scenario {
     pub live: Live,
     /// Expectations that the scenario holds itself to, as written.
     pub expectations: Vec<String>,
+}
+
+impl Scenario {
+    /// Whether any mobility protocol is spoken.
+    pub fn has_protocols(&self) -> bool {
+        !(self.home_agents.is_empty()
+            && self.ipv4_agents.home_agents.is_empty()
+            && self.ipv4_agents.foreign_agents.is_empty())
+    }
 }
 
 /// Signalling messages that are lost at their sender.
@@ -116,18 +130,6 @@ impl Radio {
     }
 }
 
-impl Scenario {
-    /// The links that an entry of a timetable or of `prefer` stands for: one, or of a radio network one to each cell.
-    pub fn access_links(&self, link: LinkIndex) -> core::ops::Range<usize> {
-        let of_radio = self.radios.iter().find_map(|radio| {
-            let (aircraft, _) = radio.ends(link)?;
-            let first = radio.link(aircraft, CellId(0)).0;
-            Some(first..first + radio.config.cells.len())
-        });
-        of_radio.unwrap_or(link.0..link.0 + 1)
-    }
-}
-
 /// A link's parameters or state change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkChange {
@@ -152,9 +154,36 @@ pub struct Mobile {
     pub mobility: Option<Mobility>,
 }
 
+impl Mobile {
+    /// Its protocol, if that is Mobile IPv6 or NEMO.
+    pub fn ipv6(&self) -> Option<&MobileIpv6> {
+        match self.mobility.as_ref()? {
+            Mobility::Ipv6(mobility) => Some(mobility),
+            Mobility::Ipv4(_) => None,
+        }
+    }
+
+    /// Its protocol, if that is Mobile IPv4.
+    pub fn ipv4(&self) -> Option<&MobileIpv4> {
+        match self.mobility.as_ref()? {
+            Mobility::Ipv4(mobility) => Some(mobility),
+            Mobility::Ipv6(_) => None,
+        }
+    }
+}
+
+/// A protocol at a mobile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mobility {
+    /// Mobile IPv6 or NEMO.
+    Ipv6(MobileIpv6),
+    /// Mobile IPv4.
+    Ipv4(MobileIpv4),
+}
+
 /// Mobile IPv6 or NEMO at a mobile.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mobility {
+pub struct MobileIpv6 {
     /// Its home agent, by its place in [`Scenario::home_agents`].
     pub home_agent: usize,
     /// The access link on which it is at home.
@@ -212,6 +241,80 @@ impl HomeAgent {
     }
 }
 
+/// Mobile IPv4 at a mobile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MobileIpv4 {
+    /// Its home agent, by its place in [`Ipv4Agents::home_agents`].
+    pub home_agent: usize,
+    /// The access link on which it is at home.
+    pub home_link: Option<LinkIndex>,
+    /// Where its care-of addresses come from.
+    pub care_of: CareOfSource,
+    /// When an acquired address is known to be nobody else's.
+    pub conflict_check: ConflictCheck,
+    /// How its packets travel that no rule names.
+    pub delivery: Delivery,
+    /// How those to some destinations travel.
+    pub policy: Vec<PolicyRule>,
+    /// Whether earlier care-of addresses are kept.
+    pub simultaneous_bindings: bool,
+    /// Whether the foreign agent that it leaves sends packets after it.
+    pub smooth_handoff: bool,
+    /// How long a registration is asked for, in seconds.
+    pub lifetime: u16,
+}
+
+/// Where care-of addresses come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CareOfSource {
+    /// From the foreign agent on a link; where there is none, as [`Known`](Self::Known).
+    ForeignAgent,
+    /// They are known, as from PPP.
+    Known,
+    /// They are asked for by DHCP.
+    Acquired,
+}
+
+/// A line of a mobile policy table (study T section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyRule {
+    /// Only packets to this node.
+    pub to: Option<NodeIndex>,
+    /// Only packets to this port.
+    pub port: Option<u16>,
+    /// How they travel.
+    pub delivery: Delivery,
+}
+
+/// The agents of Mobile IPv4 in a scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ipv4Agents {
+    /// Home agents, in the order of the file.
+    pub home_agents: Vec<Ipv4HomeAgent>,
+    /// Foreign agents, in the order of the file.
+    pub foreign_agents: Vec<ForeignAgent>,
+}
+
+/// A home agent of Mobile IPv4.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ipv4HomeAgent {
+    /// The node.
+    pub node: NodeIndex,
+    /// The prefix of the home network.
+    pub prefix: Ipv4Prefix,
+    /// The longest registration that it grants, in seconds.
+    pub longest_lifetime: u16,
+}
+
+/// A foreign agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignAgent {
+    /// The node.
+    pub node: NodeIndex,
+    /// The gateway foreign agent above it.
+    pub gateway: Option<NodeIndex>,
+}
+
 /// How a mobile chooses its access link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttachmentPolicy {
@@ -222,18 +325,47 @@ pub enum AttachmentPolicy {
 }
 
 impl AttachmentPolicy {
-    /// The links that it speaks of, each once.
-    pub fn links(&self) -> Vec<LinkIndex> {
-        let mut links: Vec<LinkIndex> = match self {
+    /// The access links that it speaks of, each once and in order; of a radio network the links to all its cells.
+    pub fn access_links(&self, radios: &[Radio]) -> Vec<LinkIndex> {
+        let named: Vec<LinkIndex> = match self {
             AttachmentPolicy::Timetable(entries) => {
                 entries.iter().filter_map(|entry| entry.link).collect()
             }
             AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
         };
+        let stands_for = |link: LinkIndex| {
+            let of_radio = radios.iter().find_map(|radio| {
+                let (aircraft, _) = radio.ends(link)?;
+                let first = radio.link(aircraft, CellId(0)).0;
+                Some(first..first + radio.config.cells.len())
+            });
+            of_radio.unwrap_or(link.0..link.0 + 1).map(LinkIndex)
+        };
+        let mut links: Vec<LinkIndex> = named.into_iter().flat_map(stands_for).collect();
         links.sort_unstable();
         links.dedup();
         links
     }
+}
+
+/// The nodes of the network behind a mobile: those that its links lead to, but for its access links.
+pub fn nodes_behind(links: &[LinkSpec], mobile: NodeIndex, access: &[LinkIndex]) -> Vec<NodeIndex> {
+    let mut reached = vec![mobile];
+    let mut next = 0;
+    while let Some(&node) = reached.get(next) {
+        next += 1;
+        for (number, link) in links.iter().enumerate() {
+            let [a, b] = link.ends;
+            let far = if a == node { b } else { a };
+            if (a == node || b == node)
+                && !access.contains(&LinkIndex(number))
+                && !reached.contains(&far)
+            {
+                reached.push(far);
+            }
+        }
+    }
+    reached.split_off(1)
 }
 
 /// An entry of a timetable.

@@ -4,7 +4,7 @@
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
 use super::raw_losses::RawLoss;
-use super::raw_mobility::{RawHomeAgent, RawMobility};
+use super::raw_mobility::{RawForeignAgent, RawHomeAgent, RawMobility};
 use super::raw_radio::RawTrack;
 use super::units::{PositiveTime, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -43,6 +43,9 @@ pub struct RawScenario {
     /// Home agents by the name of their node. Default: none.
     #[serde(default)]
     pub home_agents: Named<RawHomeAgent>,
+    /// Foreign agents of Mobile IPv4 by the name of their node. Default: none.
+    #[serde(default)]
+    pub foreign_agents: Named<RawForeignAgent>,
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,

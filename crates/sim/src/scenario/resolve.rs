@@ -10,8 +10,8 @@ use super::resolve_links::Links;
 use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
-    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses, resolve_mobility,
-    resolve_protocols,
+    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
+    resolve_mobility, resolve_protocols,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -123,11 +123,12 @@ pub(super) fn resolve(
     };
     let links = resolve_links::links(&raw.links, &sky, traces, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
-    let home_agents = resolve_protocols::home_agents(&raw.home_agents, &links, report);
-    let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &home_agents), end, report);
+    let agents = resolve_protocols::agents(raw, &links, report);
+    let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
     let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
+    resolve_protocols::check_flows(raw, &flows, &mobiles, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {
@@ -145,7 +146,8 @@ pub(super) fn resolve(
         radios: links.radios,
         changes,
         mobiles,
-        home_agents,
+        home_agents: agents.ipv6,
+        ipv4_agents: agents.ipv4,
         losses,
         flows,
         live,

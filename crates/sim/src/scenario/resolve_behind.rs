@@ -3,48 +3,26 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{HomeAgent, LinkIndex, LinkSpec, Mobile, NodeIndex};
+use super::model::{LinkIndex, LinkSpec, Mobile, NodeIndex, nodes_behind};
 use super::resolve::Report;
 use super::resolve_links::Links;
-
-/// The nodes of the network behind a mobile: those that its links lead to, but for its access links.
-pub(crate) fn nodes_behind(
-    links: &[LinkSpec],
-    mobile: NodeIndex,
-    access: &[LinkIndex],
-) -> Vec<NodeIndex> {
-    let mut reached = vec![mobile];
-    let mut next = 0;
-    while let Some(&node) = reached.get(next) {
-        next += 1;
-        for (number, link) in links.iter().enumerate() {
-            let [a, b] = link.ends;
-            let far = if a == node { b } else { a };
-            if (a == node || b == node)
-                && !access.contains(&LinkIndex(number))
-                && !reached.contains(&far)
-            {
-                reached.push(far);
-            }
-        }
-    }
-    reached.split_off(1)
-}
+use super::resolve_protocols::Agents;
 
 /// Reports links of a mobile with a protocol that are neither access links nor of a network behind it.
 pub(super) fn check(
     mobile: &Mobile,
-    (links, agents): (&Links, &[HomeAgent]),
+    (links, agents): (&Links, &Agents),
     path: &Path,
     report: &mut Report<'_>,
 ) {
-    let Some(mobility) = &mobile.mobility else {
+    if mobile.mobility.is_none() {
         return;
-    };
-    let access = mobile.attachment.links();
+    }
+    let access = mobile.attachment.access_links(&links.radios);
     let ends_here = |link: &LinkSpec| link.ends.contains(&mobile.node);
     let name = quoted(&links.nodes[mobile.node.0]);
-    if mobility.network_prefix.is_none() {
+    let router = mobile.ipv6().filter(|own| own.network_prefix.is_some());
+    let Some(router) = router else {
         for (number, link) in links.specs.iter().enumerate() {
             if ends_here(link) && !access.contains(&LinkIndex(number)) {
                 let message = format!(
@@ -56,9 +34,9 @@ pub(super) fn check(
             }
         }
         return;
-    }
+    };
     let routers = access.iter().flat_map(|link| links.specs[link.0].ends);
-    let home = agents[mobility.home_agent].node;
+    let home = agents.ipv6[router.home_agent].node;
     let mut outside: Vec<NodeIndex> = routers.chain([home]).collect();
     outside.retain(|&node| node != mobile.node);
     let behind = nodes_behind(&links.specs, mobile.node, &access);

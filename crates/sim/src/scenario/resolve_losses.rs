@@ -23,7 +23,8 @@ pub(super) fn losses(
             RawMessage::BindingUpdate | RawMessage::BindingAcknowledgement
         );
         if loss.buffering.is_some() && !has_option {
-            let message = "only a Binding Update or Acknowledgement has the packet-buffering option";
+            let message =
+                "only a Binding Update or Acknowledgement has the packet-buffering option";
             report.wrong_key(&path.key("buffering"), message.to_owned());
         }
         SignallingLoss {

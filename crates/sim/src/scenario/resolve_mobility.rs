@@ -3,19 +3,19 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Failback, Handover, HomeAgent, LinkIndex, Mobile, NodeIndex,
+    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex,
 };
 use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
 use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
-use super::resolve_protocols::{self, Surroundings};
+use super::resolve_protocols::{self, Agents, Surroundings};
 use baton_proto::time::{Duration, Instant};
 
 /// Resolves all mobiles.
 pub(super) fn mobiles(
     raw: &Named<RawMobile>,
-    (links, agents): (&Links, &[HomeAgent]),
+    (links, agents): (&Links, &Agents),
     end: Instant,
     report: &mut Report<'_>,
 ) -> Vec<Mobile> {

@@ -1,6 +1,7 @@
 //! Values with units, written as text: `"20 ms"`, `"5 Mbit/s"`, `"16 kB"`, `"100 packets"`.
 
 use super::error::{nearest, quoted};
+use super::ipv4_prefix::Ipv4Prefix;
 use super::profiles;
 use crate::link::config::QueueLimit;
 use baton_proto::rate::DataRate;
@@ -50,6 +51,23 @@ pub(super) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
     prefix.ok_or_else(|| "has bits behind its length".to_owned())
 }
 
+/// The prefix of a home network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HomePrefix {
+    /// Of Mobile IPv6.
+    Ipv6(Ipv6Prefix),
+    /// Of Mobile IPv4.
+    Ipv4(Ipv4Prefix),
+}
+
+/// The prefix of a home network.
+pub(super) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
+    match text.contains(':') {
+        true => prefix(text).map(HomePrefix::Ipv6),
+        false => Ipv4Prefix::parse(text).map(HomePrefix::Ipv4),
+    }
+}
+
 /// A number of bytes, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -93,11 +111,12 @@ pub(super) struct Format {
 /// What a time looks like.
 pub(super) const EXPECTED_TIME: &str = "a number with ns, us, ms, s, min, h or d, like \"20 ms\"";
 const EXPECTED_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"";
+const EXPECTED_HOME_PREFIX: &str = "an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\", or an IPv4 prefix of at most 30 bits, like \"192.0.2.0/24\"";
 const EXPECTED_RATE: &str = "a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"5 Mbit/s\"";
 const EXPECTED_SIZE: &str = "a number with B, kB, MB, GB, KiB or MiB, like \"16 kB\"";
 
 /// Every kind of text that the schema names.
-pub(super) const FORMATS: [Format; 13] = [
+pub(super) const FORMATS: [Format; 14] = [
     Format {
         name: "time",
         expected: EXPECTED_TIME,
@@ -112,6 +131,11 @@ pub(super) const FORMATS: [Format; 13] = [
         name: "ipv6-prefix",
         expected: EXPECTED_PREFIX,
         check: |text| prefix(text).map(drop),
+    },
+    Format {
+        name: "ip-prefix",
+        expected: EXPECTED_HOME_PREFIX,
+        check: |text| home_prefix(text).map(drop),
     },
     // The name of a file beside `bandwidth`; which it is, `resolve_direction` knows.
     Format {

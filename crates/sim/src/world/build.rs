@@ -4,7 +4,7 @@ use super::agents::{self, access_links};
 use super::flow::FlowRun;
 use super::handover::{Chooser, Losses, MobileRun};
 use super::observed::Observed;
-use super::ports::{RealHosts, node_addresses};
+use super::ports::RealHosts;
 use super::radio::RadioPlace;
 use super::traffic::Application;
 use super::{Event, Node, Wire, World};
@@ -47,7 +47,7 @@ impl World {
     ) -> World {
         let seed = Seed(scenario.seed);
         let mut nodes: Vec<Node> = (0..scenario.nodes.len())
-            .map(|number| node(number, &scenario.nodes[number], seed))
+            .map(|number| node(&scenario, number, seed))
             .collect();
         let wires = wires(&scenario, &mut nodes, seed, &mut recorder);
         let is_real = |node| real.contains(&node);
@@ -102,8 +102,8 @@ impl World {
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &attachment);
-            let is_router = mobility
-                .as_ref()
+            let is_router = self.scenario.mobiles[number]
+                .ipv6()
                 .is_some_and(|own| own.network_prefix.is_some());
             for (link, wire) in self.wires.iter_mut().enumerate() {
                 let is_own = wire.ends.iter().any(|&(end, _)| end == node.0);
@@ -183,11 +183,11 @@ fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, 
     }
 }
 
-/// A host at the address of its number: 10.0.0.1 and on.
-fn node(number: usize, name: &str, seed: Seed) -> Node {
-    let secret = seed.secret(&format!("node {name} secret"));
+/// A host at the address of its number, 10.0.0.1 and on, or at its home address.
+fn node(scenario: &Scenario, number: usize, seed: Seed) -> Node {
+    let secret = seed.secret(&format!("node {} secret", scenario.nodes[number]));
     Node {
-        host: Host::new(node_addresses(number)[0], secret),
+        host: Host::new(agents::ipv4_address(scenario, number).into(), secret),
         timer: Timer::default(),
         interfaces: Few::default(),
         sockets: Few::default(),
@@ -257,13 +257,7 @@ fn flows(
         let mut draws = seed.stream(&format!("flow {} start", spec.name));
         spec.start += Duration::from_nanos(draws.below(spec.start_jitter.as_nanos().max(1)));
         let [source, sink] = [spec.from.0, spec.to.0];
-        let addresses = [source, sink].map(|node| {
-            if scenario.home_agents.is_empty() {
-                nodes[node].host.address()
-            } else {
-                agents::address(scenario, node).into()
-            }
-        });
+        let addresses = agents::flow_addresses(scenario, [source, sink]);
         let application = Application::new(
             spec.traffic,
             spec.start,

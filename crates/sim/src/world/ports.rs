@@ -10,10 +10,11 @@ mod announce;
 mod build;
 mod nat;
 
-pub(super) use build::{BehindLink, node_addresses};
+pub(super) use build::BehindLink;
 pub(super) use nat::AccessNat;
 
 use super::World;
+use crate::addresses::node_addresses;
 use crate::packets::PacketId;
 use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{LinkIndex, NodeIndex};

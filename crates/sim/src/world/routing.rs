@@ -59,7 +59,7 @@ fn set_towards(
     }
 }
 
-/// Whether an agent decides about what leaves the node.
+/// Whether an agent decides about what leaves the node. One of Mobile IPv4 takes it before a route is asked for.
 fn is_mobile(node: &Node) -> bool {
     let agents = node.host.agents();
     agents.is_some_and(|agents| agents.mobile.is_some())

@@ -62,6 +62,10 @@ pub struct DiscardedSummary {
     pub no_receiver: u64,
     /// Refused by a full listen queue.
     pub backlog: u64,
+    /// Messages to mobility agents that could not be read, were not expected, or proved nothing.
+    pub messages: u64,
+    /// Out of a tunnel for nobody there, or about to go round in one.
+    pub tunnelled: u64,
 }
 
 /// What an agent did with packets for mobiles that move.
@@ -209,6 +213,8 @@ pub fn summarise(world: &World) -> Summary {
         discarded.damaged += host.damaged;
         discarded.no_receiver += host.no_receiver;
         discarded.backlog += host.backlog;
+        discarded.messages += host.messages;
+        discarded.tunnelled += host.tunnelled;
     }
     Summary {
         format: FORMAT,

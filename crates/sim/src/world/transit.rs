@@ -144,8 +144,10 @@ impl World {
             self.flows[flow.0 as usize].dropped_packets += 1;
         }
         let wire = &self.wires[link];
+        // What routers tell all on a link is no loss where nobody is.
         if let Some(mobile) = wire.mobile
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
+            && !packet.ip.destination.is_multicast()
         {
             self.mobiles[mobile].lose(link, wire.works, packet.flow);
         }

@@ -6,12 +6,12 @@ pub(super) use relay::binding_update;
 mod visitors;
 
 use super::advertiser::Advertiser;
-use super::{Advertising, Dropped, Interface, Outbox, Received, Transmit, take_hop, v4};
+use super::{Advertising, Dropped, Interface, Outbox, Received, Transmit, Tunnel, take_hop, v4};
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
 use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
-use crate::wire::icmp::{IcmpError, IcmpMessage};
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, Content, PORT, Purpose, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -141,6 +141,22 @@ impl ForeignAgent {
         }
     }
 
+    /// Its address.
+    pub fn address(&self) -> Ipv4Addr {
+        self.config.address
+    }
+
+    /// Whether it takes visitors on a link.
+    pub fn is_on(&self, interface: Interface) -> bool {
+        self.config.advertising.interfaces.contains(&interface)
+    }
+
+    /// Whether packets from an address are for [`forward`](Self::forward): it is that of a visitor with a reverse tunnel.
+    pub fn forwards(&self, source: Ipv4Addr) -> bool {
+        let visitor = self.visitors.get(&source);
+        visitor.is_some_and(|visitor| visitor.reverse_tunnel)
+    }
+
     /// What was dropped so far.
     pub fn dropped(&self) -> Dropped {
         self.dropped
@@ -193,6 +209,11 @@ impl ForeignAgent {
                 self.handle_tunnel(now, packet.ip.source, *inner);
                 None
             }
+            Body::Icmp(IcmpMessage::Error { kind, ref quoted })
+                if self.outbox.handle_too_big(now, kind, quoted) =>
+            {
+                None
+            }
             Body::Icmp(IcmpMessage::Error { kind, quoted })
                 if quoted.destination_port == PORT && quoted.protocol == 17 =>
             {
@@ -220,17 +241,16 @@ impl ForeignAgent {
             return Some(packet);
         };
         let end = visitor.upwards(self.config.address);
-        self.send_into_tunnel(end, packet);
+        self.send_into_tunnel(now, end, packet);
         None
     }
 
     /// What the other end of a tunnel sent: to a visitor, after one that has left, or back to a home agent.
     fn handle_tunnel(&mut self, now: Instant, outer_source: IpAddr, mut inner: Packet) {
         let destination = v4(inner.ip.destination);
-        let visitor = destination.and_then(|address| self.visitors.get(&address));
-        if let Some(visitor) = visitor.filter(|visitor| now < visitor.expires) {
-            match visitor.next {
-                NextHop::Agent(agent) => self.send_into_tunnel(agent, inner),
+        if let Some(next) = destination.and_then(|address| self.next_hop(now, address)) {
+            match next {
+                NextHop::Agent(agent) => self.send_into_tunnel(now, agent, inner),
                 NextHop::Link(interface) => match take_hop(&mut inner) {
                     true => self.outbox.push(Some(interface), inner),
                     false => self.dropped.hop_limit += 1,
@@ -245,7 +265,7 @@ impl ForeignAgent {
             if IpAddr::V4(care_of_address) == outer_source {
                 self.dropped.looping += 1;
             } else {
-                self.send_into_tunnel(care_of_address, inner);
+                self.send_into_tunnel(now, care_of_address, inner);
             }
             return;
         }
@@ -255,20 +275,33 @@ impl ForeignAgent {
             visitor.reverse_tunnel && now < visitor.expires && Some(visitor.next) == below
         });
         match from_below.map(|visitor| visitor.upwards(self.config.address)) {
-            Some(end) => self.send_into_tunnel(end, inner),
+            Some(end) => self.send_into_tunnel(now, end, inner),
             // Section 4.2.2: what is for nobody here must not be forwarded, or it would come back.
             None => self.dropped.unexpected_tunnel += 1,
         }
     }
 
-    fn send_into_tunnel(&mut self, end: Ipv4Addr, mut packet: Packet) {
-        if !take_hop(&mut packet) {
-            self.dropped.hop_limit += 1;
-            return;
-        }
-        let tunnel = [self.config.address, end];
-        if self.outbox.tunnel(None, tunnel, packet).is_err() {
-            self.dropped.looping += 1;
+    /// Where a mobile that is here, or asks to be, gets its packets. Of one that asks they come only from the agent that it has
+    /// left, which follows it before the home agent does: smooth handoff.
+    fn next_hop(&self, now: Instant, home_address: Ipv4Addr) -> Option<NextHop> {
+        let visitor = self.visitors.get(&home_address);
+        let visitor = visitor.filter(|visitor| now < visitor.expires);
+        let pending = self.pending.get(&home_address);
+        let pending =
+            pending.filter(|pending| now < pending.expires && pending.request.lifetime > 0);
+        let asking = pending.map(|pending| pending.next);
+        visitor.map(|visitor| visitor.next).or(asking)
+    }
+
+    fn send_into_tunnel(&mut self, now: Instant, exit: Ipv4Addr, packet: Packet) {
+        let tunnel = Tunnel {
+            interface: None,
+            entry: self.config.address,
+            exit,
+            forwarded: true,
+        };
+        if let Err(refusal) = self.outbox.tunnel(now, tunnel, packet) {
+            self.dropped.refuse(&refusal);
         }
     }
 
@@ -345,5 +378,10 @@ impl ForeignAgent {
     /// The next thing that happened.
     pub fn poll_event(&mut self) -> Option<ForeignAgentEvent> {
         self.events.pop_front()
+    }
+
+    /// What the source of a packet is to be told by this host: a tunnel does not take it (RFC 2003 section 5.1).
+    pub fn poll_error(&mut self) -> Option<(IcmpError, QuotedPacket)> {
+        self.outbox.errors.pop_front()
     }
 }

@@ -3,12 +3,15 @@
 mod registration;
 
 use super::advertiser::Advertiser;
-use super::{Advertising, Clock, Dropped, Interface, Outbox, Received, Transmit, take_hop, v4};
+use super::{
+    Advertising, Clock, Dropped, Interface, Outbox, Received, Transmit, Tunnel, take_hop, v4,
+};
 use crate::mobility::draws::Draws;
+use crate::mobility::tunnel::Refusal;
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
-use crate::wire::icmp::IcmpMessage;
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -156,6 +159,22 @@ impl HomeAgent {
         bindings.map(|binding| binding.care_of_address)
     }
 
+    /// Its address.
+    pub fn address(&self) -> Ipv4Addr {
+        self.config.address
+    }
+
+    /// Whether a link is one of its home links.
+    pub fn is_on(&self, interface: Interface) -> bool {
+        self.config.advertising.interfaces.contains(&interface)
+    }
+
+    /// Whether packets for an address are for [`tunnel`](Self::tunnel): it is that of a mobile that is away.
+    pub fn intercepts(&self, address: Ipv4Addr) -> bool {
+        let mobile = self.mobiles.get(&address);
+        mobile.is_some_and(|mobile| !mobile.bindings.is_empty())
+    }
+
     /// What was dropped so far.
     pub fn dropped(&self) -> Dropped {
         self.dropped
@@ -197,25 +216,25 @@ impl HomeAgent {
                 self.handle_reverse_tunnel(now, packet.ip.source, *inner);
                 None
             }
+            Body::Icmp(IcmpMessage::Error { kind, ref quoted })
+                if self.outbox.handle_too_big(now, kind, quoted) =>
+            {
+                None
+            }
             body => Some(Packet { body, ..packet }),
         }
     }
 
     /// Takes a packet that would be forwarded and sends it to its mobile's care-of addresses. Returns it if its destination
     /// is no mobile that is away.
-    pub fn tunnel(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
+    pub fn tunnel(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let mobile = v4(packet.ip.destination).and_then(|address| self.mobiles.get(&address));
         let Some(mobile) = mobile.filter(|mobile| mobile.current(now).next().is_some()) else {
             return Some(packet);
         };
-        if !take_hop(&mut packet) {
-            self.dropped.hop_limit += 1;
-            return None;
-        }
         // RFC 5944 section 4.2.3: a tunnel that ends at the mobile and comes from its care-of address is one of ours that
         // has come back; any other one is led on to the care-of address.
         let is_for_mobile = matches!(&packet.body, Body::Tunnel(inner) if inner.ip.destination == packet.ip.destination);
-        let own = self.config.address;
         let last = mobile.current(now).count();
         let mut packet = Some(packet);
         for (place, binding) in mobile.current(now).enumerate() {
@@ -223,19 +242,19 @@ impl HomeAgent {
                 true => packet.take(),
                 false => packet.clone(),
             };
-            let Some(mut copy) = copy else { break };
-            let tunnel = [own, binding.care_of_address];
-            let sent = if !is_for_mobile {
-                self.outbox.tunnel(None, tunnel, copy)
-            } else if tunnel.map(IpAddr::V4).contains(&copy.ip.source) {
-                Err(super::Looping)
-            } else {
-                copy.ip.destination = binding.care_of_address.into();
-                self.outbox.push(None, copy);
-                Ok(())
+            let Some(copy) = copy else { break };
+            let tunnel = Tunnel {
+                interface: None,
+                entry: self.config.address,
+                exit: binding.care_of_address,
+                forwarded: true,
             };
-            if sent.is_err() {
-                self.dropped.looping += 1;
+            let sent = match is_for_mobile {
+                true => lead_on(&mut self.outbox, tunnel, copy),
+                false => self.outbox.tunnel(now, tunnel, copy),
+            };
+            if let Err(refusal) = sent {
+                self.dropped.refuse(&refusal);
             }
         }
         None
@@ -308,6 +327,25 @@ impl HomeAgent {
     pub fn poll_event(&mut self) -> Option<HomeAgentEvent> {
         self.events.pop_front()
     }
+
+    /// What the source of a packet is to be told by this host: a tunnel does not take it (RFC 2003 section 5.1).
+    pub fn poll_error(&mut self) -> Option<(IcmpError, QuotedPacket)> {
+        self.outbox.errors.pop_front()
+    }
+}
+
+/// Sends a tunnel's packet on to the care-of address without another tunnel around it.
+fn lead_on(outbox: &mut Outbox, tunnel: Tunnel, mut packet: Packet) -> Result<(), Refusal> {
+    let ends = [tunnel.entry, tunnel.exit];
+    if ends.map(IpAddr::V4).contains(&packet.ip.source) {
+        return Err(Refusal::Loop);
+    }
+    if !take_hop(&mut packet) {
+        return Err(Refusal::HopLimit);
+    }
+    packet.ip.destination = tunnel.exit.into();
+    outbox.push(tunnel.interface, packet);
+    Ok(())
 }
 
 /// Bytes that a mobile with one binding takes: its entry in two trees, of which two thirds are full on average and which a

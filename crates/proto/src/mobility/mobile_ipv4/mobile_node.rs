@@ -6,13 +6,15 @@ mod registration;
 
 use super::acquisition::{Acquisition, ConflictCheck, Step, message_to};
 use super::discovery::{Discovery, News};
-use super::{Clock, Delivery, Dropped, Interface, Outbox, PolicyTable, Received, Transmit, v4};
+use super::{
+    Clock, Delivery, Dropped, Interface, Outbox, PolicyTable, Received, Transmit, Tunnel, v4,
+};
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::agent_discovery::AgentDiscovery;
 use crate::wire::dhcp::CLIENT_PORT;
-use crate::wire::icmp::IcmpMessage;
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
 use registration::{Bound, Pending};
@@ -27,9 +29,10 @@ pub struct MobileNodeConfig {
     pub home_agent: Ipv4Addr,
     /// Its security association with the home agent.
     pub home: SecurityAssociation,
-    /// One with foreign agents and gateways: with it the mobile has its packets sent on by the agent that it leaves, and
-    /// registers regionally below a gateway.
+    /// One with foreign agents and gateways: with it the mobile registers regionally below a gateway.
     pub foreign: Option<SecurityAssociation>,
+    /// Whether it has its packets sent on by the foreign agent that it leaves; it needs the association with it.
+    pub smooth_handoff: bool,
     /// How long a registration is asked for, in seconds, above zero; 65,535 is for ever.
     pub lifetime: u16,
     /// Whether earlier care-of addresses are kept, so that each gets a copy of every packet.
@@ -189,9 +192,11 @@ impl MobileNode {
 
     /// The address from which a new conversation with a destination speaks: the care-of address where the policy says so
     /// and the mobile has one of its own.
-    pub fn source_address(&self, now: Instant, destination: Ipv4Addr, port: u16) -> Ipv4Addr {
-        let own = self.binding(now).filter(|bound| bound.is_colocated);
-        match (self.config.policy.lookup(destination, Some(port)), own) {
+    pub fn source_address(&self, destination: Ipv4Addr, port: Option<u16>) -> Ipv4Addr {
+        let mut latest = self.bindings.iter().rev();
+        let bound = latest.find(|bound| self.is_attached(bound.point.interface));
+        let own = bound.filter(|bound| bound.is_colocated);
+        match (self.config.policy.lookup(destination, port), own) {
             (Delivery::CareOfAddress, Some(bound)) => bound.point.care_of_address,
             _ => self.config.home_address,
         }
@@ -199,22 +204,25 @@ impl MobileNode {
 
     /// Sends a packet of this host as the policy table says. Returns it if the mobile is registered nowhere, or the source
     /// is none of the mobile's addresses.
-    pub fn send(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+    pub fn send(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
+        if packet.ip.source == IpAddr::V4(self.config.home_address) && is_unbound(&packet) {
+            let destination = v4(packet.ip.destination)?;
+            let source = self.source_address(destination, destination_port(&packet));
+            packet.ip.source = source.into();
+        }
         let Some(source) = v4(packet.ip.source) else {
             return Some(packet);
         };
         // Section 5.3.1 of study T: who has chosen a link's own address has decided.
         let mut links = self.attachments.iter();
-        if source != self.config.home_address
-            && let Some(link) = links.find(|link| link.address == Some(source))
-        {
+        if source != self.config.home_address {
+            let Some(link) = links.find(|link| link.address == Some(source)) else {
+                return Some(packet);
+            };
             self.outbox.push(Some(link.interface), packet);
             return None;
         }
-        if source != self.config.home_address {
-            return Some(packet);
-        }
-        if let Some(interface) = self.home_link {
+        if let Some(interface) = self.home_link.or_else(|| self.first_home_link()) {
             self.outbox.push(Some(interface), packet);
             return None;
         }
@@ -231,17 +239,30 @@ impl MobileNode {
             let policy = &self.config.policy;
             policy.lookup(destination, destination_port(&packet))
         });
-        let interface = Some(point.interface);
         // Through a foreign agent the tunnel begins there.
         if delivery == Delivery::ReverseTunnel && is_colocated && reverse_tunnel {
-            let tunnel = [point.care_of_address, self.config.home_agent];
-            if self.outbox.tunnel(interface, tunnel, packet).is_err() {
-                self.dropped.looping += 1;
+            let tunnel = Tunnel {
+                interface: Some(point.interface),
+                entry: point.care_of_address,
+                exit: self.config.home_agent,
+                forwarded: false,
+            };
+            if let Err(refusal) = self.outbox.tunnel(now, tunnel, packet) {
+                self.dropped.refuse(&refusal);
             }
         } else {
-            self.outbox.push(interface, packet);
+            self.outbox.push(Some(point.interface), packet);
         }
         None
+    }
+
+    /// The home link of a mobile that has begun there and was registered nowhere else: nothing has to be answered before it
+    /// speaks.
+    fn first_home_link(&self) -> Option<Interface> {
+        let chosen = self.chosen.filter(|_| self.bindings.is_empty())?;
+        let mut links = self.attachments.iter();
+        let link = links.find(|link| link.interface == chosen)?;
+        (link.address == Some(self.config.home_address)).then_some(chosen)
     }
 
     /// Takes in a packet for this host or for all on a link. Returns what is for the host's own transports, out of its
@@ -293,6 +314,11 @@ impl MobileNode {
                 None
             }
             Body::Tunnel(_) if self.is_own(packet.ip.destination) => self.unpack(packet),
+            Body::Icmp(IcmpMessage::Error { kind, ref quoted })
+                if self.outbox.handle_too_big(now, kind, quoted) =>
+            {
+                None
+            }
             body => Some(Packet { body, ..packet }),
         }
     }
@@ -309,7 +335,8 @@ impl MobileNode {
         Some(packet)
     }
 
-    fn is_own(&self, address: IpAddr) -> bool {
+    /// Whether it has an address: its home address, or one that is its own on a link.
+    pub fn is_own(&self, address: IpAddr) -> bool {
         let mut links = self.attachments.iter();
         address == IpAddr::V4(self.config.home_address)
             || links.any(|link| link.address.is_some_and(|own| IpAddr::V4(own) == address))
@@ -324,6 +351,20 @@ impl MobileNode {
     pub fn poll_event(&mut self) -> Option<MobileNodeEvent> {
         self.events.pop_front()
     }
+
+    /// What this host's transports are to be told: the tunnel does not take a packet (RFC 2003 section 5.1).
+    pub fn poll_error(&mut self) -> Option<(IcmpError, QuotedPacket)> {
+        self.outbox.errors.pop_front()
+    }
+}
+
+/// Whether nobody has chosen the source of a packet with care: connections have, and who answers; datagrams and echo
+/// requests go from where the policy says (study T section 5.3.1).
+fn is_unbound(packet: &Packet) -> bool {
+    matches!(
+        packet.body,
+        Body::Udp(..) | Body::Icmp(IcmpMessage::EchoRequest(_))
+    )
 }
 
 fn destination_port(packet: &Packet) -> Option<u16> {

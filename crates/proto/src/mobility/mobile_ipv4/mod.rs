@@ -7,7 +7,7 @@
 //! 2. A packet that a router would forward goes first to `HomeAgent::tunnel` or `ForeignAgent::forward`, before it
 //!    loses a hop; one that they return is forwarded as any other. A mobile's own packets go through `MobileNode::send`.
 //! 3. When the time of `poll_timeout` has come, `handle_timeout`.
-//! 4. After each of these, `poll_transmit` until it gives `None`, and `poll_event` likewise.
+//! 4. After each of these, `poll_transmit` until it gives `None`, and `poll_event` and `poll_error` likewise.
 //!
 //! Links have no addresses of their own here, so there is no ARP: a home agent intercepts what is routed over it, and
 //! who is on a link is who hears an advertisement.
@@ -31,9 +31,10 @@ pub use home_agent::{HomeAgent, HomeAgentConfig, HomeAgentEvent};
 pub use mobile_node::{CareOf, MobileNode, MobileNodeConfig, MobileNodeEvent, Point};
 pub use policy::{Delivery, PolicyRule, PolicyTable};
 
+use super::tunnel::{Refusal, Tunnels};
 use crate::packet::{BitErrors, Body, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
-use crate::wire::icmp::IcmpMessage;
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::mobile_ipv4::{INFINITE_LIFETIME, Message, PORT};
 use crate::wire::udp::UdpHeader;
 use core::net::{IpAddr, Ipv4Addr};
@@ -41,6 +42,8 @@ use std::collections::VecDeque;
 
 /// Hop limit of tunnels and of messages that cross the network (RFC 1700's recommended default).
 const HOP_LIMIT: u8 = 64;
+/// Largest packet on the ways between agents, in bytes, until an ICMP error tells of less: Ethernet's.
+const PATH_MTU: u32 = 1500;
 /// All nodes of a link (RFC 1256 section 5).
 pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 /// All routers of a link, where solicitations go (RFC 1256 section 5).
@@ -60,11 +63,36 @@ pub struct Transmit {
 }
 
 /// Packets on their way out of an agent.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Outbox {
     packets: VecDeque<Transmit>,
     /// Identification of the next packet, by which fragments are told apart.
     identification: u16,
+    tunnels: Tunnels,
+    /// What sources are to be told of packets that are larger than a tunnel takes.
+    errors: VecDeque<(IcmpError, QuotedPacket)>,
+}
+
+impl Default for Outbox {
+    fn default() -> Outbox {
+        Outbox {
+            packets: VecDeque::new(),
+            identification: 0,
+            tunnels: Tunnels::new(PATH_MTU, false),
+            errors: VecDeque::new(),
+        }
+    }
+}
+
+/// The tunnel that a packet is to enter.
+#[derive(Clone, Copy, Debug)]
+struct Tunnel {
+    /// The interface that it leaves by.
+    interface: Option<Interface>,
+    entry: Ipv4Addr,
+    exit: Ipv4Addr,
+    /// Whether the packet is on its way through this node, which costs it a hop.
+    forwarded: bool,
 }
 
 impl Outbox {
@@ -134,39 +162,49 @@ impl Outbox {
     /// Puts `packet` into a tunnel (RFC 2003 section 3.1).
     ///
     /// # Errors
-    /// RFC 2003 section 4: what comes from either end of the tunnel would go round in it, and is not sent.
-    fn tunnel(
-        &mut self,
-        interface: Option<Interface>,
-        [source, destination]: [Ipv4Addr; 2],
-        packet: Packet,
-    ) -> Result<(), Looping> {
-        if [source, destination]
-            .map(IpAddr::V4)
-            .contains(&packet.ip.source)
-        {
-            return Err(Looping);
+    /// Why it does not enter. The source of one that is too big is told (section 5.1).
+    fn tunnel(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<(), Refusal> {
+        let Tunnel { entry, exit, .. } = tunnel;
+        // Section 4: what comes from either end of the tunnel would go round in it.
+        if [entry, exit].map(IpAddr::V4).contains(&packet.ip.source) {
+            return Err(Refusal::Loop);
         }
-        let outer = IpHeader {
+        let ends = (entry.into(), exit.into());
+        let dont_fragment = packet.ip.dont_fragment;
+        let entered = self
+            .tunnels
+            .encapsulate(now, packet, ends, tunnel.forwarded);
+        let mut packet = match entered {
+            Ok(packet) => packet,
+            Err(Refusal::TooBig { mtu, quoted }) => {
+                let error = IcmpError::PacketTooBig { mtu };
+                self.errors.extend(quoted.map(|quoted| (error, quoted)));
+                return Err(Refusal::TooBig { mtu, quoted: None });
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        packet.ip = IpHeader {
             traffic_class: packet.ip.traffic_class,
-            dont_fragment: packet.ip.dont_fragment,
-            ..self.header(source, destination, HOP_LIMIT)
+            dont_fragment,
+            ..self.header(entry, exit, HOP_LIMIT)
         };
-        let packet = Packet {
-            ip: outer,
-            flow: packet.flow,
-            retransmission: packet.retransmission,
-            bit_errors: BitErrors::NONE,
-            body: Body::Tunnel(Box::new(packet)),
-        };
-        self.push(interface, packet);
+        self.push(tunnel.interface, packet);
         Ok(())
     }
-}
 
-/// A packet would come back into the tunnel that it was put into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Looping;
+    /// Takes in that a packet of a tunnel was too big for its way; false if this is about no tunnel.
+    fn handle_too_big(&mut self, now: Instant, kind: IcmpError, quoted: &QuotedPacket) -> bool {
+        let IcmpError::PacketTooBig { mtu } = kind else {
+            return false;
+        };
+        if !matches!(quoted.within.as_deref(), Some(QuotedWithin::Tunnel(_))) {
+            return false;
+        }
+        let told = self.tunnels.handle_too_big(now, quoted.clone(), mtu);
+        self.errors.extend(told);
+        true
+    }
+}
 
 /// From where to where a message goes.
 #[derive(Clone, Copy, Debug)]
@@ -227,6 +265,19 @@ pub struct Dropped {
     pub looping: u64,
     /// Packets whose hop limit was used up.
     pub hop_limit: u64,
+    /// Packets that were larger than a tunnel takes.
+    pub too_big: u64,
+}
+
+impl Dropped {
+    /// Counts a packet that did not enter a tunnel.
+    fn refuse(&mut self, refusal: &Refusal) {
+        *match refusal {
+            Refusal::Loop | Refusal::TooDeep => &mut self.looping,
+            Refusal::HopLimit => &mut self.hop_limit,
+            Refusal::TooBig { .. } => &mut self.too_big,
+        } += 1;
+    }
 }
 
 /// Takes a hop from a packet that is forwarded; false if it had none left.

@@ -50,6 +50,7 @@ fn mobile_config() -> MobileNodeConfig {
         home_agent: HOME_AGENT,
         home: association(256),
         foreign: Some(association(300)),
+        smooth_handoff: true,
         lifetime: 60,
         simultaneous_bindings: false,
         policy: PolicyTable::new(Vec::new(), Delivery::Triangle),

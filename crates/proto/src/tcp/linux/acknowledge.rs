@@ -112,7 +112,7 @@ impl Connection {
         } else {
             self.move_window(&news, flight, lost);
         }
-        self.offer_tuned_room();
+        self.offer_tuned_room(news.now);
     }
 
     /// The scoreboard: `tcp_sacktag_write_queue`.

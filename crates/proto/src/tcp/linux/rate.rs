@@ -40,6 +40,8 @@ pub(super) struct DeliveryRate {
     first_sent_at: Instant,
     /// The application had nothing to send before this count of delivered segments.
     limited_until: Option<u64>,
+    /// What had been written when the application last wrote, until it is known whether that was all sent by then.
+    written_before: Option<u64>,
     newest: Option<Newest>,
     /// When the next burst may leave, and what is left of the present one.
     next_burst: Instant,
@@ -54,6 +56,7 @@ impl DeliveryRate {
             delivered_at: now,
             first_sent_at: now,
             limited_until: None,
+            written_before: None,
             newest: None,
             next_burst: now,
             burst_left: 0,
@@ -170,29 +173,63 @@ impl Connection {
         rate.next_burst = rate.next_burst.max(now) + time.unwrap_or(Duration::from_secs(1));
     }
 
+    /// Whether a paced segment has to wait.
+    pub(super) fn is_held_by_pacing(&self, now: Instant) -> bool {
+        self.linux
+            .rate
+            .as_ref()
+            .is_some_and(|rate| rate.burst_left == 0 && rate.next_burst > now)
+    }
+
     /// Whether a paced segment has to wait; the timer is set then.
     pub(super) fn waits_for_pacing(&mut self, now: Instant) -> bool {
-        let Some(rate) = &self.linux.rate else {
-            return false;
-        };
-        let waits = rate.burst_left == 0 && rate.next_burst > now;
-        if waits {
+        let waits = self.is_held_by_pacing(now);
+        if let Some(rate) = self.linux.rate.as_ref().filter(|_| waits) {
             self.timers.set(Timer::Pacing, rate.next_burst);
         }
         waits
     }
 
-    /// The application has nothing to send and the window would let more out: what is measured until all of it is
-    /// delivered says little of the path.
+    /// The application is about to write.
+    pub(in crate::tcp) fn rate_before_write(&mut self) {
+        let written = self.send.written();
+        if let Some(rate) = &mut self.linux.rate {
+            rate.written_before.get_or_insert(written);
+        }
+    }
+
+    /// New data is to leave. If the application, when it last wrote, had less than a segment left to send and the window
+    /// had room, then what is measured until all that was out is delivered says little of the path
+    /// (`tcp_rate_check_app_limited`). A kernel asks when the application writes, and that wakes up after its acknowledgment
+    /// has been answered; here it has written before: what was there already leaves first.
     pub(super) fn rate_application_limited(&mut self) {
-        if self.linux.rate.is_none() {
+        let Some(before) = self
+            .linux
+            .rate
+            .as_ref()
+            .and_then(|rate| rate.written_before)
+        else {
+            return;
+        };
+        let written_since = self.send.written() - before;
+        if self.unsent() >= written_since + u64::from(self.segment_size) {
             return;
         }
         let counts = self.sent.counts();
-        let idle = !self.has_unsent() && counts.lost <= counts.resent && self.window_has_room();
+        let limited = counts.lost <= counts.resent && self.window_has_room();
         let until = self.linux.delivered + u64::from(self.segments_in_flight());
-        if let Some(rate) = self.linux.rate.as_mut().filter(|_| idle) {
-            rate.limited_until = Some(until.max(1));
+        if let Some(rate) = &mut self.linux.rate {
+            rate.written_before = None;
+            if limited {
+                rate.limited_until = Some(until.max(1));
+            }
+        }
+    }
+
+    /// Nothing more may leave: what the application found when it wrote was still waiting.
+    pub(super) fn rate_when_stopped(&mut self) {
+        if let Some(rate) = &mut self.linux.rate {
+            rate.written_before = None;
         }
     }
 

@@ -4,6 +4,7 @@
 use super::Connection;
 use crate::tcp::Event;
 use crate::tcp::profile::{Profile, Recovery};
+use crate::time::Instant;
 
 /// What a connection begins with: `tcp_wmem`.
 const FIRST_BUFFER: u32 = 16_384;
@@ -57,13 +58,17 @@ impl Connection {
     }
 
     /// After an acknowledgment. If a writer waits while the window has room for more, the buffer is too small
-    /// (`tcp_new_space`).
-    pub(super) fn offer_tuned_room(&mut self) {
+    /// (`tcp_new_space`). A kernel looks when what the acknowledgment lets out has left; what pacing holds back has not.
+    pub(super) fn offer_tuned_room(&mut self, now: Instant) {
         if !self.write_blocked || !tunes(&self.profile) {
             return;
         }
-        let unsent = self.unsent().div_ceil(u64::from(self.segment_size));
-        let filled = u64::from(self.segments_in_flight()) + unsent;
+        let leaving = if self.is_held_by_pacing(now) {
+            0
+        } else {
+            self.unsent().div_ceil(u64::from(self.segment_size))
+        };
+        let filled = u64::from(self.segments_in_flight()) + leaving;
         if filled < u64::from(self.window_segments()) {
             self.expand_send_buffer();
         }

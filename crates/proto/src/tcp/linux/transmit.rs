@@ -31,7 +31,7 @@ impl Connection {
         let stretch = self.next_within_window(now);
         self.linux.usage.sent |= stretch.is_some();
         if stretch.is_none() {
-            self.rate_application_limited();
+            self.rate_when_stopped();
             self.validate_window(now);
         }
         stretch
@@ -49,6 +49,7 @@ impl Connection {
             return self.retransmit_as_linux(now, index);
         }
         let new = if self.has_unsent() {
+            self.rate_application_limited();
             self.new_data(now, 0)
         } else {
             None

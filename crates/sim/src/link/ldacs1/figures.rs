@@ -25,7 +25,11 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
     let mut forward = budget(&LinkBudget::FORWARD, distance_m);
     let rate = |modulation: Modulation| modulation.forward_rate(FORWARD_FRAMES - control);
     put_rates(&mut forward, [slowest, fastest].map(rate));
-    put_losses(&mut forward, errors.forward(0.0), frames(slowest.forward_bytes()));
+    put_losses(
+        &mut forward,
+        errors.forward(0.0),
+        frames(slowest.forward_bytes()),
+    );
 
     let mut back = budget(&LinkBudget::RETURN, distance_m);
     let rate = |modulation: Modulation| modulation.return_rate(data_tiles(aircraft));

@@ -37,7 +37,7 @@ const CASES: &[Case] = &[
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, changes, losses, flows, record, live, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -640,7 +640,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, changes, losses, flows, record, live, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -652,7 +652,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, home_agents, changes, losses, flows, record, live, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
     ),
 ];
 
@@ -798,8 +798,8 @@ fn units() {
     }
 }
 
-/// A laptop with Mobile IPv6, with these keys of its home agent and of its protocol.
-fn mobile_ipv6(agent: &str, keys: &str) -> String {
+/// A laptop with a mobility protocol, with these keys of its home agent and of its protocol.
+fn mobile(agent: &str, keys: &str) -> String {
     format!(
         "name = \"test\"\nduration = \"9 s\"\n\
          links.lan = {{ between = [\"agent\", \"laptop\"], kind = \"wired\" }}\n\
@@ -813,24 +813,24 @@ fn mobile_ipv6(agent: &str, keys: &str) -> String {
 }
 
 #[test]
-fn mistakes_in_mobility_are_told() {
+fn mistakes_in_mobile_ipv6_are_told() {
     let (prefix, protocol) = (
         r#"prefix = "2001:db8:1::/64""#,
         r#"protocol = "mobile-ipv6", home_agent = "agent""#,
     );
-    let right = mobile_ipv6(prefix, protocol);
+    let right = mobile(prefix, protocol);
     assert!(parse(&right, "test.toml", Path::new("."), &[]).is_ok());
     let cases = [
         (
-            mobile_ipv6("", protocol),
+            mobile("", protocol),
             "home_agents.agent: key \"prefix\" is missing; expected an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\"",
         ),
         (
-            mobile_ipv6(r#"prefix = "2001:db8:1::1/64""#, protocol),
+            mobile(r#"prefix = "2001:db8:1::1/64""#, protocol),
             "has bits behind its length",
         ),
         (
-            mobile_ipv6(
+            mobile(
                 &format!("{prefix}, bicasting = \"1 s\", buffering = {{}}"),
                 protocol,
             ),
@@ -841,7 +841,7 @@ fn mistakes_in_mobility_are_told() {
             "mobiles.laptop.mobility.home_agent: unknown home agent \"agnet\"; did you mean \"agent\"? (valid: agent)",
         ),
         (
-            mobile_ipv6(prefix, &format!("{protocol}, home_link = \"modem\"")),
+            mobile(prefix, &format!("{protocol}, home_link = \"modem\"")),
             "link \"modem\" does not join \"laptop\" with its home agent \"agent\"; expected one that does",
         ),
         (
@@ -852,7 +852,7 @@ fn mistakes_in_mobility_are_told() {
             "outgoing_after: does not go with mobility, whose registration says when; expected one of them",
         ),
         (
-            mobile_ipv6(prefix, r#"protocol = "nemo", home_agent = "agent""#),
+            mobile(prefix, r#"protocol = "nemo", home_agent = "agent""#),
             "key \"network_prefix\" is missing; expected the prefix of the network behind a mobile router",
         ),
         (
@@ -877,7 +877,7 @@ fn mistakes_in_mobility_are_told() {
             "\"announced\" does not go with the first entry, which leaves no link",
         ),
         (
-            mobile_ipv6(
+            mobile(
                 prefix,
                 r#"protocol = "nemo", home_agent = "agent", network_prefix = "2001:db8:2::/64""#,
             )
@@ -885,14 +885,146 @@ fn mistakes_in_mobility_are_told() {
             "mobiles.laptop: the network behind \"laptop\" leads to \"router\", which is outside; expected every link of \"laptop\" that leads there in its timetable or `prefer`",
         ),
     ];
+    assert_messages(&cases);
+}
+
+fn assert_messages(cases: &[(String, &str)]) {
     for (text, expected) in cases {
-        let error = parse(&text, "test.toml", Path::new("."), &[]).err();
+        let error = parse(text, "test.toml", Path::new("."), &[]).err();
         let message = error.expect("a mistake").to_string();
         assert!(
             message.contains(expected),
             "{message}\nexpected: {expected}"
         );
     }
+}
+
+#[test]
+fn mistakes_in_mobile_ipv4_are_told() {
+    let (prefix, protocol) = (
+        r#"prefix = "192.0.2.0/24""#,
+        r#"protocol = "mobile-ipv4", home_agent = "agent""#,
+    );
+    let with = |keys: &str| mobile(prefix, &format!("{protocol}, {keys}"));
+    let beside = |agents: &str| {
+        mobile(prefix, protocol).replace("[mobiles.laptop]", &format!("{agents}\n[mobiles.laptop]"))
+    };
+    let right = beside("foreign_agents = { router = { gateway = \"agent\" }, agent = {} }");
+    let all = r#"home_link = "lan", care_of_address = "foreign-agent", delivery = "reverse-tunnel", lifetime = "10 min",
+        simultaneous_bindings = true, smooth_handoff = true,
+        policy = [{ to = "router", port = 80, delivery = "care-of-address" }]"#;
+    let right = right.replace(protocol, &format!("{protocol}, {}", all.replace('\n', " ")));
+    let loaded = parse(&right, "test.toml", Path::new("."), &[]);
+    assert!(
+        loaded.is_ok(),
+        "{}",
+        loaded
+            .err()
+            .map_or(String::new(), |error| error.to_string())
+    );
+    let cases = [
+        (
+            mobile(r#"prefix = "192.0.2.0/31""#, protocol),
+            "home_agents.agent.prefix: \"192.0.2.0/31\" \"31\" is no length of a prefix from 1 to 30; expected an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\", or an IPv4 prefix of at most 30 bits, like \"192.0.2.0/24\"",
+        ),
+        (
+            mobile(r#"prefix = "10.0.0.0/16""#, protocol),
+            "home_agents.agent.prefix: holds addresses of nodes, 10.0.0.1 to 10.0.0.3; expected another, since no two have one address",
+        ),
+        (
+            mobile(r#"prefix = "172.16.2.128/25""#, protocol),
+            "holds addresses of access links, 172.16.0.0 to 172.16.2.255; expected another",
+        ),
+        (
+            mobile(r#"prefix = "192.0.2.0/30""#, protocol).replace(
+                "[mobiles.laptop]",
+                "mobiles.agent = { timetable = [{ at = \"0 s\", attach = \"lan\" }] }\n[mobiles.laptop]",
+            ),
+            "mobiles.laptop.mobility.home_agent: has no address left in 192.0.2.0/30; expected a shorter prefix there",
+        ),
+        (
+            beside("home_agents.router = { prefix = \"192.0.0.0/16\" }"),
+            "home_agents.router.prefix: overlaps with the prefix of \"agent\"; expected another, since addresses are made of it",
+        ),
+        (
+            mobile(&format!("{prefix}, bicasting = \"1 s\""), protocol),
+            "home_agents.agent.bicasting: \"bicasting\" does not go with an IPv4 prefix (its own: prefix, longest_lifetime)",
+        ),
+        (
+            mobile(prefix, r#"protocol = "mobile-ipv6", home_agent = "agent""#),
+            "mobiles.laptop.mobility.home_agent: \"agent\" has an IPv4 prefix; expected a home agent with an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "2001:db8:1::/64""#, protocol),
+            "mobiles.laptop.mobility.home_agent: \"agent\" has an IPv6 prefix; expected a home agent with an IPv4 prefix",
+        ),
+        (
+            with("route_optimization = true"),
+            "\"route_optimization\" does not go with protocol \"mobile-ipv4\" (its own: care_of_address, conflict_check, delivery, policy, simultaneous_bindings, smooth_handoff)",
+        ),
+        (
+            mobile(
+                r#"prefix = "2001:db8:1::/64""#,
+                r#"protocol = "nemo", home_agent = "agent", delivery = "triangle""#,
+            ),
+            "\"delivery\" does not go with protocol \"nemo\"",
+        ),
+        (
+            with("conflict_check = \"background\""),
+            "mobiles.laptop.mobility.conflict_check: is made of addresses that are asked for; expected `care_of_address = \"dhcp\"` beside it",
+        ),
+        (
+            with("smooth_handoff = true"),
+            "mobiles.laptop.mobility.smooth_handoff: is what a foreign agent does for a mobile that leaves it",
+        ),
+        (
+            with("lifetime = \"20 h\""),
+            "mobiles.laptop.mobility.lifetime: is no lifetime of a registration; expected \"1 s\" to \"65534 s\"",
+        ),
+        (
+            with("policy = [{ delivery = \"triangle\" }]"),
+            "mobiles.laptop.mobility.policy[0]: names no packets; expected \"to\", \"port\" or both",
+        ),
+        (
+            with("policy = [{ to = \"rooter\", delivery = \"triangle\" }]"),
+            "mobiles.laptop.mobility.policy[0].to: unknown node \"rooter\"; did you mean \"router\"?",
+        ),
+        (
+            with("policy = [{ port = 70000, delivery = \"triangle\" }]"),
+            "mobiles.laptop.mobility.policy[0].port: 70000 is out of range; expected a whole number from 0 to 65535",
+        ),
+        (
+            beside("foreign_agents.rooter = {}"),
+            "foreign_agents.rooter: unknown node \"rooter\"; did you mean \"router\"?",
+        ),
+        (
+            beside("foreign_agents.router = { gateway = \"agent\" }"),
+            "foreign_agents.router.gateway: unknown foreign agent \"agent\" (valid: router)",
+        ),
+        (
+            beside("foreign_agents = { router = { gateway = \"agent\" }, agent = { gateway = \"router\" } }"),
+            "foreign_agents.router.gateway: \"agent\" stands below a gateway itself; expected a foreign agent without one",
+        ),
+    ];
+    assert_messages(&cases);
+}
+
+/// Each speaks one version of IP.
+#[test]
+fn a_flow_between_the_versions_is_a_mistake() {
+    let text = mobile(
+        r#"prefix = "192.0.2.0/24""#,
+        r#"protocol = "mobile-ipv4", home_agent = "agent""#,
+    );
+    let other = "home_agents.router = { prefix = \"2001:db8:1::/64\" }\n\
+         links.cell = { between = [\"router\", \"aircraft\"], kind = \"wired\" }\n\
+         [mobiles.aircraft]\n\
+         timetable = [{ at = \"0 s\", attach = \"cell\" }]\n\
+         mobility = { protocol = \"mobile-ipv6\", home_agent = \"router\" }\n\
+         [[flows]]\nname = \"talk\"\nfrom = \"aircraft\"\nto = \"laptop\"\n\
+         [mobiles.laptop]";
+    let expected = "flows.talk: joins a mobile with Mobile IPv4 to one with Mobile IPv6; expected ends that speak one version of IP";
+    assert_messages(&[(text.replace("[mobiles.laptop]", other), expected)]);
 }
 
 const MODEM: &str = "attach = \"modem\"";
@@ -903,8 +1035,7 @@ const SPARE: &str =
 #[test]
 fn a_link_that_a_mobile_never_uses_is_a_warning() {
     let keys = r#"protocol = "mobile-ipv6", home_agent = "agent""#;
-    let text =
-        mobile_ipv6(r#"prefix = "2001:db8:1::/64""#, keys).replace("home_agents.agent", SPARE);
+    let text = mobile(r#"prefix = "2001:db8:1::/64""#, keys).replace("home_agents.agent", SPARE);
     let loaded = parse(&text, "test.toml", Path::new("."), &[]).expect("valid");
     let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 1);

@@ -68,8 +68,9 @@ fn a_network_s_cells_are_links_of_each_mobile_on_it() {
     assert_eq!(radio.link(StationId(0), CellId(1)), LinkIndex(3));
     assert_eq!(radio.ends(LinkIndex(2)), Some((StationId(0), CellId(0))));
     assert_eq!(radio.ends(LinkIndex(1)), None);
-    assert_eq!(scenario.access_links(LinkIndex(2)), 2..4);
-    assert_eq!(scenario.access_links(LinkIndex(1)), 1..2);
+    let policy = &scenario.mobiles[0].attachment;
+    let own = [LinkIndex(1), LinkIndex(2), LinkIndex(3)];
+    assert_eq!(policy.access_links(&scenario.radios), own);
     let AttachmentPolicy::Timetable(entries) = &scenario.mobiles[0].attachment else {
         panic!("a timetable");
     };

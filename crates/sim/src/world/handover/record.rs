@@ -222,18 +222,15 @@ impl World {
         let mut route = Vec::new();
         let mut node = from;
         while node != to && route.len() < self.nodes.len() {
-            let Some(interface) = self.nodes[node].host.routes().lookup(destination) else {
-                break;
-            };
-            let interface = match interface {
-                InterfaceId::AGENT => match self.agents_route(node, to) {
-                    Some((towards, interface)) => {
-                        destination = towards;
-                        interface
-                    }
-                    None => break,
+            let interface = match self.agents_route(node, to, destination) {
+                Some((towards, interface)) => {
+                    destination = towards;
+                    interface
+                }
+                None => match self.nodes[node].host.routes().lookup(destination) {
+                    Some(interface) if interface != InterfaceId::AGENT => interface,
+                    _ => break,
                 },
-                interface => interface,
             };
             let (link, end) = self.nodes[node].interfaces[interface.0];
             route.push((link, end));

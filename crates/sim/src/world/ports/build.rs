@@ -2,14 +2,13 @@
 
 use super::nat::AccessNat;
 use super::{AddressPolicy, Port, PortId, PortState};
+use crate::addresses::{node_addresses, numbered};
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use crate::world::World;
 use baton_proto::host::InterfaceId;
 use baton_proto::nat::Nat;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::IpAddr;
 
-/// First address of nodes: 10.0.0.1 and fd62:6174:6f6e::1 (a unique local prefix, RFC 4193).
-const NODES: (u32, u128) = (0x0a00_0001, 0xfd62_6174_6f6e_0000_0000_0000_0000_0001);
 /// First address of a mobile on one of its access links: 172.16.0.1 and fd62:6174:6f6e:1::1.
 const ACCESS: (u32, u128) = (0xac10_0001, 0xfd62_6174_6f6e_0001_0000_0000_0000_0001);
 
@@ -27,19 +26,6 @@ pub(in super::super) struct BehindLink {
     pub address: IpAddr,
     /// The node that leads there, and its interface.
     pub far: (usize, InterfaceId),
-}
-
-/// IPv4 and IPv6 address of the `number`-th after the first ones.
-fn addresses(first: (u32, u128), number: usize) -> [IpAddr; 2] {
-    [
-        Ipv4Addr::from_bits(first.0.wrapping_add(number as u32)).into(),
-        Ipv6Addr::from_bits(first.1.wrapping_add(number as u128)).into(),
-    ]
-}
-
-/// The addresses of a node: of all nodes IPv4, and IPv6 in a world with real hosts.
-pub(in super::super) fn node_addresses(node: usize) -> [IpAddr; 2] {
-    addresses(NODES, node)
 }
 
 impl World {
@@ -79,7 +65,7 @@ impl World {
                     .map(move |link| (node, link))
             })
             .enumerate()
-            .map(|(number, pair)| (pair, addresses(ACCESS, number)))
+            .map(|(number, pair)| (pair, numbered(ACCESS, number)))
             .collect()
     }
 
@@ -118,7 +104,7 @@ impl World {
 
     /// Puts a translator at the network's end of an access link, with an address and ports of its own.
     fn add_translator(&mut self, host: NodeIndex, link: usize) {
-        let outside = addresses(OUTSIDE, link);
+        let outside = numbered(OUTSIDE, link);
         let first_port = FIRST_PORT.wrapping_add(PORTS_APART.wrapping_mul(link as u16));
         self.wires[link].nat = Some(Box::new(AccessNat {
             nat: Nat::new(outside, first_port),

@@ -4,6 +4,7 @@ mod conservation;
 mod determinism;
 mod failback;
 mod handover;
+mod mobile_ipv4;
 mod mobility;
 mod observed;
 mod path_mtu;

@@ -52,11 +52,11 @@ pub(super) struct SignalRow {
 }
 
 impl SignalRow {
-    fn took_s(&self) -> f64 {
+    pub fn took_s(&self) -> f64 {
         self.decided_s.unwrap() - self.sent_s
     }
 
-    fn way(&self) -> (&str, &str) {
+    pub fn way(&self) -> (&str, &str) {
         (&self.sender, &self.receiver)
     }
 }

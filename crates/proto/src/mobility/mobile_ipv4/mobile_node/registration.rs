@@ -171,7 +171,7 @@ impl MobileNode {
             return message;
         };
         // Where the earlier address is kept, its agent goes on as it was.
-        let has_left = asked && !self.config.simultaneous_bindings;
+        let has_left = asked && self.config.smooth_handoff && !self.config.simultaneous_bindings;
         if let Some(previous) = previous.filter(|_| has_left) {
             let notification = notify(
                 home_address,

@@ -401,7 +401,7 @@ fn packets_travel_as_the_policy_says() {
         let now = network.now;
         let is_colocated = link == MODEM_LINK;
         let own = if is_colocated { MODEM } else { HOME_ADDRESS };
-        let source = |port| network.mobile.source_address(now, CORRESPONDENT, port);
+        let source = |port| network.mobile.source_address(CORRESPONDENT, Some(port));
         assert_eq!([80, 5001, 9].map(source), [own, HOME_ADDRESS, HOME_ADDRESS]);
         // Port 5001 goes through the home agent, another destination straight.
         for (number, destination) in [(1, CORRESPONDENT), (2, Ipv4Addr::new(100, 65, 0, 1))] {

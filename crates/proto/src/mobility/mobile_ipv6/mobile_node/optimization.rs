@@ -63,8 +63,8 @@ impl Peer {
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
         let tests = [self.home.pending, self.care_of.pending];
         let test = tests.iter().flatten().map(Retransmission::deadline).min();
-        // With a test under way the refresh is.
-        let refreshes = refreshes && test.is_none();
+        // With a test under way the refresh is; who is left alone is not asked.
+        let refreshes = refreshes && test.is_none() && self.left_alone.is_none();
         [
             test,
             self.registration.poll_timeout(refreshes),
@@ -129,6 +129,8 @@ impl MobileNode {
 
     /// Returns whether the correspondent is still of interest.
     fn step_peer(&mut self, now: Instant, address: Ipv6Addr, peer: &mut Peer) -> bool {
+        // Wherever the mobile is.
+        peer.registration.expire(now);
         peer.left_alone = peer.left_alone.filter(|&until| until > now);
         if peer.left_alone.is_some() {
             return true;
@@ -141,7 +143,6 @@ impl MobileNode {
             Attachment::Home => self.settings.home_address,
             Attachment::Away(care_of) => care_of,
         };
-        peer.registration.expire(now);
         let accepted = peer.registration.accepted(now);
         let at_home = here == self.settings.home_address;
         if at_home && accepted.is_none() {

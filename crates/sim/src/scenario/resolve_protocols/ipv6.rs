@@ -1,56 +1,49 @@
-//! Mobility protocols and home agents.
+//! Mobile IPv6 and NEMO.
 
-use super::document::Path;
-use super::error::{quoted, unknown};
-use super::model::{Advertisements, HomeAgent, LinkIndex, Mobile, Mobility, NodeIndex};
-use super::raw::Named;
-use super::raw_mobility::{
+use super::{Surroundings, home_link};
+use crate::scenario::document::Path;
+use crate::scenario::error::quoted;
+use crate::scenario::model::{Advertisements, HomeAgent, Mobile, MobileIpv6, NodeIndex};
+use crate::scenario::raw_mobility::{
     RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawOverflow,
     RawProtocol,
 };
-use super::resolve::{Report, node};
-use super::resolve_links::Links;
-use super::units::{PositiveTime, prefix};
+use crate::scenario::resolve::Report;
+use crate::scenario::resolve_links::Links;
+use crate::scenario::units::{PositiveTime, prefix};
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
+use baton_proto::wire::prefix::Ipv6Prefix;
 
-/// Resolves all home agents.
-pub(super) fn home_agents(
-    raw: &Named<RawHomeAgent>,
-    links: &Links,
+/// Resolves the home agent at `node`.
+pub(super) fn home_agent(
+    raw: &RawHomeAgent,
+    (node, prefix): (NodeIndex, Ipv6Prefix),
+    path: &Path,
+    (links, others): (&Links, &[HomeAgent]),
     report: &mut Report<'_>,
-) -> Vec<HomeAgent> {
-    let top = Path::default().key("home_agents");
-    let mut agents: Vec<HomeAgent> = Vec::new();
-    for (name, raw) in &raw.0 {
-        let path = top.key(name);
-        let (Some(node), Ok(prefix)) = (node(name, &path, links, report), prefix(&raw.prefix))
-        else {
-            continue;
-        };
-        let overlaps = |other: &&HomeAgent| {
-            other.prefix.contains(prefix.address()) || prefix.contains(other.prefix.address())
-        };
-        if let Some(other) = agents.iter().find(overlaps) {
-            let message = format!(
-                "overlaps with the prefix of {}; expected another, since addresses are made of it",
-                quoted(&links.nodes[other.node.0])
-            );
-            report.wrong(&path.key("prefix"), message);
-        }
-        agents.push(HomeAgent {
-            node,
-            prefix,
-            detection: detection(raw.duplicate_address_detection),
-            strategy: strategy(raw, &path, report),
-            longest_lifetime: lifetime(raw.longest_lifetime, Duration::from_secs(18 * 3600)),
-            clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),
-        });
+) -> HomeAgent {
+    let overlaps = |other: &&HomeAgent| {
+        other.prefix.contains(prefix.address()) || prefix.contains(other.prefix.address())
+    };
+    if let Some(other) = others.iter().find(overlaps) {
+        let message = format!(
+            "overlaps with the prefix of {}; expected another, since addresses are made of it",
+            quoted(&links.nodes[other.node.0])
+        );
+        report.wrong(&path.key("prefix"), message);
     }
-    agents
+    HomeAgent {
+        node,
+        prefix,
+        detection: detection(raw.duplicate_address_detection),
+        strategy: strategy(raw, path, report),
+        longest_lifetime: lifetime(raw.longest_lifetime, Duration::from_secs(18 * 3600)),
+        clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),
+    }
 }
 
 fn strategy(raw: &RawHomeAgent, path: &Path, report: &mut Report<'_>) -> Strategy {
@@ -94,27 +87,16 @@ fn lifetime(raw: Option<PositiveTime>, default: Duration) -> BindingLifetime {
     BindingLifetime::at_most(u32::try_from(seconds).unwrap_or(u32::MAX))
 }
 
-/// What a mobile's protocol is resolved with.
-pub(super) struct Surroundings<'a> {
-    pub links: &'a Links,
-    pub agents: &'a [HomeAgent],
-    /// Mobiles that are resolved already.
-    pub others: &'a [Mobile],
-}
-
 /// Resolves the protocol of the mobile at `node`.
 pub(super) fn mobility(
     raw: &RawMobility,
-    node: NodeIndex,
+    (node, home_agent): (NodeIndex, usize),
     path: &Path,
     around: &Surroundings<'_>,
     report: &mut Report<'_>,
-) -> Option<Mobility> {
-    let home_agent = home_agent(&raw.home_agent, &path.key("home_agent"), around, report)?;
-    let home_link = raw.home_link.as_ref().and_then(|name| {
-        let ends = [around.agents[home_agent].node, node];
-        home_link(name, ends, &path.key("home_link"), around.links, report)
-    });
+) -> MobileIpv6 {
+    let home = around.agents.ipv6[home_agent].node;
+    let home_link = home_link(raw, [home, node], path, around.links, report);
     let network_prefix = raw
         .network_prefix
         .as_ref()
@@ -133,8 +115,8 @@ pub(super) fn mobility(
     }
     let taken = |prefix| {
         let others = around.others.iter();
-        let networks = others.filter_map(|mobile| mobile.mobility.as_ref()?.network_prefix);
-        let homes = around.agents.iter().map(|agent| agent.prefix);
+        let networks = others.filter_map(|mobile: &Mobile| mobile.ipv6()?.network_prefix);
+        let homes = around.agents.ipv6.iter().map(|agent| agent.prefix);
         networks.chain(homes).any(|other| other == prefix)
     };
     if network_prefix.is_some_and(taken) {
@@ -146,7 +128,7 @@ pub(super) fn mobility(
         let message = "is shorter than 4 s, in units of which a binding lives".to_owned();
         report.wrong(&path.key("lifetime"), message);
     }
-    Some(Mobility {
+    MobileIpv6 {
         home_agent,
         home_link,
         detection: detection(raw.duplicate_address_detection),
@@ -161,47 +143,5 @@ pub(super) fn mobility(
         lifetime,
         network_prefix,
         clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),
-    })
-}
-
-fn home_agent(
-    name: &str,
-    path: &Path,
-    around: &Surroundings<'_>,
-    report: &mut Report<'_>,
-) -> Option<usize> {
-    let names = around
-        .agents
-        .iter()
-        .map(|agent| around.links.nodes[agent.node.0].as_str());
-    let names: Vec<&str> = names.collect();
-    let found = names.iter().position(|known| *known == name);
-    if found.is_none() {
-        report.wrong(path, unknown("home agent", name, &names));
     }
-    found
-}
-
-/// The link called `name`, if it joins a home agent and its mobile.
-fn home_link(
-    name: &str,
-    [agent, mobile]: [NodeIndex; 2],
-    path: &Path,
-    links: &Links,
-    report: &mut Report<'_>,
-) -> Option<LinkIndex> {
-    let cell = links.find_cell(name, mobile);
-    let link = cell.or_else(|| links.find(name, path, report))?;
-    let ends = links.specs[link.0].ends;
-    if ends.contains(&agent) && ends.contains(&mobile) {
-        return Some(link);
-    }
-    let message = format!(
-        "link {} does not join {} with its home agent {}; expected one that does",
-        quoted(name),
-        quoted(&links.nodes[mobile.0]),
-        quoted(&links.nodes[agent.0])
-    );
-    report.wrong(path, message);
-    None
 }

@@ -1,18 +1,20 @@
-//! Mobility protocols: the agents of hosts, the addresses that they use, and what they say.
+//! Mobile IPv6 and NEMO in a world.
 
-use super::World;
-use super::ports::BehindLink;
+use super::{ProtocolRun, access_links};
+use crate::addresses::node_addresses;
 use crate::rng::Seed;
 use crate::scenario::model::{
-    Advertisements, AttachmentPolicy, HomeAgent, LinkIndex, Mobility, NodeIndex, Scenario,
+    Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario, nodes_behind,
 };
-use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
+use crate::world::World;
+use crate::world::ports::BehindLink;
+use baton_proto::host::InterfaceId;
 use baton_proto::mobility::address_configuration::ConfigurationTimes;
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, HomeAgentSettings,
-    MobileEvent, MobileNode, MobileSettings, Neighbor, RouterRegistration, SharedKey, Subscriber,
+    MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
 };
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::prefix::Ipv6Prefix;
@@ -26,29 +28,10 @@ const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the ways between agents, in bytes, until something is learned of them.
 const PATH_MTU: u32 = 1500;
 
-/// What the world knows of a mobile with a protocol.
-#[derive(Clone, Debug)]
-pub(super) struct ProtocolRun {
-    /// Its access links, and the address that it makes of each one's prefix.
-    pub care_of: Vec<(usize, Ipv6Addr)>,
-    /// Whether access routers are told when it comes.
-    pub told: bool,
-    /// The access links that it was told are up.
-    pub up: BTreeSet<usize>,
-}
-
-impl ProtocolRun {
-    /// The address that a mobile has on a link.
-    pub fn care_of(&self, link: usize) -> Option<Ipv6Addr> {
-        let found = self.care_of.iter().find(|(known, _)| *known == link)?;
-        Some(found.1)
-    }
-}
-
 /// The address by which the world's flows know a node where protocols are spoken.
 pub(super) fn address(scenario: &Scenario, node: usize) -> Ipv6Addr {
     for (number, mobile) in scenario.mobiles.iter().enumerate() {
-        let Some(mobility) = &mobile.mobility else {
+        let Some(mobility) = mobile.ipv6() else {
             continue;
         };
         if mobile.node.0 == node {
@@ -66,46 +49,21 @@ pub(super) fn address(scenario: &Scenario, node: usize) -> Ipv6Addr {
             return prefix.address_of(link_local(node as u64 + 1));
         }
     }
-    match super::ports::node_addresses(node)[1] {
+    match node_addresses(node)[1] {
         IpAddr::V6(address) => address,
         IpAddr::V4(address) => address.to_ipv6_mapped(),
     }
 }
 
-/// The nodes of the network behind a mobile: those that its links lead to, but for its access links.
+/// The nodes of the network behind a mobile.
 fn inner_nodes(scenario: &Scenario, mobile: NodeIndex, access: &[usize]) -> Vec<usize> {
-    let mut reached = vec![mobile.0];
-    let mut next = 0;
-    while let Some(&node) = reached.get(next) {
-        next += 1;
-        for (number, link) in scenario.links.iter().enumerate() {
-            let [a, b] = link.ends.map(|end| end.0);
-            let far = if a == node { b } else { a };
-            if (a == node || b == node) && !access.contains(&number) && !reached.contains(&far) {
-                reached.push(far);
-            }
-        }
-    }
-    reached.split_off(1)
+    let access: Vec<LinkIndex> = access.iter().copied().map(LinkIndex).collect();
+    let nodes = nodes_behind(&scenario.links, mobile, &access);
+    nodes.into_iter().map(|node| node.0).collect()
 }
 
 const fn identifier(mobile: usize) -> u64 {
     MOBILE_IDENTIFIERS + mobile as u64
-}
-
-/// The access links that a policy speaks of.
-pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
-    let links: Vec<LinkIndex> = match policy {
-        AttachmentPolicy::Timetable(entries) => {
-            entries.iter().filter_map(|entry| entry.link).collect()
-        }
-        AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
-    };
-    let links = links.into_iter();
-    let mut links: Vec<usize> = links.flat_map(|link| scenario.access_links(link)).collect();
-    links.sort_unstable();
-    links.dedup();
-    links
 }
 
 /// The prefix that the router of an access link advertises there.
@@ -129,14 +87,9 @@ fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
 }
 
 impl World {
-    /// Whether any mobile has a protocol.
-    pub(super) fn has_protocols(&self) -> bool {
-        !self.scenario.home_agents.is_empty()
-    }
-
-    /// Gives hosts the addresses and agents that the scenario's protocols need.
-    pub(super) fn add_agents(&mut self) {
-        if !self.has_protocols() {
+    /// Gives hosts the addresses and agents of Mobile IPv6.
+    pub(super) fn add_ipv6_agents(&mut self) {
+        if self.scenario.home_agents.is_empty() {
             return;
         }
         for number in 0..self.nodes.len() {
@@ -148,7 +101,7 @@ impl World {
         }
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
-            if let Some(mobility) = &mobile.mobility {
+            if let Some(mobility) = mobile.ipv6() {
                 let access = access_links(&self.scenario, &mobile.attachment);
                 self.add_mobile_node(number, mobile.node, mobility, &access);
             }
@@ -159,7 +112,7 @@ impl World {
     fn add_home_agent(&mut self, number: usize) {
         let agent = &self.scenario.home_agents[number];
         let mobiles = self.scenario.mobiles.iter();
-        let mut own = mobiles.filter_map(|mobile| mobile.mobility.as_ref());
+        let mut own = mobiles.filter_map(Mobile::ipv6);
         // Of several home links one hears what is asked and said of home addresses.
         let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
         let home_interface = home_link.map_or(InterfaceId::AGENT, |mobility| {
@@ -182,22 +135,16 @@ impl World {
     }
 
     /// The interface of a home agent to a mobile's home link; the agent where there is no such link.
-    fn home_interface(&self, agent: NodeIndex, mobility: &Mobility) -> InterfaceId {
+    fn home_interface(&self, agent: NodeIndex, mobility: &MobileIpv6) -> InterfaceId {
         let link = mobility.home_link;
         link.map_or(InterfaceId::AGENT, |link| self.interface(agent.0, link.0))
-    }
-
-    /// A node's interface to a link that ends at it.
-    fn interface(&self, node: usize, link: usize) -> InterfaceId {
-        let [a, b] = self.wires[link].ends;
-        if a.0 == node { a.1 } else { b.1 }
     }
 
     fn add_mobile_node(
         &mut self,
         number: usize,
         node: NodeIndex,
-        mobility: &Mobility,
+        mobility: &MobileIpv6,
         access: &[usize],
     ) {
         let seed = Seed(self.scenario.seed);
@@ -222,7 +169,7 @@ impl World {
                 let address = IpAddr::V6(address);
                 self.behind_links.push(BehindLink { address, far });
             }
-            care_of.push((link, address));
+            care_of.push((link, IpAddr::V6(address)));
         }
         let settings = MobileSettings {
             home_address,
@@ -260,6 +207,7 @@ impl World {
             home_agent.subscribe(subscriber);
         }
         self.mobiles[number].protocol = Some(ProtocolRun {
+            home_agent: agent.node.0,
             care_of,
             told: mobility.advertisements == Advertisements::AtLinkUp,
             up: BTreeSet::new(),
@@ -278,12 +226,6 @@ impl World {
         }
     }
 
-    /// Leads routes for addresses to a home agent, whose agent decides, and otherwise to the home link.
-    fn put_behind_agent(&mut self, addresses: &[IpAddr], far: (usize, InterfaceId)) {
-        let behind = addresses.iter().map(|&address| BehindLink { address, far });
-        self.behind_links.extend(behind);
-    }
-
     /// Lets the nodes that mobiles exchange flows with know where those are, if the mobiles want it.
     fn add_correspondents(&mut self) {
         for number in 0..self.scenario.flows.len() {
@@ -293,12 +235,9 @@ impl World {
             ];
             for (node, peer) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 let mobiles = self.scenario.mobiles.iter();
-                let wanted = mobiles.filter(|mobile| mobile.node == peer).any(|mobile| {
-                    mobile
-                        .mobility
-                        .as_ref()
-                        .is_some_and(|own| own.route_optimization)
-                });
+                let mut own = mobiles.filter(|mobile| mobile.node == peer);
+                let wanted =
+                    own.any(|mobile| mobile.ipv6().is_some_and(|own| own.route_optimization));
                 if wanted {
                     self.add_correspondent(node);
                 }
@@ -319,133 +258,12 @@ impl World {
         }
     }
 
-    /// Tells mobiles of the links that they begin with.
-    pub(super) fn start_agents(&mut self) {
-        for number in 0..self.mobiles.len() {
-            self.take_down_unused(number);
-            if let Some(link) = self.mobiles[number].attached {
-                self.signal(number, link, LinkSignal::HandoverImminent);
-                self.signal_up(number, link);
-            }
-        }
-        if self.has_protocols() {
-            // Routers and home agents have deadlines, too.
-            (0..self.nodes.len()).for_each(|node| self.pump(node));
-            self.settle();
-        }
-    }
-
-    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself.
-    pub(super) fn signal_up(&mut self, number: usize, link: usize) {
-        if self.wires[link].radio.is_none() {
-            self.signal(number, link, LinkSignal::Up);
-        }
-    }
-
-    /// Takes down the access links of a mobile with a protocol to which it is not attached: what is sent there, as to a
-    /// home link, does not come to it.
-    fn take_down_unused(&mut self, number: usize) {
-        let mobile = &self.mobiles[number];
-        let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
-        for (link, wire) in self.wires.iter_mut().enumerate() {
-            let own = wire.mobile == Some(number) && wire.radio.is_none();
-            if has_protocol && own && attached != Some(link) {
-                wire.broken = true;
-                wire.link.set_down(self.now, false);
-            }
-        }
-    }
-
-    /// Tells the ends of a mobile's access link what the link says, and lets them answer.
-    pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkSignal) {
-        let mobile = &mut self.mobiles[number];
-        let Some(protocol) = &mut mobile.protocol else {
-            return;
-        };
-        match signal {
-            // Again, where it is perhaps another point of attachment.
-            LinkSignal::Up => {
-                protocol.up.insert(link);
-            }
-            LinkSignal::Down if !protocol.up.remove(&link) => return,
-            LinkSignal::GoingDown if !protocol.up.contains(&link) => return,
-            _ => {}
-        }
-        let node = mobile.node.0;
-        let told = protocol.told || signal != LinkSignal::Up;
-        let mobility = self.scenario.mobiles[number].mobility.as_ref();
-        let neighbor = protocol.care_of(link).map(|address| Neighbor {
-            address,
-            network: mobility
-                .filter(|own| own.home_link == Some(LinkIndex(link)))
-                .and_then(|own| own.network_prefix),
-        });
-        let (router, at_router) = self.wires[link].far_from(node);
-        let at_mobile = self.interface(node, link);
-        self.record_link_signal(node, link, signal);
-        self.nodes[node]
-            .host
-            .handle_link(self.now, at_mobile, signal);
-        self.pump(node);
-        if let Some(neighbor) = neighbor {
-            let said = (signal, neighbor);
-            self.nodes[router]
-                .host
-                .handle_neighbor(self.now, at_router, said);
-            self.pump(router);
-        }
-        if told {
-            self.record_link_signal(router, link, signal);
-            self.nodes[router]
-                .host
-                .handle_link(self.now, at_router, signal);
-            self.pump(router);
-        }
-    }
-
-    /// Where an agent at `node` sends what is for the host `to`, and by which interface: of a mobile, to its home
-    /// agent; of a home agent, to its mobile.
-    pub(super) fn agents_route(&self, node: usize, to: usize) -> Option<(IpAddr, InterfaceId)> {
-        let mobile = |node: usize| self.mobiles.iter().find(|mobile| mobile.node.0 == node);
-        if let Some(mobile) = mobile(node) {
-            let interface = self.interface(node, mobile.attached?);
-            return Some((self.nodes[to].host.address(), interface));
-        }
-        let mobile = mobile(to)?;
-        let care_of = IpAddr::V6(mobile.protocol.as_ref()?.care_of(mobile.attached?)?);
-        let interface = self.nodes[node].host.routes().lookup(care_of)?;
-        (interface != InterfaceId::AGENT).then_some((care_of, interface))
-    }
-
-    /// An agent of a host has something to say.
-    pub(super) fn handle_agent_event(&mut self, node: usize, event: AgentEvent) {
-        self.record_agent_event(node, &event);
-        let Some(number) = self.mobiles.iter().position(|mobile| mobile.node.0 == node) else {
-            return;
-        };
-        let mobile = &self.mobiles[number];
-        let Some(record) = mobile.handovers.last() else {
-            return;
-        };
-        let link = mobile.attached;
-        let here = link.and_then(|link| mobile.protocol.as_ref()?.care_of(link));
-        // The answer about an older place says nothing of this one.
-        let arrived = match event {
-            AgentEvent::Mobile(MobileEvent::Registered(care_of)) => here == Some(care_of),
-            AgentEvent::Mobile(MobileEvent::Deregistered) => true,
-            AgentEvent::Mobile(_) | AgentEvent::HomeAgent(_) => false,
-        };
-        if arrived && record.completed.is_none() {
-            self.complete_last_record(number, link);
-        }
-    }
-
     /// Lets a router advertise a prefix at an interface.
     fn advertise(
         &mut self,
         (router, interface): (usize, InterfaceId),
         prefix: Ipv6Prefix,
-        mobility: &Mobility,
+        mobility: &MobileIpv6,
         agent: &HomeAgent,
     ) {
         let name = format!("router {router} interface {}", interface.0);

@@ -1,0 +1,31 @@
+//! The addresses that Baton gives itself, where a scenario says nothing.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// First address of nodes: 10.0.0.1 and fd62:6174:6f6e::1 (a unique local prefix, RFC 4193).
+pub const NODES: (u32, u128) = (0x0a00_0001, 0xfd62_6174_6f6e_0000_0000_0000_0000_0001);
+/// First network of access links where Mobile IPv4 is spoken: 172.16.0.0/24; each link has the next one.
+pub const ACCESS_NETWORKS: u32 = 0xac10_0000;
+/// Bits of an access link's network, and how many addresses it has.
+pub const ACCESS_LENGTH: u8 = 24;
+/// Addresses of an access link's network.
+pub const ACCESS_SIZE: u32 = 1 << (32 - ACCESS_LENGTH);
+
+/// IPv4 and IPv6 address of the `number`-th after the first ones.
+pub fn numbered(first: (u32, u128), number: usize) -> [IpAddr; 2] {
+    [
+        Ipv4Addr::from_bits(first.0.wrapping_add(number as u32)).into(),
+        Ipv6Addr::from_bits(first.1.wrapping_add(number as u128)).into(),
+    ]
+}
+
+/// The addresses of a node: of all nodes IPv4, and IPv6 in a world with real hosts.
+pub fn node_addresses(node: usize) -> [IpAddr; 2] {
+    numbered(NODES, node)
+}
+
+/// The `number`-th address for hosts of an access link's network.
+pub fn on_access_link(link: usize, number: u32) -> Ipv4Addr {
+    let network = ACCESS_NETWORKS.wrapping_add((link as u32).wrapping_mul(ACCESS_SIZE));
+    Ipv4Addr::from_bits(network.wrapping_add(number))
+}

@@ -1,0 +1,215 @@
+//! Mobile IPv4.
+
+use super::{Surroundings, home_link};
+use crate::addresses::{ACCESS_SIZE, NODES, on_access_link};
+use crate::scenario::document::Path;
+use crate::scenario::error::{quoted, unknown};
+use crate::scenario::model::{
+    CareOfSource, ForeignAgent, Ipv4HomeAgent, Ipv4Prefix, MobileIpv4, NodeIndex, PolicyRule,
+};
+use crate::scenario::raw::Named;
+use crate::scenario::raw_mobility::{
+    RawCareOf, RawConflictCheck, RawDelivery, RawForeignAgent, RawHomeAgent, RawMobility,
+    RawPolicyRule,
+};
+use crate::scenario::resolve::{Report, node};
+use crate::scenario::resolve_links::Links;
+use crate::scenario::units::PositiveTime;
+use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
+use baton_proto::time::Duration;
+use core::net::Ipv4Addr;
+
+/// The longest lifetime that ends, in seconds (RFC 5944 section 3.3).
+const LONGEST_LIFETIME: u64 = 65_534;
+
+/// Resolves the home agent at `node`.
+pub(super) fn home_agent(
+    raw: &RawHomeAgent,
+    (node, prefix): (NodeIndex, Ipv4Prefix),
+    path: &Path,
+    (links, others): (&Links, &[Ipv4HomeAgent]),
+    report: &mut Report<'_>,
+) -> Ipv4HomeAgent {
+    let here = path.key("prefix");
+    if let Some(other) = others.iter().find(|other| other.prefix.overlaps(prefix)) {
+        let message = format!(
+            "overlaps with the prefix of {}; expected another, since addresses are made of it",
+            quoted(&links.nodes[other.node.0])
+        );
+        report.wrong(&here, message);
+    }
+    let taken = [
+        (
+            "nodes",
+            Ipv4Addr::from_bits(NODES.0),
+            links.nodes.len() as u32,
+        ),
+        (
+            "access links",
+            on_access_link(0, 0),
+            (links.specs.len() as u32).saturating_mul(ACCESS_SIZE),
+        ),
+    ];
+    for (whose, first, count) in taken {
+        let last = Ipv4Addr::from_bits(first.to_bits().wrapping_add(count.max(1) - 1));
+        if prefix.meets(first, last) {
+            let message = format!(
+                "holds addresses of {whose}, {first} to {last}; expected another, since no two have one address"
+            );
+            report.wrong(&here, message);
+        }
+    }
+    Ipv4HomeAgent {
+        node,
+        prefix,
+        longest_lifetime: lifetime(
+            raw.longest_lifetime,
+            Duration::from_secs(18 * 3600),
+            &path.key("longest_lifetime"),
+            report,
+        ),
+    }
+}
+
+/// Resolves all foreign agents.
+pub(super) fn foreign_agents(
+    raw: &Named<RawForeignAgent>,
+    links: &Links,
+    report: &mut Report<'_>,
+) -> Vec<ForeignAgent> {
+    let top = Path::default().key("foreign_agents");
+    let names: Vec<&str> = raw.0.iter().map(|(name, _)| name.as_str()).collect();
+    let has_gateway = |wanted: &str| {
+        raw.0
+            .iter()
+            .any(|(name, raw)| name == wanted && raw.gateway.is_some())
+    };
+    let mut agents = Vec::new();
+    for (name, raw) in &raw.0 {
+        let path = top.key(name);
+        let Some(place) = node(name, &path, links, report) else {
+            continue;
+        };
+        let here = path.key("gateway");
+        let mut gateway = None;
+        if let Some(above) = &raw.gateway {
+            if !names.contains(&above.as_str()) {
+                report.wrong(&here, unknown("foreign agent", above, &names));
+            } else if above == name || has_gateway(above) {
+                let message = format!(
+                    "{} stands below a gateway itself; expected a foreign agent without one",
+                    quoted(above)
+                );
+                report.wrong(&here, message);
+            } else {
+                gateway = node(above, &here, links, report);
+            }
+        }
+        agents.push(ForeignAgent {
+            node: place,
+            gateway,
+        });
+    }
+    agents
+}
+
+/// Resolves Mobile IPv4 at the mobile at `node`.
+pub(super) fn mobility(
+    raw: &RawMobility,
+    (node, home_agent): (NodeIndex, usize),
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> MobileIpv4 {
+    let home = &around.agents.ipv4.home_agents[home_agent];
+    let home_link = home_link(raw, [home.node, node], path, around.links, report);
+    // One for the agent, one for each mobile before this one, and one for this.
+    if (home.prefix.hosts() as usize) < around.others.len() + 2 {
+        let message = format!(
+            "has no address left in {}; expected a shorter prefix there",
+            home.prefix
+        );
+        report.wrong(&path.key("home_agent"), message);
+    }
+    let care_of = match raw.care_of_address.unwrap_or(RawCareOf::ForeignAgent) {
+        RawCareOf::ForeignAgent => CareOfSource::ForeignAgent,
+        RawCareOf::Known => CareOfSource::Known,
+        RawCareOf::Dhcp => CareOfSource::Acquired,
+    };
+    if raw.conflict_check.is_some() && care_of != CareOfSource::Acquired {
+        let message = "is made of addresses that are asked for; expected `care_of_address = \"dhcp\"` beside it";
+        report.wrong_key(&path.key("conflict_check"), message.to_owned());
+    }
+    if raw.smooth_handoff == Some(true)
+        && (care_of != CareOfSource::ForeignAgent || around.agents.ipv4.foreign_agents.is_empty())
+    {
+        let message = "is what a foreign agent does for a mobile that leaves it; expected `care_of_address = \"foreign-agent\"` and \
+                       a node in `foreign_agents`";
+        report.wrong_key(&path.key("smooth_handoff"), message.to_owned());
+    }
+    MobileIpv4 {
+        home_agent,
+        home_link,
+        care_of,
+        conflict_check: match raw.conflict_check.unwrap_or(RawConflictCheck::Before) {
+            RawConflictCheck::Before => ConflictCheck::Before,
+            RawConflictCheck::Background => ConflictCheck::Background,
+        },
+        delivery: raw.delivery.map_or(Delivery::Triangle, delivery),
+        policy: policy(&raw.policy, &path.key("policy"), around.links, report),
+        simultaneous_bindings: raw.simultaneous_bindings.unwrap_or(false),
+        smooth_handoff: raw.smooth_handoff.unwrap_or(false),
+        lifetime: lifetime(
+            raw.lifetime,
+            Duration::from_secs(3600),
+            &path.key("lifetime"),
+            report,
+        ),
+    }
+}
+
+fn policy(
+    raw: &[RawPolicyRule],
+    path: &Path,
+    links: &Links,
+    report: &mut Report<'_>,
+) -> Vec<PolicyRule> {
+    let mut rules = Vec::new();
+    for (index, raw) in raw.iter().enumerate() {
+        let path = path.index(index);
+        if raw.to.is_none() && raw.port.is_none() {
+            let message = "names no packets; expected \"to\", \"port\" or both (for all others there is `delivery`)";
+            report.wrong(&path, message.to_owned());
+        }
+        let to = raw.to.as_ref();
+        rules.push(PolicyRule {
+            to: to.and_then(|name| node(name, &path.key("to"), links, report)),
+            port: raw.port,
+            delivery: delivery(raw.delivery),
+        });
+    }
+    rules
+}
+
+const fn delivery(raw: RawDelivery) -> Delivery {
+    match raw {
+        RawDelivery::Triangle => Delivery::Triangle,
+        RawDelivery::ReverseTunnel => Delivery::ReverseTunnel,
+        RawDelivery::CareOfAddress => Delivery::CareOfAddress,
+    }
+}
+
+/// A lifetime in whole seconds.
+fn lifetime(
+    raw: Option<PositiveTime>,
+    default: Duration,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> u16 {
+    let seconds = raw.map_or(default, |time| time.0).as_nanos() / 1_000_000_000;
+    if !(1..=LONGEST_LIFETIME).contains(&seconds) {
+        let message = "is no lifetime of a registration; expected \"1 s\" to \"65534 s\"";
+        report.wrong(path, message.to_owned());
+    }
+    u16::try_from(seconds).unwrap_or(u16::MAX)
+}

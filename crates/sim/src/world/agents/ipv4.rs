@@ -1,0 +1,261 @@
+//! Mobile IPv4 in a world.
+
+use super::{ProtocolRun, access_links};
+use crate::addresses::{ACCESS_LENGTH, node_addresses, on_access_link};
+use crate::rng::Seed;
+use crate::scenario::model::{CareOfSource, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario};
+use crate::world::World;
+use crate::world::ports::BehindLink;
+use baton_proto::host::{InterfaceId, Ipv4Mobile};
+use baton_proto::mobility::mobile_ipv4::{
+    self, AddressServer, Advertising, CareOf, Clock, ForeignAgent, ForeignAgentConfig, HomeAgent,
+    HomeAgentConfig, Interface, MobileNode, MobileNodeConfig, PolicyTable,
+};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::mobile_ipv4::SecurityAssociation;
+use core::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// From one advertisement to the next, at most (RFC 5944 section 2.3: once a second).
+const ADVERTISEMENTS: Duration = Duration::from_secs(1);
+/// The longest registration that foreign agents relay, in seconds: the home agent decides.
+const LONGEST_RELAYED: u16 = 65_534;
+/// For how long DHCP gives an address: a day, which no server's standard sets.
+const LEASE: Duration = Duration::from_secs(86_400);
+/// The router and the mobile among the hosts of an access link's network.
+const ROUTER: u32 = 1;
+const MOBILE: u32 = 2;
+
+/// The IPv4 address of a node: of a mobile with Mobile IPv4 its home address.
+pub(in crate::world) fn address(scenario: &Scenario, node: usize) -> Ipv4Addr {
+    let of_mobile = mobiles(scenario).find(|(_, mobile, _)| mobile.node.0 == node);
+    let of_mobile = of_mobile.map(|(number, _, mobility)| home_address(scenario, number, mobility));
+    of_mobile.unwrap_or_else(|| match node_addresses(node)[0] {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
+    })
+}
+
+/// The home agent has the first address of the home network, the mobiles the following ones.
+fn home_address(scenario: &Scenario, mobile: usize, mobility: &MobileIpv4) -> Ipv4Addr {
+    let agent = &scenario.ipv4_agents.home_agents[mobility.home_agent];
+    agent.prefix.host(2 + mobile as u32)
+}
+
+/// The mobiles with Mobile IPv4, by their numbers.
+fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &MobileIpv4)> {
+    let is_spoken = !scenario.ipv4_agents.home_agents.is_empty();
+    // Asked for every node, of which there may be very many.
+    let all = scenario.mobiles.iter().enumerate();
+    let all = all.take(if is_spoken { usize::MAX } else { 0 });
+    all.filter_map(|(number, mobile)| Some((number, mobile, mobile.ipv4()?)))
+}
+
+/// The interface as the agents name it.
+const fn named(interface: InterfaceId) -> Interface {
+    Interface(interface.0)
+}
+
+impl World {
+    /// Gives hosts the agents of Mobile IPv4.
+    pub(super) fn add_ipv4_agents(&mut self) {
+        for number in 0..self.scenario.ipv4_agents.home_agents.len() {
+            self.add_ipv4_home_agent(number);
+        }
+        for number in 0..self.scenario.mobiles.len() {
+            let mobile = self.scenario.mobiles[number].clone();
+            if let Some(mobility) = mobile.ipv4() {
+                self.add_ipv4_mobile(number, &mobile, mobility);
+            }
+        }
+        for number in 0..self.scenario.ipv4_agents.foreign_agents.len() {
+            self.add_foreign_agent(number);
+        }
+    }
+
+    /// A key that is known at both ends before the run.
+    fn association(&self, mobile: usize, with: &str) -> SecurityAssociation {
+        let name = &self.scenario.nodes[self.scenario.mobiles[mobile].node.0];
+        let secret = format!("mobile {name} {with} key");
+        SecurityAssociation {
+            index: 256 + mobile as u32,
+            key: Seed(self.scenario.seed).secret(&secret),
+        }
+    }
+
+    fn secret(&self, node: usize, what: &str) -> [u8; 16] {
+        let name = &self.scenario.nodes[node];
+        Seed(self.scenario.seed).secret(&format!("{what} {name}"))
+    }
+
+    fn add_ipv4_home_agent(&mut self, number: usize) {
+        let agent = self.scenario.ipv4_agents.home_agents[number].clone();
+        let node = agent.node.0;
+        let own: Vec<(usize, Option<LinkIndex>)> = mobiles(&self.scenario)
+            .filter(|(_, _, mobility)| mobility.home_agent == number)
+            .map(|(mobile, _, mobility)| (mobile, mobility.home_link))
+            .collect();
+        let links = own.iter().filter_map(|&(_, link)| link);
+        let interfaces = links.map(|link| named(self.interface(node, link.0)));
+        let config = HomeAgentConfig {
+            address: agent.prefix.host(1),
+            longest_lifetime: agent.longest_lifetime,
+            // A mobile has no more than it has links.
+            simultaneous_bindings: self.wires.len(),
+            reverse_tunnel: true,
+            foreign_agents: BTreeMap::new(),
+            advertising: Advertising {
+                interfaces: interfaces.collect(),
+                interval: ADVERTISEMENTS,
+                prefix_length: agent.prefix.length(),
+            },
+            clock: Clock::default(),
+            secret: self.secret(node, "home agent"),
+        };
+        self.nodes[node].host.add_address(config.address.into());
+        let mut home_agent = HomeAgent::new(Instant::ZERO, config);
+        for (mobile, link) in own {
+            let home_address = agent.prefix.host(2 + mobile as u32);
+            home_agent.add_mobile(home_address, self.association(mobile, "home"));
+            let towards = link.map_or(InterfaceId::AGENT, |link| self.interface(node, link.0));
+            self.put_behind_agent(&[home_address.into()], (node, towards));
+        }
+        let agents = self.nodes[node].host.agents_mut().ipv4_mut();
+        agents.home_agent = Some(home_agent);
+    }
+
+    fn add_ipv4_mobile(&mut self, number: usize, mobile: &Mobile, mobility: &MobileIpv4) {
+        let node = mobile.node.0;
+        let agent = &self.scenario.ipv4_agents.home_agents[mobility.home_agent];
+        let (home_agent, home_node) = (agent.prefix.host(1), agent.node.0);
+        let home_address = home_address(&self.scenario, number, mobility);
+        let config = MobileNodeConfig {
+            home_address,
+            home_agent,
+            home: self.association(number, "home"),
+            foreign: Some(self.association(number, "foreign")),
+            smooth_handoff: mobility.smooth_handoff,
+            lifetime: mobility.lifetime,
+            simultaneous_bindings: mobility.simultaneous_bindings,
+            policy: self.policy(mobility),
+            conflict_check: mobility.conflict_check,
+            clock: Clock::default(),
+            secret: self.secret(node, "mobile"),
+        };
+        let mut sources = Vec::new();
+        let mut care_of = Vec::new();
+        for link in access_links(&self.scenario, &mobile.attachment) {
+            let interface = self.interface(node, link);
+            let source = self.care_of(mobility, (node, link), home_address);
+            sources.push((interface, source));
+            care_of.push((link, self.care_of_address(source, (node, link))));
+        }
+        let agents = self.nodes[node].host.agents_mut().ipv4_mut();
+        agents.mobile = Some(Ipv4Mobile::new(MobileNode::new(config), sources));
+        self.mobiles[number].protocol = Some(ProtocolRun {
+            home_agent: home_node,
+            care_of,
+            told: true,
+            up: BTreeSet::new(),
+        });
+    }
+
+    /// The table of a mobile: nodes by their addresses.
+    fn policy(&self, mobility: &MobileIpv4) -> PolicyTable {
+        let rule = |rule: &PolicyRule| {
+            let to = rule.to.map(|node| address(&self.scenario, node.0));
+            mobile_ipv4::PolicyRule {
+                destination: to.unwrap_or(Ipv4Addr::UNSPECIFIED),
+                prefix_length: if to.is_some() { 32 } else { 0 },
+                port: rule.port,
+                delivery: rule.delivery,
+            }
+        };
+        PolicyTable::new(
+            mobility.policy.iter().map(rule).collect(),
+            mobility.delivery,
+        )
+    }
+
+    /// Where a mobile's care-of address on an access link comes from.
+    fn care_of(
+        &self,
+        mobility: &MobileIpv4,
+        (node, link): (usize, usize),
+        home_address: Ipv4Addr,
+    ) -> CareOf {
+        let (router, _) = self.wires[link].far_from(node);
+        let mut agents = self.scenario.ipv4_agents.foreign_agents.iter();
+        let has_agent = agents.any(|agent| agent.node.0 == router);
+        match (
+            mobility.home_link == Some(LinkIndex(link)),
+            mobility.care_of,
+        ) {
+            // Who looks for agents hears that of its home.
+            (true, CareOfSource::ForeignAgent) => CareOf::ForeignAgent,
+            (true, _) => CareOf::Known(home_address),
+            (false, CareOfSource::ForeignAgent) if has_agent => CareOf::ForeignAgent,
+            (false, CareOfSource::Acquired) => CareOf::Acquired,
+            (false, _) => CareOf::Known(on_access_link(link, MOBILE)),
+        }
+    }
+
+    /// The address that a mobile will have on a link, with a route to it and, for DHCP, somebody who gives it out.
+    fn care_of_address(&mut self, source: CareOf, (node, link): (usize, usize)) -> IpAddr {
+        let (router, interface) = self.wires[link].far_from(node);
+        let own = on_access_link(link, MOBILE);
+        match source {
+            CareOf::ForeignAgent => return address(&self.scenario, router).into(),
+            // At home, whose route there is already.
+            CareOf::Known(address) if address != own => return address.into(),
+            CareOf::Known(_) => {}
+            CareOf::Acquired => {
+                let server = on_access_link(link, ROUTER);
+                let server = AddressServer::new(server, ACCESS_LENGTH, [own, own], LEASE);
+                let agents = self.nodes[router].host.agents_mut().ipv4_mut();
+                agents.address_servers.push((interface, server));
+            }
+        }
+        self.behind_links.push(BehindLink {
+            address: own.into(),
+            far: (router, interface),
+        });
+        own.into()
+    }
+
+    fn add_foreign_agent(&mut self, number: usize) {
+        let agent = self.scenario.ipv4_agents.foreign_agents[number];
+        let node = agent.node.0;
+        let mut interfaces = Vec::new();
+        let mut keys = BTreeMap::new();
+        for (number, mobile, mobility) in mobiles(&self.scenario) {
+            let home_address = home_address(&self.scenario, number, mobility);
+            keys.insert(home_address, self.association(number, "foreign"));
+            for link in access_links(&self.scenario, &mobile.attachment) {
+                let (router, interface) = self.wires[link].far_from(mobile.node.0);
+                if router == node && mobility.home_link != Some(LinkIndex(link)) {
+                    interfaces.push(named(interface));
+                }
+            }
+        }
+        let config = ForeignAgentConfig {
+            address: address(&self.scenario, node),
+            gateway: agent.gateway.map(|above| address(&self.scenario, above.0)),
+            longest_lifetime: LONGEST_RELAYED,
+            most_visitors: usize::MAX,
+            reverse_tunnel: true,
+            registration_required: false,
+            mobiles: keys,
+            home_agents: BTreeMap::new(),
+            advertising: Advertising {
+                interfaces,
+                interval: ADVERTISEMENTS,
+                // Every agent is a network of its own.
+                prefix_length: 32,
+            },
+            secret: self.secret(node, "foreign agent"),
+        };
+        let agents = self.nodes[node].host.agents_mut().ipv4_mut();
+        agents.foreign_agent = Some(ForeignAgent::new(Instant::ZERO, config));
+    }
+}

@@ -1,0 +1,236 @@
+//! Mobility protocols: the agents of hosts, the addresses that they use, and what they say.
+
+mod ipv4;
+mod ipv6;
+
+use super::World;
+use super::ports::BehindLink;
+use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobile, Scenario};
+use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
+use baton_proto::mobility::mobile_ipv4::MobileNodeEvent;
+use baton_proto::mobility::mobile_ipv6::{MobileEvent, Neighbor};
+use core::net::IpAddr;
+use std::collections::BTreeSet;
+
+pub(super) use ipv4::address as ipv4_address;
+
+/// What the world knows of a mobile with a protocol.
+#[derive(Clone, Debug)]
+pub(super) struct ProtocolRun {
+    /// Its home agent's node.
+    pub home_agent: usize,
+    /// Its access links, and the care-of address that it has on each one; the home address on its home link.
+    pub care_of: Vec<(usize, IpAddr)>,
+    /// Whether access routers are told when it comes.
+    pub told: bool,
+    /// The access links that it was told are up.
+    pub up: BTreeSet<usize>,
+}
+
+impl ProtocolRun {
+    /// The address that a mobile has on a link.
+    pub fn care_of(&self, link: usize) -> Option<IpAddr> {
+        let found = self.care_of.iter().find(|(known, _)| *known == link)?;
+        Some(found.1)
+    }
+}
+
+/// The addresses by which a flow's hosts know each other: those of Mobile IPv6 where it is spoken and neither is a mobile of
+/// Mobile IPv4.
+pub(super) fn flow_addresses(scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr; 2] {
+    let is_ipv4 = |mobile: &Mobile| mobile.ipv4().is_some() && nodes.contains(&mobile.node.0);
+    let is_mixed = !scenario.ipv4_agents.home_agents.is_empty();
+    let of_ipv4 = || is_mixed && scenario.mobiles.iter().any(is_ipv4);
+    match scenario.home_agents.is_empty() || of_ipv4() {
+        true => nodes.map(|node| ipv4::address(scenario, node).into()),
+        false => nodes.map(|node| ipv6::address(scenario, node).into()),
+    }
+}
+
+/// The access links that a policy speaks of.
+pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
+    let links = policy.access_links(&scenario.radios).into_iter();
+    links.map(|link| link.0).collect()
+}
+
+impl World {
+    /// Gives hosts the addresses and agents that the scenario's protocols need.
+    pub(super) fn add_agents(&mut self) {
+        self.add_ipv6_agents();
+        self.add_ipv4_agents();
+    }
+
+    /// A node's interface to a link that ends at it.
+    fn interface(&self, node: usize, link: usize) -> InterfaceId {
+        let [a, b] = self.wires[link].ends;
+        if a.0 == node { a.1 } else { b.1 }
+    }
+
+    /// Leads routes for addresses to a home agent, whose agent decides, and otherwise to the home link.
+    fn put_behind_agent(&mut self, addresses: &[IpAddr], far: (usize, InterfaceId)) {
+        let behind = addresses.iter().map(|&address| BehindLink { address, far });
+        self.behind_links.extend(behind);
+    }
+
+    /// Tells mobiles of the links that they begin with.
+    pub(super) fn start_agents(&mut self) {
+        for number in 0..self.mobiles.len() {
+            self.take_down_unused(number);
+            if let Some(link) = self.mobiles[number].attached {
+                self.signal(number, link, LinkSignal::HandoverImminent);
+                self.signal_up(number, link);
+            }
+        }
+        if self.scenario.has_protocols() {
+            // Routers and home agents have deadlines, too.
+            (0..self.nodes.len()).for_each(|node| self.pump(node));
+            self.settle();
+        }
+    }
+
+    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself.
+    pub(super) fn signal_up(&mut self, number: usize, link: usize) {
+        if self.wires[link].radio.is_none() {
+            self.signal(number, link, LinkSignal::Up);
+        }
+    }
+
+    /// Takes down the access links of a mobile with a protocol to which it is not attached: what is sent there, as to a
+    /// home link, does not come to it.
+    fn take_down_unused(&mut self, number: usize) {
+        let mobile = &self.mobiles[number];
+        let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
+        for (link, wire) in self.wires.iter_mut().enumerate() {
+            let own = wire.mobile == Some(number) && wire.radio.is_none();
+            if has_protocol && own && attached != Some(link) {
+                wire.broken = true;
+                wire.link.set_down(self.now, false);
+            }
+        }
+    }
+
+    /// Tells the ends of a mobile's access link what the link says, and lets them answer.
+    pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkSignal) {
+        let mobile = &mut self.mobiles[number];
+        let Some(protocol) = &mut mobile.protocol else {
+            return;
+        };
+        match signal {
+            // Again, where it is perhaps another point of attachment.
+            LinkSignal::Up => {
+                protocol.up.insert(link);
+            }
+            LinkSignal::Down if !protocol.up.remove(&link) => return,
+            LinkSignal::GoingDown if !protocol.up.contains(&link) => return,
+            _ => {}
+        }
+        let node = mobile.node.0;
+        let told = protocol.told || signal != LinkSignal::Up;
+        let neighbor = self.neighbor(number, link);
+        let (router, at_router) = self.wires[link].far_from(node);
+        let at_mobile = self.interface(node, link);
+        self.record_link_signal(node, link, signal);
+        self.nodes[node]
+            .host
+            .handle_link(self.now, at_mobile, signal);
+        self.pump(node);
+        if let Some(neighbor) = neighbor {
+            let said = (signal, neighbor);
+            self.nodes[router]
+                .host
+                .handle_neighbor(self.now, at_router, said);
+            self.pump(router);
+        }
+        if told {
+            self.record_link_signal(router, link, signal);
+            self.nodes[router]
+                .host
+                .handle_link(self.now, at_router, signal);
+            self.pump(router);
+        }
+    }
+
+    /// What the router of an access link calls a mobile of Mobile IPv6 on it.
+    fn neighbor(&self, number: usize, link: usize) -> Option<Neighbor> {
+        let protocol = self.mobiles[number].protocol.as_ref()?;
+        let IpAddr::V6(address) = protocol.care_of(link)? else {
+            return None;
+        };
+        let mobility = self.scenario.mobiles[number].ipv6()?;
+        let network = mobility.network_prefix;
+        let at_home = mobility.home_link == Some(LinkIndex(link));
+        Some(Neighbor {
+            address,
+            network: network.filter(|_| at_home),
+        })
+    }
+
+    /// Where a packet for a care-of address or for the host `to` goes on from `node` if an agent decides there: what it is for
+    /// then, and by which interface. Of a mobile, to its correspondent; of a home agent, to its mobile's care-of address; of
+    /// a foreign agent, to its visitor.
+    pub(super) fn agents_route(
+        &self,
+        node: usize,
+        to: usize,
+        destination: IpAddr,
+    ) -> Option<(IpAddr, InterfaceId)> {
+        let with_protocol = |node: usize| {
+            let mut mobiles = self.mobiles.iter();
+            let mobile = mobiles.find(|mobile| mobile.node.0 == node)?;
+            Some((mobile.attached?, mobile.protocol.as_ref()?))
+        };
+        if let Some((link, _)) = with_protocol(node) {
+            let own = self.nodes[to].host.address();
+            // To the network behind a mobile router routes lead.
+            let route = self.nodes[node].host.routes().lookup(own);
+            let left_to_agent = route.is_none_or(|interface| interface == InterfaceId::AGENT);
+            return left_to_agent.then(|| (own, self.interface(node, link)));
+        }
+        let (link, protocol) = with_protocol(to)?;
+        let care_of = protocol.care_of(link)?;
+        let (router, interface) = self.wires[link].far_from(to);
+        if router == node && destination == care_of {
+            return Some((destination, interface));
+        }
+        if protocol.home_agent != node || destination == care_of {
+            return None;
+        }
+        let interface = match router == node {
+            true => interface,
+            false => self.nodes[node].host.routes().lookup(care_of)?,
+        };
+        Some((care_of, interface))
+    }
+
+    /// An agent of a host has something to say.
+    pub(super) fn handle_agent_event(&mut self, node: usize, event: AgentEvent) {
+        self.record_agent_event(node, &event);
+        let Some(number) = self.mobiles.iter().position(|mobile| mobile.node.0 == node) else {
+            return;
+        };
+        let mobile = &self.mobiles[number];
+        let Some(record) = mobile.handovers.last() else {
+            return;
+        };
+        let link = mobile.attached;
+        let is_here = |interface: usize| {
+            link.is_some_and(|link| self.interface(node, link) == InterfaceId(interface))
+        };
+        // The answer about an older place says nothing of this one.
+        let arrived = match event {
+            AgentEvent::Mobile(MobileEvent::Registered(care_of)) => {
+                let here = link.and_then(|link| mobile.protocol.as_ref()?.care_of(link));
+                here == Some(care_of.into())
+            }
+            AgentEvent::Mobile(MobileEvent::Deregistered) => true,
+            AgentEvent::Ipv4Mobile(MobileNodeEvent::Registered { point, .. }) => {
+                is_here(point.interface.0)
+            }
+            AgentEvent::Ipv4Mobile(MobileNodeEvent::AtHome { interface }) => is_here(interface.0),
+            _ => false,
+        };
+        if arrived && record.completed.is_none() {
+            self.complete_last_record(number, link);
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! Mobile IPv4 in whole worlds.
+//!
+//! A laptop with 5 ms to each of its access links' routers, which are 10 ms from a hub, as the correspondent is. The home
+//! agent is 100 ms from it. So the home agent is 115 ms from the laptop, and the correspondent 25 ms without it.
+
+use super::signals::{first, signals};
+use super::*;
+
+const LINKS: &str = r#"
+    [links.wavelan]
+    between = ["near", "laptop"]
+    kind = "wired"
+    rate = "2 Mbit/s"
+    delay = "5 ms"
+    [links.gsm]
+    between = ["far", "laptop"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "5 ms"
+    [links.home-lan]
+    between = ["home-agent", "laptop"]
+    kind = "wired"
+    rate = "10 Mbit/s"
+    delay = "5 ms"
+    [links.near-ground]
+    between = ["near", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.far-ground]
+    between = ["far", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [links.home-ground]
+    between = ["home-agent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "100 ms"
+    [links.ground]
+    between = ["correspondent", "hub"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "10 ms"
+    [home_agents.home-agent]
+    prefix = "192.0.2.0/24"
+"#;
+
+const SOFT: &str = r#"{ at = "0 s", attach = "wavelan" }, { at = "10 s", attach = "gsm" }"#;
+const HARD: &str = r#"{ at = "0 s", attach = "wavelan" },
+    { at = "10 s", attach = "gsm", handover = "hard", outage = "50 ms" }"#;
+
+const FOREIGN_AGENTS: &str = "foreign_agents = { near = {}, far = {} }\n";
+
+/// The laptop's timetable, and its protocol with further keys.
+fn laptop(timetable: &str, keys: &str) -> String {
+    format!(
+        "[mobiles.laptop]\ntimetable = [{timetable}]\n\
+         mobility = {{ protocol = \"mobile-ipv4\", home_agent = \"home-agent\", {keys} }}\n"
+    )
+}
+
+/// A datagram of 100 bytes every 10 ms.
+fn voice(name: &str, from: &str, to: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\n\
+         traffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"100 B\"\nstart = \"2 s\"\n"
+    )
+}
+
+fn download() -> String {
+    "[[flows]]\nname = \"download\"\nfrom = \"correspondent\"\nto = \"laptop\"\nbytes = \"2 MB\"\nstart = \"5 s\"\n"
+        .to_owned()
+}
+
+/// The lengths of a flow's packets on a link that were sent from a moment on, each once.
+fn lengths(rows: &[PacketRow], link: &str, flow: &str, from_s: f64) -> Vec<u32> {
+    let from = (from_s * 1e9) as i64;
+    let of = rows
+        .iter()
+        .filter(|row| row.link == link && row.flow == flow && row.sent >= from);
+    let mut lengths: Vec<u32> = of.map(|row| row.wire_bytes).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    lengths
+}
+
+/// RFC 5944 section 3: a request from the care-of address, an answer; in a soft handover the handover is complete with it.
+#[test]
+fn a_handover_takes_a_request_and_its_reply() {
+    let results = run(&scenario(
+        20,
+        &[LINKS, &laptop(SOFT, "lifetime = \"1800 s\"")],
+    ));
+    let rows = signals(&results);
+    for (begin, care_of) in [(0.0, "172.16.0.2"), (10.0, "172.16.1.2")] {
+        let request = first(&rows, "Registration Request", begin);
+        assert_eq!(
+            (request.way(), request.sent_s),
+            (("laptop", "home-agent"), begin)
+        );
+        assert_eq!(
+            request.details,
+            format!("care-of address {care_of}, lifetime 1800 s")
+        );
+        let reply = first(&rows, "Registration Reply", begin);
+        assert_eq!(
+            (reply.way(), Some(reply.sent_s)),
+            (("home-agent", "laptop"), request.decided_s)
+        );
+        let registered = first(&rows, "Registered", begin);
+        assert_eq!(Some(registered.sent_s), reply.decided_s);
+        // The ways take 115 ms, and some hundred bytes at 1 Mbit/s and more a millisecond at most.
+        near(registered.sent_s - begin, 0.23, 0.003);
+    }
+    let handover = &results.summary.handovers[0];
+    let complete = first(&rows, "Registered", 10.0).sent_s;
+    assert_eq!(
+        (handover.at_s, handover.completed_s),
+        (10.0, Some(complete))
+    );
+    // Three quarters into the lifetime it is asked for again: not in this run.
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row.name == "Registration Request")
+            .count(),
+        2
+    );
+}
+
+/// Study T section 2.3: to the mobile by way of the home agent and in a tunnel, from it straight.
+#[test]
+fn packets_travel_in_a_triangle() {
+    let flows = [
+        voice("to", "correspondent", "laptop"),
+        voice("from", "laptop", "correspondent"),
+    ];
+    let results = run(&scenario(8, &[LINKS, &laptop(SOFT, ""), &flows.concat()]));
+    let rows = packets(&results);
+    // IP, UDP and 100 bytes; in the tunnel 20 more (RFC 2003).
+    assert_eq!(lengths(&rows, "ground", "to", 0.0), [128]);
+    assert_eq!(lengths(&rows, "home-ground", "to", 0.0), [128, 148]);
+    assert_eq!(lengths(&rows, "wavelan", "to", 0.0), [148]);
+    assert_eq!(lengths(&rows, "wavelan", "from", 0.0), [128]);
+    assert!(lengths(&rows, "home-ground", "from", 0.0).is_empty());
+    assert_eq!(lengths(&rows, "ground", "from", 0.0), [128]);
+    for (name, way) in [("to", 0.01 + 0.1 + 0.115), ("from", 0.025)] {
+        let summary = flow(&results.summary, name);
+        assert_eq!(summary.lost_packets, 0, "{name}");
+        // Every 10 ms for 6 s, but for those under way.
+        near(
+            summary.delivered_bytes as f64,
+            (6.0 - way) * 10_000.0,
+            100.0,
+        );
+    }
+}
+
+/// RFC 3024: with an address of its own the mobile makes the tunnel, otherwise its foreign agent.
+#[test]
+fn reverse_tunnels_lead_over_the_home_agent() {
+    let flow = voice("from", "laptop", "correspondent");
+    let keys = "delivery = \"reverse-tunnel\"";
+    for (agents, on_the_link) in [("", [148]), (FOREIGN_AGENTS, [128])] {
+        let results = run(&scenario(8, &[agents, LINKS, &laptop(SOFT, keys), &flow]));
+        let rows = packets(&results);
+        assert_eq!(lengths(&rows, "wavelan", "from", 2.0), on_the_link);
+        assert_eq!(lengths(&rows, "near-ground", "from", 2.0), [148]);
+        assert_eq!(lengths(&rows, "home-ground", "from", 2.0), [128, 148]);
+        assert_eq!(lengths(&rows, "ground", "from", 2.0), [128]);
+        assert_eq!(results.summary.flows[0].lost_packets, 0);
+        assert!(results.summary.flows[0].delivered_bytes > 57_000);
+    }
+}
+
+/// RFC 5944 section 4.2: at home there is no binding and no tunnel.
+#[test]
+fn a_mobile_deregisters_at_home() {
+    let timetable = format!("{SOFT}, {{ at = \"15 s\", attach = \"home-lan\" }}");
+    let flow = voice("to", "correspondent", "laptop");
+    for (agents, keys) in [("", "care_of_address = \"known\""), (FOREIGN_AGENTS, "")] {
+        let keys = format!(
+            "{keys}{} home_link = \"home-lan\"",
+            if keys.is_empty() { "" } else { "," }
+        );
+        let results = run(&scenario(
+            20,
+            &[agents, LINKS, &laptop(&timetable, &keys), &flow],
+        ));
+        let rows = signals(&results);
+        let request = first(&rows, "Registration Request", 15.0);
+        assert_eq!(request.link, "home-lan");
+        assert_eq!(request.details, "care-of address 192.0.2.2, lifetime 0 s");
+        assert_eq!(first(&rows, "Binding Removed", 15.0).sender, "home-agent");
+        let complete = first(&rows, "Deregistered", 15.0).sent_s;
+        assert_eq!(results.summary.handovers[1].completed_s, Some(complete));
+        let packets = packets(&results);
+        assert_eq!(lengths(&packets, "home-lan", "to", 15.0), [128]);
+        assert!(lengths(&packets, "wavelan", "to", complete + 0.2).is_empty());
+        assert_eq!(results.summary.flows[0].lost_packets, 0);
+    }
+}
+
+/// RFC 5944 section 3.6.3: after a second. Until then everything goes on over the old link, as in study T.
+#[test]
+fn a_lost_request_is_repeated_and_the_flow_goes_on() {
+    let outage = r#"
+        [[changes]]
+        at = "9.9 s"
+        link = "far-ground"
+        state = "down"
+        [[changes]]
+        at = "10.5 s"
+        link = "far-ground"
+        state = "up"
+    "#;
+    let flow = voice("to", "correspondent", "laptop");
+    let results = run(&scenario(20, &[LINKS, &laptop(SOFT, ""), &flow, outage]));
+    let rows = signals(&results);
+    let lost = first(&rows, "Registration Request", 10.0);
+    assert_eq!((lost.sent_s, lost.fate.as_str()), (10.0, "link down"));
+    let again = first(&rows, "Registration Request", 10.5);
+    assert_eq!((again.sent_s, again.fate.as_str()), (11.0, "delivered"));
+    near(
+        results.summary.handovers[0].completed_s.unwrap(),
+        11.23,
+        0.003,
+    );
+    assert_eq!(results.summary.flows[0].lost_packets, 0);
+    let stall = results.summary.handovers[0].flows[0].stall_s;
+    near(stall, 0.01, 0.004);
+}
+
+/// Discovery, relayed registration, and the foreign agent's address for all its visitors (RFC 5944 section 3.7).
+#[test]
+fn foreign_agents_are_found_and_relay() {
+    let results = run(&scenario(20, &[FOREIGN_AGENTS, LINKS, &laptop(HARD, "")]));
+    let rows = signals(&results);
+    let told: Vec<(&str, &str, &str)> = rows
+        .iter()
+        .filter(|row| row.sent_s >= 10.05 && row.sent_s < 10.4 && row.fate != "link down")
+        .filter(|row| row.name != "Agent Advertisement" || row.sent_s < 10.061)
+        .map(|row| {
+            (
+                row.sender.as_str(),
+                row.receiver.as_str(),
+                row.name.as_str(),
+            )
+        })
+        .filter(|(_, _, name)| !name.starts_with("Link_"))
+        .collect();
+    let expected = [
+        ("laptop", "far", "Agent Solicitation"),
+        ("far", "laptop", "Agent Advertisement"),
+        ("laptop", "far", "Registration Request"),
+        ("far", "home-agent", "Registration Request"),
+        ("home-agent", "", "Binding Removed"),
+        ("home-agent", "", "Binding Updated"),
+        ("home-agent", "far", "Registration Reply"),
+        ("far", "", "Visitor Registered"),
+        ("far", "laptop", "Registration Reply"),
+        ("laptop", "", "Registered"),
+    ];
+    assert_eq!(told, expected);
+    // The agent's address: that of the second node.
+    let request = first(&rows, "Registration Request", 10.0);
+    assert!(
+        request.details.starts_with("care-of address 10.0.0.3,"),
+        "{}",
+        request.details
+    );
+}
+
+/// The previous foreign agent is told by the new one, 20 ms away, long before the home agent knows, and sends on.
+#[test]
+fn smooth_handoff_loses_fewer_packets() {
+    let flow = voice("to", "correspondent", "laptop");
+    let lost = |smooth: bool| {
+        let keys = format!("smooth_handoff = {smooth}");
+        let parts = [FOREIGN_AGENTS, LINKS, &laptop(HARD, &keys), &flow];
+        let results = run(&scenario(20, &parts));
+        let rows = signals(&results);
+        let updates = rows.iter().filter(|row| row.name == "Fast Binding Update");
+        let ways: Vec<_> = updates.map(|row| row.way()).collect();
+        assert_eq!(
+            ways,
+            if smooth {
+                vec![("far", "near")]
+            } else {
+                Vec::new()
+            }
+        );
+        // One every 10 ms for 18 s, but for those under way at the end.
+        1800.0 - 22.5 - results.summary.flows[0].delivered_bytes as f64 / 100.0
+    };
+    // What is on the link, then 50 ms, solicitation and advertisement (10 ms), the request to the agent (5 ms); from there
+    // it is 20 ms to the previous agent. To the home agent it is 110 ms, and as far from there to the old place.
+    near(lost(true), (0.005 + 0.05 + 0.015 + 0.02) / 0.01, 2.0);
+    near(lost(false), (0.005 + 0.05 + 0.015 + 0.22) / 0.01, 2.0);
+}
+
+/// RFC 4857: below a gateway a move is registered there.
+#[test]
+fn moves_below_a_gateway_are_regional() {
+    let agents = "foreign_agents = { hub = {}, near = { gateway = \"hub\" }, far = { gateway = \"hub\" } }\n";
+    let flow = voice("to", "correspondent", "laptop");
+    let results = run(&scenario(20, &[agents, LINKS, &laptop(SOFT, ""), &flow]));
+    let rows = signals(&results);
+    let regional = first(&rows, "Regional Registration Request", 10.0);
+    assert_eq!(regional.way(), ("laptop", "far"));
+    let late = rows.iter().filter(|row| row.sent_s >= 10.0);
+    let mut home =
+        late.filter(|row| row.sender == "home-agent" && row.name.starts_with("Registration"));
+    assert_eq!(home.next(), None);
+    // Solicitation, advertisement, request and reply: 10 ms on the link, and 30 ms to the gateway and back.
+    let handover = &results.summary.handovers[0];
+    near(handover.completed_s.unwrap() - handover.at_s, 0.04, 0.005);
+    assert_eq!(results.summary.flows[0].lost_packets, 0);
+    assert_eq!(lengths(&packets(&results), "gsm", "to", 10.2), [128]);
+}
+
+/// RFC 5944 section 3.8.2.2: a copy to each care-of address; a connection takes each byte once.
+#[test]
+fn simultaneous_bindings_deliver_over_both_links() {
+    let parts = [voice("to", "correspondent", "laptop"), download()].concat();
+    for simultaneous in [false, true] {
+        let keys = format!("simultaneous_bindings = {simultaneous}");
+        let results = run(&scenario(40, &[LINKS, &laptop(SOFT, &keys), &parts]));
+        let rows = packets(&results);
+        let received = |link: &str| {
+            let of = rows
+                .iter()
+                .filter(|row| row.link == link && row.flow == "to");
+            of.filter(|row| row.sent > 12_000_000_000 && row.sent < 30_000_000_000)
+                .count()
+        };
+        let copies = if simultaneous { 1800 } else { 0 };
+        near(received("wavelan") as f64, f64::from(copies), 2.0);
+        near(received("gsm") as f64, 1800.0, 2.0);
+        let download = flow(&results.summary, "download");
+        assert_eq!(
+            (download.delivered_bytes, download.failure.as_deref()),
+            (2_000_000, None)
+        );
+        let duplicates = download.spurious_retransmitted > 100;
+        assert_eq!(
+            duplicates, simultaneous,
+            "{}",
+            download.spurious_retransmitted
+        );
+    }
+}
+
+/// Study T section 5.2: what the table names goes from the care-of address, both ways without the home agent.
+#[test]
+fn the_policy_table_spares_the_home_agent() {
+    let flows = r#"
+        [[flows]]
+        name = "ping"
+        from = "laptop"
+        to = "correspondent"
+        transport = "icmp"
+        traffic = "ping"
+        start = "2 s"
+        [[flows]]
+        name = "web"
+        from = "correspondent"
+        to = "laptop"
+        traffic = "pages"
+        page = "20 kB"
+        think_time = "1 s"
+        start = "2 s"
+    "#;
+    let over_home = |policy: &str| {
+        let keys = format!("policy = [{policy}]");
+        let results = run(&scenario(9, &[LINKS, &laptop(SOFT, &keys), flows]));
+        for name in ["ping", "web"] {
+            let summary = flow(&results.summary, name);
+            assert!(
+                summary.delivered_bytes > 0 && summary.lost_packets == 0,
+                "{name}"
+            );
+        }
+        let rows = packets(&results);
+        ["ping", "web"].map(|name| !lengths(&rows, "home-ground", name, 0.0).is_empty())
+    };
+    assert_eq!(over_home(""), [true, true]);
+    let all = r#"{ to = "correspondent", delivery = "care-of-address" }"#;
+    assert_eq!(over_home(all), [false, false]);
+    // The second flow of these hosts is at the second port.
+    let web = r#"{ to = "correspondent", port = 5002, delivery = "care-of-address" }"#;
+    assert_eq!(over_home(web), [true, false]);
+    let other = r#"{ to = "hub", delivery = "care-of-address" }"#;
+    assert_eq!(over_home(other), [true, true]);
+}
+
+/// RFC 2003 section 5.1: full segments do not fit the tunnel, and their source is told.
+#[test]
+fn full_segments_learn_the_tunnel_s_size() {
+    for keys in ["", "delivery = \"reverse-tunnel\""] {
+        let upload = download().replace("download", "upload");
+        let upload = upload.replace(
+            "from = \"correspondent\"\nto = \"laptop\"",
+            "from = \"laptop\"\nto = \"correspondent\"",
+        );
+        let results = run(&scenario(
+            40,
+            &[LINKS, &laptop(SOFT, keys), &download(), &upload],
+        ));
+        let rows = packets(&results);
+        for name in ["download", "upload"] {
+            assert_eq!(
+                flow(&results.summary, name).delivered_bytes,
+                2_000_000,
+                "{name}"
+            );
+        }
+        let longest = |link: &str, name: &str| lengths(&rows, link, name, 0.0).last().copied();
+        assert_eq!(longest("wavelan", "download"), Some(1500));
+        assert_eq!(longest("wavelan", "upload"), Some(1500));
+        let tunnelled = !keys.is_empty();
+        let unpacked = if tunnelled { 1480 } else { 1500 };
+        assert_eq!(longest("ground", "upload"), Some(unpacked));
+    }
+}
+
+/// Study T section 4.2: four to seven seconds less (RFC 5227 section 2.1.1).
+#[test]
+fn the_conflict_check_may_be_made_in_the_background() {
+    let took = |check: &str| {
+        let keys = format!("care_of_address = \"dhcp\", conflict_check = \"{check}\"");
+        let results = run(&scenario(30, &[LINKS, &laptop(SOFT, &keys)]));
+        let rows = signals(&results);
+        for name in [
+            "DHCP Discover",
+            "DHCP Offer",
+            "DHCP Request",
+            "DHCP Acknowledgement",
+            "Address Acquired",
+        ] {
+            first(&rows, name, 10.0);
+        }
+        let handover = &results.summary.handovers[0];
+        handover.completed_s.unwrap() - handover.at_s
+    };
+    // Two exchanges on the link and the registration.
+    let background = took("background");
+    near(background, 0.02 + 0.23, 0.02);
+    let before = took("before") - background;
+    assert!((4.0..7.0).contains(&before), "{before}");
+}
+
+/// The same scenario and seed give the same packets.
+#[test]
+fn signalling_of_mobile_ipv4_is_deterministic() {
+    let keys = "smooth_handoff = true";
+    let text = scenario(
+        20,
+        &[FOREIGN_AGENTS, LINKS, &laptop(HARD, keys), &download()],
+    );
+    let all = |results: &Results| format!("{:?}", packets(results));
+    assert_eq!(all(&run(&text)), all(&run(&text)));
+}

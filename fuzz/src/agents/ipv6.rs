@@ -1,0 +1,193 @@
+//! Mobile IPv6: a mobile with three links, its home agent, a router of two visited networks, a correspondent.
+
+use super::network::Protocol;
+use baton_proto::host::{Host, InterfaceId};
+use baton_proto::mobility::address_configuration::{
+    ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+};
+use baton_proto::mobility::binding::BindingTimes;
+use baton_proto::mobility::draws::Draws;
+use baton_proto::mobility::mobile_ipv6::{
+    AccessRouter, AdvertisingSettings, Correspondent, HomeAgent, HomeAgentSettings, MobileNode,
+    MobileSettings, SharedKey, Strategy, Subscriber,
+};
+use baton_proto::packet::{Body, Packet};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::mobility_header::BindingLifetime;
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::{IpAddr, Ipv6Addr};
+
+/// The interface identifier of the mobile.
+const IDENTIFIER: u64 = 0x40_0000;
+const HOME: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0x40, 0);
+const HOME_AGENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+const CORRESPONDENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 9, 0, 0, 0, 0, 9);
+const ROUTER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 8, 0, 0, 0, 0, 8);
+/// Detection takes a second; without it a binding changes when its message comes.
+const DETECTION: DuplicateAddressDetection =
+    DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
+const KEY: SharedKey = SharedKey {
+    security_parameter_index: 256,
+    key: [5; 20],
+};
+
+/// The prefix of the mobile's link of this number; the first is at home.
+fn prefix(link: u16) -> Ipv6Prefix {
+    let address = Ipv6Addr::new(0x2001, 0xdb8, link, 0, 0, 0, 0, 0);
+    Ipv6Prefix::new(address, 64).expect("a length")
+}
+
+fn link_local(identifier: u64) -> Ipv6Addr {
+    Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(identifier))
+}
+
+fn lifetime(seconds: u32) -> BindingLifetime {
+    BindingLifetime::at_most(seconds)
+}
+
+/// A host whose packets go out of its last interface, where routes say nothing else.
+fn host(address: Ipv6Addr, interfaces: usize) -> Host {
+    let mut host = Host::new(address.into(), [7; 16]);
+    for _ in 0..interfaces {
+        host.add_interface(1500);
+    }
+    host.routes_mut()
+        .set_default(Some(InterfaceId(interfaces - 1)));
+    host
+}
+
+fn mobile() -> Host {
+    let settings = MobileSettings {
+        home_address: HOME,
+        home_prefix: prefix(0),
+        home_agent: HOME_AGENT,
+        lifetime: lifetime(60),
+        key: Some(KEY),
+        router: None,
+        interface_identifier: IDENTIFIER,
+        detection: DETECTION,
+        configuration_times: ConfigurationTimes::default(),
+        binding_times: BindingTimes::default(),
+        buffering: None,
+        optimizes_routes: true,
+        path_mtu: 1500,
+        clamp_segment_size: false,
+    };
+    let mut host = host(HOME, 3);
+    host.routes_mut().set_default(Some(InterfaceId::AGENT));
+    host.agents_mut().mobile = Some(MobileNode::new(settings, 3, [1; 16]));
+    host
+}
+
+fn router(host: &mut Host, interface: usize, link: u16) {
+    let identifier = 0x1000 + u64::from(link);
+    let mut settings =
+        AdvertisingSettings::standard(interface, link_local(identifier), prefix(link));
+    if link == 0 {
+        settings.home_agent = true;
+        settings.address = HOME_AGENT;
+    }
+    let router = AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]));
+    host.agents_mut().routers.push(router);
+}
+
+fn home() -> Host {
+    let mut agent = HomeAgent::new(HomeAgentSettings {
+        address: HOME_AGENT,
+        home_prefix: prefix(0),
+        home_interface: 0,
+        longest_lifetime: lifetime(600),
+        detection: DETECTION,
+        retransmission_time: Duration::from_secs(1),
+        strategy: Strategy::Forward,
+        path_mtu: 1500,
+        clamp_segment_size: false,
+    });
+    agent.subscribe(Subscriber {
+        home_address: HOME,
+        key: Some(KEY),
+        prefixes: None,
+    });
+    let mut host = host(HOME_AGENT, 3);
+    host.routes_mut().set(HOME.into(), InterfaceId(0));
+    host.routes_mut().set(CORRESPONDENT.into(), InterfaceId(2));
+    host.routes_mut().set_default(Some(InterfaceId(1)));
+    host.agents_mut().home_agent = Some(agent);
+    router(&mut host, 0, 0);
+    host
+}
+
+pub struct MobileIpv6;
+
+impl Protocol for MobileIpv6 {
+    const WIRES: &'static [[(usize, usize); 2]] = &[
+        [(0, 0), (1, 0)],
+        [(0, 1), (2, 0)],
+        [(0, 2), (2, 1)],
+        [(1, 1), (2, 2)],
+        [(1, 2), (3, 0)],
+    ];
+    const ACCESS: usize = 3;
+    const REMEMBERS: bool = false;
+    const ADDRESSES: [IpAddr; 2] = [IpAddr::V6(HOME), IpAddr::V6(CORRESPONDENT)];
+
+    fn hosts() -> Vec<Host> {
+        let mut visited = host(ROUTER, 3);
+        for link in [1, 2] {
+            let interface = usize::from(link) - 1;
+            let care_of = prefix(link).address_of(link_local(IDENTIFIER));
+            visited
+                .routes_mut()
+                .set(care_of.into(), InterfaceId(interface));
+            router(&mut visited, interface, link);
+        }
+        let mut correspondent = host(CORRESPONDENT, 1);
+        correspondent.udp_bind(9);
+        let agent = Correspondent::new(CORRESPONDENT, [5; 20], [6; 16]);
+        correspondent.agents_mut().correspondent = Some(agent);
+        vec![mobile(), home(), visited, correspondent]
+    }
+
+    fn bindings(host: &Host, now: Instant) -> Vec<IpAddr> {
+        let Some(agents) = host.agents() else {
+            return Vec::new();
+        };
+        let mobile = agents.mobile.as_ref();
+        let home = agents.home_agent.as_ref();
+        let correspondent = agents.correspondent.as_ref();
+        let all = [
+            mobile.and_then(|mobile| mobile.registered(now)),
+            home.and_then(|home| home.care_of(HOME)),
+            correspondent.and_then(|node| node.care_of(now, HOME)),
+        ];
+        all.into_iter().flatten().map(IpAddr::V6).collect()
+    }
+
+    fn message(packet: &Packet) -> Option<Vec<u8>> {
+        let (message, addresses) = match &packet.body {
+            Body::Mobility(message) => (message, Default::default()),
+            Body::Extended(extended) => match &extended.body {
+                Body::Mobility(message) => (
+                    message,
+                    [extended.home_address, extended.routing_home_address],
+                ),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        // With the addresses, which are signed too.
+        let ends = [packet.ip.source, packet.ip.destination];
+        let mut out = format!("{ends:?}{addresses:?}").into_bytes();
+        message.encode(&mut out);
+        Some(out)
+    }
+
+    fn malformed(host: &Host) -> u64 {
+        host.discarded().damaged
+    }
+
+    /// What is read is typed: the agents meet nothing else.
+    fn is_malformed(_: &Host, _: &Packet) -> bool {
+        false
+    }
+}

@@ -1,0 +1,266 @@
+//! A few hosts with agents, the links between them, and somebody who forges packets for one of them.
+
+use crate::bytes::Bytes;
+use crate::checksums::mend;
+use baton_proto::host::{Host, InterfaceId, LinkSignal, Verdict};
+use baton_proto::packet::{Packet, Payload};
+use baton_proto::tcp::Endpoint;
+use baton_proto::time::{Duration, Instant};
+use core::net::IpAddr;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Every link takes this long.
+const DELAY: Duration = Duration::from_millis(10);
+/// Packets that one host may send at one moment: more would be a storm, or a tunnel that goes round.
+const MOST_SENT: usize = 200;
+/// Packets for the victim that are remembered.
+const REMEMBERED: usize = 64;
+/// The mobile's place among the hosts.
+pub const MOBILE: usize = 0;
+
+/// What a protocol's hosts are, and by what their bindings may change.
+pub trait Protocol {
+    /// The hosts.
+    fn hosts() -> Vec<Host>;
+    /// The links: node and interface at both ends.
+    const WIRES: &'static [[(usize, usize); 2]];
+    /// How many of the first links are the mobile's.
+    const ACCESS: usize;
+    /// Whether an agent knows what it has taken when the binding is gone. With Mobile IPv6 it does for ten seconds after a
+    /// deregistration, and not after a binding has run out: RFC 6275 leaves replays to IPsec then.
+    const REMEMBERS: bool;
+    /// Where the mobile and its correspondent speak from.
+    const ADDRESSES: [IpAddr; 2];
+    /// Care-of addresses that an agent goes by. Where packets go, nobody but who has the key may change.
+    fn bindings(host: &Host, now: Instant) -> Vec<IpAddr>;
+    /// The message in a packet that may change bindings, as far as it is signed.
+    fn message(packet: &Packet) -> Option<Vec<u8>>;
+    /// Messages that the host has counted because nobody can read them.
+    fn malformed(host: &Host) -> u64;
+    /// Whether the packet is a message to the host that nobody can read.
+    fn is_malformed(host: &Host, packet: &Packet) -> bool;
+}
+
+/// A packet on its way.
+struct Flying {
+    at: Instant,
+    to: (usize, usize),
+    packet: Packet,
+}
+
+/// The hosts under way.
+pub struct Network<P: Protocol> {
+    now: Instant,
+    hosts: Vec<Host>,
+    flying: VecDeque<Flying>,
+    victim: usize,
+    /// What came to the victim, with its interface.
+    seen: Vec<(usize, Vec<u8>)>,
+    /// Messages that agents have made.
+    genuine: BTreeSet<Vec<u8>>,
+    /// Of these, those that have changed a binding of the victim.
+    used: BTreeSet<Vec<u8>>,
+    protocol: core::marker::PhantomData<P>,
+}
+
+/// Lets things happen as the input says, and forges packets for the host `victim`.
+pub fn check<P: Protocol>(data: &[u8], victim: usize) {
+    let mut bytes = Bytes::new(data);
+    let mut network = Network::<P> {
+        now: Instant::ZERO,
+        hosts: P::hosts(),
+        flying: VecDeque::new(),
+        victim,
+        seen: Vec::new(),
+        genuine: BTreeSet::new(),
+        used: BTreeSet::new(),
+        protocol: core::marker::PhantomData,
+    };
+    network.drain();
+    for _ in 0..32 {
+        if bytes.is_empty() {
+            break;
+        }
+        network.act(&mut bytes);
+    }
+}
+
+impl<P: Protocol> Network<P> {
+    fn act(&mut self, bytes: &mut Bytes<'_>) {
+        match bytes.u8() % 8 {
+            0 => self.run_for(Duration::from_millis(u64::from(bytes.u16() / 4))),
+            1 => self.move_to(usize::from(bytes.u8()) % P::ACCESS),
+            2 => self.link(usize::from(bytes.u8()) % P::ACCESS, LinkSignal::Down),
+            3 => drop(self.flying.pop_front()),
+            4 => self.send_data(bytes.bool()),
+            5 => {
+                let (interface, length) = (usize::from(bytes.u8()), usize::from(bytes.u8()));
+                let mut packet = bytes.take(length).to_vec();
+                mend(&mut packet);
+                self.forge(interface, &packet);
+            }
+            6 => {
+                if let Some((interface, packet)) = self.remembered(bytes.u8()) {
+                    self.forge(interface, &packet);
+                }
+            }
+            _ => {
+                if let Some((interface, mut packet)) = self.remembered(bytes.u8()) {
+                    for _ in 0..=bytes.u8() % 4 {
+                        let position = usize::from(bytes.u16()) % (8 * packet.len());
+                        packet[position / 8] ^= 0x80 >> (position % 8);
+                    }
+                    mend(&mut packet);
+                    self.forge(interface, &packet);
+                }
+            }
+        }
+    }
+
+    fn remembered(&self, number: u8) -> Option<(usize, Vec<u8>)> {
+        let place = usize::from(number).checked_rem(self.seen.len())?;
+        self.seen.get(place).cloned()
+    }
+
+    fn move_to(&mut self, link: usize) {
+        let [(_, interface), _] = P::WIRES[link];
+        let signal = LinkSignal::HandoverImminent;
+        self.hosts[MOBILE].handle_link(self.now, InterfaceId(interface), signal);
+        self.link(link, LinkSignal::Up);
+    }
+
+    fn link(&mut self, link: usize, signal: LinkSignal) {
+        for (node, interface) in P::WIRES[link] {
+            self.hosts[node].handle_link(self.now, InterfaceId(interface), signal);
+        }
+        self.drain();
+    }
+
+    fn send_data(&mut self, downwards: bool) {
+        let [mobile, correspondent] = P::ADDRESSES;
+        let (from, address) = match downwards {
+            true => (3, mobile),
+            false => (MOBILE, correspondent),
+        };
+        let to = Endpoint { address, port: 9 };
+        let payload = Payload::Bytes(vec![1; 100].into());
+        self.hosts[from].udp_send(9, to, payload, None);
+        self.drain();
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            let flying = self.flying.front().map(|flying| flying.at);
+            let timeouts = self.hosts.iter_mut().filter_map(Host::poll_timeout);
+            let Some(next) = timeouts.chain(flying).min().filter(|&next| next <= end) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            if flying == Some(next)
+                && let Some(Flying { to, packet, .. }) = self.flying.pop_front()
+            {
+                self.arrive(to, packet);
+            }
+            for (node, host) in self.hosts.iter_mut().enumerate() {
+                let mut calls = 0;
+                while host.poll_timeout().is_some_and(|due| due <= self.now) {
+                    calls += 1;
+                    assert!(calls < 4, "host {node} has something due again and again");
+                    host.handle_timeout(self.now);
+                }
+            }
+            self.drain();
+        }
+        self.now = end;
+    }
+
+    /// Lets every host say and send all that it has to.
+    fn drain(&mut self) {
+        for node in 0..self.hosts.len() {
+            let mut sent = 0;
+            while self.hosts[node].poll_event().is_some() {}
+            while let Some((interface, packet)) = self.hosts[node].poll_transmit(self.now) {
+                sent += 1;
+                assert!(sent < MOST_SENT, "host {node} does not stop to send");
+                self.genuine.extend(P::message(&packet));
+                self.fly((node, interface.0), packet);
+            }
+            while self.hosts[node].poll_event().is_some() {}
+            while self.hosts[node].poll_changed().is_some() {}
+        }
+    }
+
+    fn fly(&mut self, from: (usize, usize), packet: Packet) {
+        let far = P::WIRES.iter().find_map(|&[one, other]| match from {
+            _ if from == one => Some(other),
+            _ if from == other => Some(one),
+            _ => None,
+        });
+        if let Some(to) = far {
+            let at = self.now + DELAY;
+            self.flying.push_back(Flying { at, to, packet });
+        }
+    }
+
+    fn arrive(&mut self, (node, interface): (usize, usize), mut packet: Packet) {
+        let length = packet.wire_length();
+        match self.hosts[node].route(&mut packet, length) {
+            Verdict::Local if node == self.victim => {
+                let mut out = Vec::new();
+                packet.encode(&mut out);
+                if self.seen.len() < REMEMBERED {
+                    self.seen.push((interface, out));
+                }
+                self.hand_over(interface, packet);
+            }
+            Verdict::Local => {
+                self.hosts[node].handle_packet(self.now, InterfaceId(interface), packet);
+            }
+            Verdict::Forward(interface) => self.fly((node, interface.0), packet),
+            Verdict::Discard => {}
+        }
+    }
+
+    /// Gives the victim a packet that nobody sent at this moment, as bytes.
+    fn forge(&mut self, interface: usize, bytes: &[u8]) {
+        let interfaces = P::WIRES.iter().flatten();
+        let count = interfaces.filter(|end| end.0 == self.victim).count();
+        let interface = interface % count.max(1);
+        let Ok(mut packet) = Packet::verbatim(bytes) else {
+            return;
+        };
+        let length = packet.wire_length();
+        match self.hosts[self.victim].route(&mut packet, length) {
+            Verdict::Local => self.hand_over(interface, packet),
+            Verdict::Forward(interface) => self.fly((self.victim, interface.0), packet),
+            Verdict::Discard => {}
+        }
+        self.drain();
+    }
+
+    /// Only a message that an agent has made changes a binding, and only once. A mobile may lose one besides, with its
+    /// address.
+    fn hand_over(&mut self, interface: usize, packet: Packet) {
+        let read = packet.clone().apply_bit_errors();
+        let message = read.as_ref().ok().and_then(P::message);
+        let now = self.now;
+        let host = &mut self.hosts[self.victim];
+        let is_malformed = read.map_or(true, |read| P::is_malformed(host, &read));
+        let (before, counted) = (P::bindings(host, now), P::malformed(host));
+        host.handle_packet(now, InterfaceId(interface), packet);
+        let after = P::bindings(host, now);
+        let has_gained = after.iter().any(|address| !before.contains(address));
+        if has_gained || after != before && self.victim != MOBILE {
+            let message = message.expect("a binding has changed without a signed message");
+            assert!(self.genuine.contains(&message), "a forged message counts");
+            if before.is_empty() && !P::REMEMBERS {
+                self.used.clear();
+            }
+            assert!(self.used.insert(message), "a message counts twice");
+        }
+        if is_malformed {
+            assert_eq!(P::malformed(host), counted + 1, "dropped, but not counted");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Messages that UDP carries between hosts of mobility protocols: what is read is written as it was read.
+
+use baton_proto::wire::dhcp::Dhcp;
+use baton_proto::wire::mobile_ipv4::{AuthenticationKind, Message, SecurityAssociation};
+
+/// Registration messages of Mobile IPv4 and their extensions. What is signed is known to be, and not when it is changed.
+pub fn check_registration(data: &[u8]) {
+    let Ok(mut message) = Message::decode(data) else {
+        return;
+    };
+    let out = message.encode();
+    assert_eq!(Message::decode(&out).as_ref(), Ok(&message));
+    assert_eq!(out, data, "written differently from how it was read");
+    let key = SecurityAssociation {
+        index: 256,
+        key: [7; 16],
+    };
+    let kind = AuthenticationKind::MobileHome;
+    if message.place(kind).is_some() {
+        return;
+    }
+    message.sign(kind, &key);
+    assert_eq!(message.verify(kind, &key), Ok(()));
+    let mut changed = message.encode();
+    // Any bit, as the input says.
+    let sum = data.iter().map(|&byte| usize::from(byte)).sum::<usize>();
+    let position = sum * 31 % (8 * out.len());
+    changed[position / 8] ^= 0x80 >> (position % 8);
+    if let Ok(changed) = Message::decode(&changed) {
+        assert!(changed.verify(kind, &key).is_err(), "a change is not seen");
+    }
+}
+
+/// DHCP.
+pub fn check_dhcp(data: &[u8]) {
+    if let Ok(message) = Dhcp::decode(data) {
+        assert_eq!(Dhcp::decode(&message.encode()), Ok(message));
+    }
+}
