@@ -20,6 +20,7 @@ VOICE = [
 ]
 NEW_RENO = ["flows.weather.tcp.congestion=newreno", "flows.weather.tcp.recovery=newreno"]
 SACK = ["flows.weather.tcp.recovery=sack", "flows.weather.tcp.sack=true"]
+ROUTERS_HOLD = "mobiles.aircraft.mobility.access_router_buffering={}"
 #: The receive window of D4's product at 31.5 kbit/s, in whole segments.
 FROM_LINK = ["flows.weather.tcp.receive_buffer=2 KiB"]
 #: Aircraft in one cell (section 1.1).
@@ -157,7 +158,8 @@ def _strategies(folder: Path, seed: int, overrides: list[str]) -> Iterator[Aircr
     yield simulate(second, seed, overrides)
     yield simulate(first, seed, [*overrides, "home_agents.home-agent.bicasting=2 s"])
     yield simulate(first, seed, [*overrides, "links.radio.base_station_buffering=true"])
-    yield simulate(first, seed, [*overrides, "mobiles.aircraft.mobility.access_router_buffering={}"])
+    # The base station says ahead that it lets the aircraft go, so that the router holds before packets are in the air.
+    yield simulate(first, seed, [*overrides, "links.radio.packet_bit=true", ROUTERS_HOLD])
 
 
 def _silence(run: AircraftRun) -> float:

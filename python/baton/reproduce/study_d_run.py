@@ -56,10 +56,11 @@ class AircraftRun:
         return float("inf") if completed is None else float(completed) - self.handover_at_s
 
     @property
-    def agent(self) -> dict[str, Any]:
-        """What the home agent held, released and dropped."""
-        agents = self.summary["agents"]
-        return next(agent for agent in agents if agent["agent"] == "home agent")
+    def held(self) -> dict[str, int]:
+        """How many packets the home agent held, and how many it dropped as duplicates."""
+        # Those that never held one are not in the summary.
+        agents = [agent for agent in self.summary["agents"] if agent["agent"] == "home agent"]
+        return {key: sum(agent[key] for agent in agents) for key in ("held", "duplicates")}
 
     def dropped_before_answer(self) -> int:
         """Segments that came to the aircraft in its new cell before the home agent's answer, and went no further."""
