@@ -281,6 +281,7 @@ duplicate_address_detection = "icao-address"
 advertisements = "frequent"
 route_optimization = false
 asks_for_buffering = true
+access_router_buffering = { size = "32 kB" }
 lifetime = "10 min"
 clamp_segment_size = true
 
@@ -351,7 +352,7 @@ canteen = { gateway = "campus" }
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
-buffering = { size = "32 kB", age = "10 s", pace = "30 kbit/s" }
+buffering = { size = "32 kB", age = "10 s", overflow = "drop-oldest", pace = "60 kbit/s" }
 ''',
     ),
     Section(
@@ -364,6 +365,13 @@ timetable = [
   { at = "20 s", jitter = "2 s", attach = "cellular", handover = "soft", overlap = "1 s", outgoing_after = "200 ms" },
   { at = "60 s", attach = "office", handover = "hard", outage = "800 ms", old_queue = "discard" },
 ]
+
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+
+[mobiles.aircraft]
+timetable = [{ at = "0 s", attach = "cell" }, { at = "60 s", attach = "other-cell", handover = "hard", announced = "1 s" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
 ''',
     ),
     Section(
