@@ -65,6 +65,9 @@ prefix = "2001:db8:1::/64"
 
 [foreign_agents.server]
 
+[[losses]]
+message = "Binding Update"
+
 [record]
 packets = false
 

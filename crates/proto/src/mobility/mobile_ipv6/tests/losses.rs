@@ -17,6 +17,7 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
         age: Duration::from_secs(30),
         overflow: Overflow::DropOldest,
         pace: None,
+        drop_duplicates: true,
     };
     let agent = HomeAgentSettings {
         detection: DuplicateAddressDetection::STANDARD,

@@ -99,6 +99,7 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
         age: Duration::from_secs(30),
         overflow: Overflow::DropNewest,
         pace: None,
+        drop_duplicates: true,
     });
     if let Some(policy) = buffering {
         world = world.with_buffering_routers(policy);
