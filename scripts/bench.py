@@ -92,6 +92,14 @@ def million(folder: Path) -> None:
     line("  opened in", f"{opened(page):.1f} s", "<= 3", "until all diagrams are drawn")
 
 
+def study(folder: Path) -> None:
+    """All of study D, its page and the runs that it shows."""
+    command = [sys.executable, "-m", "baton", "reproduce", "D", "--json"]
+    what = lambda: subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: E731
+    wall, processor = least(what, 2)
+    line("baton reproduce D", f"{wall:.1f} s", "<= 20", f"{processor:.1f} s of processor")
+
+
 def opened(page: Path) -> float:
     """Seconds until a report can be used."""
     from playwright.sync_api import sync_playwright
@@ -113,7 +121,7 @@ def opened(page: Path) -> float:
 def main(chosen: Sequence[str]) -> None:
     """All, or those whose names are given."""
     with tempfile.TemporaryDirectory() as folder:
-        for case in (one_second_run, sweeps, million):
+        for case in (one_second_run, sweeps, million, study):
             if not chosen or case.__name__ in chosen:
                 case(Path(folder))
 

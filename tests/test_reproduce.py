@@ -1,4 +1,4 @@
-"""Study T through the command line, and the rules by which checks are judged."""
+"""The studies through the command line, and the rules by which checks are judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from baton.reproduce import STUDIES
 from baton.reproduce.checks import Expected, judge
+from baton.reproduce.cli_reproduce import SHOWN
+from baton.toml import loads
 
 
 def expected(rule: str, published: float, tolerance: float = 0.0) -> Expected:
@@ -44,36 +47,68 @@ def test_interval_of_a_mean() -> None:
     assert check.high == pytest.approx(3 + 1.9629, abs=1e-3)
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, object]]]:
+Study = tuple[Path, dict[str, dict[str, object]]]
+#: What must come out of each study, or its mechanism is not there.
+MECHANISMS = {
+    "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h",
+    "T": "T1.a T1.b T2.a T2.b T2.c T2.d T2.g T2.h T2.i T3.a T3.c T3.d T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c",
+}
+
+
+@pytest.fixture(scope="module", params=MECHANISMS)
+def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Study]:
     folder = tmp_path_factory.mktemp("reproduce")
-    command = [sys.executable, "-m", "baton", "reproduce", "T", "--json"]
+    command = [sys.executable, "-m", "baton", "reproduce", request.param, "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     checks = json.loads(done.stdout)["checks"]
-    return folder, {check["id"]: check for check in checks}
+    return request.param, (folder, {check["id"]: check for check in checks})
 
 
-def test_the_mechanism_of_study_t(study: tuple[Path, dict[str, dict[str, object]]]) -> None:
-    _, checks = study
-    mechanism = (
-        "T1.a T1.b T2.a T2.b T2.c T2.d T2.g T2.h T2.i T3.a T3.c T3.d T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c"
-    )
-    differing = [name for name in mechanism.split() if checks[name]["verdict"] != "agrees"]
+def test_the_mechanism_of_a_study(study: tuple[str, Study]) -> None:
+    name, (_, checks) = study
+    differing = [check for check in MECHANISMS[name].split() if checks[check]["verdict"] != "agrees"]
     assert differing == []
 
 
-def test_every_difference_is_explained(study: tuple[Path, dict[str, dict[str, object]]]) -> None:
-    _, checks = study
+def test_every_difference_is_explained(study: tuple[str, Study]) -> None:
+    _, (_, checks) = study
     assert [name for name, check in checks.items() if check["verdict"] == "differs" and not check["note"]] == []
 
 
-def test_the_page_links_whole_runs(study: tuple[Path, dict[str, dict[str, object]]]) -> None:
-    folder, checks = study
-    page = (folder / "results/reproduce-T/report.html").read_text(encoding="utf-8")
-    assert all(f'id="{name}"' in page for name in checks)
-    for run in ("download", "download-back", "upload"):
+def test_every_check_is_measured(study: tuple[str, Study]) -> None:
+    _, (_, checks) = study
+    assert [name for name, check in checks.items() if check["measured"] is None and not check["note"]] == []
+
+
+def test_the_page_links_whole_runs(study: tuple[str, Study]) -> None:
+    name, (folder, checks) = study
+    page = (folder / f"results/reproduce-{name}/report.html").read_text(encoding="utf-8")
+    assert all(f'id="{check}"' in page for check in checks)
+    for run in SHOWN[name]:
         assert f'href="{run}/report.html"' in page
-        assert (folder / "results/reproduce-T" / run / "report.html").is_file()
+        assert (folder / f"results/reproduce-{name}" / run / "report.html").is_file()
+
+
+def test_the_scenarios_of_study_d_differ_only_in_what_the_study_varies() -> None:
+    baseline, first, second = (
+        loads((STUDIES / "D" / f"{name}.toml").read_text(encoding="utf-8")) for name in SHOWN["D"]
+    )
+    for scenario in (baseline, first, second):
+        del scenario["name"], scenario["description"]
+        del scenario["home_agents"]["home-agent"]["duplicate_address_detection"]
+        del scenario["mobiles"]["aircraft"]["mobility"]["duplicate_address_detection"]
+    assert baseline == first
+    assert second["links"]["radio"].pop("packet_bit") is True
+    assert second["home_agents"]["home-agent"].pop("buffering") == {}
+    assert second["mobiles"]["aircraft"]["mobility"].pop("asks_for_buffering") is True
+    assert second == first
+
+
+def test_a_study_that_is_not_run_live_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "baton", "reproduce", "D7", "--live"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "`D`: not run live" in done.stderr
 
 
 def test_an_unknown_check_is_refused(tmp_path: Path) -> None:

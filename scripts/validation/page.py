@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from baton.reproduce.checks import Check
 from validation.row import Row
@@ -48,7 +48,7 @@ two settings of the runs under random loss: SACK is off with Reno's and NewReno'
 def page(
     sections: Sequence[tuple[str, Mapping[str, list[Row]]]],
     live: str,
-    checks: Iterable[Check],
+    results: Mapping[str, Sequence[Check]],
     date: str,
     version: str,
 ) -> str:
@@ -58,7 +58,7 @@ def page(
     links = "".join(f"- `{row.id}`: {row.what}, {percent(row)}. {row.cause}\n" for row in differing)
     head = HEAD.format(date=date, version=version, agreeing=len(rows) - len(differing), all=len(rows), differing=links)
     body = "".join(section(title, cases) for title, cases in sections)
-    return head + body + live + "\n" + studies(list(checks))
+    return head + body + live + "\n" + studies(results)
 
 
 def section(title: str, cases: Mapping[str, list[Row]]) -> str:
@@ -114,17 +114,35 @@ def share(value: float) -> str:
     return f"{value * 100:.2g} %"
 
 
-def studies(checks: Sequence[Check]) -> str:
+#: Of each study: what it is about, and what is to be said beside its numbers.
+STUDIES = {
+    "D": (
+        "aircraft that change cells with network mobility, 2011; link [ldacs1](models/ldacs1.md), protocol"
+        " [mobile-ipv6](models/mobile-ipv6.md)",
+        "",
+    ),
+    "T": (
+        "TCP between a wireless LAN and GSM, 1999; profile [linux-2.0.36](models/profile-linux-2.0.36.md), links"
+        " [wifi](models/wifi.md) and [gsm](models/gsm.md)",
+        " [With the kernel's own TCP](../studies/T/README.md#with-a-present-kernel) some of it comes out otherwise.",
+    ),
+}
+
+
+def studies(results: Mapping[str, Sequence[Check]]) -> str:
     """What `baton reproduce` says, in short."""
+    command = f"`.venv/bin/baton reproduce {' '.join(results)}`"
+    return f"## Published studies\n\n{command}\n" + "".join(study(name, found) for name, found in results.items())
+
+
+def study(name: str, checks: Sequence[Check]) -> str:
+    """How many of a study's numbers agree, and those that differ."""
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in ("agrees", "differs", "beyond")}
+    about, besides = STUDIES[name]
     text = (
-        "## Published studies\n\n`.venv/bin/baton reproduce T`\n\n"
-        f"Study T (TCP between a wireless LAN and GSM, 1999; profile [linux-2.0.36](models/profile-linux-2.0.36.md),"
-        f" links [wifi](models/wifi.md) and [gsm](models/gsm.md)): {counts['agrees']} of its numbers agree,"
-        f" {counts['differs']} differ, and {counts['beyond']} measurements go beyond what was published. Rules and"
-        " notes are the study's own. [With the kernel's own TCP](../studies/T/README.md#with-a-present-kernel) some of"
-        " it comes out otherwise. Those that differ:\n\n"
-        "| check | quantity | published | ours | unit | why |\n|---|---|---|---|---|---|\n"
+        f"\nStudy {name} ({about}): {counts['agrees']} of its numbers agree, {counts['differs']} differ, and"
+        f" {counts['beyond']} measurements go beyond what was published. Rules and notes are the study's own.{besides}"
+        " Those that differ:\n\n| check | quantity | published | ours | unit | why |\n|---|---|---|---|---|---|\n"
     )
     for check in checks:
         if check.verdict == "differs":

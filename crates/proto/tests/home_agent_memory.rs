@@ -64,6 +64,7 @@ fn a_registered_mobile_takes_less_than_1_kib() {
         age: Duration::from_secs(30),
         overflow: Overflow::DropOldest,
         pace: None,
+        drop_duplicates: true,
     };
     let before = counting::live_bytes();
     let mut agent = HomeAgent::new(HomeAgentSettings {

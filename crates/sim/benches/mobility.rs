@@ -486,6 +486,7 @@ fn home_agent() -> HomeAgent {
             age: Duration::from_secs(30),
             overflow: Overflow::DropOldest,
             pace: None,
+            drop_duplicates: true,
         }),
         path_mtu: 1500,
         clamp_segment_size: false,

@@ -12,7 +12,10 @@ from .checks import Check, Expected, load_expected
 #: Scenario files, expected numbers and notes, a folder a study.
 STUDIES = Path(__file__).parent.parent / "studies"
 #: Studies by id, with what each is about.
-TITLES = {"T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4 on a testbed"}
+TITLES = {
+    "D": "network mobility over L-DACS1: handovers of aircraft, and buffering by the home agent",
+    "T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4 on a testbed",
+}
 
 Progress = Callable[[str], None]
 
@@ -37,12 +40,13 @@ def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
 
 def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, list[Check]]:
     """The simulated checks that ``ids`` name, by study. Raises `InputError` for an id that does not exist."""
-    from . import study_t
+    from . import study_d, study_t
 
+    modules = {"D": study_d, "T": study_t}
     results: dict[str, list[Check]] = {}
     for study, expected in select(ids).items():
         wanted = {each.id for each in expected}
-        checks = study_t.reproduce(STUDIES / study, progress)
+        checks = modules[study].reproduce(STUDIES / study, progress)
         results[study] = [check for check in checks if check.id in wanted]
     return results
 

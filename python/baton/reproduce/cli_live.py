@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from baton import tables
+from baton.errors import InputError
 from baton.live import machine
 from baton.live.owner import given_to_invoker
 from baton.live.trials import claimed
@@ -26,7 +27,12 @@ STUDY = "T"
 
 def run(ids: Sequence[str], *, as_json: bool) -> int:
     """Reproduces live, prints and writes; returns the exit status, 1 if a run was late or disturbed each time."""
-    expected = select(ids or [STUDY])[STUDY]
+    chosen = select(ids or [STUDY])
+    if other := next((study for study in chosen if study != STUDY), None):
+        raise InputError(
+            f"`{other}`: not run live, where there is no radio and no Mobile IP; expected `{STUDY}`, or its checks"
+        )
+    expected = chosen[STUDY]
     machine.require()
     out = Path("results") / f"reproduce-{STUDY}-live"
     with given_to_invoker(out), claimed(out):

@@ -32,6 +32,8 @@ pub struct BufferPolicy {
     pub overflow: Overflow,
     /// The rate at which what was held is released; without one, all at once.
     pub pace: Option<DataRate>,
+    /// Whether a TCP segment that is held already is dropped. Not where IPsec hides the segments from who holds them.
+    pub drop_duplicates: bool,
 }
 
 /// Who is dropped when a buffer has no room for a newcomer.
@@ -77,8 +79,8 @@ impl BufferCounts {
 
 /// A queue of packets, bounded in bytes and age, that holds until it is told to release.
 ///
-/// A TCP segment all of whose sequence space is held already is dropped (study D, section 5.7): the link ahead is
-/// slow. A segment without data is never taken for a duplicate, since a sender counts duplicate acknowledgments,
+/// By choice, a TCP segment all of whose sequence space is held already is dropped (study D, section 5.7): the link
+/// ahead is slow. A segment without data is never taken for a duplicate, since a sender counts duplicate acknowledgments,
 /// and what shows no TCP header (IPsec, fragments, other transports) is held as it comes.
 #[derive(Clone, Debug)]
 pub struct PacketBuffer {
@@ -128,7 +130,7 @@ impl PacketBuffer {
     /// Takes a packet in, or drops it or others by the policy.
     pub fn push(&mut self, now: Instant, packet: Packet) {
         self.drop_expired(now);
-        if self.holds_segment_of(&packet) {
+        if self.policy.drop_duplicates && self.holds_segment_of(&packet) {
             self.counts.duplicates += 1;
             return;
         }

@@ -78,6 +78,8 @@ pub struct SignallingLoss {
     pub message: &'static str,
     /// Whether it must, or must not, have the packet-buffering option.
     pub buffering: Option<bool>,
+    /// When it is sent at the earliest.
+    pub after: Instant,
     /// How many are still to be lost; `None`: all.
     pub left: Option<u32>,
 }

@@ -1,5 +1,6 @@
 //! Signalling messages that are lost, as written.
 
+use super::units::Time;
 use schemars::JsonSchema;
 
 /// Signalling messages that are lost where their sender hands them to its link, whatever the link does.
@@ -9,6 +10,8 @@ pub struct RawLoss {
     pub message: RawMessage,
     /// Only those with (true) or without (false) the packet-buffering option. Default: all.
     pub buffering: Option<bool>,
+    /// Only those that are sent at this time or later. Default: from the start.
+    pub after: Option<Time>,
     /// How many of them, from the first on. Default: all.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: Option<u32>,

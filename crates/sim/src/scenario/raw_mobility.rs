@@ -172,6 +172,8 @@ pub struct RawBuffering {
     pub overflow: Option<RawOverflow>,
     /// The rate at which what was held is sent. Default: all at once.
     pub pace: Option<Rate>,
+    /// Whether a TCP segment that is held already is dropped; false where IPsec hides the segments. Default true.
+    pub drop_duplicates: Option<bool>,
 }
 
 /// Who is dropped when a buffer has no room for a newcomer.

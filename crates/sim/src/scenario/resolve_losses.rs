@@ -4,6 +4,7 @@ use super::document::Path;
 use super::model::SignallingLoss;
 use super::raw_losses::{RawLoss, RawMessage};
 use super::resolve::Report;
+use baton_proto::time::{Duration, Instant};
 
 /// The losses, where `protocols` says that there is anybody who signals.
 pub(super) fn losses(
@@ -30,6 +31,7 @@ pub(super) fn losses(
         SignallingLoss {
             message: name(loss.message),
             buffering: loss.buffering,
+            after: Instant::ZERO + loss.after.map_or(Duration::ZERO, |after| after.0),
             left: loss.count,
         }
     });

@@ -13,9 +13,11 @@ impl World {
             return false;
         };
         let buffering = signal.details.split(", ").any(|detail| detail == "buffer");
+        let now = self.now;
         let loss = self.losses.iter_mut().find(|loss| {
             loss.message == signal.name
                 && loss.buffering.is_none_or(|asked| asked == buffering)
+                && loss.after <= now
                 && loss.left != Some(0)
         });
         if let Some(loss) = loss {

@@ -9,6 +9,7 @@ const POLICY: BufferPolicy = BufferPolicy {
     age: Duration::from_secs(10),
     overflow: Overflow::DropNewest,
     pace: None,
+    drop_duplicates: true,
 };
 
 fn at(milliseconds: u64) -> Instant {
@@ -175,6 +176,16 @@ fn acknowledgments_and_what_nobody_can_read_are_no_duplicates() {
         buffer.push(at(moment), opaque.clone());
     }
     assert_eq!((buffer.counts().held, buffer.counts().duplicates), (6, 0));
+}
+
+#[test]
+fn by_choice_the_same_segment_is_held_as_often_as_it_comes() {
+    let mut buffer = PacketBuffer::new(BufferPolicy {
+        drop_duplicates: false,
+        ..POLICY
+    });
+    (0..3).for_each(|moment| buffer.push(at(moment), segment(1000, 1000)));
+    assert_eq!((buffer.counts().held, buffer.counts().duplicates), (3, 0));
 }
 
 #[test]

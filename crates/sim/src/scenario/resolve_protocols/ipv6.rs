@@ -69,6 +69,7 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
             RawOverflow::DropOldest => Overflow::DropOldest,
         },
         pace: raw.pace.map(|pace| pace.0),
+        drop_duplicates: raw.drop_duplicates.unwrap_or(true),
     }
 }
 

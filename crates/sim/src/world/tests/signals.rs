@@ -291,3 +291,16 @@ fn a_message_that_the_scenario_loses_is_sent_again() {
     assert_eq!(updates[1].fate, "delivered");
     near(updates[1].sent_s - updates[0].sent_s, 1.5, 1e-9);
 }
+
+#[test]
+fn messages_are_lost_from_the_time_that_the_scenario_says() {
+    let lost = "[[losses]]\nmessage = \"Binding Acknowledgement\"\nafter = \"10 s\"\ncount = 1\n";
+    let rows = signals(&run(&scenario(40, &[AIRCRAFT, lost])));
+    let answers = rows
+        .iter()
+        .filter(|row| row.name == "Binding Acknowledgement" && row.sender == "home-agent");
+    let (before, later): (Vec<_>, Vec<_>) = answers.partition(|row| row.sent_s < 10.0);
+    assert!(!before.is_empty() && before.iter().all(|row| row.fate == "delivered"));
+    let fates: Vec<&str> = later.iter().map(|row| row.fate.as_str()).collect();
+    assert_eq!(fates[..2], ["scenario", "delivered"]);
+}

@@ -8,6 +8,7 @@ const POLICY: BufferPolicy = BufferPolicy {
     age: Duration::from_secs(30),
     overflow: Overflow::DropOldest,
     pace: None,
+    drop_duplicates: true,
 };
 
 fn behind() -> Ipv6Prefix {

@@ -11,6 +11,7 @@ fn journey(lost: Vec<usize>) -> World {
         age: Duration::from_secs(30),
         overflow: Overflow::DropOldest,
         pace: None,
+        drop_duplicates: true,
     };
     let mut world = World::new(
         MobileSettings {

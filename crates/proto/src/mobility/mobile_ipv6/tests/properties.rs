@@ -83,6 +83,7 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
             age: Duration::from_secs(30),
             overflow: Overflow::DropNewest,
             pace: None,
+            drop_duplicates: true,
         });
     }
     world.lost = lost;

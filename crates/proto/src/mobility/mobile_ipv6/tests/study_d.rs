@@ -9,6 +9,7 @@ fn world() -> World {
         age: Duration::from_secs(60),
         overflow: Overflow::DropOldest,
         pace: None,
+        drop_duplicates: true,
     };
     World::new(
         MobileSettings {

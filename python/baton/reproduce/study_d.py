@@ -1,0 +1,202 @@
+"""Study D: network mobility over L-DACS1, with buffering by the home agent (D0 to D17)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from baton._baton import json_ldacs1
+from baton.live.trials import Figures
+
+from . import study_d_beyond as beyond
+from .checks import Check, judge, load_expected, load_notes
+from .study_d_run import AircraftRun, simulate
+
+#: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover's time (± one RTT).
+RUNS = 20
+#: The study's cell for its link budget: metres, aircraft with a slot in the control channel, bytes of a binding update.
+DISTANCE_M, AIRCRAFT, UPDATE_BYTES = 225e3, 16, 84
+
+#: Where the aircraft stands still: in its home cell, or in the foreign one.
+HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0, altitude = '10 km' } }"]
+ABROAD = ["mobiles.aircraft.track={ position = { latitude = 52.6, longitude = 5.0, altitude = '10 km' } }"]
+#: One segment at a time, and its small reply; the interval is no multiple of a frame's.
+PING = ["duration=200 s", "flows.weather.traffic=constant", "flows.weather.rate=8135 bit/s"]
+FAST = ["links.radio.user_rate=158 kbit/s"]
+#: Signalling messages that are lost (section 6.1); regular ones not when the aircraft first attaches.
+NO_REQUESTS = "{ message = 'Binding Update', buffering = true }"
+NO_ANSWERS = "{ message = 'Binding Acknowledgement', buffering = true }"
+FIRST_UPDATE = "{ message = 'Binding Update', buffering = false, count = 1, after = '50 s' }"
+FIRST_ANSWER = "{ message = 'Binding Acknowledgement', buffering = false, count = 1, after = '50 s' }"
+#: As IPsec leaves it: nobody but its ends sees a segment's numbers.
+OPAQUE = "home_agents.home-agent.buffering.drop_duplicates=false"
+#: So many that the aircraft registers only after the sender's timer.
+FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, after = '50 s' }"
+
+
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[Check]:
+    """All checks of the study, in the order of its file of expectations."""
+    cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES)
+    tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
+    samples: dict[str, list[float]] = {}
+    _put(samples, _arithmetic())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda task: task[0](folder, task[1]), tasks)
+        for (_, seed), figures in zip(tasks, found, strict=True):
+            progress(f"seed {seed} of {RUNS}")
+            _put(samples, figures)
+    _put(samples, beyond.crowd(folder))
+    notes = load_notes(folder / "notes.toml")
+    expected = load_expected(folder / "expected.toml")
+    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
+
+
+def window(kilobytes: int) -> list[str]:
+    """What gives the download a receive window."""
+    return [f"flows.weather.tcp.receive_buffer={kilobytes} KiB"]
+
+
+def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
+    for name, value in figures.items():
+        if value is not None:
+            samples.setdefault(name, []).append(float(value))
+
+
+def _arithmetic() -> Figures:
+    """D0, D1 and the formulas of D2, by the radio's model."""
+    figures = json.loads(json_ldacs1(DISTANCE_M, AIRCRAFT, UPDATE_BYTES))
+    forward, back = figures["forward"], figures["return"]
+    rates = (side[key] / 1e3 for side in (forward, back) for key in ("slowest_bps", "fastest_bps"))
+    keys = ("noise_dbm", "sensitivity_dbm", "operation_point_dbm", "received_dbm", "margin_db")
+    budget = (side[key] for key in keys for side in (forward, back))
+    losses = (
+        back["message_loss"],
+        back["message_loss_repeated"],
+        forward["message_loss"],
+        forward["message_loss_repeated"],
+        back["message_loss_jointly_coded"],
+    )
+    return {**_numbered("D0", rates), **_numbered("D1", budget), **_numbered("D2", losses)}
+
+
+def _numbered(group: str, values: Iterable[float | None]) -> Figures:
+    """Checks of a group in the order of their letters."""
+    return {f"{group}.{chr(ord('a') + place)}": value for place, value in enumerate(values)}
+
+
+def _losses(folder: Path, seed: int) -> Figures:
+    """D2 by simulation: datagrams of an update's size, up from an aircraft that stands still."""
+    file = folder / "updates.toml"
+
+    def lost(*overrides: str) -> float:
+        flow = simulate(file, seed, list(overrides)).summary["flows"][0]
+        return float(flow["lost_packets"]) / float(flow["segments_sent"])
+
+    return {
+        "D2.f": lost("flows.updates.acknowledged=false"),
+        "D2.g": lost("flows.updates.acknowledged=true"),
+        "D2.h": lost("flows.updates.acknowledged=false", "links.radio.joint_coding=true"),
+    }
+
+
+def _pings(folder: Path, seed: int) -> Figures:
+    """D3 and D4: a segment at a time, at home and abroad."""
+    figures: Figures = {}
+    products: list[float | None] = []
+    for size, name in ((256, "a"), (512, "b"), (1024, "c")):
+        sized = [f"flows.weather.packet_size={size} B", f"flows.weather.bytes={100 * size} B"]
+        home = simulate(folder / "proposal-1.toml", seed, [*HOME, *PING, *sized], "series packets")
+        away = simulate(folder / "proposal-1.toml", seed, [*ABROAD, *PING, *sized], "series packets")
+        figures[f"D3.{name}"] = home.mean_rtt()
+        figures[f"D3.{chr(ord(name) + 3)}"] = home.overhead(size)
+        figures[f"D3.{chr(ord(name) + 6)}"] = away.overhead(size)
+        if size == 1024:
+            fast = simulate(folder / "proposal-1.toml", seed, [*HOME, *PING, *sized, *FAST], "series")
+            figures["D3.j"] = away.mean_rtt()
+            products = [_product(31.5, home.mean_rtt()), _product(158, fast.mean_rtt())]
+    return {**figures, **_numbered("D4", products)}
+
+
+def _product(kilobits: float, rtt: float | None) -> float | None:
+    """Rate times round-trip time, in kilobytes."""
+    return None if rtt is None else kilobits * rtt / 8
+
+
+def _windows(folder: Path, seed: int) -> Figures:
+    """D5: receive windows, at two rates; then the pipe in the radio's place."""
+    file, pipe = folder / "proposal-1.toml", folder / "pipe.toml"
+    slow = {size: simulate(file, seed, [*HOME, *window(size)], "series") for size in (2, 4, 8, 16)}
+    fast = {size: simulate(file, seed, [*HOME, *FAST, *window(size)], "series") for size in (2, 8, 16)}
+    piped = {size: simulate(pipe, seed, ["links.radio.rate=158 kbit/s", *window(size)]) for size in (2, 8)}
+    longest = {size: run.largest_rtt() for size, run in slow.items()}
+    values = (
+        longest[16],
+        longest[8] / longest[16],
+        longest[4] / longest[8],
+        longest[2] / longest[4],
+        fast[2].completion_s - fast[8].completion_s,
+        fast[16].largest_rtt() / longest[16],
+        simulate(pipe, seed, window(16), "series").largest_rtt(),
+        piped[2].completion_s - piped[8].completion_s,
+    )
+    return _numbered("D5", values)
+
+
+def _handovers(folder: Path, seed: int) -> Figures:
+    """D6 to D9: the three scenarios."""
+    baseline, first, second = (simulate(folder / f"{name}.toml", seed, [], "series") for name in SCENARIOS)
+    delayed = baseline.completion_s - first.completion_s
+    twice = baseline.timeouts >= 2 > first.timeouts
+    earlier = first.completion_s - second.completion_s
+    return {
+        "D6.a": first.timeout_at_handover(),
+        "D7.a": first.handover_s,
+        "D7.b": second.handover_s,
+        "D7.c": baseline.handover_s - first.handover_s,
+        "D8.a": None if twice else baseline.completion_s / first.completion_s,
+        "D8.b": delayed if twice else None,
+        "D8.c": float(twice),
+        "D8.d": earlier,
+        "D8.e": 100 * earlier / first.completion_s,
+        "D8.f": baseline.completion_s,
+        "D8.g": first.completion_s,
+        "D8.h": second.completion_s,
+        "D9.a": second.handover_at_s - first.handover_at_s,
+        "D9.b": second.timeouts,
+    }
+
+
+#: Baseline, proposal 1, proposal 2.
+SCENARIOS = ("baseline", "proposal-1", "proposal-2")
+
+
+def _conditions(folder: Path, seed: int) -> Figures:
+    """D10 and D11: signalling messages are lost."""
+    file = folder / "proposal-2.toml"
+
+    def losing(*losses: str, record: str = "") -> AircraftRun:
+        return simulate(file, seed, [f"losses=[{', '.join(losses)}]"], record)
+
+    plain, first = simulate(file, seed, []), simulate(folder / "proposal-1.toml", seed, [])
+    requests, answers = losing(NO_REQUESTS), losing(NO_ANSWERS)
+    update, answer = losing(NO_ANSWERS, FIRST_UPDATE), losing(NO_ANSWERS, FIRST_ANSWER, record="packets")
+    late = losing(NO_ANSWERS, FOUR_UPDATES)
+    opaque = simulate(file, seed, [f"losses=[{NO_ANSWERS}, {FOUR_UPDATES}]", OPAQUE])
+    values = (
+        requests.handover_at_s - first.handover_at_s,
+        requests.completion_s / first.completion_s,
+        requests.held["held"],
+        answers.held["held"] / plain.held["held"],
+        answers.timeouts,
+        answers.completion_s / plain.completion_s,
+        update.held["held"] / plain.held["held"],
+        update.handover_s - plain.handover_s,
+        update.timeouts,
+        answer.dropped_before_answer(),
+        answer.handover_s - plain.handover_s,
+    )
+    outlasting = (late.held["duplicates"], late.timeouts, opaque.held["duplicates"])
+    return {**_numbered("D10", values), **_numbered("D11", outlasting)}

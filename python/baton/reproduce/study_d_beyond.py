@@ -1,0 +1,167 @@
+"""What study D names as future work: other rates, other TCPs, other strategies, voice, a full cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from baton import Scenario
+from baton.live.trials import Figures
+
+from .study_d_run import AircraftRun, simulate
+
+#: Voice: a frame of 20 B each 20 ms (8 kbit/s). With its headers it needs 46 kbit/s abroad, so the cells give 158.
+VOICE = [
+    "links.radio.user_rate=158 kbit/s",
+    'flows=[{ name = "voice", from = "operations", to = "display", transport = "udp", traffic = "constant",'
+    ' rate = "8 kbit/s", packet_size = "20 B", start = "43 s", start_jitter = "3750 ms" }]',
+]
+NEW_RENO = ["flows.weather.tcp.congestion=newreno", "flows.weather.tcp.recovery=newreno"]
+SACK = ["flows.weather.tcp.recovery=sack", "flows.weather.tcp.sack=true"]
+ROUTERS_HOLD = "mobiles.aircraft.mobility.access_router_buffering={}"
+#: The receive window of D4's product at 31.5 kbit/s, in whole segments.
+FROM_LINK = ["flows.weather.tcp.receive_buffer=2 KiB"]
+#: Aircraft in one cell (section 1.1).
+CROWD = 90
+
+
+def timers(folder: Path, seed: int) -> Figures:
+    """D6 and D8 with RFC 6298's timer in the place of the one that the study's simulator had."""
+    baseline, first, second = (
+        simulate(folder / f"{name}.toml", seed, ["flows.weather.tcp.rto_arithmetic=rfc6298"], "series")
+        for name in ("baseline", "proposal-1", "proposal-2")
+    )
+    return {
+        "D6.b": first.timeout_at_handover(),
+        "D8.i": first.completion_s - second.completion_s,
+        "D8.j": baseline.timeouts,
+        "D8.k": first.timeouts,
+    }
+
+
+def rates(folder: Path, seed: int) -> Figures:
+    """D12: the cells grant different rates."""
+
+    def gain(home: int, foreign: int) -> float:
+        given = [
+            f"links.radio.cells.home.user_rate={home} bit/s",
+            f"links.radio.cells.foreign.user_rate={foreign} bit/s",
+        ]
+        return _gain(folder, seed, given)
+
+    return {"D12.a": gain(31_500, 158_000), "D12.b": gain(158_000, 31_500)}
+
+
+def stacks(folder: Path, seed: int) -> Figures:
+    """D13: what buffering gains with other recoveries of TCP."""
+    return {"D13.a": _gain(folder, seed, NEW_RENO), "D13.b": _gain(folder, seed, SACK)}
+
+
+def strategies(folder: Path, seed: int) -> Figures:
+    """D14: who keeps packets meanwhile: completion times, and the longest wait for data."""
+    runs = _strategies(folder, seed, [])
+    figures: Figures = {}
+    for letter, run in zip("abcde", runs, strict=True):
+        figures[f"D14.{letter}"] = run.completion_s
+    return figures
+
+
+def voice(folder: Path, seed: int) -> Figures:
+    """D15: for how long voice is interrupted."""
+    figures: Figures = {"D15.a": _silence(simulate(folder / "baseline.toml", seed, VOICE))}
+    for letter, run in zip("bcdef", _strategies(folder, seed, VOICE), strict=True):
+        figures[f"D15.{letter}"] = _silence(run)
+    return figures
+
+
+def windows(folder: Path, seed: int) -> Figures:
+    """D17: the receive window that the link's rate and round-trip time ask for (section 5.4)."""
+    first = simulate(folder / "proposal-1.toml", seed, FROM_LINK, "series")
+    return {
+        "D17.a": first.completion_s,
+        "D17.b": first.timeout_at_handover(),
+        "D17.c": _gain(folder, seed, FROM_LINK),
+    }
+
+
+CASES = (timers, rates, stacks, strategies, voice, windows)
+
+
+def crowd(folder: Path) -> Figures:
+    """D16: ninety aircraft in one cell, each with section 7's traffic."""
+    text = (folder / "crowd.toml").read_text(encoding="utf-8") + "".join(_aircraft())
+    flows = Scenario.parse(text, folder).run(seed=1).summary["flows"]
+    of = {kind: [flow for flow in flows if flow["name"].startswith(kind)] for kind in (*MIX, "messages")}
+    maps, plans = (np.array([flow["completion_s"] or np.inf for flow in of[kind]]) for kind in ("map", "plan-down"))
+    return {
+        "D16.a": float(np.mean(maps)),
+        "D16.b": float(np.quantile(maps, 0.95)),
+        "D16.c": float(np.quantile(plans, 0.95)),
+        "D16.d": float(np.mean([flow["ping"]["mean_rtt_s"] for flow in of["messages"]])),
+    }
+
+
+#: Section 7's transfers of an aircraft: name, whence (0 on the ground, 1 in the air) and bytes. With its messages (27
+#: of 300 B, each answered by as much) the map is four fifths of all.
+MIX = {"map": (0, "110 kB"), "plan-down": (0, "6 kB"), "plan-up": (1, "5 kB")}
+MESSAGES = 'traffic = "ping"\ntransport = "tcp"\nsize = "300 B"\ninterval = "30 s"\ncount = 27\n'
+#: Chosen: seconds over which the aircraft begin, so that the forward link is seven tenths busy.
+BEGIN_WITHIN = 450.0
+
+
+def _aircraft() -> Iterator[str]:
+    """Each aircraft of the crowd, and its flows. Their transfers begin one after the other."""
+    for number in range(CROWD):
+        angle = 2 * np.pi * number / CROWD
+        latitude, longitude = 50 + np.sin(angle), 5 + np.cos(angle)
+        yield (
+            f'\n[mobiles.aircraft-{number}]\ntimetable = [{{ at = "0 s", attach = "radio" }}]\n'
+            f"track = {{ position = {{ latitude = {latitude:.4f}, longitude = {longitude:.4f},"
+            ' altitude = "10 km" } }\n'
+        )
+    for number in range(CROWD):
+        begin = BEGIN_WITHIN * number / CROWD
+        for kind, (whence, size) in MIX.items():
+            ends = ("operations" if kind == "map" else "centre", f"aircraft-{number}")
+            yield _flow(f"{kind}-{number}", (ends[whence], ends[1 - whence]), begin, f'bytes = "{size}"\n')
+        yield _flow(f"messages-{number}", ("centre", f"aircraft-{number}"), begin, MESSAGES)
+
+
+def _flow(name: str, ends: tuple[str, str], begin: float, traffic: str) -> str:
+    """A flow, of which all but the map have priority over the map."""
+    return (
+        f'\n[[flows]]\nname = "{name}"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nstart = "{begin} s"\n'
+        f"priority = {int(not name.startswith('map'))}\ntcp = {TCP}\n{traffic}"
+    )
+
+
+#: As in the study's scenarios.
+TCP = (
+    '{ congestion = "reno", recovery = "reno", sack = false, window_scaling = false, limited_transmit = false,'
+    ' initial_window = 1, initial_rto = "3 s", rto_arithmetic = "inet", delayed_ack = "off",'
+    ' maximum_segment_size = "1024 B", receive_buffer = "6 KiB" }'
+)
+
+
+def _gain(folder: Path, seed: int, overrides: list[str]) -> float:
+    """Seconds by which proposal 2 completes earlier than proposal 1."""
+    first, second = (simulate(folder / f"proposal-{number}.toml", seed, overrides) for number in (1, 2))
+    return first.completion_s - second.completion_s
+
+
+def _strategies(folder: Path, seed: int, overrides: list[str]) -> Iterator[AircraftRun]:
+    """Nobody keeps packets; the home agent, twice; the base station; the access router."""
+    first, second = folder / "proposal-1.toml", folder / "proposal-2.toml"
+    yield simulate(first, seed, overrides)
+    yield simulate(second, seed, overrides)
+    yield simulate(first, seed, [*overrides, "home_agents.home-agent.bicasting=2 s"])
+    yield simulate(first, seed, [*overrides, "links.radio.base_station_buffering=true"])
+    # The base station says ahead that it lets the aircraft go, so that the router holds before packets are in the air.
+    yield simulate(first, seed, [*overrides, "links.radio.packet_bit=true", ROUTERS_HOLD])
+
+
+def _silence(run: AircraftRun) -> float:
+    """The longest time without a frame of voice."""
+    return float(run.flow["longest_stall_s"])
