@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -22,6 +23,19 @@ LEO_INTERVAL = 15_000
 LTE_SECONDS = 90
 LTE_LEVELS = [0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0]
 """Mbit/s between which a drive wanders."""
+
+FLIGHT_STEP = 10
+"""Seconds between the positions of a flight, as receivers of its reports keep them."""
+FLIGHT_WAYPOINTS = [
+    (0, 50.95, 6.20, 6_100.0),
+    (420, 50.90, 7.55, 9_800.0),
+    (600, 50.93, 8.15, 10_700.0),
+    (1260, 51.02, 10.30, 10_700.0),
+    (1800, 50.75, 12.00, 10_700.0),
+    (2280, 50.35, 13.40, 10_100.0),
+    (2700, 50.14, 14.20, 5_800.0),
+]
+"""Seconds, degrees and metres from Maastricht to Prague: climb, cruise at 230 m/s, beginning of descent."""
 
 RAIL_SECONDS = 600
 RAIL_TUNNELS = [(95, 125), (250, 262), (430, 490)]
@@ -46,12 +60,28 @@ def traces() -> dict[str, str]:
         "lte-drive.up": lte(Random(22), 0.4),
         "rail.down.csv": rail(Random(31), 20e6),
         "rail.up.csv": rail(Random(32), 6e6),
+        "flight.csv": flight(Random(41)),
     }
 
 
 def between(random: Random, low: float, high: float) -> float:
     """A draw from [low, high)."""
     return low + (high - low) * random.random()
+
+
+def flight(random: Random) -> str:
+    """An airliner from Maastricht to Prague: straight between its waypoints, but for a few metres of error."""
+    lines = ["time,latitude,longitude,altitude"]
+    for (begin, *here), (end, *there) in pairwise(FLIGHT_WAYPOINTS):
+        last = end == FLIGHT_WAYPOINTS[-1][0]
+        for at in range(begin, end + (FLIGHT_STEP if last else 0), FLIGHT_STEP):
+            share = (at - begin) / (end - begin)
+            latitude, longitude, altitude = (a + (b - a) * share for a, b in zip(here, there, strict=True))
+            latitude += between(random, -0.0002, 0.0002)
+            longitude += between(random, -0.0003, 0.0003)
+            altitude += between(random, -8.0, 8.0)
+            lines.append(f"{at},{latitude:.4f},{longitude:.4f},{altitude:.0f}")
+    return "\n".join(lines) + "\n"
 
 
 def leo() -> dict[str, str]:

@@ -16,6 +16,7 @@ from baton.errors import InputError
 from baton.plot import (
     plot_goodput,
     plot_handover,
+    plot_map,
     plot_queue,
     plot_round_trip,
     plot_time_sequence,
@@ -36,6 +37,7 @@ __all__ = [
     "json_schema",
     "plot_goodput",
     "plot_handover",
+    "plot_map",
     "plot_queue",
     "plot_round_trip",
     "plot_time_sequence",

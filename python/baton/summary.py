@@ -96,6 +96,40 @@ class Agent(TypedDict):
     copies: Annotated[int, "Copies sent to a second place"]
 
 
+class Cell(TypedDict):
+    """A cell of a radio network."""
+
+    cell: Annotated[str, "Name in the scenario"]
+    latitude: Annotated[float, "In degrees, north positive"]
+    longitude: Annotated[float, "In degrees, east positive"]
+    radius_m: Annotated[float, "How far away aircraft may register, in metres"]
+
+
+class Place(TypedDict):
+    """Where a mobile was at a moment."""
+
+    at_s: Annotated[float, "When"]
+    latitude: Annotated[float, "In degrees, north positive"]
+    longitude: Annotated[float, "In degrees, east positive"]
+    altitude_m: Annotated[float, "Height in metres"]
+    cell: Annotated[str | None, "The cell in which it was registered from then on; null for none"]
+
+
+class Aircraft(TypedDict):
+    """A mobile's way."""
+
+    mobile: Annotated[str, "Which mobile"]
+    track: Annotated[list[Place], "Where it was, at equal intervals and whenever it came into a cell or left one"]
+
+
+class Radio(TypedDict):
+    """A radio network, as its map shows it."""
+
+    link: Annotated[str, "Name of the link in the scenario"]
+    cells: Annotated[list[Cell], "Its cells"]
+    aircraft: Annotated[list[Aircraft], "The mobiles on it; of more than 100 the first"]
+
+
 class Summary(TypedDict):
     """What became of a run."""
 
@@ -110,6 +144,7 @@ class Summary(TypedDict):
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
     discarded: Annotated[Discarded, "Packets that hosts and routers gave up"]
     agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]
+    radios: Annotated[list[Radio], "Radio networks, and where mobiles were; no columns of a sweep"]
 
 
 class Program(TypedDict):

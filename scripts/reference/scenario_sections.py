@@ -66,8 +66,7 @@ prefix = "2001:db8:1::/64"
 [foreign_agents.server]
 
 [[losses]]
-message = "Registration Request"
-count = 1
+message = "Binding Update"
 
 [record]
 packets = false

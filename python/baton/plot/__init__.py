@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "plot_goodput",
     "plot_handover",
+    "plot_map",
     "plot_queue",
     "plot_round_trip",
     "plot_time_sequence",
@@ -67,6 +68,20 @@ def plot_handover(run: Run, number: int = 1, flow: str | None = None) -> Figure:
     mark = source.mark(number)
     panels = [source.panel(kind, flow) for kind in ("time_sequence", "window", "round_trip")]
     return _draw(panels, source.marks, mark)
+
+
+def plot_map(run: Run, link: str | None = None) -> Figure:
+    """Plan view of a radio network: its cells, the ways of mobiles by serving cell, and where handovers began.
+
+    `link` may be left out where there is only one such network.
+    """
+    from baton.plot.source import Source
+
+    drawn = Source.of(run).map(link)
+    _require_matplotlib()
+    from baton.plot.draw_map import figure
+
+    return figure(drawn)
 
 
 def style(*, width_mm: float = 88, font_size: float = 8) -> AbstractContextManager[object]:

@@ -13,6 +13,7 @@ from baton.report.describe import NO_PACKETS, FlowPanels, Queues
 from baton.report.figures import Panel, link_roles
 from baton.report.handovers import Mark, marks
 from baton.report.journeys import FlowPackets, PacketIndex
+from baton.report.maps import Map, maps
 from baton.report.tables import Run, read_run, run_of
 
 
@@ -43,6 +44,16 @@ class Source:
         if 1 <= number <= len(self.marks):
             return self.marks[number - 1]
         raise InputError(f"there is no handover {number}; the run has {len(self.marks)}")
+
+    def map(self, link: str | None) -> Map:
+        """The map of a radio network."""
+        found = {each.title: each for each in maps(self.run.summary)}
+        if link is None and len(found) == 1:
+            return next(iter(found.values()))
+        if link not in found:
+            asked = "which radio network?" if link is None else f"there is no radio network `{link}`;"
+            raise InputError(f"{asked} {nearest(link or '', found)}" if found else "the run has no radio network")
+        return found[link]
 
     def panel(self, kind: str, flow: str | None) -> Panel:
         """A panel of a flow: `kind` is what `FlowPanels` calls it. Queues of no flow are those of the whole run."""

@@ -9,6 +9,7 @@ from .figures import Description, FlowFigure, Panel, Trace, link_roles
 from .handovers import marks
 from .journeys import FlowPackets, PacketIndex
 from .ladders import ladders
+from .maps import maps
 from .tables import Run
 
 Queues = dict[tuple[str, str], Trace]
@@ -85,4 +86,5 @@ def describe(run: Run) -> Description:
         packets = FlowPackets.of(index, name) if index is not None else None
         panels = FlowPanels(run, name, packets, roles, queues)
         flows.append(FlowFigure(name, transport, panels.all(transport)))
-    return Description(run.duration_s, marks(run.summary, run.duration_s), flows, ladders(run.signals, run.summary))
+    charts = ladders(run.signals, run.summary)
+    return Description(run.duration_s, marks(run.summary, run.duration_s), flows, charts, maps(run.summary))

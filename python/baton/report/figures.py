@@ -11,6 +11,7 @@ import numpy as np
 
 from .handovers import Mark
 from .ladders import Ladder
+from .maps import Map
 from .style import link_role
 from .tables import Run, Series
 
@@ -64,6 +65,7 @@ class Description:
     marks: list[Mark]
     flows: list[FlowFigure]
     ladders: list[Ladder] = field(default_factory=list)
+    maps: list[Map] = field(default_factory=list)
 
 
 def link_roles(run: Run) -> dict[str, str]:

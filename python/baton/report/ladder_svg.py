@@ -46,7 +46,8 @@ def section(ladders: Sequence[Ladder]) -> str:
 def _note(ladder: Ladder) -> str:
     if not ladder.repeated:
         return ""
-    return f'<p class="note">Left out, since they repeat one that is shown: {ladder.repeated:,} advertisements.</p>'
+    what = f"{ladder.repeated:,} advertisements and reports"
+    return f'<p class="note">Left out, since they repeat one that is shown: {what}.</p>'
 
 
 def drawing(ladder: Ladder) -> str:

@@ -17,6 +17,8 @@ WITHOUT_END_NS, AFTER_NS = 10 * SECOND, 2 * SECOND
 # Before a handover a chart begins when the link was told to go down, if that was no longer ago.
 WARNING_NS = 10 * SECOND
 PERIODIC = ("Router Advertisement", "Agent Advertisement")
+# What a radio measures, some times a second: of each kind the first is drawn, whatever it says.
+MEASURED = ("POW_REP", "SIB", "ACB and STB", "Link_Parameters_Report")
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Ladder:
     messages: list[Message] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     repeated: int = 0
-    """Periodic advertisements that are left out, since they say what one before has said."""
+    """Periodic advertisements and reports that are left out, since they say what one before has said."""
 
 
 def ladders(signals: Sequence[Signal], summary: dict[str, Any]) -> list[Ladder]:
@@ -114,9 +116,10 @@ def _ladder(ladder: Ladder, chosen: Sequence[Signal]) -> Ladder:
             line(signal.receiver)
     told: set[Signal] = set()
     for signal in chosen:
-        if signal.name in PERIODIC:
-            # Times do not tell one from another.
-            alike = replace(signal, sent_ns=0, decided_ns=None)
+        if signal.name in PERIODIC + MEASURED:
+            # Times do not tell one from another, nor what was measured.
+            said = "" if signal.name in MEASURED else signal.details
+            alike = replace(signal, sent_ns=0, decided_ns=None, details=said)
             if alike in told:
                 ladder.repeated += 1
                 continue

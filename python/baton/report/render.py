@@ -11,9 +11,9 @@ from typing import Any
 
 from baton.packing import drawing_library
 
+from . import ladder_svg, map_svg
 from .columns import ColumnStore
 from .figures import Description, Panel, Trace
-from .ladder_svg import section
 from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
@@ -38,7 +38,8 @@ def page(run: Run, description: Description) -> str:
 def assemble(parts: dict[str, str], description: Description) -> str:
     """A page from its parts, which are HTML, and the diagrams."""
     store = ColumnStore()
-    made = {"data": embedded(_data(description, store)), "ladders": section(description.ladders)}
+    made = {"data": embedded(_data(description, store)), "maps": map_svg.section(description.maps)}
+    made["ladders"] = ladder_svg.section(description.ladders)
     return fill("template.html", parts | made, SCRIPTS, store)
 
 

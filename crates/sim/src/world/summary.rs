@@ -3,6 +3,7 @@
 use super::World;
 use super::flow::FlowRun;
 use super::observed::ObservedSummary;
+use super::radio::RadioSummary;
 use crate::run::FORMAT;
 use crate::scenario::model::Transport;
 use baton_proto::mobility::buffering::BufferCounts;
@@ -36,6 +37,8 @@ pub struct Summary {
     pub discarded: DiscardedSummary,
     /// What agents of mobility protocols did with packets for mobiles that move; of those that did something.
     pub agents: Vec<AgentSummary>,
+    /// Radio networks, and where aircraft were.
+    pub radios: Vec<RadioSummary>,
     /// The program of a live run, and how it ended; null if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Value>,
@@ -232,6 +235,7 @@ pub fn summarise(world: &World) -> Summary {
         handovers: handovers(world),
         discarded,
         agents: agents(world),
+        radios: world.radio_summaries(),
         program: None,
         server: None,
         live: None,

@@ -87,6 +87,7 @@ impl World {
         let link = self.radio_link(radio, event.station, event.cell);
         let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
         aircraft.cell = Some(event.cell);
+        aircraft.registered.push((self.now, aircraft.cell));
         aircraft.hands_over = false;
         let (mobile, lost_at) = (aircraft.mobile, aircraft.lost_at.take());
         self.wires[link].works = true;
@@ -116,6 +117,7 @@ impl World {
         let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
         let mobile = aircraft.mobile;
         aircraft.cell = None;
+        aircraft.registered.push((now, None));
         let lost = !aircraft.hands_over;
         if lost {
             aircraft.lost_at = Some(now);

@@ -5,12 +5,16 @@
 //! fates, and decides which of the links works.
 
 mod events;
+mod summary;
+
+pub use summary::RadioSummary;
 
 use super::{Event, World};
 use crate::kernel::Timer;
 use crate::link::ldacs1::{self, CellId, Direction, Network, Offered, Output, StationId, Way};
 use crate::link::{End, Fate};
 use crate::packets::PacketId;
+use crate::position::Track;
 use crate::record::Quantity;
 use crate::rng::Seed;
 use crate::scenario::model::{RadioService, Scenario};
@@ -47,6 +51,9 @@ struct AircraftRun {
     mobile: usize,
     /// The cell in which it has said that it is registered, until it leaves.
     cell: Option<CellId>,
+    /// From when on it was registered where.
+    registered: Vec<(Instant, Option<CellId>)>,
+    track: Arc<Track>,
     /// HO_COM has come, and it is not yet registered again.
     hands_over: bool,
     /// When it lost its cell without being handed over.
@@ -215,12 +222,14 @@ fn run(scenario: &Scenario, number: usize, seed: Seed) -> RadioRun {
             track = Arc::new(track.delayed(later));
         }
         let cell = radio.config.strongest_cell(&track.position(Instant::ZERO));
-        network.add_station(Instant::ZERO, track, cell);
+        network.add_station(Instant::ZERO, Arc::clone(&track), cell);
         let mut mobiles = scenario.mobiles.iter();
         let mobile = mobiles.position(|mobile| mobile.node == flier.node);
         aircraft.push(AircraftRun {
             mobile: mobile.unwrap_or(usize::MAX),
             cell,
+            registered: vec![(Instant::ZERO, cell)],
+            track,
             hands_over: false,
             lost_at: None,
         });

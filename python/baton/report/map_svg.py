@@ -1,0 +1,106 @@
+"""Maps of radio networks as SVG."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from .maps import Circle, Map, Point, Turn, Way
+from .style import LOOKS
+
+# Pixels: at most so wide and so high, and a margin around for names.
+WIDTH, HEIGHT, MARGIN = 1080, 560, 24
+EXPLANATION = (
+    "North is up. Circles are the cells as far as mobiles may register; a way has the colour of the cell that served."
+    " Numbers are those of the handovers, where they began."
+)
+
+
+def section(maps: Sequence[Map]) -> str:
+    """All maps under a heading; nothing without."""
+    if not maps:
+        return ""
+    drawings = "".join(f'<div class="wide">{drawing(each)}</div>' for each in maps)
+    return f'<section id="maps"><h2>Map</h2><p class="note">{EXPLANATION}</p>{drawings}</section>'
+
+
+def drawing(drawn: Map) -> str:
+    """One map."""
+    return _Drawing(drawn).svg()
+
+
+def nice_length(most_km: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is no longer."""
+    power = 1.0
+    while power * 10 <= most_km:
+        power *= 10
+    while power > most_km:
+        power /= 10
+    return max(power * step for step in (1, 2, 5) if power * step <= most_km)
+
+
+class _Drawing:
+    """A map and its scale."""
+
+    def __init__(self, drawn: Map) -> None:
+        self.map = drawn
+        (self.west, south), (east, self.north) = drawn.bounds()
+        across, down = max(east - self.west, 1e-3), max(self.north - south, 1e-3)
+        self.scale = min((WIDTH - 2 * MARGIN) / across, (HEIGHT - 2 * MARGIN) / down)
+        self.size = across * self.scale + 2 * MARGIN, down * self.scale + 2 * MARGIN
+
+    def svg(self) -> str:
+        width, height = self.size
+        name = html.escape(f"Map of {self.map.title}")
+        parts = [f'<svg class="chart map" width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{name}">']
+        parts += [self.cell(cell) for cell in self.map.cells]
+        parts += [self.way(way) for way in self.map.ways]
+        parts += [self.turn(turn) for turn in self.map.turns]
+        return "".join([*parts, self.bar(), "</svg>"])
+
+    def place(self, point: Point) -> tuple[float, float]:
+        return MARGIN + (point[0] - self.west) * self.scale, MARGIN + (self.north - point[1]) * self.scale
+
+    def cell(self, cell: Circle) -> str:
+        x, y = self.place(cell.middle)
+        colour, radius = _colour(cell.role), cell.radius_km * self.scale
+        look = f"fill:{colour};fill-opacity:.06;stroke:{colour}"
+        return (
+            f"<g><title>{html.escape(cell.name)}: {cell.radius_km:g} km</title>"
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" style="{look}"/>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" style="fill:{colour}"/>'
+            f'<text class="node" x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{html.escape(cell.name)}</text></g>'
+        )
+
+    def way(self, way: Way) -> str:
+        parts = []
+        for stretch in way.stretches:
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(self.place, stretch.points))
+            dash = "" if stretch.cell else ";stroke-dasharray:3 4"
+            look = f"stroke:{_colour(stretch.role)};stroke-width:{2 * LOOKS[stretch.role].width:g}{dash}"
+            tip = html.escape(f"{way.mobile}: {stretch.cell or 'in no cell'}")
+            parts.append(f'<polyline class="way" points="{points}" style="{look}"><title>{tip}</title></polyline>')
+        if way.stretches:
+            x, y = self.place(way.stretches[0].points[0])
+            parts.append(f'<text x="{x:.1f}" y="{y - 9:.1f}">{html.escape(way.mobile)} →</text>')
+        return "".join(parts)
+
+    def turn(self, turn: Turn) -> str:
+        x, y = self.place(turn.at)
+        return (
+            f"<g><title>{turn.number}: {html.escape(turn.label)}</title>"
+            f'<circle class="at" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+            f'<text x="{x:.1f}" y="{y - 9:.1f}" text-anchor="middle">{turn.number}</text></g>'
+        )
+
+    def bar(self) -> str:
+        length = nice_length(self.size[0] / 5 / self.scale)
+        right, y = MARGIN / 2 + length * self.scale, self.size[1] - 8
+        return (
+            f'<line class="bar" x1="{MARGIN / 2}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{MARGIN / 2}" y="{y - 5:.1f}">{length:g} km</text>'
+        )
+
+
+def _colour(role: str) -> str:
+    return f"var(--{role.replace(' ', '-')})"

@@ -1,0 +1,132 @@
+"""Radio networks on a map, as plain data: cells, the ways of mobiles by serving cell, and where handovers began."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from .handovers import handovers_in_order
+from .style import link_role
+
+KM_PER_DEGREE = 111.195
+"""Of latitude, on the sphere on which mobiles move."""
+# Ways of a map; of more mobiles the first ones are drawn.
+MOST_WAYS = 20
+NO_CELL = "total"
+"""The role of a way outside all cells: grey."""
+
+Point = tuple[float, float]
+
+
+@dataclass
+class Circle:
+    """A cell: its middle and its radius in km."""
+
+    name: str
+    role: str
+    middle: Point
+    radius_km: float
+
+
+@dataclass
+class Stretch:
+    """A part of a way on which one cell served; `cell` is empty where none did."""
+
+    cell: str
+    role: str
+    points: list[Point]
+
+
+@dataclass
+class Way:
+    """A mobile's way."""
+
+    mobile: str
+    stretches: list[Stretch]
+
+
+@dataclass
+class Turn:
+    """Where a mobile was when a handover began. The number is the one in the table of handovers."""
+
+    number: int
+    label: str
+    at: Point
+
+
+@dataclass
+class Map:
+    """A network in plan view: km east and north of the middle of its cells."""
+
+    title: str
+    cells: list[Circle]
+    ways: list[Way]
+    turns: list[Turn] = field(default_factory=list)
+
+    def bounds(self) -> tuple[Point, Point]:
+        """The south-western and the north-eastern corner of what there is."""
+        points = [point for way in self.ways for stretch in way.stretches for point in stretch.points]
+        for cell in self.cells:
+            (east, north), radius = cell.middle, cell.radius_km
+            points += [(east - radius, north - radius), (east + radius, north + radius)]
+        easts, norths = zip(*points, strict=True)
+        return (min(easts), min(norths)), (max(easts), max(norths))
+
+
+def maps(summary: dict[str, Any]) -> list[Map]:
+    """A map of each radio network of a run."""
+    return [_map(radio, summary) for radio in summary.get("radios") or []]
+
+
+def _map(radio: dict[str, Any], summary: dict[str, Any]) -> Map:
+    cells = radio["cells"]
+    first = cells[0]["longitude"]
+    east = sum(_eastwards(cell["longitude"], first) for cell in cells) / len(cells)
+    origin = (first + east, sum(cell["latitude"] for cell in cells) / len(cells))
+    roles = {cell["cell"]: link_role(number) for number, cell in enumerate(cells)}
+    circles = [
+        Circle(cell["cell"], roles[cell["cell"]], _point(cell, origin), cell["radius_m"] / 1e3) for cell in cells
+    ]
+    flown = {each["mobile"]: each["track"] for each in radio["aircraft"][:MOST_WAYS]}
+    drawn = Map(radio["link"], circles, [Way(name, _stretches(track, origin, roles)) for name, track in flown.items()])
+    for number, handover in enumerate(handovers_in_order(summary), start=1):
+        track = flown.get(str(handover.get("mobile")))
+        if track:
+            label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
+            drawn.turns.append(Turn(number, label, _at(track, float(handover["at_s"]), origin)))
+    return drawn
+
+
+def _point(place: dict[str, Any], origin: Sequence[float]) -> Point:
+    """Km east and north: true beside the origin, and near enough to it for a picture."""
+    east = _eastwards(place["longitude"], origin[0]) * math.cos(math.radians(origin[1]))
+    return east * KM_PER_DEGREE, (place["latitude"] - origin[1]) * KM_PER_DEGREE
+
+
+def _eastwards(longitude: float, origin: float) -> float:
+    """Degrees from the origin, the short way round."""
+    return (longitude - origin + 180) % 360 - 180
+
+
+def _stretches(track: list[dict[str, Any]], origin: Sequence[float], roles: dict[str, str]) -> list[Stretch]:
+    """A stretch for each cell in turn; each begins where the one before ends."""
+    found: list[Stretch] = []
+    for here, there in pairwise(track):
+        cell = here["cell"] or ""
+        if not found or found[-1].cell != cell:
+            found.append(Stretch(cell, roles.get(cell, NO_CELL), [_point(here, origin)]))
+        found[-1].points.append(_point(there, origin))
+    return found
+
+
+def _at(track: list[dict[str, Any]], at_s: float, origin: Sequence[float]) -> Point:
+    """Where a mobile was, between the places that are known."""
+    after = next((number for number, place in enumerate(track) if place["at_s"] >= at_s), len(track) - 1)
+    here, there = track[max(after - 1, 0)], track[after]
+    between = there["at_s"] - here["at_s"]
+    share = min(max((at_s - here["at_s"]) / between, 0.0), 1.0) if between > 0 else 1.0
+    (east, north), (east_there, north_there) = _point(here, origin), _point(there, origin)
+    return east + (east_there - east) * share, north + (north_there - north) * share
