@@ -121,7 +121,7 @@ def shown(default: Any) -> str:
 def description(entry: Schema) -> str:
     """What the types' documentation says of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
-    text = re.sub(r"^(wifi only|trace only|red|codel): ", "", text)
+    text = re.sub(r"^(wifi only|trace only|ldacs1 only(, which needs at least one)?|red|codel): ", "", text)
     text = re.sub(r"\s*Default:? .*$", "", text).rstrip(".")
     return text[:1].upper() + text[1:]
 

@@ -14,10 +14,9 @@ PAGES = sorted(MODELS.glob("*.md"))
 CLAIM = re.compile(r"`(\w+)`\s+in\s+`([\w./-]+\.(?:rs|py))`")
 OVERVIEWS = {
     *("README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"),
-    *("ldacs1.md", "mobile-ipv4.md", "mobile-ipv6.md"),
+    *("mobile-ipv4.md", "mobile-ipv6.md"),
 }
-"""Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's.
-L-DACS1 becomes a link kind's with its scenario keys."""
+"""Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""
 
 
 def text(page):

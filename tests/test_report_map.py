@@ -76,6 +76,20 @@ def test_a_map_has_cells_ways_and_handovers(summary):
     assert high - low == pytest.approx(3.2 * 111.195 + 400)
 
 
+def test_a_way_over_another_network_is_of_no_cell(summary):
+    (radio,) = summary["radios"]
+    track = [dict(place, cell="west") for place in radio["aircraft"][0]["track"]]
+    away = {"at_s": 20.1, "mobile": "aircraft", "from": "radio.west.aircraft", "to": "satellite"}
+    back = {"at_s": 60.3, "mobile": "aircraft", "from": "satellite", "to": "radio.west.aircraft"}
+    aircraft = [{"mobile": "aircraft", "track": track}]
+    (drawn,) = maps(dict(summary, radios=[dict(radio, aircraft=aircraft)], handovers=[away, back]))
+    first, second, third = drawn.ways[0].stretches
+    assert [stretch.cell for stretch in (first, second, third)] == ["west", "", "west"]
+    length = second.points[-1][0] - second.points[0][0]
+    assert length == pytest.approx(40.2 * 800 / 3600, abs=0.01)
+    assert [turn.at for turn in drawn.turns] == [second.points[0], third.points[0]]
+
+
 def test_a_map_across_the_date_line_is_not_torn(summary):
     def moved(degrees):
         return (degrees + 178 + 180) % 360 - 180

@@ -50,7 +50,9 @@ def test_interval_of_a_mean() -> None:
 Study = tuple[Path, dict[str, dict[str, object]]]
 #: What must come out of each study, or its mechanism is not there.
 MECHANISMS = {
-    "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h",
+    "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"
+    " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
+    " D11.a D11.b D11.c",
     "T": "T1.a T1.b T2.a T2.b T2.c T2.d T2.g T2.h T2.i T3.a T3.c T3.d T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c",
 }
 

@@ -355,7 +355,7 @@ canteen = { gateway = "campus" }
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
-buffering = { size = "32 kB", age = "10 s", overflow = "drop-oldest", pace = "60 kbit/s" }
+buffering = { size = "32 kB", age = "10 s", overflow = "drop-oldest", pace = "60 kbit/s", drop_duplicates = false }
 ''',
     ),
     Section(
@@ -417,6 +417,7 @@ not arrive? They stand in the [table of signals](results.md#signals) with the fa
 [[losses]]
 message = "Binding Update"
 buffering = false                      # a regular one, not one that asks for buffering
+after = "10 s"
 count = 1
 ''',
     ),

@@ -275,6 +275,10 @@ def handover() -> Figure:
     return baton.plot_handover(Scenario.load(SCENARIOS / "wavelan-to-gsm.toml").run())
 
 
+def ldacs1() -> Figure:
+    return baton.plot_map(Scenario.load(SCENARIOS / "flight.toml").run())
+
+
 DRAWN = {
     "wired": axes(wired),
     "wifi": axes(wifi),
@@ -295,6 +299,7 @@ DRAWN = {
     "congestion-python": axes(python),
 }
 RUNS = {
+    "ldacs1": ldacs1,
     "geo": geo,
     "handover": handover,
     "profile-linux-2.0.36": linux_2_0_36,

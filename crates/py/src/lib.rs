@@ -54,7 +54,12 @@ fn json_defaults() -> String {
     baton_sim::scenario::json_defaults().to_string()
 }
 
-/// L-DACS1's rates, link budget and losses by the model's formulas, as JSON text.
+/// L-DACS1's rates, link budget and losses by the model's formulas, as JSON text: for an aircraft at a distance in
+/// metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its header.
+///
+/// `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
+/// `operation_point_dbm`, `received_dbm`, `margin_db`; `message_loss`, `message_loss_repeated` after all
+/// retransmissions, for `return` also `message_loss_jointly_coded`.
 #[pyfunction]
 fn json_ldacs1(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
     baton_sim::link::ldacs1::json_figures(distance_m, aircraft, message_bytes).to_string()

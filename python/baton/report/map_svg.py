@@ -11,7 +11,8 @@ from .style import LOOKS
 # Pixels: at most so wide and so high, and a margin around for names.
 WIDTH, HEIGHT, MARGIN = 1080, 560, 24
 EXPLANATION = (
-    "North is up. Circles are the cells as far as mobiles may register; a way has the colour of the cell that served."
+    "North is up. Circles are the cells as far as mobiles may register; a way has the colour of the cell that served,"
+    " and is dotted where none did."
     " Numbers are those of the handovers, where they began."
 )
 
@@ -78,7 +79,7 @@ class _Drawing:
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(self.place, stretch.points))
             dash = "" if stretch.cell else ";stroke-dasharray:3 4"
             look = f"stroke:{_colour(stretch.role)};stroke-width:{2 * LOOKS[stretch.role].width:g}{dash}"
-            tip = html.escape(f"{way.mobile}: {stretch.cell or 'in no cell'}")
+            tip = html.escape(f"{way.mobile}: {stretch.cell or 'no cell'}")
             parts.append(f'<polyline class="way" points="{points}" style="{look}"><title>{tip}</title></polyline>')
         if way.stretches:
             x, y = self.place(way.stretches[0].points[0])

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+
+from baton.summary import Json
 
 from .handovers import handovers_in_order
 from .style import link_role
@@ -16,7 +17,7 @@ KM_PER_DEGREE = 111.195
 # Ways of a map; of more mobiles the first ones are drawn.
 MOST_WAYS = 20
 NO_CELL = "total"
-"""The role of a way outside all cells: grey."""
+"""The role of a way where no cell served: grey."""
 
 Point = tuple[float, float]
 
@@ -33,7 +34,7 @@ class Circle:
 
 @dataclass
 class Stretch:
-    """A part of a way on which one cell served; `cell` is empty where none did."""
+    """A part of a way on which one cell served; `cell` is empty where none did, or another network."""
 
     cell: str
     role: str
@@ -76,12 +77,12 @@ class Map:
         return (min(easts), min(norths)), (max(easts), max(norths))
 
 
-def maps(summary: dict[str, Any]) -> list[Map]:
+def maps(summary: Json) -> list[Map]:
     """A map of each radio network of a run."""
     return [_map(radio, summary) for radio in summary.get("radios") or []]
 
 
-def _map(radio: dict[str, Any], summary: dict[str, Any]) -> Map:
+def _map(radio: Json, summary: Json) -> Map:
     cells = radio["cells"]
     first = cells[0]["longitude"]
     east = sum(_eastwards(cell["longitude"], first) for cell in cells) / len(cells)
@@ -90,17 +91,34 @@ def _map(radio: dict[str, Any], summary: dict[str, Any]) -> Map:
     circles = [
         Circle(cell["cell"], roles[cell["cell"]], _point(cell, origin), cell["radius_m"] / 1e3) for cell in cells
     ]
-    flown = {each["mobile"]: each["track"] for each in radio["aircraft"][:MOST_WAYS]}
-    drawn = Map(radio["link"], circles, [Way(name, _stretches(track, origin, roles)) for name, track in flown.items()])
-    for number, handover in enumerate(handovers_in_order(summary), start=1):
-        track = flown.get(str(handover.get("mobile")))
-        if track:
+    drawn = Map(radio["link"], circles, [])
+    listed = list(enumerate(handovers_in_order(summary), start=1))
+    for aircraft in radio["aircraft"][:MOST_WAYS]:
+        track, mobile = aircraft["track"], aircraft["mobile"]
+        own = [(number, handover) for number, handover in listed if handover.get("mobile") == mobile]
+        served = _served(track, [handover for _, handover in own], radio["link"])
+        drawn.ways.append(Way(mobile, _stretches(served, origin, roles)))
+        for number, handover in own:
             label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
-            drawn.turns.append(Turn(number, label, _at(track, float(handover["at_s"]), origin)))
+            drawn.turns.append(Turn(number, label, _point(_place(track, float(handover["at_s"])), origin)))
     return drawn
 
 
-def _point(place: dict[str, Any], origin: Sequence[float]) -> Point:
+def _served(track: list[Json], handovers: list[Json], link: str) -> list[Json]:
+    """The way with a place for each handover, and without cells where the mobile used a link of another network."""
+
+    def used(at_s: float) -> str | None:
+        before = [handover for handover in handovers if float(handover["at_s"]) <= at_s]
+        return before[-1].get("to") if before else handovers[0].get("from")
+
+    if not handovers:
+        return track
+    places = sorted([*track, *(_place(track, float(h["at_s"])) for h in handovers)], key=lambda place: place["at_s"])
+    own = f"{link}."
+    return [p if (used(p["at_s"]) or "").startswith(own) else {**p, "cell": None} for p in places]
+
+
+def _point(place: Json, origin: Sequence[float]) -> Point:
     """Km east and north: true beside the origin, and near enough to it for a picture."""
     east = _eastwards(place["longitude"], origin[0]) * math.cos(math.radians(origin[1]))
     return east * KM_PER_DEGREE, (place["latitude"] - origin[1]) * KM_PER_DEGREE
@@ -111,7 +129,7 @@ def _eastwards(longitude: float, origin: float) -> float:
     return (longitude - origin + 180) % 360 - 180
 
 
-def _stretches(track: list[dict[str, Any]], origin: Sequence[float], roles: dict[str, str]) -> list[Stretch]:
+def _stretches(track: list[Json], origin: Sequence[float], roles: dict[str, str]) -> list[Stretch]:
     """A stretch for each cell in turn; each begins where the one before ends."""
     found: list[Stretch] = []
     for here, there in pairwise(track):
@@ -122,11 +140,14 @@ def _stretches(track: list[dict[str, Any]], origin: Sequence[float], roles: dict
     return found
 
 
-def _at(track: list[dict[str, Any]], at_s: float, origin: Sequence[float]) -> Point:
+def _place(track: list[Json], at_s: float) -> Json:
     """Where a mobile was, between the places that are known."""
     after = next((number for number, place in enumerate(track) if place["at_s"] >= at_s), len(track) - 1)
     here, there = track[max(after - 1, 0)], track[after]
     between = there["at_s"] - here["at_s"]
-    share = min(max((at_s - here["at_s"]) / between, 0.0), 1.0) if between > 0 else 1.0
-    (east, north), (east_there, north_there) = _point(here, origin), _point(there, origin)
-    return east + (east_there - east) * share, north + (north_there - north) * share
+    if between <= 0 or at_s >= there["at_s"]:
+        return there
+    share = max(at_s - here["at_s"], 0.0) / between
+    latitude = here["latitude"] + (there["latitude"] - here["latitude"]) * share
+    longitude = here["longitude"] + _eastwards(there["longitude"], here["longitude"]) * share
+    return {**here, "at_s": at_s, "latitude": latitude, "longitude": longitude}

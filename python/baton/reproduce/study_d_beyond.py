@@ -20,6 +20,8 @@ VOICE = [
 ]
 NEW_RENO = ["flows.weather.tcp.congestion=newreno", "flows.weather.tcp.recovery=newreno"]
 SACK = ["flows.weather.tcp.recovery=sack", "flows.weather.tcp.sack=true"]
+#: At 158 kbit/s half of the file has been sent after three seconds; ten round-trip times are 1.8 s.
+LATER = ["flows.weather.start=57 s", "flows.weather.start_jitter=1800 ms"]
 ROUTERS_HOLD = "mobiles.aircraft.mobility.access_router_buffering={}"
 #: The receive window of D4's product at 31.5 kbit/s, in whole segments.
 FROM_LINK = ["flows.weather.tcp.receive_buffer=2 KiB"]
@@ -44,14 +46,14 @@ def timers(folder: Path, seed: int) -> Figures:
 def rates(folder: Path, seed: int) -> Figures:
     """D12: the cells grant different rates."""
 
-    def gain(home: int, foreign: int) -> float:
+    def gain(home: int, foreign: int, *start: str) -> float:
         given = [
             f"links.radio.cells.home.user_rate={home} bit/s",
             f"links.radio.cells.foreign.user_rate={foreign} bit/s",
         ]
-        return _gain(folder, seed, given)
+        return _gain(folder, seed, [*given, *start])
 
-    return {"D12.a": gain(31_500, 158_000), "D12.b": gain(158_000, 31_500)}
+    return {"D12.a": gain(31_500, 158_000), "D12.b": gain(158_000, 31_500, *LATER)}
 
 
 def stacks(folder: Path, seed: int) -> Figures:

@@ -3,11 +3,14 @@
 use crate::link::config::{
     Damaged, DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement,
 };
+use crate::link::ldacs1::HandoverType;
+use crate::scenario::model::Scenario;
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use serde_json::{Map, Value, json};
 
 const KINDS: [&str; 5] = ["wired", "geo", "wifi", "gsm", "trace"];
+const RADIO: &str = "ldacs1";
 const QUEUES: [&str; 3] = ["drop-tail", "red", "codel"];
 const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";
 
@@ -16,7 +19,11 @@ const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"
 ///
 /// They are taken from scenarios that say as little as possible, as the resolver fills them in.
 pub fn json_defaults() -> Value {
-    let links = KINDS.map(|kind| (kind, smallest(kind, "").map(|config| link(kind, &config))));
+    let mut links =
+        object(KINDS.map(|kind| (kind, smallest(kind, "").map(|config| link(kind, &config)))));
+    links[RADIO] = smallest_radio("")
+        .and_then(|scenario| radio(&scenario))
+        .into();
     let queues = QUEUES.map(|name| {
         let config = smallest("wired", &format!("queue.management = \"{name}\""));
         (name, config.map(|config| queue(&config.down)))
@@ -24,7 +31,7 @@ pub fn json_defaults() -> Value {
     let burst = smallest("wired", SMALLEST_BURSTS).and_then(|config| config.down.channel.burst);
     let profiles = Profile::NAMES.map(|name| (name, Profile::named(name).map(|it| profile(&it))));
     json!({
-        "links": object(links),
+        "links": links,
         "queues": object(queues),
         "burst_loss": burst.map(|burst| json!({ "loss_good": burst.loss_good, "loss_bad": burst.loss_bad })),
         "profiles": object(profiles),
@@ -79,6 +86,41 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
         keys["rate"] = Value::Null; // its own or a recording's must be given
     }
     keys
+}
+
+/// A scenario with a radio network that has one cell and one mobile, and `keys` in it.
+fn smallest_radio(keys: &str) -> Option<Scenario> {
+    let place = "position = { latitude = 0, longitude = 0 }";
+    let text = format!(
+        "name = \"smallest\"\nduration = \"1 s\"\n\
+         [links.wire]\nbetween = [\"a\", \"b\"]\nkind = \"wired\"\n\
+         [mobiles.m]\ntimetable = [{{ at = \"0 s\", attach = \"l\" }}]\ntrack.{place}\n\
+         [links.l]\nkind = \"{RADIO}\"\ncells.c = {{ node = \"a\", {place} }}\n{keys}\n"
+    );
+    let loaded = super::parse(&text, "smallest", std::path::Path::new(""), &[]).ok()?;
+    Some(loaded.scenario)
+}
+
+/// A radio network's keys; null for those whose default is a word, which their comments tell.
+fn radio(scenario: &Scenario) -> Option<Value> {
+    let network = scenario.radios.first()?;
+    let (config, link) = (&network.config, scenario.links.get(network.first_link.0)?);
+    Some(json!({
+        "mtu": size(link.config.mtu),
+        "queue": whole(config.queue_bytes.into(), &DECIMAL_SIZES),
+        "cells": null,
+        "user_rate": null,
+        "handover_type": match config.handover {
+            HandoverType::One => 1,
+            HandoverType::Two => 2,
+        },
+        "packet_bit": config.packet_bit,
+        "base_station_buffering": config.forwards_queue,
+        "modulation": null,
+        "errors": null,
+        "joint_coding": config.joint_coding,
+        "common_control_frames": config.common_control_frames,
+    }))
 }
 
 fn queue(direction: &DirectionConfig) -> Value {
@@ -183,6 +225,7 @@ fn limit(limit: QueueLimit) -> String {
 }
 
 const SIZES: [(&str, u64); 4] = [("MiB", 1 << 20), ("KiB", 1 << 10), ("kB", 1000), ("B", 1)];
+const DECIMAL_SIZES: [(&str, u64); 3] = [("MB", 1_000_000), ("kB", 1000), ("B", 1)];
 const TIMES: [(&str, u64); 4] = [
     ("s", 1_000_000_000),
     ("ms", 1_000_000),
@@ -259,6 +302,21 @@ mod tests {
                 .collect();
             assert_eq!(smallest(kind, &text), Some(config), "{text}");
         }
+    }
+
+    #[test]
+    fn a_radio_s_defaults_written_out_change_nothing() {
+        let scenario = smallest_radio("").unwrap();
+        let Some(Value::Object(keys)) = radio(&scenario) else {
+            panic!("no keys");
+        };
+        let given = keys.iter().filter(|(_, value)| !value.is_null());
+        let mut text: String = given
+            .map(|(key, value)| format!("{key} = {value}\n"))
+            .collect();
+        // As their comments tell.
+        text += "modulation = \"qpsk-1/2\"\nerrors = \"fixed\"\n";
+        assert_eq!(smallest_radio(&text), Some(scenario), "{text}");
     }
 
     #[test]
