@@ -69,7 +69,7 @@ fn mobile() -> Host {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         buffering: None,
-        tells_routers: false,
+        tells_routers: true,
         optimizes_routes: true,
         path_mtu: 1500,
         clamp_segment_size: false,
