@@ -85,6 +85,8 @@ SUMMARY = {
     "flows": [FLOW],
     "handovers": [HANDOVER],
     "discarded": DISCARDED,
+    "agents": [],
+    "radios": [],
     "program": None,
     "server": None,
     "live": LIVE,
