@@ -162,6 +162,17 @@ PACKETS = [
         ("2001:db8:4::1", CARE_OF),
         {"mip6.mhtype": "9", "mip6.fback.status": "128", "mip6.fback.seqnr": "7", "mip6.fback.lifetime": "0"},
     ),
+    # To a router with copies of the mobile's packets, which one was received last: an experimental option (RFC 5096).
+    (
+        (CARE_OF, "2001:db8:4::1"),
+        {
+            "ipv6.opt.mipv6.home_address": HOME,
+            "mip6.mhtype": "5",
+            "mip6.bu.seqnr": "7",
+            "mip6.bu.h_flag": "0",
+            "mip6.bu.lifetime": "8",
+        },
+    ),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "41,17", "ipv6.dst": f"{CARE_OF},{HOME}", "udp.dstport": "5000"}),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "4", "ip.dst": "192.0.2.100", "udp.dstport": "5000"}),
     (

@@ -70,6 +70,7 @@ fn mobile() -> Host {
         binding_times: BindingTimes::default(),
         buffering: None,
         tells_routers: false,
+        has_group: false,
         optimizes_routes: true,
         path_mtu: 1500,
         clamp_segment_size: false,

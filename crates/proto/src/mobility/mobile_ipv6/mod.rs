@@ -17,7 +17,7 @@ mod home_agent;
 mod mobile_node;
 pub mod return_routability;
 
-pub use access_router::{AccessRouter, AdvertisingSettings, Neighbor};
+pub use access_router::{AccessRouter, AdvertisingSettings, GroupMobile, Neighbor};
 pub use correspondent::{Correspondent, CorrespondentCounts};
 pub use home_agent::{
     HomeAgent, HomeAgentCounts, HomeAgentEvent, HomeAgentSettings, Strategy, Subscriber,
