@@ -9,6 +9,8 @@ from baton import Scenario
 from baton.shipped import SCENARIOS
 from baton.toml import loads
 
+CELL = {"node": "ground", "position": {"latitude": 50.9, "longitude": 5.7}, "radius": "370 km"}
+RADIO = {"kind": "ldacs1", "cells": {"home": CELL}}
 CABLE = {"kind": "wired", "rate": "1 Mbit/s", "delay": "10 ms", "queue": "50 packets"}
 
 
@@ -20,11 +22,24 @@ def check(text: str) -> None:
 def completed(given: dict[str, Any]) -> dict[str, Any]:
     """The keys, and the least that they need around them: links that they name, nodes that they join."""
     whole = {"name": "fragment", "duration": "1000 s", **given}
+    mobiles = {name: dict(mobile) for name, mobile in whole.get("mobiles", {}).items()}
+    if "losses" in whole and not any("mobility" in mobile for mobile in mobiles.values()):
+        whole["home_agents"] = {**whole.get("home_agents", {}), "agent": {"prefix": "2001:db8:ff::/64"}}
+        mobiles["traveller"] = {"mobility": {"protocol": "mobile-ipv6", "home_agent": "agent"}}
+        mobiles["traveller"]["timetable"] = [{"at": "0 s", "attach": "abroad"}]
     links = dict(whole.get("links", {}))
+    for mobile in mobiles.values():
+        # Where it is, only a radio network asks.
+        if "track" in mobile:
+            mobile.setdefault("timetable", [{"at": "0 s", "attach": "radio"}])
+            links.setdefault(mobile["timetable"][0]["attach"], RADIO)
+    if mobiles:
+        whole["mobiles"] = mobiles
+    whole["links"] = links
     for name, ends in named_links(whole):
         links.setdefault(name, {"between": ends, **CABLE})
     for ends in joined_nodes(whole):
-        if not set(ends) <= {node for each in links.values() for node in each["between"]}:
+        if not set(ends) <= {node for each in links.values() for node in each.get("between", [])}:
             links["-".join(ends)] = {"between": ends, **CABLE}
     return {**whole, "links": links or {"cable": {"between": ["server", "client"], **CABLE}}}
 
@@ -49,5 +64,6 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
     agents = [*whole.get("home_agents", {}), *whole.get("foreign_agents", {})]
     protocols = [mobile.get("mobility", {}) for mobile in whole.get("mobiles", {}).values()]
     told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]
-    for host in [*whole.get("live", {}).get("hosts", []), *agents, *told]:
+    cells = [cell["node"] for link in whole["links"].values() for cell in link.get("cells", {}).values()]
+    for host in [*whole.get("live", {}).get("hosts", []), *agents, *told, *cells]:
         yield ["middle", host]

@@ -226,7 +226,7 @@ mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
 
 [mobiles.freighter]
 timetable = [{ at = "0 s", attach = "aeronautical" }]
-track = { file = "traces/freighter.csv" }
+track = { file = "traces/flight.csv" }
 ''',
     ),
     Section(
@@ -252,7 +252,7 @@ track = { timetable = [{ at = "0 s", latitude = 50.9, longitude = 5.7 }, { at = 
 
 [mobiles.freighter]
 timetable = [{ at = "0 s", attach = "aeronautical" }]
-track = { file = "traces/freighter.csv" }
+track = { file = "traces/flight.csv" }
 ''',
     ),
     Section(

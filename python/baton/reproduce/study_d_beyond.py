@@ -114,7 +114,7 @@ BEGIN_WITHIN = 450.0
 
 
 def _aircraft() -> Iterator[str]:
-    """Each aircraft of the crowd but the first, which the scenario has, and all flows, which begin one after the other."""
+    """Each aircraft of the crowd but the first, which the scenario has, and the flows of all, one after the other."""
     for number in range(1, CROWD):
         angle = 2 * np.pi * number / CROWD
         latitude, longitude = 50 + np.sin(angle), 5 + np.cos(angle)
