@@ -274,7 +274,8 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     inet6 = pytest.importorskip("scapy.layers.inet6")
     layers = [(packet, layer) for packet in packets(capture) for layer in packet.layers()]
     messages = [packet[layer] for packet, layer in layers if issubclass(layer, inet6._MobilityHeader)]
-    request, home_init, care_init, home_test, care_test, update, answer, correspondent, refusal, error, *fast = messages
+    request, home_init, care_init, home_test, care_test, update, answer, *others = messages
+    correspondent, refusal, error, *fast, copies = others
     assert isinstance(request, inet6.MIP6MH_BRR)
     assert (home_init.cookie, care_init.cookie) == (bytes(range(1, 9)), bytes(range(1, 9)))
     assert (home_test.index, home_test.token) == (513, b"\xa1" * 8)
@@ -303,6 +304,10 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     assert (error.status, error.ha) == (1, HOME)
     # Of these it knows the types and no more.
     assert [message.mhtype for message in fast] == [8, 9]
+
+    assert (copies.seq, copies.mhtime, str(copies.flags)) == (7, 8, "A")
+    (last_received,) = options(copies)
+    assert bytes(last_received) == b"\x12\x09\xbc" + b"\xd3" * 8
 
 
 def options(message):
