@@ -162,6 +162,17 @@ PACKETS = [
         ("2001:db8:4::1", CARE_OF),
         {"mip6.mhtype": "9", "mip6.fback.status": "128", "mip6.fback.seqnr": "7", "mip6.fback.lifetime": "0"},
     ),
+    # To a router with copies of the mobile's packets, which one was received last: an experimental option (RFC 5096).
+    (
+        (CARE_OF, "2001:db8:4::1"),
+        {
+            "ipv6.opt.mipv6.home_address": HOME,
+            "mip6.mhtype": "5",
+            "mip6.bu.seqnr": "7",
+            "mip6.bu.h_flag": "0",
+            "mip6.bu.lifetime": "8",
+        },
+    ),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "41,17", "ipv6.dst": f"{CARE_OF},{HOME}", "udp.dstport": "5000"}),
     ((HOME_AGENT, CARE_OF), {"ipv6.nxt": "4", "ip.dst": "192.0.2.100", "udp.dstport": "5000"}),
     (
@@ -263,7 +274,8 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     inet6 = pytest.importorskip("scapy.layers.inet6")
     layers = [(packet, layer) for packet in packets(capture) for layer in packet.layers()]
     messages = [packet[layer] for packet, layer in layers if issubclass(layer, inet6._MobilityHeader)]
-    request, home_init, care_init, home_test, care_test, update, answer, correspondent, refusal, error, *fast = messages
+    request, home_init, care_init, home_test, care_test, update, answer, *others = messages
+    correspondent, refusal, error, *fast, copies = others
     assert isinstance(request, inet6.MIP6MH_BRR)
     assert (home_init.cookie, care_init.cookie) == (bytes(range(1, 9)), bytes(range(1, 9)))
     assert (home_test.index, home_test.token) == (513, b"\xa1" * 8)
@@ -292,6 +304,10 @@ def test_scapy_reads_every_option_of_the_mobility_header(capture):
     assert (error.status, error.ha) == (1, HOME)
     # Of these it knows the types and no more.
     assert [message.mhtype for message in fast] == [8, 9]
+
+    assert (copies.seq, copies.mhtime, str(copies.flags)) == (7, 8, "A")
+    (last_received,) = options(copies)
+    assert bytes(last_received) == b"\x12\x09\xbc" + b"\xd3" * 8
 
 
 def options(message):

@@ -91,9 +91,9 @@ class Agent(TypedDict):
     overflowed: Annotated[int, "Packets dropped because a buffer was full"]
     overflowed_bytes: Annotated[int, "Their bytes"]
     expired: Annotated[int, "Packets dropped because they had waited too long"]
-    duplicates: Annotated[int, "TCP segments dropped because the same bytes were held already"]
+    duplicates: Annotated[int, "TCP segments dropped that were held already, copies that the mobile had from elsewhere"]
     most_bytes: Annotated[int, "Most bytes held at once for one mobile"]
-    copies: Annotated[int, "Copies sent to a second place"]
+    copies: Annotated[int, "Copies sent to a second place, or to further routers"]
 
 
 class Cell(TypedDict):

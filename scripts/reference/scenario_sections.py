@@ -288,6 +288,14 @@ access_router_buffering = { size = "32 kB" }
 lifetime = "10 min"
 clamp_segment_size = true
 
+[mobiles.helicopter]
+timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "south-cell" }]
+
+[mobiles.helicopter.mobility]
+protocol = "mobile-ipv6"
+home_agent = "airline"
+multicast_buffering = { size = "16 kB" }
+
 [home_agents.university]
 prefix = "192.0.2.0/24"
 

@@ -511,6 +511,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
         binding_times: BindingTimes::default(),
         buffering: Some(BufferingRequest::STUDY_D),
         tells_routers: false,
+        has_group: false,
         optimizes_routes: false,
         path_mtu: 1500,
         clamp_segment_size: false,

@@ -222,6 +222,7 @@ fn bindings() -> Vec<Packet> {
         nonce_indices: None,
         mobile_network_prefixes: vec![prefix(0x100), prefix(0x200)],
         packet_buffering: Some(PacketBuffering::Buffer),
+        last_received: None,
         authenticator: Some(shared),
     };
     let correspondent = BindingUpdate {
@@ -262,6 +263,11 @@ fn bindings() -> Vec<Packet> {
         lifetime: BindingLifetime::at_most(32),
         ..BindingUpdate::default()
     };
+    let copies = BindingUpdate {
+        home_registration: false,
+        last_received: Some(0xD3D3_D3D3_D3D3_D3D3),
+        ..fast.clone()
+    };
     let forwarding = BindingAcknowledgement {
         key_management_mobility: false,
         status: BindingStatus::REASON_UNSPECIFIED,
@@ -296,6 +302,7 @@ fn bindings() -> Vec<Packet> {
             CARE_OF,
             MobilityMessage::FastBindingAcknowledgement(forwarding),
         ),
+        update(router, copies),
     ]
 }
 

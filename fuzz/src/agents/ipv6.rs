@@ -6,10 +6,11 @@ use baton_proto::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
 };
 use baton_proto::mobility::binding::BindingTimes;
+use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
-    AccessRouter, AdvertisingSettings, Correspondent, HomeAgent, HomeAgentSettings, MobileNode,
-    MobileSettings, SharedKey, Strategy, Subscriber,
+    AccessRouter, AdvertisingSettings, Correspondent, GroupMobile, HomeAgent, HomeAgentSettings,
+    MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
 };
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
@@ -29,6 +30,15 @@ const DETECTION: DuplicateAddressDetection =
 const KEY: SharedKey = SharedKey {
     security_parameter_index: 256,
     key: [5; 20],
+};
+
+/// What routers keep of copies.
+const COPIES: BufferPolicy = BufferPolicy {
+    bytes: 10_000,
+    age: Duration::from_secs(5),
+    overflow: Overflow::DropOldest,
+    pace: None,
+    drop_duplicates: false,
 };
 
 /// The prefix of the mobile's link of this number; the first is at home.
@@ -70,6 +80,7 @@ fn mobile() -> Host {
         binding_times: BindingTimes::default(),
         buffering: None,
         tells_routers: true,
+        has_group: true,
         optimizes_routes: true,
         path_mtu: 1500,
         clamp_segment_size: false,
@@ -80,6 +91,11 @@ fn mobile() -> Host {
     host
 }
 
+/// The address of a visited network's router.
+fn member(link: u16) -> Ipv6Addr {
+    prefix(link).address_of(link_local(0x1000 + u64::from(link)))
+}
+
 fn router(host: &mut Host, interface: usize, link: u16) {
     let identifier = 0x1000 + u64::from(link);
     let mut settings =
@@ -88,7 +104,17 @@ fn router(host: &mut Host, interface: usize, link: u16) {
         settings.home_agent = true;
         settings.address = HOME_AGENT;
     }
-    let router = AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]));
+    let address = settings.address;
+    let mut router = AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]));
+    if link > 0 {
+        let mobile = GroupMobile {
+            home_address: HOME,
+            network: None,
+            home_agent: HOME_AGENT,
+        };
+        router.join(mobile, COPIES);
+        host.add_address(address.into());
+    }
     host.agents_mut().routers.push(router);
 }
 
@@ -109,6 +135,7 @@ fn home() -> Host {
         key: Some(KEY),
         prefixes: None,
     });
+    agent.form_group(HOME, &[1, 2].map(member));
     let mut host = host(HOME_AGENT, 3);
     host.routes_mut().set(HOME.into(), InterfaceId(0));
     host.routes_mut().set(CORRESPONDENT.into(), InterfaceId(2));

@@ -8,7 +8,7 @@
 //! | base-station buffering | base station | [`EdgeBuffer`]: hold, then forward to the next base station |
 //! | access-router buffering | access router | [`EdgeBuffer`]: hold, then tunnel to the next router or care-of address |
 //! | foreign-agent forwarding | foreign agent | [`EdgeBuffer`]: forward, holding or not before |
-//! | multicast with intelligent buffering | base stations around | [`EdgeBuffer::standing_by`]: keep the last ones, hand out what the mobile has not got |
+//! | multicast with intelligent buffering | base stations or access routers around | [`EdgeBuffer::standing_by`]: keep the last ones, hand out what the mobile has not got |
 
 mod edge;
 
@@ -58,7 +58,7 @@ pub struct BufferCounts {
     pub overflowed_bytes: u64,
     /// Dropped for their age.
     pub expired: u64,
-    /// Dropped because the same TCP segment was held already.
+    /// Dropped because the same TCP segment was held already, or the mobile had got the packet elsewhere.
     pub duplicates: u64,
     /// Most bytes that a buffer held at once.
     pub most_bytes: u32,

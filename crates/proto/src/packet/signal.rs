@@ -147,12 +147,15 @@ fn of_mobility(message: &MobilityMessage, outer: &IpHeader) -> (&'static str, St
 
 fn of_update(update: &BindingUpdate, outer: &IpHeader) -> String {
     let care_of = update.alternate_care_of_address.map(Into::into);
+    let last_received = update.last_received;
+    let last_received = last_received.map(|last| format!(", last received {last:016x}"));
     format!(
-        "sequence {}, care-of address {}, lifetime {} s{}",
+        "sequence {}, care-of address {}, lifetime {} s{}{}",
         update.sequence,
         care_of.unwrap_or(outer.source),
         update.lifetime.seconds(),
-        of_buffering(update.packet_buffering)
+        of_buffering(update.packet_buffering),
+        last_received.unwrap_or_default()
     )
 }
 

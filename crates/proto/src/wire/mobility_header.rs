@@ -1,5 +1,5 @@
 //! The IPv6 Mobility Header (RFC 6275 section 6.1), NEMO's additions (RFC 3963), authentication between mobile node
-//! and home agent (RFC 4285), fast handovers' updates (RFC 5568), and an experimental option (RFC 5096) for buffering at the home agent.
+//! and home agent (RFC 4285), fast handovers' updates (RFC 5568), and experimental options (RFC 5096) for buffering.
 //!
 //! Options come in a fixed order, aligned as their standards ask. A message of a type that is not known here stays
 //! [`Body::Opaque`](crate::packet::Body::Opaque) of protocol 135, so that a node can answer it with a binding error.
@@ -76,6 +76,11 @@ pub struct BindingUpdate {
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
     /// What the home agent is to do with packets for the mobile.
     pub packet_buffering: Option<PacketBuffering>,
+    /// To a router that has copies of the mobile's packets: which one the mobile received last, by its
+    /// [`fingerprint`](crate::mobility::buffering::fingerprint). Sent as the experimental mobility option (RFC 5096
+    /// section 4, type 18) with nine bytes of data, chosen here: 0xBC, which tells it from other experiments, and these
+    /// eight.
+    pub last_received: Option<u64>,
     /// Who it is from.
     pub authenticator: Option<Authenticator>,
 }

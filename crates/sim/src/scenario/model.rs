@@ -200,6 +200,8 @@ pub struct MobileIpv6 {
     pub asks_for_buffering: bool,
     /// How access routers hold packets for it when it leaves; `None`: they do not.
     pub access_router_buffering: Option<BufferPolicy>,
+    /// How access routers keep copies of its packets in case it comes; `None`: they get none.
+    pub multicast_buffering: Option<BufferPolicy>,
     /// How long a binding holds.
     pub lifetime: BindingLifetime,
     /// The prefix of the network behind it, of a mobile router.

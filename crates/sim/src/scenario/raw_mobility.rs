@@ -27,6 +27,9 @@ pub struct RawMobility {
     /// IPv6: the routers of access links hold its packets when it leaves, and send them after it once it has told them
     /// where it is (RFC 5568, reactive). Default: they do not.
     pub access_router_buffering: Option<RawBuffering>,
+    /// IPv6: the home agent sends a copy of each packet to the routers of all access links but the home link; the one where
+    /// the mobile is hands them out, the others keep the last ones. Default: they do not.
+    pub multicast_buffering: Option<RawBuffering>,
     /// How long a binding holds; Mobile IPv4 counts in seconds, up to "65534 s". Default "1 h".
     pub lifetime: Option<PositiveTime>,
     /// The prefix of the network behind a mobile router, like "2001:db8:1:100::/64"; "nemo" needs it. Default: none.

@@ -88,11 +88,11 @@ pub struct AgentSummary {
     pub overflowed_bytes: u64,
     /// Packets dropped because they had waited too long.
     pub expired: u64,
-    /// Segments dropped because they were held already.
+    /// Segments dropped because they were held already, and copies because the mobile had got them from another router.
     pub duplicates: u64,
     /// Most bytes held at once for one mobile.
     pub most_bytes: u32,
-    /// Copies sent to a second place.
+    /// Copies sent to a second place, or to further routers.
     pub copies: u64,
 }
 

@@ -136,12 +136,13 @@ impl EdgeBuffer {
     }
 }
 
-/// A number by which two nodes speak of the same packet: a hash of its bytes behind the fields that change on the
-/// way (the hop limit).
+/// A number by which two nodes speak of the same packet: a hash of its bytes but for the fields that change on the
+/// way (the hop limit, and the traffic class, where queues mark congestion).
 pub fn fingerprint(packet: &Packet) -> u64 {
     let mut bytes = Vec::new();
     let mut packet = packet.clone();
     packet.ip.hop_limit = 0;
+    packet.ip.traffic_class = 0;
     packet.encode(&mut bytes);
     let mut hasher = SipHasher13::new();
     hasher.write(&bytes);

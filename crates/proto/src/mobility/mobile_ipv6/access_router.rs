@@ -1,8 +1,9 @@
 //! A router of mobiles. It advertises its prefix (RFC 4861 section 6.2): at random times, to answer solicitations, and at
 //! once when the link layer says that a mobile has come (study D, baseline). If that is chosen, it holds the packets of a
-//! mobile that leaves, and sends them after it (RFC 5568).
+//! mobile that leaves, and sends them after it (RFC 5568), or is one of a group that gets copies of a mobile's packets.
 
 mod departed;
+mod group;
 
 use super::Towards;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy};
@@ -17,6 +18,8 @@ use crate::wire::neighbor_discovery::{
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use departed::Departures;
+use group::Group;
+pub use group::GroupMobile;
 use std::collections::VecDeque;
 
 /// Whom a link speaks of to its router (the MN_MAC of 802.21's link identifier, by what the router knows of it).
@@ -93,6 +96,7 @@ pub struct AccessRouter {
     /// Whether somebody hears what it sends.
     is_up: bool,
     departures: Departures,
+    group: Group,
     outbox: VecDeque<(Towards, Packet)>,
 }
 
@@ -101,6 +105,7 @@ impl AccessRouter {
     pub fn new(now: Instant, settings: AdvertisingSettings, draws: Draws) -> AccessRouter {
         AccessRouter {
             departures: Departures::new(settings.path_mtu),
+            group: Group::default(),
             settings,
             draws,
             initial_left: INITIAL_ADVERTISEMENTS,
@@ -144,13 +149,15 @@ impl AccessRouter {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Instant {
-        let departures = self.departures.poll_timeout();
-        departures.map_or(self.next, |at| at.min(self.next))
+        let held = [self.departures.poll_timeout(), self.group.poll_timeout()];
+        let held = held.into_iter().flatten();
+        held.fold(self.next, Instant::min)
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.step_departures(now);
+        self.step_group(now);
         if self.next > now {
             return;
         }
@@ -216,9 +223,11 @@ impl AccessRouter {
             || self.departures.takes(address)
     }
 
-    /// What became of the packets of mobiles that left.
+    /// What became of the packets of mobiles that left, and of copies for mobiles that may come.
     pub fn counts(&self) -> BufferCounts {
-        self.departures.counts()
+        let mut counts = self.departures.counts();
+        counts.add(self.group.counts());
+        counts
     }
 }
 

@@ -15,6 +15,7 @@ use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// What the home agent does with packets while a mobile changes its point of attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub struct HomeAgentCounts {
     pub strangers: u64,
     /// Packets out of a mobile's tunnel for that same mobile, which would have gone round, or with no hop left.
     pub turned_back: u64,
-    /// Copies sent to a second care-of address.
+    /// Copies sent to a second care-of address, or to members of a group after the first.
     pub copies: u64,
     /// Packets that went through buffers.
     pub buffered: BufferCounts,
@@ -156,6 +157,8 @@ const MEMORY_OF_DELETED: Duration = Duration::from_secs(10);
 pub struct HomeAgent {
     settings: HomeAgentSettings,
     subscribers: BTreeMap<Ipv6Addr, Subscriber>,
+    /// Routers that get copies, of the mobiles that have such.
+    groups: BTreeMap<Ipv6Addr, Arc<[Ipv6Addr]>>,
     bindings: BTreeMap<Ipv6Addr, Binding>,
     /// The last number of each subscriber that signs and whose binding is gone: a signed update that was overheard brings
     /// it back at no time. (RFC 6275 section 9.5.1 takes any number then, since IPsec refuses what it has seen; RFC 4285
@@ -177,6 +180,7 @@ impl HomeAgent {
         HomeAgent {
             settings,
             subscribers: BTreeMap::new(),
+            groups: BTreeMap::new(),
             bindings: BTreeMap::new(),
             last_sequences: BTreeMap::new(),
             prefixes: BTreeMap::new(),
@@ -196,6 +200,12 @@ impl HomeAgent {
     /// Lets a mobile register; one with the same home address is replaced.
     pub fn subscribe(&mut self, subscriber: Subscriber) {
         self.subscribers.insert(subscriber.home_address, subscriber);
+    }
+
+    /// Lets each of these routers have a copy of every packet for a mobile while that is away, instead of its care-of
+    /// address: the one where the mobile is hands them out. The [`Strategy`] then sends to no second place.
+    pub fn form_group(&mut self, home_address: Ipv6Addr, members: &[Ipv6Addr]) {
+        self.groups.insert(home_address, members.into());
     }
 
     /// What has happened so far.

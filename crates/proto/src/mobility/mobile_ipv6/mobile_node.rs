@@ -9,6 +9,7 @@
 //! [`poll_event`](MobileNode::poll_event).
 
 mod fast_handover;
+mod group;
 mod optimization;
 mod packets;
 mod registration;
@@ -28,6 +29,7 @@ use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use fast_handover::Routers;
+use group::Group;
 use optimization::Peer;
 use registration::Registration;
 use std::collections::{BTreeMap, VecDeque};
@@ -60,6 +62,9 @@ pub struct MobileSettings {
     pub buffering: Option<BufferingRequest>,
     /// Whether it tells the router of a link that it has left where it is (RFC 5568), for what that holds.
     pub tells_routers: bool,
+    /// Whether routers of its links get copies of its packets from the home agent, so that it tells the one of a link to
+    /// which it comes what it received last.
+    pub has_group: bool,
     /// Whether it lets correspondents send directly to its care-of address.
     pub optimizes_routes: bool,
     /// Largest packet on the ways from it, in bytes, as far as is known.
@@ -170,6 +175,7 @@ pub struct MobileNode {
     /// The care-of address before the one that is accepted: a home agent may go on sending there for a while.
     former: Option<Ipv6Addr>,
     routers: Routers,
+    group: Group,
     peers: BTreeMap<Ipv6Addr, Peer>,
     tunnels: Tunnels,
     draws: Draws,
@@ -202,6 +208,7 @@ impl MobileNode {
             home: Registration::default(),
             former: None,
             routers: Routers::default(),
+            group: Group::default(),
             peers: BTreeMap::new(),
             tunnels: Tunnels::new(settings.path_mtu, settings.clamp_segment_size),
             draws,
@@ -310,6 +317,7 @@ impl MobileNode {
             .filter_map(AddressConfiguration::poll_timeout)
             .chain(self.home.poll_timeout(refreshes))
             .chain(self.routers.poll_timeout())
+            .chain(self.group.poll_timeout())
             .chain(peers.filter_map(|peer| peer.poll_timeout(binds)))
             .min()
     }
@@ -322,6 +330,7 @@ impl MobileNode {
         self.settle(now);
         self.step_registration(now);
         self.step_routers(now);
+        self.step_group(now);
         self.step_peers(now);
     }
 
@@ -367,6 +376,7 @@ impl MobileNode {
         }
         self.move_registration(now);
         self.leave_router(now);
+        self.ask_router(now);
         self.move_peers(now);
     }
 

@@ -5,7 +5,7 @@
 //! | [`MobileNode`] | a mobile, or a mobile router with the network behind it | finds out where it is, registers, tunnels, optimises routes |
 //! | [`HomeAgent`] | a router of the home network | keeps bindings, intercepts and tunnels; buffers or sends twice while a mobile moves |
 //! | [`Correspondent`] | any node that a mobile speaks with | return routability, bindings, the direct way |
-//! | [`AccessRouter`] | a router of a visited network, or of the home network | advertises its prefix |
+//! | [`AccessRouter`] | a router of a visited network, or of the home network | advertises its prefix; holds what is for a mobile that leaves, or copies for one that may come |
 //!
 //! All are driven alike: hand in what comes (`handle_…`), call `handle_timeout` at `poll_timeout`, and after either
 //! drain `poll_transmit` and `poll_event`. None knows a link: a packet comes out with the interface or the network
@@ -17,7 +17,7 @@ mod home_agent;
 mod mobile_node;
 pub mod return_routability;
 
-pub use access_router::{AccessRouter, AdvertisingSettings, Neighbor};
+pub use access_router::{AccessRouter, AdvertisingSettings, GroupMobile, Neighbor};
 pub use correspondent::{Correspondent, CorrespondentCounts};
 pub use home_agent::{
     HomeAgent, HomeAgentCounts, HomeAgentEvent, HomeAgentSettings, Strategy, Subscriber,

@@ -294,6 +294,7 @@ fn buffering_update() -> BindingUpdate {
             prefix("2001:db8:1:201::", 64),
         ],
         packet_buffering: Some(PacketBuffering::Buffer),
+        last_received: None,
         authenticator: Some(Authenticator::MobileHomeAgent {
             security_parameter_index: 0x1001,
             data: PROOF,

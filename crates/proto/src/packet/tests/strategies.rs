@@ -310,31 +310,37 @@ fn any_buffering() -> impl Strategy<Value = PacketBuffering> {
     ]
 }
 
-fn any_update() -> impl Strategy<Value = BindingUpdate> {
+/// In a box: all in one, strategies for packets would be too much for a thread's stack.
+fn any_update() -> BoxedStrategy<BindingUpdate> {
     (
         any::<(u16, bool, bool, bool, bool, bool, u16)>(),
         option::of(any_v6()),
         any::<Option<(u16, u16)>>(),
         vec(any_prefix(), 0..=BindingUpdate::MAXIMUM_PREFIXES),
+        any::<Option<u64>>(),
         option::of(any_buffering()),
         option::of(any_authenticator()),
     )
         .prop_map(
-            |(fixed, care_of, indices, prefixes, buffering, authenticator)| BindingUpdate {
-                sequence: fixed.0,
-                acknowledge: fixed.1,
-                home_registration: fixed.2,
-                link_local_compatible: fixed.3,
-                key_management_mobility: fixed.4,
-                mobile_router: fixed.5,
-                lifetime: BindingLifetime { units: fixed.6 },
-                alternate_care_of_address: care_of,
-                nonce_indices: indices.map(|(home, care_of)| NonceIndices { home, care_of }),
-                mobile_network_prefixes: prefixes,
-                packet_buffering: buffering,
-                authenticator,
+            |(fixed, care_of, indices, prefixes, last_received, buffering, authenticator)| {
+                BindingUpdate {
+                    sequence: fixed.0,
+                    acknowledge: fixed.1,
+                    home_registration: fixed.2,
+                    link_local_compatible: fixed.3,
+                    key_management_mobility: fixed.4,
+                    mobile_router: fixed.5,
+                    lifetime: BindingLifetime { units: fixed.6 },
+                    alternate_care_of_address: care_of,
+                    nonce_indices: indices.map(|(home, care_of)| NonceIndices { home, care_of }),
+                    mobile_network_prefixes: prefixes,
+                    packet_buffering: buffering,
+                    last_received,
+                    authenticator,
+                }
             },
         )
+        .boxed()
 }
 
 fn any_acknowledgement() -> impl Strategy<Value = BindingAcknowledgement> {

@@ -21,6 +21,8 @@ const EXPERIMENTAL: u8 = 18;
 const MOBILE_HOME_AGENT: u8 = 1;
 /// First byte of the experimental option that asks for buffering; chosen.
 const BUFFERING: u8 = 0xBA;
+/// First byte of the experimental option that says which packet was received last; chosen.
+const LAST_RECEIVED: u8 = 0xBC;
 
 /// Where options go: bytes, or only their number.
 pub(super) trait Sink {
@@ -68,6 +70,7 @@ pub(super) struct MobilityOptions {
     pub nonce_indices: Option<NonceIndices>,
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
     pub packet_buffering: Option<PacketBuffering>,
+    pub last_received: Option<u64>,
     pub authenticator: Option<Authenticator>,
 }
 
@@ -116,6 +119,13 @@ pub(super) fn put_prefixes(sink: &mut impl Sink, prefixes: &[Ipv6Prefix]) {
 pub(super) fn put_packet_buffering(sink: &mut impl Sink, buffering: Option<PacketBuffering>) {
     if let Some(buffering) = buffering {
         sink.put(&[EXPERIMENTAL, 2, BUFFERING, buffering as u8]);
+    }
+}
+
+pub(super) fn put_last_received(sink: &mut impl Sink, fingerprint: Option<u64>) {
+    if let Some(fingerprint) = fingerprint {
+        sink.put(&[EXPERIMENTAL, 9, LAST_RECEIVED]);
+        sink.put(&fingerprint.to_be_bytes());
     }
 }
 
@@ -183,6 +193,10 @@ impl MobilityOptions {
                 [BUFFERING, 1] => self.packet_buffering = Some(PacketBuffering::Buffer),
                 _ => {}
             },
+            (EXPERIMENTAL, 9) if data[0] == LAST_RECEIVED => {
+                let bytes = core::array::from_fn(|index| data[1 + index]);
+                self.last_received = Some(u64::from_be_bytes(bytes));
+            }
             _ => {}
         }
         Ok(())

@@ -102,6 +102,36 @@ fn buffer_policy(raw: &RawBuffering) -> BufferPolicy {
     }
 }
 
+/// What members of a group keep: the last packets, and both of two that carry the same segment, since either may be the
+/// one that the mobile has not got.
+fn multicast_buffering(
+    raw: &RawMobility,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<BufferPolicy> {
+    let buffering = raw.multicast_buffering.as_ref()?;
+    let here = path.key("multicast_buffering");
+    let keys = [
+        ("overflow", buffering.overflow.is_some()),
+        ("drop_duplicates", buffering.drop_duplicates.is_some()),
+    ];
+    let own = ["size", "age", "pace"];
+    report.misplaced(&here, &keys, &own, "multicast buffering");
+    if raw.access_router_buffering.is_some() {
+        let message = "stands beside access_router_buffering; expected one of them".to_owned();
+        report.wrong_key(&here, message);
+    }
+    if raw.route_optimization == Some(true) {
+        let message = "needs the home agent, which `route_optimization = true` goes around; expected one of them";
+        report.wrong_key(&here, message.to_owned());
+    }
+    Some(BufferPolicy {
+        overflow: Overflow::DropOldest,
+        drop_duplicates: false,
+        ..buffer_policy(buffering)
+    })
+}
+
 fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
     match raw.unwrap_or(RawDetection::Perform) {
         RawDetection::Perform => DuplicateAddressDetection::STANDARD,
@@ -173,6 +203,7 @@ pub(super) fn mobility(
         route_optimization: raw.route_optimization.unwrap_or(false),
         asks_for_buffering: raw.asks_for_buffering.unwrap_or(false),
         access_router_buffering: raw.access_router_buffering.as_ref().map(buffer_policy),
+        multicast_buffering: multicast_buffering(raw, path, report),
         lifetime,
         network_prefix,
         clamp_segment_size: raw.clamp_segment_size.unwrap_or(false),

@@ -105,6 +105,7 @@ fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
             "access_router_buffering",
             raw.access_router_buffering.is_some(),
         ),
+        ("multicast_buffering", raw.multicast_buffering.is_some()),
         ("network_prefix", raw.network_prefix.is_some()),
         ("clamp_segment_size", raw.clamp_segment_size.is_some()),
     ];

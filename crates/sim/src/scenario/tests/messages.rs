@@ -837,6 +837,27 @@ fn mistakes_in_mobile_ipv6_are_told() {
             "home_agents.agent.bicasting: stands beside buffering; expected one of them",
         ),
         (
+            mobile(
+                prefix,
+                &format!("{protocol}, multicast_buffering = {{}}, access_router_buffering = {{}}"),
+            ),
+            "mobility.multicast_buffering: stands beside access_router_buffering; expected one of them",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, multicast_buffering = {{}}, route_optimization = true"),
+            ),
+            "mobility.multicast_buffering: needs the home agent, which `route_optimization = true` goes around",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, multicast_buffering = {{ overflow = \"drop-newest\" }}"),
+            ),
+            "mobility.multicast_buffering.overflow",
+        ),
+        (
             right.replace("home_agent = \"agent\"", "home_agent = \"agnet\""),
             "mobiles.laptop.mobility.home_agent: unknown home agent \"agnet\"; did you mean \"agent\"? (valid: agent)",
         ),

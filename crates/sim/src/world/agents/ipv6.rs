@@ -13,8 +13,8 @@ use baton_proto::mobility::address_configuration::ConfigurationTimes;
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
-    self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, HomeAgentSettings,
-    MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
+    self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, GroupMobile,
+    HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
 };
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::prefix::Ipv6Prefix;
@@ -155,6 +155,7 @@ impl World {
             key: long_secret(seed, &format!("mobile {name} home key")),
         };
         let mut care_of = Vec::new();
+        let mut group = Vec::new();
         for &link in access {
             let Some(prefix) = access_prefix(mobility.home_link, &agent, link) else {
                 continue;
@@ -163,6 +164,12 @@ impl World {
             self.advertise((router, interface), prefix, mobility, &agent);
             let address = prefix.address_of(link_local(identifier));
             if mobility.home_link != Some(LinkIndex(link)) {
+                let one = GroupMobile {
+                    home_address,
+                    network: mobility.network_prefix,
+                    home_agent: agent.address(),
+                };
+                group.extend(self.join(router, one, mobility));
                 let far = (router, interface);
                 let address = IpAddr::V6(address);
                 self.behind_links.push(BehindLink { address, far });
@@ -187,6 +194,7 @@ impl World {
                 .asks_for_buffering
                 .then_some(BufferingRequest::STUDY_D),
             tells_routers: mobility.access_router_buffering.is_some(),
+            has_group: mobility.multicast_buffering.is_some(),
             optimizes_routes: mobility.route_optimization,
             path_mtu: PATH_MTU,
             clamp_segment_size: mobility.clamp_segment_size,
@@ -203,6 +211,9 @@ impl World {
         let agents = self.nodes[agent.node.0].host.agents_mut();
         if let Some(home_agent) = &mut agents.home_agent {
             home_agent.subscribe(subscriber);
+            if !group.is_empty() {
+                home_agent.form_group(home_address, &group);
+            }
         }
         self.mobiles[number].protocol = Some(ProtocolRun {
             home_agent: agent.node.0,
@@ -254,6 +265,19 @@ impl World {
             let nonces = seed.secret(&format!("node {name} nonces"));
             agents.correspondent = Some(Correspondent::new(address, node_key, nonces));
         }
+    }
+
+    /// Lets the router that was added last keep copies for a mobile, if that is chosen; returns where they go.
+    fn join(
+        &mut self,
+        router: usize,
+        mobile: GroupMobile,
+        mobility: &MobileIpv6,
+    ) -> Option<Ipv6Addr> {
+        let policy = mobility.multicast_buffering?;
+        let member = self.nodes[router].host.agents_mut().routers.last_mut()?;
+        member.join(mobile, policy);
+        Some(member.settings().address)
     }
 
     /// Lets a router advertise a prefix at an interface.

@@ -374,6 +374,99 @@ fn an_access_router_that_buffers_loses_nothing() {
     }
 }
 
+/// The Daedalus project's way: the home agent sends to both routers, the new one hands out what the aircraft has not got.
+/// Nothing is announced, and what is in the air when the link breaks is not lost either; nor does it come twice.
+#[test]
+fn routers_that_have_copies_lose_nothing() {
+    let text = |keys: &str| scenario(40, &[LINKS, &movement("", keys, "north-cell", HARD), VOICE]);
+    let without = run(&text(""));
+    assert!(lost_at_handover(&without, "down") > 15);
+    let with = run(&text("multicast_buffering = {}"));
+    assert_eq!(delivered(&with, "down"), ALL);
+    assert_eq!(flow(&with.summary, "down").copies_received, 0);
+    let agents: Vec<_> = with.summary.agents.iter().collect();
+    let names: Vec<_> = agents
+        .iter()
+        .map(|one| (one.node.as_str(), one.agent))
+        .collect();
+    let expected = [
+        ("home-agent", "home agent"),
+        ("north", "access router"),
+        ("south", "access router"),
+    ];
+    assert_eq!(names, expected);
+    // One for each datagram, and no message goes this way.
+    assert_eq!(agents[0].copies, 1250);
+    let rows = signals(&with);
+    let update = first(&rows, "Binding Update", 20.3);
+    let request = rows
+        .iter()
+        .find(|row| row.details.contains("last received"));
+    let request = request.expect("a request");
+    assert_eq!(
+        (request.sender.as_str(), request.receiver.as_str()),
+        ("aircraft", "south")
+    );
+    assert_eq!(request.sent_s, update.sent_s);
+    // What came from Link_Down on until the request, and what was in the air, of 50 ms. The request takes 50 ms.
+    let held = request.decided_s.unwrap() - 20.0;
+    let released = agents[2].released as f64;
+    near(released, held / 0.02 + 2.5, 1.5);
+    // South has stood by from 5 s on, and had in its buffer of 64 kB what was not too old.
+    assert_eq!(
+        agents[2].held,
+        agents[2].released + agents[2].duplicates + agents[2].expired + agents[2].overflowed
+    );
+}
+
+/// A whole segment does not fit the tunnel; its source hears of that once for each, and the transfer goes on.
+#[test]
+fn a_download_of_whole_segments_survives_copies() {
+    let download = r#"
+        [[flows]]
+        name = "map"
+        from = "correspondent"
+        to = "aircraft"
+        bytes = "3 MB"
+        start = "10 s"
+    "#;
+    let movement = movement("", "multicast_buffering = {}", "north-cell", HARD);
+    let results = run(&scenario(90, &[LINKS, &movement, download]));
+    let map = flow(&results.summary, "map");
+    assert_eq!(
+        (map.delivered_bytes, map.failure.as_deref()),
+        (3_000_000, None)
+    );
+}
+
+/// 20 packets of 148 B fit 3 kB; the oldest go, and the rest comes.
+#[test]
+fn copies_that_do_not_fit_are_lost() {
+    let longer = HARD.replace("300 ms", "2 s");
+    let movement = movement(
+        "",
+        r#"multicast_buffering = { size = "3 kB" }"#,
+        "north-cell",
+        &longer,
+    );
+    let results = run(&scenario(40, &[LINKS, &movement, VOICE]));
+    let south = results
+        .summary
+        .agents
+        .iter()
+        .find(|one| one.node == "south")
+        .unwrap();
+    assert_eq!((south.released, south.most_bytes), (20, 20 * 148));
+    let rows = signals(&results);
+    let request = rows
+        .iter()
+        .find(|row| row.details.contains("last received"))
+        .unwrap();
+    let without = (request.decided_s.unwrap() - 20.0) / 0.02 - 20.0;
+    let lost = (ALL - delivered(&results, "down")) / 100;
+    near(lost as f64, without + 2.5, 1.5);
+}
+
 /// What was held is in two tunnels, of 40 B each: a whole segment does not fit, its source hears of that from the
 /// home agent, and the transfer goes on.
 #[test]

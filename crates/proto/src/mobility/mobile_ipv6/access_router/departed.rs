@@ -140,12 +140,21 @@ impl AccessRouter {
                 self.handle_update(now, (former, source), update);
                 None
             }
+            MobilityMessage::BindingUpdate(update)
+                if destination == self.settings.address
+                    && !update.home_registration
+                    && self.is_member_for(former) =>
+            {
+                self.handle_request(now, (former, source), update);
+                None
+            }
             _ => Some(packet),
         }
     }
 
-    /// Takes in a packet for a mobile that has left; any other comes back.
+    /// Takes in a packet for a mobile that has left, or a copy for one that may come; any other comes back.
     pub fn take(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let packet = self.take_copy(now, packet)?;
         let Some(owner) = self.departures.owner(packet.ip.destination) else {
             return Some(packet);
         };
@@ -218,7 +227,7 @@ impl AccessRouter {
         }
     }
 
-    fn send_after(&mut self, now: Instant, via: Via, mut packet: Packet) {
+    pub(super) fn send_after(&mut self, now: Instant, via: Via, mut packet: Packet) {
         let exit = match via {
             Via::Other(exit) => exit,
             Via::Link => {

@@ -158,6 +158,9 @@ impl HomeAgent {
     }
 
     fn send_to_mobile(&mut self, now: Instant, home: Ipv6Addr, packet: Packet) {
+        if let Some(group) = self.groups.get(&home).cloned() {
+            return self.send_to_group(now, &group, &packet);
+        }
         let Some(binding) = self.bindings.get(&home) else {
             return;
         };
@@ -173,6 +176,14 @@ impl HomeAgent {
             }
         }
         self.tunnel(now, care_of, packet);
+    }
+
+    /// A tunnel to each member stands in place of multicast routing.
+    fn send_to_group(&mut self, now: Instant, group: &[Ipv6Addr], packet: &Packet) {
+        for (place, &member) in group.iter().enumerate() {
+            self.counts.copies += u64::from(place > 0);
+            self.tunnel(now, member, packet.clone());
+        }
     }
 
     fn tunnel(&mut self, now: Instant, care_of: Ipv6Addr, packet: Packet) {

@@ -29,6 +29,10 @@ impl MobileNode {
                     self.settle(now);
                 }
             }
+            _ if self.is_handed_out(interface, destination) => {
+                self.group.note(&packet);
+                self.handle_inner(now, packet);
+            }
             Body::Tunnel(inner) if self.is_sent_after(source, destination, &inner) => {
                 self.handle_packet(now, interface, *inner);
             }
@@ -60,9 +64,13 @@ impl MobileNode {
             self.counts.unregistered += 1;
             return;
         }
-        let Some(inner) = decapsulate(packet) else {
-            return;
-        };
+        if let Some(inner) = decapsulate(packet) {
+            self.handle_inner(now, inner);
+        }
+    }
+
+    /// What the home agent has sent on.
+    fn handle_inner(&mut self, now: Instant, inner: Packet) {
         let Some((from, to)) = addresses_v6(&inner) else {
             self.counts.misdirected += 1;
             return;
@@ -118,6 +126,9 @@ impl MobileNode {
                 self.handle_home_answer(now, answer);
             }
             MobilityMessage::BindingRefreshRequest if from_home_agent => self.register(now),
+            MobilityMessage::BindingAcknowledgement(answer) if self.group.asks(source) => {
+                self.handle_member_answer(answer);
+            }
             MobilityMessage::FastBindingAcknowledgement(answer) => {
                 self.handle_router_answer(source, answer);
             }

@@ -77,6 +77,7 @@ fn update() -> impl Strategy_<Value = BindingUpdate> {
                 nonce_indices: nonces.map(|(home, care_of)| NonceIndices { home, care_of }),
                 mobile_network_prefixes: rest.0,
                 packet_buffering: rest.1.then_some(PacketBuffering::Buffer),
+                last_received: rest.1.then_some(u64::from(sequence)),
                 authenticator: rest.2,
                 ..BindingUpdate::default()
             },

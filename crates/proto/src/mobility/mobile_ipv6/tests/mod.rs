@@ -1,5 +1,6 @@
 //! A small network of agents, in which any signalling message can be lost.
 
+mod group;
 mod handover;
 mod hostile;
 mod losses;
@@ -69,6 +70,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
         binding_times: BindingTimes::default(),
         buffering: None,
         tells_routers: false,
+        has_group: false,
         optimizes_routes: false,
         path_mtu: 1500,
         clamp_segment_size: false,
@@ -148,6 +150,11 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
         MobilityMessage::HomeTest(_) => "HoT",
         MobilityMessage::CareOfTest(_) => "CoT",
         MobilityMessage::BindingUpdate(update) if update.packet_buffering.is_some() => "MBU",
+        MobilityMessage::BindingUpdate(update)
+            if !update.home_registration && update.authenticator.is_none() =>
+        {
+            "LBU"
+        }
         MobilityMessage::BindingUpdate(_) => "BU",
         MobilityMessage::BindingAcknowledgement(answer) if answer.packet_buffering.is_some() => {
             "MBA"
@@ -223,6 +230,17 @@ fn router(link: usize, buffering: Option<BufferPolicy>) -> AccessRouter {
     AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]))
 }
 
+/// Makes a router a member of the mobile's group; returns its address.
+fn join(router: &mut AccessRouter, policy: BufferPolicy) -> Ipv6Addr {
+    let mobile = GroupMobile {
+        home_address: ip(HOME),
+        network: Some(prefix("2001:db8:aaaa::", 48)),
+        home_agent: ip(HOME_AGENT),
+    };
+    router.join(mobile, policy);
+    router.settings().address
+}
+
 /// What a link's router knows of the mobile there.
 fn neighbor(link: usize) -> Neighbor {
     Neighbor {
@@ -268,6 +286,13 @@ impl World {
         self
     }
 
+    /// The routers of foreign links get copies of packets for the mobile and the network behind it.
+    pub fn with_group(mut self, policy: BufferPolicy) -> World {
+        let members = [1, 2].map(|link| join(&mut self.routers[link], policy));
+        self.home_agent.form_group(ip(HOME), &members);
+        self
+    }
+
     /// An interface of the mobile comes to a link, whose router is told so.
     pub fn attach(&mut self, interface: usize, link: usize) {
         self.links[interface] = Some(link);
@@ -281,6 +306,7 @@ impl World {
     pub fn detach(&mut self, interface: usize) {
         if let Some(link) = self.links[interface].take() {
             self.routers[link].handle_departure(self.now, neighbor(link));
+            self.routers[link].handle_loss(neighbor(link).address);
         }
         self.mobile.link_down(self.now, interface);
         self.drain();
@@ -384,6 +410,9 @@ impl World {
             }
             Arrival::Router { link, packet } => {
                 let Some(packet) = self.routers[link].take_update(now, packet) else {
+                    return;
+                };
+                let Some(packet) = self.routers[link].take(now, packet) else {
                     return;
                 };
                 self.routers[link].handle_packet(now, &packet);

@@ -42,17 +42,27 @@ struct Options {
     bicasts: bool,
     /// Access routers hold packets and send them after the mobile.
     forwards: bool,
+    /// Access routers get copies, and the one where the mobile is hands them out.
+    multicasts: bool,
     /// Messages between mobile and home agent are signed, and their numbers remembered.
     signs: bool,
 }
 
 fn options() -> impl Strategy_<Value = Options> {
-    any::<[bool; 5]>().prop_map(
-        |[optimizes_routes, detection, bicasts, forwards, signs]| Options {
+    any::<[bool; 6]>().prop_map(
+        |[
             optimizes_routes,
             detection,
             bicasts,
             forwards,
+            multicasts,
+            signs,
+        ]| Options {
+            optimizes_routes,
+            detection,
+            bicasts,
+            forwards,
+            multicasts,
             signs,
         },
     )
@@ -71,6 +81,7 @@ fn settings(options: Options) -> (MobileSettings, HomeAgentSettings, Subscriber)
     let mobile = MobileSettings {
         detection,
         tells_routers: options.forwards,
+        has_group: options.multicasts,
         optimizes_routes: options.optimizes_routes,
         lifetime: BindingLifetime::at_most(60),
         key,
@@ -91,19 +102,37 @@ fn settings(options: Options) -> (MobileSettings, HomeAgentSettings, Subscriber)
     (mobile, agent, subscriber)
 }
 
-fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
-    let (mobile, agent, subscriber) = settings(options);
-    let mut world = World::new(mobile.clone(), agent.clone(), subscriber.clone());
-    let buffering = options.forwards.then_some(BufferPolicy {
+fn new_router(link: usize, options: Options) -> AccessRouter {
+    let policy = BufferPolicy {
         bytes: 100_000,
         age: Duration::from_secs(30),
         overflow: Overflow::DropNewest,
         pace: None,
         drop_duplicates: true,
-    });
-    if let Some(policy) = buffering {
-        world = world.with_buffering_routers(policy);
+    };
+    let mut router = router(link, options.forwards.then_some(policy));
+    if options.multicasts && link > 0 {
+        join(&mut router, policy);
     }
+    router
+}
+
+fn new_home_agent(options: Options) -> HomeAgent {
+    let (_, settings, subscriber) = settings(options);
+    let mut agent = HomeAgent::new(settings);
+    agent.subscribe(subscriber);
+    if options.multicasts {
+        let members = [1, 2].map(|link| new_router(link, options).settings().address);
+        agent.form_group(ip(HOME), &members);
+    }
+    agent
+}
+
+fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
+    let (mobile, agent, subscriber) = settings(options);
+    let mut world = World::new(mobile.clone(), agent, subscriber);
+    world.home_agent = new_home_agent(options);
+    world.routers = (0..3).map(|link| new_router(link, options)).collect();
     world.lost = lost;
     world.attach(0, 1);
     let mut used = 0;
@@ -138,13 +167,12 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
             }
             Step::RestartHomeAgent => {
                 world.copies += world.home_agent.counts().copies;
-                world.home_agent = HomeAgent::new(agent.clone());
-                world.home_agent.subscribe(subscriber.clone());
+                world.home_agent = new_home_agent(options);
             }
             Step::RestartCorrespondent => {
                 world.correspondent = Correspondent::new(ip(CORRESPONDENT), [9; 20], secret);
             }
-            Step::RestartRouter(link) => world.routers[link] = router(link, buffering),
+            Step::RestartRouter(link) => world.routers[link] = new_router(link, options),
         }
         let number = count as u64 + 1;
         world.send_down(ip(HOME), number);
@@ -180,10 +208,8 @@ proptest! {
         if late {
             let registered = world.now + Duration::from_secs(40);
             world.run_until(registered);
-            let (_, agent, subscriber) = settings(options);
             world.copies += world.home_agent.counts().copies;
-            world.home_agent = HomeAgent::new(agent);
-            world.home_agent.subscribe(subscriber);
+            world.home_agent = new_home_agent(options);
         }
         // Longer than bindings last (60 s), and than the longest interval between two updates.
         let end = world.now + Duration::from_secs(200);
@@ -194,11 +220,12 @@ proptest! {
         prop_assert_eq!(world.mobile.registered(world.now), expected);
         let bound = world.correspondent.care_of(world.now, home);
         prop_assert!(bound.is_none() || bound == expected, "{:?}", bound);
-        // No packet twice, whatever happened on the way; with two bindings at most once by each, and counted.
+        // No packet twice, whatever happened on the way; with two bindings, or two routers that have copies, at most once
+        // by each, and counted.
         let mut got = world.got.clone();
         got.sort_unstable();
         let most = got.chunk_by(|one, other| one == other).map(<[u64]>::len).max();
-        prop_assert!(most.unwrap_or(0) <= 1 + usize::from(options.bicasts), "{:?}", got);
+        prop_assert!(most.unwrap_or(0) <= 1 + usize::from(options.bicasts || options.multicasts), "{:?}", got);
         got.dedup();
         let copies = world.copies + world.home_agent.counts().copies;
         prop_assert!((world.got.len() - got.len()) as u64 <= copies);

@@ -1,0 +1,179 @@
+//! Multicast with intelligent buffering: the routers around a mobile get a copy of each of its packets from the home
+//! agent. The one where the mobile is hands them out, the others keep the last few. A mobile that comes says which packet
+//! it received last, and gets what came after that.
+//!
+//! Chosen: the mobile says so by a binding update without the home registration flag, which is answered. It comes over the
+//! link itself, in order, so that numbers are only returned; it is not signed, but believed only with an address of this link.
+//! Who serves does so until the link is down, or an update with lifetime zero says that another router serves.
+
+use super::AccessRouter;
+use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer};
+use crate::mobility::mobile_ipv6::{Towards, addresses_v6, mobility_packet};
+use crate::mobility::tunnel::decapsulate;
+use crate::packet::{Body, Packet};
+use crate::time::Instant;
+use crate::wire::mobility_header::{
+    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
+};
+use crate::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
+use std::collections::BTreeMap;
+
+/// A mobile whose packets a router gets copies of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupMobile {
+    /// Its home address.
+    pub home_address: Ipv6Addr,
+    /// The network behind it, of a mobile router.
+    pub network: Option<Ipv6Prefix>,
+    /// Who sends the copies.
+    pub home_agent: Ipv6Addr,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    mobile: GroupMobile,
+    buffer: EdgeBuffer,
+    /// The care-of address of the mobile while this router serves it.
+    serves: Option<Ipv6Addr>,
+}
+
+/// The mobiles in whose groups a router is, by their home addresses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    mobiles: BTreeMap<Ipv6Addr, Member>,
+}
+
+impl Group {
+    pub fn counts(&self) -> BufferCounts {
+        let mut counts = BufferCounts::default();
+        let all = self.mobiles.values();
+        all.for_each(|member| counts.add(member.buffer.counts()));
+        counts
+    }
+
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let all = self.mobiles.values();
+        all.filter_map(|member| member.buffer.poll_timeout()).min()
+    }
+
+    /// The mobile that a copy is for.
+    fn of(&mut self, home_agent: Ipv6Addr, destination: Ipv6Addr) -> Option<&mut Member> {
+        let mut all = self.mobiles.values_mut();
+        all.find(|member| {
+            let mobile = &member.mobile;
+            let behind = mobile.network.is_some_and(|one| one.contains(destination));
+            mobile.home_agent == home_agent && (mobile.home_address == destination || behind)
+        })
+    }
+}
+
+impl AccessRouter {
+    /// Makes this router a member of a mobile's group. The policy drops the oldest of what is kept, and no copies of
+    /// segments: which of two the mobile received is not known.
+    pub fn join(&mut self, mobile: GroupMobile, policy: BufferPolicy) {
+        let member = Member {
+            mobile,
+            buffer: EdgeBuffer::standing_by(policy),
+            serves: None,
+        };
+        self.group.mobiles.insert(mobile.home_address, member);
+    }
+
+    /// The link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
+    pub fn handle_loss(&mut self, address: Ipv6Addr) {
+        for member in self.group.mobiles.values_mut() {
+            if member.serves == Some(address) {
+                member.stand_by();
+            }
+        }
+    }
+
+    pub(super) fn is_member_for(&self, home: Ipv6Addr) -> bool {
+        self.group.mobiles.contains_key(&home)
+    }
+
+    /// A mobile is at `care_of` on this link, or is served by another router from now on.
+    pub(super) fn handle_request(
+        &mut self,
+        now: Instant,
+        (home, care_of): (Ipv6Addr, Ipv6Addr),
+        update: &BindingUpdate,
+    ) {
+        let member = self.group.mobiles.get_mut(&home);
+        let member = member.filter(|_| self.settings.prefix.contains(care_of));
+        let status = match member {
+            None => BindingStatus::REASON_UNSPECIFIED,
+            Some(member) if update.lifetime == BindingLifetime::ZERO => {
+                member.stand_by();
+                BindingStatus::ACCEPTED
+            }
+            Some(member) => {
+                member.serves = Some(care_of);
+                member.buffer.take_over(now, update.last_received);
+                BindingStatus::ACCEPTED
+            }
+        };
+        if update.acknowledge {
+            let answer = BindingAcknowledgement {
+                status,
+                key_management_mobility: false,
+                mobile_router: false,
+                sequence: update.sequence,
+                lifetime: match status.is_accepted() {
+                    true => update.lifetime,
+                    false => BindingLifetime::ZERO,
+                },
+                refresh_advice: None,
+                packet_buffering: None,
+                authenticator: None,
+            };
+            let message = MobilityMessage::BindingAcknowledgement(answer);
+            let addresses = (self.settings.address, care_of);
+            let packet = mobility_packet(addresses, (None, Some(home)), message);
+            self.outbox.push_back((Towards::Network, packet));
+        }
+        self.step_group(now);
+    }
+
+    /// Takes in a copy from a home agent; any other packet comes back.
+    pub(super) fn take_copy(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let (Some((source, destination)), Body::Tunnel(inner)) =
+            (addresses_v6(&packet), &packet.body)
+        else {
+            return Some(packet);
+        };
+        let inside = addresses_v6(inner).map(|(_, destination)| destination);
+        let inside = inside.filter(|_| destination == self.settings.address);
+        let member = inside.and_then(|inside| self.group.of(source, inside));
+        let Some(member) = member else {
+            return Some(packet);
+        };
+        let sent = decapsulate(packet).and_then(|copy| member.buffer.offer(now, copy));
+        if let Some((via, copy)) = sent {
+            self.send_after(now, via, copy);
+        }
+        self.step_group(now);
+        None
+    }
+
+    /// Sends what may go, and drops what is too old.
+    pub(super) fn step_group(&mut self, now: Instant) {
+        let mut sent = Vec::new();
+        for member in self.group.mobiles.values_mut() {
+            while let Some(released) = member.buffer.poll_transmit(now) {
+                sent.push(released);
+            }
+        }
+        for (via, packet) in sent {
+            self.send_after(now, via, packet);
+        }
+    }
+}
+
+impl Member {
+    fn stand_by(&mut self) {
+        self.serves = None;
+        self.buffer.hold();
+    }
+}
