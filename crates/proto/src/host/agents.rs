@@ -1,10 +1,11 @@
 //! The mobility agents of a host, and the order in which they hear of things. Those of Mobile IPv4 hear of IPv4's
 //! packets ([`Ipv4Agents`]); of those of Mobile IPv6:
 //!
-//! What arrives is offered to the home agent, then to the access routers, which keep what is for mobiles that have left or may come,
-//! then to the mobile node, then to the correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent and then, where the route leads to
-//! [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to the access router of that
-//! interface.
+//! What arrives is offered to the access routers, which may be told of mobiles by it, to the home agent, to the access
+//! routers again, which keep what is for mobiles that have left or may come, then to the mobile node, then to the
+//! correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent and
+//! then, where the route leads to [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to
+//! the access router of that interface.
 
 mod ipv4;
 
@@ -153,11 +154,12 @@ impl Agents {
     ) {
         let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
         for router in self.routers.iter_mut().filter(at) {
-            if signal == LinkSignal::Down {
-                router.handle_loss(neighbor.address);
-            }
             match signal {
-                LinkSignal::GoingDown | LinkSignal::Down => router.handle_departure(now, neighbor),
+                LinkSignal::GoingDown => router.handle_departure(now, neighbor),
+                LinkSignal::Down => {
+                    router.handle_loss(neighbor.address);
+                    router.handle_departure(now, neighbor);
+                }
                 LinkSignal::Up | LinkSignal::Rollback => {
                     router.handle_return(now, neighbor.address);
                 }

@@ -112,6 +112,26 @@ pub struct BindingAcknowledgement {
     pub authenticator: Option<Authenticator>,
 }
 
+impl BindingAcknowledgement {
+    /// An answer to the update of that number, without flags or options.
+    pub const fn new(
+        status: BindingStatus,
+        sequence: u16,
+        lifetime: BindingLifetime,
+    ) -> BindingAcknowledgement {
+        BindingAcknowledgement {
+            status,
+            key_management_mobility: false,
+            mobile_router: false,
+            sequence,
+            lifetime,
+            refresh_advice: None,
+            packet_buffering: None,
+            authenticator: None,
+        }
+    }
+}
+
 /// RFC 6275 section 6.1.9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindingError {

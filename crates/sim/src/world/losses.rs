@@ -4,15 +4,36 @@ use super::World;
 use crate::link::{DropReason, Fate, Outcome};
 use crate::packets::PacketId;
 use baton_proto::host::InterfaceId;
+use baton_proto::packet::{Body, Packet};
+use baton_proto::wire::mobility_header::{MobilityMessage, PacketBuffering};
+
+/// Whether a packet is a binding update or acknowledgement whose packet-buffering option says that packets are held.
+fn says_buffer(packet: &Packet) -> bool {
+    let message = match &packet.body {
+        Body::Mobility(message) => message,
+        Body::Extended(extended) => match &extended.body {
+            Body::Mobility(message) => message,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let option = match &**message {
+        MobilityMessage::BindingUpdate(update) => update.packet_buffering,
+        MobilityMessage::BindingAcknowledgement(answer) => answer.packet_buffering,
+        _ => None,
+    };
+    option == Some(PacketBuffering::Buffer)
+}
 
 impl World {
     /// Whether the scenario lets this message, which a host sends, be lost; it then counts as one of those.
     #[inline(never)]
     pub(super) fn is_to_be_lost(&mut self, id: PacketId) -> bool {
-        let Some(signal) = self.packets[id].packet.signal() else {
+        let packet = &self.packets[id].packet;
+        let Some(signal) = packet.signal() else {
             return false;
         };
-        let buffering = signal.details.split(", ").any(|detail| detail == "buffer");
+        let buffering = says_buffer(packet);
         let now = self.now;
         let loss = self.losses.iter_mut().find(|loss| {
             loss.message == signal.name
@@ -30,13 +51,7 @@ impl World {
     /// A message is lost on the link behind its sender's interface.
     pub(super) fn lose_at_sender(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
         let (link, from) = self.nodes[node].interfaces[interface.0];
-        let travelling = &mut self.packets[id];
-        travelling.offered = self.now;
-        travelling.link = link as u32;
-        travelling.from = from;
-        if let Some(captures) = &mut self.captures {
-            captures.sent(self.now, link, from, &travelling.packet);
-        }
+        self.leave(link, from, id);
         let fate = Fate {
             packet: id,
             from,

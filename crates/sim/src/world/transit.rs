@@ -21,6 +21,15 @@ impl World {
                 return;
             }
         }
+        self.leave(link, end, id);
+        let length = self.packets[id].length;
+        self.wires[link].link.offer(self.now, end, id, length);
+        self.touch(link);
+    }
+
+    /// A packet leaves a host over a link, from this end.
+    #[inline]
+    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) {
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;
         travelling.link = link as u32;
@@ -28,9 +37,6 @@ impl World {
         if let Some(captures) = &mut self.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
-        let length = travelling.length;
-        self.wires[link].link.offer(self.now, end, id, length);
-        self.touch(link);
     }
 
     /// Records what waits at both ends of a link that was touched, as it stands when all is done at this

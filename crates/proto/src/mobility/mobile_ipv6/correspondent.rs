@@ -242,7 +242,8 @@ impl Correspondent {
         };
         self.bindings.insert(home, binding);
         if update.acknowledge {
-            let answer = acknowledgement(BindingStatus::ACCEPTED, update.sequence, lifetime);
+            let answer =
+                BindingAcknowledgement::new(BindingStatus::ACCEPTED, update.sequence, lifetime);
             self.answer((home, source), Some(key), answer);
         }
     }
@@ -286,7 +287,7 @@ impl Correspondent {
         sequence: u16,
     ) {
         self.counts.refused += 1;
-        let answer = acknowledgement(status, sequence, Default::default());
+        let answer = BindingAcknowledgement::new(status, sequence, Default::default());
         self.answer(addresses, key, answer);
     }
 
@@ -353,22 +354,5 @@ impl Correspondent {
     /// The next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.outbox.pop_front()
-    }
-}
-
-fn acknowledgement(
-    status: BindingStatus,
-    sequence: u16,
-    lifetime: crate::wire::mobility_header::BindingLifetime,
-) -> BindingAcknowledgement {
-    BindingAcknowledgement {
-        status,
-        key_management_mobility: false,
-        mobile_router: false,
-        sequence,
-        lifetime,
-        refresh_advice: None,
-        packet_buffering: None,
-        authenticator: None,
     }
 }

@@ -249,6 +249,11 @@ impl MobileNode {
         self.place.map(|place| place.interface)
     }
 
+    /// The router of the link that it uses.
+    fn router(&self) -> Option<Ipv6Addr> {
+        self.interfaces.get(self.interface()?)?.router_address()
+    }
+
     /// Whether packets for this address are to be handed to [`handle_packet`](Self::handle_packet): it is the home
     /// address, an address of an interface, or behind; or a care-of address that was left lately, whose router may
     /// forward what still comes there.

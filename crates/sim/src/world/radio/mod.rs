@@ -119,13 +119,8 @@ impl World {
             return;
         };
         let radio = place.radio as usize;
-        let travelling = &mut self.packets[id];
-        travelling.offered = self.now;
-        travelling.link = link as u32;
-        travelling.from = end;
-        if let Some(captures) = &mut self.captures {
-            captures.sent(self.now, link, end, &travelling.packet);
-        }
+        self.leave(link, end, id);
+        let travelling = &self.packets[id];
         let flow = travelling.packet.flow;
         let flow = flow.and_then(|flow| self.flows.get(flow.0 as usize));
         let service = flow.map_or(RadioService::DEFAULT, |flow| flow.spec.radio_service);

@@ -115,19 +115,11 @@ impl AccessRouter {
             }
         };
         if update.acknowledge {
-            let answer = BindingAcknowledgement {
-                status,
-                key_management_mobility: false,
-                mobile_router: false,
-                sequence: update.sequence,
-                lifetime: match status.is_accepted() {
-                    true => update.lifetime,
-                    false => BindingLifetime::ZERO,
-                },
-                refresh_advice: None,
-                packet_buffering: None,
-                authenticator: None,
+            let granted = match status.is_accepted() {
+                true => update.lifetime,
+                false => BindingLifetime::ZERO,
             };
+            let answer = BindingAcknowledgement::new(status, update.sequence, granted);
             let message = MobilityMessage::BindingAcknowledgement(answer);
             let addresses = (self.settings.address, care_of);
             let packet = mobility_packet(addresses, (None, Some(home)), message);

@@ -325,15 +325,10 @@ impl HomeAgent {
     }
 
     fn answer(&self, request: &Request, status: BindingStatus) -> BindingAcknowledgement {
+        let sequence = request.update.sequence;
         BindingAcknowledgement {
-            status,
-            key_management_mobility: false,
             mobile_router: request.update.mobile_router && status.is_accepted(),
-            sequence: request.update.sequence,
-            lifetime: BindingLifetime::ZERO,
-            refresh_advice: None,
-            packet_buffering: None,
-            authenticator: None,
+            ..BindingAcknowledgement::new(status, sequence, BindingLifetime::ZERO)
         }
     }
 

@@ -67,11 +67,7 @@ impl MobileNode {
             Attachment::Home if self.home.latest().is_some() => return,
             Attachment::Home => self.settings.home_address,
         };
-        let interface = self
-            .interface()
-            .and_then(|place| self.interfaces.get(place));
-        let router = interface.and_then(|interface| interface.router_address());
-        let now_at = router.map(|router| Left {
+        let now_at = self.router().map(|router| Left {
             address: here,
             router,
         });

@@ -55,11 +55,7 @@ impl MobileNode {
     /// The mobile is somewhere else: if it is away, the router there is asked to serve.
     pub(super) fn ask_router(&mut self, now: Instant) {
         self.group.pending = None;
-        let interface = self
-            .interface()
-            .and_then(|place| self.interfaces.get(place));
-        let router = interface.and_then(|interface| interface.router_address());
-        let (Some(care_of), Some(router)) = (self.care_of(), router) else {
+        let (Some(care_of), Some(router)) = (self.care_of(), self.router()) else {
             return;
         };
         if !self.settings.has_group {
