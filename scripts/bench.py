@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -95,8 +96,7 @@ def million(folder: Path) -> None:
 def study(folder: Path) -> None:
     """All of study D, its page and the runs that it shows."""
     command = [sys.executable, "-m", "baton", "reproduce", "D", "--json"]
-    what = lambda: subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: E731
-    wall, processor = least(what, 2)
+    wall, processor = least(partial(subprocess.run, command, cwd=folder, check=True, stdout=subprocess.DEVNULL), 2)
     line("baton reproduce D", f"{wall:.1f} s", "<= 20", f"{processor:.1f} s of processor")
 
 

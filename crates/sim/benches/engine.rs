@@ -1,10 +1,11 @@
 //! How fast the engine is, on one core: each figure beside its target.
 //!
 //! The targets are of one machine, whose bare heap was measured too. A case's second figure is the first one times the
-//! ratio of both machines' heaps in this run: what is left of a figure when the machine is taken out of it.
+//! ratio of both machines' heaps: what is left of a figure when the machine is taken out of it. The heap's events are
+//! timed beside each repetition, since a virtual machine's neighbours change from one second to the next.
 //!
 //! The cases are those of which other simulators' figures are known (NewReno over one bottleneck). Each runs
-//! once to warm up and five times to count; the median counts. A word on the command line chooses the cases
+//! once to warm up and five times to count; the median counts, of the ratios too. A word on the command line chooses the cases
 //! without a record whose name contains it: `cargo bench --package baton-sim --bench engine -- "1 flow"`; a
 //! second word, `once`, runs each of them a single time, for a profile.
 
@@ -28,44 +29,35 @@ fn main() {
     let chosen = words.next();
     let once = words.next().is_some_and(|word| word == "once");
     println!("{:<54} {:>12} {:>16}", "case", "figure", "target");
-    let heaps = Heaps {
-        few: bare_heap(4),
-        many: bare_heap(1000),
-    };
     let cases = [
-        (
-            "1 flow, 3 hops, 5 Mbit/s, 289 ms, 1000 s",
-            ">= 2.0",
-            heaps.few / Heaps::TARGETS.few,
-            long_path(),
-        ),
-        (
-            "10 flows, 1 Gbit/s, 10 ms, 10 s",
-            ">= 1.6",
-            heaps.few / Heaps::TARGETS.few,
-            dumbbell(10, 10, LARGE),
-        ),
-        (
-            "100 flows, 1 Gbit/s, 10 ms, 10 s",
-            "",
-            heaps.few / Heaps::TARGETS.few,
-            dumbbell(100, 10, LARGE),
-        ),
-        (
-            "1000 flows, 1000 hosts a side, 1 Gbit/s, 5 s",
-            ">= 0.8",
-            heaps.many / Heaps::TARGETS.many,
-            dumbbell(1000, 5, LARGE),
-        ),
+        Case {
+            name: "1 flow, 3 hops, 5 Mbit/s, 289 ms, 1000 s",
+            target: ">= 2.0",
+            heap: FEW,
+            scenario: long_path(),
+        },
+        Case {
+            name: "10 flows, 1 Gbit/s, 10 ms, 10 s",
+            target: ">= 1.6",
+            heap: FEW,
+            scenario: dumbbell(10, 10, LARGE),
+        },
+        Case {
+            name: "100 flows, 1 Gbit/s, 10 ms, 10 s",
+            target: "",
+            heap: FEW,
+            scenario: dumbbell(100, 10, LARGE),
+        },
+        Case {
+            name: "1000 flows, 1000 hosts a side, 1 Gbit/s, 5 s",
+            target: ">= 0.8",
+            heap: MANY,
+            scenario: dumbbell(1000, 5, LARGE),
+        },
     ];
-    for (case, target, slower, scenario) in &cases {
-        if chosen.as_ref().is_none_or(|word| case.contains(word)) {
-            let run = if once {
-                measure(scenario, &RunOptions::default())
-            } else {
-                median(scenario, &RunOptions::default())
-            };
-            bare(case, target, *slower, &run);
+    for case in &cases {
+        if chosen.as_ref().is_none_or(|word| case.name.contains(word)) {
+            bare(case, if once { 1 } else { 6 });
         }
     }
     if chosen.is_none() {
@@ -73,19 +65,27 @@ fn main() {
     }
 }
 
-/// Nanoseconds that an event of a bare heap takes, with 4 and with 1000 pending.
-struct Heaps {
-    few: f64,
-    many: f64,
+struct Case {
+    name: &'static str,
+    target: &'static str,
+    heap: Heap,
+    scenario: String,
 }
 
-impl Heaps {
-    /// Those of the machine that the targets are of.
-    const TARGETS: Heaps = Heaps {
-        few: 16.0,
-        many: 29.0,
-    };
+/// A bare heap, and what an event of it takes on the machine that the targets are of.
+struct Heap {
+    pending: u64,
+    nanoseconds: f64,
 }
+
+const FEW: Heap = Heap {
+    pending: 4,
+    nanoseconds: 16.0,
+};
+const MANY: Heap = Heap {
+    pending: 1000,
+    nanoseconds: 29.0,
+};
 
 fn line(case: &str, figure: &str, target: &str) {
     println!("{case:<54} {figure:>12} {target:>16}");
@@ -108,47 +108,56 @@ fn memory(scenario: &str) {
     );
 }
 
-/// Data packets a second of wall time, nothing recorded; `slower` is the ratio of this machine's bare heap to that of
-/// the targets' machine.
-fn bare(case: &str, target: &str, slower: f64, run: &Measured) {
-    let rate = run.segments as f64 / run.wall / 1e6;
-    line(case, &format!("{rate:.2} M/s"), target);
-    let there = format!("{:.2} M/s", rate * slower);
-    line("  times the ratio of the bare heaps", &there, target);
+/// Data packets a second of wall time, nothing recorded. Of several times the first one warms up.
+fn bare(case: &Case, times: usize) {
+    let mut runs: Vec<(Measured, f64)> = (0..times)
+        .map(|_| (measure(&case.scenario), bare_heap(case.heap.pending)))
+        .collect();
+    runs.rotate_left(1);
+    runs.truncate(times.max(2) - 1);
+    let million = |count: u64, run: &Measured| count as f64 / run.wall / 1e6;
+    let of_all = |figure: &dyn Fn(&(Measured, f64)) -> f64| median(runs.iter().map(figure));
+    let rate = of_all(&|(run, _)| million(run.segments, run));
+    line(case.name, &format!("{rate:.2} M/s"), case.target);
+    let there = of_all(&|(run, heap)| million(run.segments, run) * heap / case.heap.nanoseconds);
     line(
-        "  events",
-        &format!("{:.2} M/s", run.events as f64 / run.wall / 1e6),
+        "  times the ratio of the bare heaps",
+        &format!("{there:.2} M/s"),
+        case.target,
+    );
+    let heap = of_all(&|(_, heap)| *heap);
+    line(
+        &format!("  an event of a bare heap of {}", case.heap.pending),
+        &format!("{heap:.0} ns"),
         "",
     );
-    let events = run.events as f64 / run.segments as f64;
-    line("  events a data packet", &format!("{events:.2}"), "");
+    let events = of_all(&|(run, _)| million(run.events, run));
+    line("  events", &format!("{events:.2} M/s"), "");
+    let each = of_all(&|(run, _)| run.events as f64 / run.segments as f64);
+    line("  events a data packet", &format!("{each:.2}"), "");
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 /// The limit of an engine with a queue of events: what a bare binary heap of 32-byte events takes to give one
 /// out and take another in, in nanoseconds, with so many pending. They come at random times, each within a second.
 fn bare_heap(pending: u64) -> f64 {
-    const EVENTS: u64 = 5_000_000;
+    const EVENTS: u64 = 2_000_000;
     let mut draws = Seed(1).stream("bare heap");
     let mut event =
         |now: u64, number: u64| Reverse((now + draws.below(1_000_000_000), number, [0_u64; 2]));
     let mut heap: BinaryHeap<_> = (0..pending).map(|number| event(0, number)).collect();
-    let mut time = || {
-        let start = Instant::now();
-        for number in pending..pending + EVENTS {
-            if let Some(Reverse((now, ..))) = heap.pop() {
-                heap.push(event(now, number));
-            }
+    let start = Instant::now();
+    for number in pending..pending + EVENTS {
+        if let Some(Reverse((now, ..))) = heap.pop() {
+            heap.push(event(now, number));
         }
-        start.elapsed().as_secs_f64() * 1e9 / EVENTS as f64
-    };
-    time();
-    let nanoseconds = time();
-    line(
-        &format!("an event of a bare heap of {pending}"),
-        &format!("{nanoseconds:.0} ns"),
-        "",
-    );
-    nanoseconds
+    }
+    start.elapsed().as_secs_f64() * 1e9 / EVENTS as f64
 }
 
 struct Measured {
@@ -158,17 +167,10 @@ struct Measured {
     events: u64,
 }
 
-fn median(scenario: &str, options: &RunOptions) -> Measured {
-    let mut runs: Vec<Measured> = (0..6).map(|_| measure(scenario, options)).collect();
-    runs.remove(0);
-    runs.sort_by(|a, b| a.wall.total_cmp(&b.wall));
-    runs.swap_remove(2)
-}
-
-fn measure(text: &str, options: &RunOptions) -> Measured {
+fn measure(text: &str) -> Measured {
     let loaded = scenario::parse(text, "benchmark", Path::new("."), &[])
         .expect("the benchmark's scenario is right");
-    let mut run = Run::new(loaded, options).expect("the results have a place");
+    let mut run = Run::new(loaded, &RunOptions::default()).expect("the results have a place");
     let start = Instant::now();
     while !run.advance().expect("nothing is recorded") {}
     let Results { summary, .. } = run.finish(None).expect("nothing is written");

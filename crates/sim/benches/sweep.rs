@@ -1,9 +1,11 @@
 //! How much faster a sweep is on two cores than on one. Alternating, so that both meet the same disturbances; the
 //! best of three counts.
 //! Processor time shows whether the threads hinder one another, even where something else takes half of the machine.
+//! Bare arithmetic, which shares not even memory, says what two cores of this machine are worth at that moment.
 
 use baton_sim::scenario;
 use baton_sim::sweep::{Pool, Task};
+use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,12 +22,14 @@ const SCENARIO: &str = r#"
 fn main() {
     let mut wall = [f64::INFINITY; 2];
     let mut processor = wall;
+    let mut arithmetic = wall;
     for _ in 0..3 {
         for workers in [1, 2] {
             let before = processor_seconds();
             wall[workers - 1] = wall[workers - 1].min(measure(workers));
             let used = processor_seconds() - before;
             processor[workers - 1] = processor[workers - 1].min(used);
+            arithmetic[workers - 1] = arithmetic[workers - 1].min(bare_arithmetic(workers));
         }
     }
     let speedup = wall[0] / wall[1];
@@ -38,6 +42,29 @@ fn main() {
         "  wall {:.3} s and {:.3} s; processor {:.2} s and {:.2} s",
         wall[0], wall[1], processor[0], processor[1]
     );
+    println!(
+        "{:<54} {:>12.2}",
+        "bare arithmetic on 2 cores / on 1",
+        2.0 * arithmetic[0] / arithmetic[1]
+    );
+}
+
+/// Wall seconds of threads that each do the same work in registers.
+fn bare_arithmetic(threads: usize) -> f64 {
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                let draw = |state: u64, _| {
+                    state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1)
+                };
+                black_box((0..2_000_000_000_u64).fold(black_box(thread as u64), draw))
+            });
+        }
+    });
+    begun.elapsed().as_secs_f64()
 }
 
 /// Processor time of all threads so far, where the system tells it in Linux's way (ticks of 10 ms); NaN elsewhere.
