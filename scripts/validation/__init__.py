@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from validation import channels, control, links, mobility, peers, queues, tcp
+from validation import channels, control, links, mobility, peers, queues, radio, tcp
 from validation.row import Row
 
 Cases = dict[str, Callable[[], Iterator[Row]]]
 
 SECTIONS: dict[str, Cases] = {
     "Links and handovers": links.CASES,
+    "L-DACS1": radio.CASES,
     "Mobility protocols": mobility.CASES,
     "Queues": queues.CASES,
     "Channels": channels.CASES,
@@ -25,7 +26,7 @@ which is made of a kept result."""
 CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in cases.items()}
 
 QUICK = (
-    *("wired", "geo", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "codel"),
+    *("wired", "geo", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
     *("syn", "rto", "slow-start", "after-loss", "python", "kernel-slow"),
 )
 """Cases that take a moment, which the tests repeat."""

@@ -35,7 +35,8 @@ pub struct RawRadio {
 /// A cell of a radio network.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawCell {
-    /// The node at its base station: an access router, which links join to others.
+    /// The node at its base station: an access router, which links join to others. A new node if the scenario has no
+    /// other links.
     pub node: String,
     /// Where its antenna is.
     pub position: RawPosition,

@@ -161,6 +161,12 @@ pub(super) fn links(
         .0
         .iter()
         .filter(|(_, link)| link.kind == RawKind::Ldacs1);
+    if links.specs.is_empty() {
+        // No link to join them to; with one, a cell's node must be known, so that a slip in its name is found.
+        for (name, link) in radios.clone() {
+            resolve_radios::nodes((name, link), &mut links, report);
+        }
+    }
     for (name, link) in radios {
         resolve_radios::radio((name, link), sky, &mut links, traces, report);
     }

@@ -27,6 +27,15 @@ pub(super) struct Sky<'a> {
     pub end: Instant,
 }
 
+/// Makes the nodes at base stations.
+pub(super) fn nodes((name, raw): (&str, &RawLink), links: &mut Links, report: &mut Report<'_>) {
+    let path = Path::default().key("links").key(name).key("cells");
+    for (name, cell) in raw.radio.cells.iter().flat_map(|cells| &cells.0) {
+        check_name(&cell.node, &path.key(name).key("node"), report);
+        links.node(&cell.node);
+    }
+}
+
 /// Resolves the network called `name` and adds its links to the others. Cells' nodes must be known.
 pub(super) fn radio(
     (name, raw): (&str, &RawLink),

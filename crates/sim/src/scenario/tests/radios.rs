@@ -123,6 +123,25 @@ fn every_kind_of_track_is_read() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+#[test]
+fn cells_alone_make_their_nodes() {
+    let scenario = parsed(
+        r#"
+        name = "alone"
+        duration = "1 min"
+        links.radio = { kind = "ldacs1", cells.only = { node = "base", position = { latitude = 0, longitude = 0 } } }
+        [mobiles.aircraft]
+        timetable = [{ at = "0 s", attach = "radio" }]
+        track = { position = { latitude = 0, longitude = 0.5 } }
+        [[flows]]
+        name = "weather"
+        from = "base"
+        to = "aircraft"
+        "#,
+    );
+    assert_eq!(scenario.nodes, ["base", "aircraft"]);
+}
+
 /// What the text is answered with when one part is replaced by another.
 fn told(found: &str, replacement: &str) -> String {
     assert!(RIGHT.contains(found), "{found}");
