@@ -53,7 +53,7 @@ def rates() -> Iterator[Row]:
     """D0."""
     for (direction, modulation), published in RATES.items():
         yield Row(
-            f"ldacs1.rate.{direction}.{modulation}",
+            f"ldacs1.rate.{direction}.{modulation.replace('/', '-')}",
             "ldacs1",
             f"rate of a cell with 16 aircraft, {direction}, {modulation}",
             "bit/s",
