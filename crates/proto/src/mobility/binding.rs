@@ -86,6 +86,11 @@ pub fn duration(lifetime: BindingLifetime) -> Duration {
     Duration::from_secs(u64::from(lifetime.seconds()))
 }
 
+/// When what was granted for this long is asked for anew. Chosen: when three quarters have passed.
+pub fn refresh_after(lifetime: BindingLifetime) -> Duration {
+    Duration::from_millis(u64::from(lifetime.seconds()) * 750)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

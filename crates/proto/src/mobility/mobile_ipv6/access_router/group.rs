@@ -4,9 +4,11 @@
 //!
 //! Chosen: the mobile says so by a binding update without the home registration flag, which is answered. It comes over the
 //! link itself, in order, so that numbers are only returned; it is not signed, but believed only with an address of this link.
-//! Who serves does so until the link is down, or an update with lifetime zero says that another router serves.
+//! Who serves does so until the link is down, the lifetime of the request is over, or an update with lifetime zero says
+//! that another router serves.
 
 use super::AccessRouter;
+use crate::mobility::binding::duration;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6, mobility_packet};
 use crate::mobility::tunnel::decapsulate;
@@ -34,8 +36,8 @@ pub struct GroupMobile {
 struct Member {
     mobile: GroupMobile,
     buffer: EdgeBuffer,
-    /// The care-of address of the mobile while this router serves it.
-    serves: Option<Ipv6Addr>,
+    /// While this router serves it: its care-of address, and until when it asked for that.
+    serves: Option<(Ipv6Addr, Instant)>,
 }
 
 /// The mobiles in whose groups a router is, by their home addresses.
@@ -54,7 +56,7 @@ impl Group {
 
     pub fn poll_timeout(&self) -> Option<Instant> {
         let all = self.mobiles.values();
-        all.filter_map(|member| member.buffer.poll_timeout()).min()
+        all.filter_map(Member::poll_timeout).min()
     }
 
     /// The mobile that a copy is for.
@@ -83,7 +85,7 @@ impl AccessRouter {
     /// The link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
     pub fn handle_loss(&mut self, address: Ipv6Addr) {
         for member in self.group.mobiles.values_mut() {
-            if member.serves == Some(address) {
+            if member.serves.is_some_and(|(served, _)| served == address) {
                 member.stand_by();
             }
         }
@@ -109,7 +111,7 @@ impl AccessRouter {
                 BindingStatus::ACCEPTED
             }
             Some(member) => {
-                member.serves = Some(care_of);
+                member.serves = Some((care_of, now + duration(update.lifetime)));
                 member.buffer.take_over(now, update.last_received);
                 BindingStatus::ACCEPTED
             }
@@ -153,6 +155,9 @@ impl AccessRouter {
     pub(super) fn step_group(&mut self, now: Instant) {
         let mut sent = Vec::new();
         for member in self.group.mobiles.values_mut() {
+            if member.serves.is_some_and(|(_, until)| until <= now) {
+                member.stand_by();
+            }
             while let Some(released) = member.buffer.poll_transmit(now) {
                 sent.push(released);
             }
@@ -164,6 +169,11 @@ impl AccessRouter {
 }
 
 impl Member {
+    fn poll_timeout(&self) -> Option<Instant> {
+        let until = self.serves.map(|(_, until)| until);
+        until.into_iter().chain(self.buffer.poll_timeout()).min()
+    }
+
     fn stand_by(&mut self) {
         self.serves = None;
         self.buffer.hold();

@@ -4,7 +4,7 @@
 
 use super::{MobileEvent, MobileNode};
 use crate::mobility::address_configuration::Attachment;
-use crate::mobility::binding::{BindingSequence, Retransmission};
+use crate::mobility::binding::{BindingSequence, Retransmission, refresh_after};
 use crate::mobility::buffering::fingerprint;
 use crate::mobility::mobile_ipv6::mobility_packet;
 use crate::packet::Packet;
@@ -28,6 +28,8 @@ pub(super) struct Group {
     asked: Option<Member>,
     /// Until it has answered.
     pending: Option<Retransmission>,
+    /// When it is asked anew, since it serves for a lifetime only, and may have forgotten.
+    renew_at: Option<Instant>,
     /// The router that served before.
     before: Option<Member>,
     /// Number of the first update to that router, and of the latest to any.
@@ -38,7 +40,8 @@ pub(super) struct Group {
 
 impl Group {
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.pending.as_ref().map(Retransmission::deadline)
+        let pending = self.pending.as_ref().map(Retransmission::deadline);
+        pending.or(self.renew_at)
     }
 
     pub(super) fn asks(&self, router: Ipv6Addr) -> bool {
@@ -55,6 +58,7 @@ impl MobileNode {
     /// The mobile is somewhere else: if it is away, the router there is asked to serve.
     pub(super) fn ask_router(&mut self, now: Instant) {
         self.group.pending = None;
+        self.group.renew_at = None;
         let (Some(care_of), Some(router)) = (self.care_of(), self.router()) else {
             return;
         };
@@ -72,8 +76,11 @@ impl MobileNode {
         self.send_request(asked);
     }
 
-    /// Asks again who has not answered: nothing comes until it has.
+    /// Asks again who has not answered: nothing comes until it has. Asks anew who has, before its time is over.
     pub(super) fn step_group(&mut self, now: Instant) {
+        if self.group.renew_at.is_some_and(|renew_at| renew_at <= now) {
+            self.ask_router(now);
+        }
         let longest = self.settings.binding_times.longest_timeout;
         let pending = self.group.pending.as_mut();
         if let Some(pending) = pending.filter(|pending| pending.deadline() <= now)
@@ -115,15 +122,17 @@ impl MobileNode {
 
     /// Takes in the answer of the router that was asked. With another one serving, the one before need not: by then
     /// both have sent for a while, so that nothing is missing.
-    pub(super) fn handle_member_answer(&mut self, answer: BindingAcknowledgement) {
+    pub(super) fn handle_member_answer(&mut self, now: Instant, answer: BindingAcknowledgement) {
         let number = BindingSequence(answer.sequence);
         let (first, last) = (self.group.first_sequence, self.group.sequence);
         let is_other = first.is_after(number) || number.is_after(last);
-        if !answer.status.is_accepted() || is_other {
+        let granted = answer.lifetime.min(self.settings.lifetime);
+        if !answer.status.is_accepted() || is_other || granted == BindingLifetime::ZERO {
             self.counts.unexpected += 1;
             return;
         }
         self.group.pending = None;
+        self.group.renew_at = Some(now + refresh_after(granted));
         if let Some(before) = self.group.before.take() {
             let stand_by = BindingUpdate {
                 lifetime: BindingLifetime::ZERO,

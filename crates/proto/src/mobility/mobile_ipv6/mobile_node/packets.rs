@@ -127,7 +127,7 @@ impl MobileNode {
             }
             MobilityMessage::BindingRefreshRequest if from_home_agent => self.register(now),
             MobilityMessage::BindingAcknowledgement(answer) if self.group.asks(source) => {
-                self.handle_member_answer(answer);
+                self.handle_member_answer(now, answer);
             }
             MobilityMessage::FastBindingAcknowledgement(answer) => {
                 self.handle_router_answer(source, answer);

@@ -3,7 +3,7 @@
 
 use super::{MobileEvent, MobileNode};
 use crate::mobility::address_configuration::Attachment;
-use crate::mobility::binding::{BindingSequence, Retransmission, duration};
+use crate::mobility::binding::{BindingSequence, Retransmission, duration, refresh_after};
 use crate::mobility::mobile_ipv6::{is_from_home, mobility_packet, sign_for_home};
 use crate::time::{Duration, Instant};
 use crate::wire::mobility_header::{
@@ -136,10 +136,10 @@ impl Registration {
     /// The update under way was accepted. Its lifetime counts from when it was sent first (section 11.7.3).
     pub(super) fn accept(&mut self, pending: Pending, answer: &BindingAcknowledgement) {
         let lifetime = duration(answer.lifetime);
-        // Chosen: refreshed when three quarters have passed, or when the home agent asks (section 6.2.4).
+        // Or when the home agent asks (section 6.2.4).
         let refresh = match answer.refresh_advice {
             Some(advice) if advice < answer.lifetime => duration(advice),
-            _ => Duration::from_millis(u64::from(answer.lifetime.seconds()) * 750),
+            _ => refresh_after(answer.lifetime),
         };
         self.pending = None;
         self.is_certain = true;

@@ -229,6 +229,59 @@ fn a_router_serves_nobody_from_elsewhere() {
     assert_eq!(member.counts().released, 1);
 }
 
+/// A router serves for the lifetime that it was asked for; the mobile asks anew when three quarters have passed. So a router
+/// that restarted, and only keeps what comes, serves again after that, from where the mobile stands.
+#[test]
+fn a_router_that_forgot_is_asked_anew() {
+    let mut world = group_world(POLICY);
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.send_down(ip(HOME), 0);
+    world.run_until(at(2000));
+    let mut restarted = router(1, None);
+    join(
+        &mut restarted,
+        BufferPolicy {
+            age: Duration::from_secs(1000),
+            ..POLICY
+        },
+    );
+    world.routers[1] = restarted;
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(3000));
+    assert_eq!(world.got, [0]);
+    let lifetime = u64::from(mobile_settings().lifetime.seconds());
+    world.run_until(at(lifetime * 1000));
+    assert_eq!(world.times_of("LBU"), [20, 60 + lifetime * 750]);
+    assert_eq!(world.got, [0, 1]);
+}
+
+/// Whom a router has not heard of for the lifetime is not there: copies are kept.
+#[test]
+fn a_router_serves_for_a_lifetime() {
+    use crate::wire::mobility_header::BindingUpdate;
+    let mut member = router(1, None);
+    let address = join(&mut member, POLICY);
+    let update = BindingUpdate {
+        lifetime: BindingLifetime::at_most(60),
+        ..BindingUpdate::default()
+    };
+    let message = MobilityMessage::BindingUpdate(update);
+    let packet = mobility_packet((care_of(1), address), (Some(ip(HOME)), None), message);
+    assert!(member.take_update(at(10), packet).is_none());
+    let mut handed_out = |now, number| {
+        member.handle_timeout(now);
+        let inner = datagram(ip(CORRESPONDENT), ip(HOME), number);
+        let addresses = (ip(HOME_AGENT).into(), address.into());
+        let copy = crate::mobility::packet(addresses.0, addresses.1, Body::Tunnel(Box::new(inner)));
+        assert!(member.take(now, copy).is_none());
+        let sent = core::iter::from_fn(|| member.poll_transmit());
+        sent.filter(|(_, packet)| name_of(packet) == "data").count()
+    };
+    assert_eq!(handed_out(at(60_009), 0), 1);
+    assert_eq!(handed_out(at(60_010), 1), 0);
+}
+
 /// Two moves, with the loss of any two messages: in the end packets come, each once.
 #[test]
 fn any_two_lost_of_a_group() {
