@@ -426,7 +426,10 @@ impl World {
                 .steps
                 .retain(|(_, step)| !matches!(step, Step::Silence(old) if *old == link));
         }
-        self.install_routes();
+        // Over the links of a mobile with a protocol no route leads: its agents decide.
+        if !has_protocol {
+            self.install_routes();
+        }
         self.record_attachment(number);
     }
 
