@@ -57,6 +57,13 @@ def test_an_override_changes_the_run(baton, scenario):
     assert slow["flows"][0]["delivered_bytes"] < fast["flows"][0]["delivered_bytes"] / 2
 
 
+def test_a_folder_of_results_does_not_hide_the_shipped_scenario_of_its_name(baton):
+    for _ in range(2):
+        assert baton("run", "wavelan-to-gsm", "--force", "--out", "wavelan-to-gsm").returncode == 0
+    process = baton("run", ".")
+    assert (process.returncode, process.stderr) == (2, "baton: .: is a folder, expected a scenario file (TOML)\n")
+
+
 def test_captures_are_written_when_asked_for(baton, scenario, tmp_path):
     assert baton("run", scenario, "--pcap", "--out", "out").returncode == 0
     names = {path.name for path in (tmp_path / "out").glob("*.pcapng")}

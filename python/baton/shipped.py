@@ -19,9 +19,9 @@ def scenario_path(given: str) -> Path:
     path = Path(given)
     if path.is_file():
         return path
+    shipped = scenarios()
+    if given in shipped:  # also where a folder of results has that name
+        return shipped[given]
     if path.is_dir():
         raise InputError(f"{given}: is a folder, expected a scenario file (TOML)")
-    shipped = scenarios()
-    if given in shipped:
-        return shipped[given]
     raise InputError(f"{given}: no such file, and no scenario of that name comes with Baton; {nearest(given, shipped)}")
