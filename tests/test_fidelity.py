@@ -197,6 +197,14 @@ def test_a_disturbed_run_is_named_and_not_compared(fidelity):
     assert "not compared: walk/cubic, repetition 1: 99 % of events were up to 5 ms late" in process.stdout
 
 
+def test_a_run_in_which_the_machine_stood_still_is_not_compared(fidelity):
+    stood = copy.deepcopy(SUMMARY)
+    stood["live"]["lateness"] |= {"largest_us": 55_385.1}
+    process = fidelity(stood, "--repetitions", "1")
+    assert process.returncode == 1
+    assert "not compared: walk/cubic, repetition 1: the machine stood still for 55 ms\n" in process.stdout
+
+
 def test_a_failed_run_ends_the_comparison_with_its_reason(fidelity):
     process = fidelity(None, "--repetitions", "1")
     assert process.returncode == 1
