@@ -254,6 +254,7 @@ impl Connection {
             return;
         };
         let interval = rate.take(news.now, unacknowledged, delivered, any);
+        let until_departure = rate.next_burst.saturating_since(news.now);
         let shortest = self.rtt.minimum().unwrap_or(Duration::ZERO);
         let interval = interval.filter(|(_, length, _)| *length >= shortest);
         let sample = RateSample {
@@ -266,6 +267,7 @@ impl Connection {
             newly_lost: lost,
             prior_in_flight,
             in_flight: self.segments_in_flight(),
+            until_departure,
             rtt: news.latest_rtt,
             smoothed_rtt: self.rtt.smoothed(),
             phase: match self.linux.phase {
