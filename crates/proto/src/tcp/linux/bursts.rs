@@ -59,8 +59,8 @@ impl Connection {
         self.piece_segments(DataRate::from_bits_per_second(rate), 2)
     }
 
-    /// A new segment leaves. A piece is as large as the window, the peer's and what was written allow.
-    pub(super) fn note_piece(&mut self, now: Instant) {
+    /// A new segment leaves, which begins at `start`. A piece is as large as the window, the peer's and what was written allow.
+    pub(super) fn note_piece(&mut self, now: Instant, start: u64) {
         if !self.profile.push_bursts {
             return;
         }
@@ -77,6 +77,9 @@ impl Connection {
                 segments,
                 left: segments,
             };
+            if self.linux.send_memory > 0 {
+                self.linux.pieces.push_back(start);
+            }
         }
         self.linux.piece.left -= 1;
     }
