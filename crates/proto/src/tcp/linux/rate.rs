@@ -91,6 +91,10 @@ impl DeliveryRate {
         }
     }
 
+    pub(super) fn next_burst(&self) -> Instant {
+        self.next_burst
+    }
+
     /// A segment that takes `time` at the paced rate leaves. A burst that left late, whether a timer or the window held it
     /// up, is forgiven as much, but not more than half of its own time (`tcp_update_skb_after_send`).
     fn note_burst(&mut self, now: Instant, time: Duration) {

@@ -48,7 +48,7 @@ impl Connection {
         {
             return self.retransmit_as_linux(now, index);
         }
-        let new = if self.has_unsent() {
+        let new = if self.has_unsent() && !self.waits_for_piece(now) {
             self.rate_application_limited();
             self.new_data(now, 0)
         } else {
@@ -123,7 +123,7 @@ impl Connection {
 
     /// The sender has to stop: was it for the window?
     fn validate_window(&mut self, now: Instant) {
-        let limited = !self.window_has_room();
+        let limited = !self.window_has_room() || self.has_unsent() && self.waits_for_piece(now);
         if !core::mem::take(&mut self.linux.usage.sent) && !limited {
             return;
         }

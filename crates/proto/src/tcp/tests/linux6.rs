@@ -189,7 +189,7 @@ fn the_window_falls_in_proportion_to_what_is_delivered() {
     solo.write(40_000);
     let mut sent = Vec::new();
     for segment in 2..=19 {
-        solo.at(200 + segment)
+        solo.at(200 + 2 * segment)
             .receive(ack(1).sack(&[(1_001, segment as u32 * 1_000 + 1)]));
         sent.push(solo.sends().len());
     }

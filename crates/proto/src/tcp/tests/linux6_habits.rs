@@ -335,3 +335,26 @@ fn copies_beyond_a_gap_show_the_loss_of_copies_before_it() {
         .receive(stamped(ack(2_001), 1_330, 200).sack(&[(3_001, 10_001)]));
     assert!(solo.sends().contains(&"2001..3001".to_owned()));
 }
+
+/// Seen at 100 Mbit/s, where acknowledgments come eight to a millisecond: what they let out leaves in pieces as large as the
+/// rate's (`tcp_tso_should_defer`), but a millisecond after the last one at once.
+#[test]
+fn what_acknowledgments_in_quick_succession_let_out_leaves_together() {
+    let sent_with = |push_bursts| {
+        let mut solo = out(
+            &Profile {
+                initial_slow_start_threshold: Some(10_000),
+                push_bursts,
+                ..linux()
+            },
+            10,
+        );
+        solo.write(30_000);
+        [(200, 1), (201, 2), (201, 3), (203, 4)].map(|(at, acknowledged)| {
+            solo.at(at).receive(ack(acknowledged * 1_000 + 1));
+            solo.sends().len()
+        })
+    };
+    assert_eq!(sent_with(true), [1, 0, 2, 1]);
+    assert_eq!(sent_with(false), [1, 1, 1, 1]);
+}
