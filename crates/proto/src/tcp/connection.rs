@@ -312,12 +312,24 @@ impl Connection {
         }
     }
 
+    /// Whether a writer that has handed in a part of what it has may go on at once, as `poll` would tell it: with Linux if
+    /// a third of the buffer is free. If not, [`Event::Writable`] follows.
+    pub fn may_go_on_writing(&mut self) -> bool {
+        if !self.may_write() {
+            return false;
+        }
+        let may = self.send.room() >= self.room_that_wakes();
+        self.write_blocked |= !may;
+        may
+    }
+
     /// Hands in data to be sent; returns how many bytes were taken. [`Event::Writable`] follows if it was not
     /// all. Nothing is taken after `close`, nor once a pattern was written.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         if !self.may_write() {
             return 0;
         }
+        self.fit_send_buffer();
         self.rate_before_write();
         let taken = self.send.write(bytes);
         self.write_blocked |= taken < bytes.len();
@@ -331,6 +343,7 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
+        self.fit_send_buffer();
         self.rate_before_write();
         let taken = self.send.write_pattern(stream, length);
         self.write_blocked |= taken < length;

@@ -405,7 +405,7 @@ impl Connection {
     }
 
     /// Our clock for timestamps: milliseconds, from an origin that says nothing about our uptime.
-    fn timestamp_clock(&self, now: Instant) -> u32 {
+    pub(super) fn timestamp_clock(&self, now: Instant) -> u32 {
         ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.initial_sequence.0)
     }
 

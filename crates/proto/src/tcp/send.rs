@@ -42,9 +42,9 @@ impl SendBuffer {
         self.capacity
     }
 
-    /// Raises the capacity to `capacity`, if it is less.
-    pub(super) fn grow(&mut self, capacity: u64) {
-        self.capacity = self.capacity.max(capacity);
+    /// What is held already stays, however small `capacity` is.
+    pub(super) fn resize(&mut self, capacity: u64) {
+        self.capacity = capacity;
     }
 
     pub(super) fn written(&self) -> u64 {

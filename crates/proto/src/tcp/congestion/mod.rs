@@ -117,6 +117,8 @@ pub struct RateSample {
     pub prior_in_flight: u32,
     /// In flight now.
     pub in_flight: u32,
+    /// How long pacing still holds back the next segment.
+    pub until_departure: Duration,
     /// The round-trip time of the newest segment, if it measured one.
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.

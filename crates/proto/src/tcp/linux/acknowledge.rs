@@ -126,7 +126,9 @@ impl Connection {
         self.read_duplicate_sack(option, position, news);
         for &(first, after_last) in option {
             let (start, end) = (self.send_position(first), self.send_position(after_last));
-            if start >= news.prior as i64 && start < end && end <= self.next as i64 {
+            // What is acknowledged besides leaves as acknowledged: a duplicate, of which nothing else is said.
+            let open = start >= news.prior as i64 && end > position as i64;
+            if open && start < end && end <= self.next as i64 {
                 blocks[count] = (start as u64, end as u64);
                 count += 1;
             }
@@ -158,13 +160,17 @@ impl Connection {
         let sack = self.negotiated.sack;
         let (point, minimum) = (self.linux.point, self.rtt.minimum());
         let delivered = news.delivered;
+        let echoed = self.echoed_millisecond(news.echo, news.now);
         let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
         let gone = self.sent.acknowledge(position, |segment| {
             news.note(segment, highest, point, false);
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
             }
-            if sack {
+            // `tcp_skb_spurious_retrans`: what arrived was not this copy.
+            let sent = segment.sent_at.as_nanos() / 1_000_000;
+            let original = segment.retransmitted && echoed.is_some_and(|echoed| echoed < sent);
+            if sack && !original {
                 rack.advance(segment, news.now, minimum);
             }
         });

@@ -1,9 +1,8 @@
 //! Segments that a kernel hands down as one and cuts late (TSO): which leave together, and that the last of several
 //! carries PSH, so that the receiver passes them up at once (`__tcp_transmit_skb`). There, reading what was pushed
-//! acknowledges it. What a kernel holds back for a larger piece (`tcp_tso_should_defer`) is not modelled: with
-//! acknowledgments more than a millisecond apart it holds back nothing, and in live runs nothing was seen to wait.
+//! acknowledges it.
 
-use super::Connection;
+use super::{Connection, Phase};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 
@@ -16,6 +15,11 @@ const SLOW: u64 = 1_200_000;
 /// of slow start, and later (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const SLOW_START_PACE: u64 = 200;
 const PACE: u64 = 120;
+
+/// How long after the last piece a larger one is waited for, and the part of a window that is large enough
+/// (`tcp_tso_win_divisor`).
+const RECENT: Duration = Duration::from_millis(1);
+const WINDOW_SHARE: u64 = 3;
 
 /// The piece that is under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,15 +63,46 @@ impl Connection {
         self.piece_segments(DataRate::from_bits_per_second(rate), 2)
     }
 
-    /// A new segment leaves. A piece is as large as the window, the peer's and what was written allow.
-    pub(super) fn note_piece(&mut self, now: Instant) {
+    /// `tcp_tso_should_defer`: new segments wait for acknowledgments to make room for a full piece, but for a millisecond
+    /// after the last one only. The oldest segment's acknowledgment must be near.
+    pub(super) fn waits_for_piece(&self, now: Instant) -> bool {
+        let piece = &self.linux.piece;
+        let under_way = piece.left > 0 && piece.at == now;
+        let (unsent, size) = (self.unsent(), u64::from(self.segment_size));
+        if !self.profile.push_bursts || under_way || self.linux.phase >= Phase::Recovery {
+            return false;
+        }
+        let left = match &self.linux.rate {
+            Some(rate) => Some(rate.next_burst()),
+            None => self.last_data_sent_at,
+        };
+        let recent = left.is_some_and(|left| now.saturating_since(left) <= RECENT);
+        if !recent || unsent <= size {
+            return false;
+        }
+        let room = u64::from(self.congestion_room()) * size;
+        let offered = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
+        let limit = room.min(offered);
+        let window = self.peer_window.min(u64::from(self.congestion.window()));
+        let enough = (u64::from(self.largest_piece()) * size).min(window / WINDOW_SHARE);
+        let last = self.close_requested && limit >= unsent;
+        let half = self.rtt.smoothed().unwrap_or_default().as_nanos() / 2;
+        let near = |sent: Instant| now.saturating_since(sent).as_nanos() >= half;
+        limit < enough && !last && self.sent.first().is_some_and(|first| near(first.sent_at))
+    }
+
+    fn congestion_room(&self) -> u32 {
+        let window = self.window_segments();
+        window.saturating_sub(self.segments_in_flight())
+    }
+
+    /// A new segment leaves, which begins at `start`. A piece is as large as the window, the peer's and what was written allow.
+    pub(super) fn note_piece(&mut self, now: Instant, start: u64) {
         if !self.profile.push_bursts {
             return;
         }
         if self.linux.piece.left == 0 || self.linux.piece.at != now {
-            let room = self
-                .window_segments()
-                .saturating_sub(self.segments_in_flight());
+            let room = self.congestion_room();
             let offered = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
             let full = offered.min(self.unsent()) / u64::from(self.segment_size);
             let more = u64::from(room).min(full) as u32;
@@ -77,6 +112,9 @@ impl Connection {
                 segments,
                 left: segments,
             };
+            if self.linux.send_memory > 0 {
+                self.linux.pieces.push_back(start);
+            }
         }
         self.linux.piece.left -= 1;
     }

@@ -34,6 +34,7 @@ use rack::Rack;
 use rate::DeliveryRate;
 use receive_window::ReceiveTuning;
 use reduction::Reduction;
+use std::collections::VecDeque;
 use transmit::WindowUsage;
 use undo::Undo;
 
@@ -93,6 +94,10 @@ pub(super) struct LinuxState {
     pending: Pending,
     usage: WindowUsage,
     piece: Piece,
+    /// Where the pieces begin that are out.
+    pieces: VecDeque<u64>,
+    /// Bytes of memory of a send buffer that tunes itself: `sk_sndbuf`.
+    send_memory: u64,
     /// Only with a control that goes by a rate.
     rate: Option<Box<DeliveryRate>>,
     /// Round-trip times, negated, in nanoseconds.
@@ -121,6 +126,8 @@ impl Default for LinuxState {
             pending: Pending::Timeout,
             usage: WindowUsage::default(),
             piece: Piece::default(),
+            pieces: VecDeque::new(),
+            send_memory: 0,
             rate: None,
             shortest: Highest::default(),
             receiving: None,

@@ -69,9 +69,10 @@ impl Connection {
         true
     }
 
-    /// The probe's time has come. One is out at most.
+    /// The probe's time has come. One is out at most. New data waits for its pace, as any (`tcp_write_xmit`).
     pub(super) fn on_probe_timeout(&mut self, now: Instant) {
-        self.linux.probe.due = self.linux.probe.point.is_none();
+        let waits = self.has_new_data() && self.is_held_by_pacing(now);
+        self.linux.probe.due = self.linux.probe.point.is_none() && !waits;
         // If it cannot be sent, the timeout stands.
         let after = self.until_timeout(now).max(Duration::from_nanos(1));
         self.set_pending(Pending::Timeout, now, after);

@@ -45,8 +45,8 @@ impl Default for Rack {
 
 impl Rack {
     /// A segment has arrived (RFC 8985 section 6.2 steps 1 and 2). A copy does not count if it took less than any round
-    /// trip before. That its timestamp is not echoed says nothing, as Linux knows: what comes beyond a gap is never
-    /// echoed (RFC 7323 section 4.3), and copies do.
+    /// trip before, nor, for what is acknowledged, if an older timestamp is echoed. For what is SACKed the echo says
+    /// nothing: what comes beyond a gap is never echoed (RFC 7323 section 4.3), and copies do.
     pub(super) fn advance(
         &mut self,
         segment: &SentSegment,

@@ -43,9 +43,10 @@ pub(super) struct DeliveryRate {
     /// What had been written when the application last wrote, until it is known whether that was all sent by then.
     written_before: Option<u64>,
     newest: Option<Newest>,
-    /// When the next burst may leave, and what is left of the present one.
+    /// When the next burst may leave, what is left of the present one, and by how much that one left late.
     next_burst: Instant,
     burst_left: u32,
+    late: Duration,
     sent: u32,
 }
 
@@ -60,6 +61,7 @@ impl DeliveryRate {
             newest: None,
             next_burst: now,
             burst_left: 0,
+            late: Duration::ZERO,
             sent: 0,
         }
     }
@@ -87,6 +89,18 @@ impl DeliveryRate {
             }
             _ => self.snapshots.push_back(snapshot),
         }
+    }
+
+    pub(super) fn next_burst(&self) -> Instant {
+        self.next_burst
+    }
+
+    /// A segment that takes `time` at the paced rate leaves. A burst that left late, whether a timer or the window held it
+    /// up, is forgiven as much, but not more than half of its own time (`tcp_update_skb_after_send`).
+    fn note_burst(&mut self, now: Instant, time: Duration) {
+        let forgiven = self.late.min(Duration::from_nanos(time.as_nanos() / 2));
+        self.late = self.late.saturating_sub(forgiven);
+        self.next_burst = self.next_burst.max(now) + time.saturating_sub(forgiven);
     }
 
     /// A segment is reported for the first time.
@@ -167,10 +181,11 @@ impl Connection {
         };
         if rate.burst_left == 0 {
             rate.burst_left = burst;
+            rate.late = now.saturating_since(rate.next_burst);
         }
         rate.burst_left -= 1;
         let time = pacing.transmission_time(8 * u64::from(length));
-        rate.next_burst = rate.next_burst.max(now) + time.unwrap_or(Duration::from_secs(1));
+        rate.note_burst(now, time.unwrap_or(Duration::from_secs(1)));
     }
 
     /// Whether a paced segment has to wait.
@@ -226,10 +241,12 @@ impl Connection {
         }
     }
 
-    /// Nothing more may leave: what the application found when it wrote was still waiting.
+    /// Nothing more may leave: what the application found when it wrote was still waiting. What leaves later is another
+    /// burst.
     pub(super) fn rate_when_stopped(&mut self) {
         if let Some(rate) = &mut self.linux.rate {
             rate.written_before = None;
+            rate.burst_left = 0;
         }
     }
 
@@ -241,6 +258,7 @@ impl Connection {
             return;
         };
         let interval = rate.take(news.now, unacknowledged, delivered, any);
+        let until_departure = rate.next_burst.saturating_since(news.now);
         let shortest = self.rtt.minimum().unwrap_or(Duration::ZERO);
         let interval = interval.filter(|(_, length, _)| *length >= shortest);
         let sample = RateSample {
@@ -253,6 +271,7 @@ impl Connection {
             newly_lost: lost,
             prior_in_flight,
             in_flight: self.segments_in_flight(),
+            until_departure,
             rtt: news.latest_rtt,
             smoothed_rtt: self.rtt.smoothed(),
             phase: match self.linux.phase {

@@ -48,7 +48,7 @@ impl Connection {
         {
             return self.retransmit_as_linux(now, index);
         }
-        let new = if self.has_unsent() {
+        let new = if self.has_unsent() && !self.waits_for_piece(now) {
             self.rate_application_limited();
             self.new_data(now, 0)
         } else {
@@ -111,7 +111,7 @@ impl Connection {
     /// A new segment has left: `tcp_event_new_data_sent` and what follows it.
     pub(in crate::tcp) fn on_linux_new_data(&mut self, now: Instant, start: u64, length: u32) {
         self.rate_on_sent(now, start, length);
-        self.note_piece(now);
+        self.note_piece(now, start);
         if self.is_reducing() {
             self.linux.reduction.on_sent();
         }
@@ -123,7 +123,7 @@ impl Connection {
 
     /// The sender has to stop: was it for the window?
     fn validate_window(&mut self, now: Instant) {
-        let limited = !self.window_has_room();
+        let limited = !self.window_has_room() || self.has_unsent() && self.waits_for_piece(now);
         if !core::mem::take(&mut self.linux.usage.sent) && !limited {
             return;
         }

@@ -97,13 +97,14 @@ impl Connection {
         let Some(first) = self.linux.undo.first_retransmission else {
             return true;
         };
-        let age = news_echo.and_then(|echo| self.since_timestamp(now, echo));
-        // The clock of timestamps counts milliseconds.
-        let tick = |at: Instant| at.as_nanos() / 1_000_000;
-        age.is_some_and(|age| {
-            let echoed = tick(now).saturating_sub(age.as_nanos() / 1_000_000);
-            echoed < tick(first)
-        })
+        let echoed = self.echoed_millisecond(news_echo, now);
+        echoed.is_some_and(|echoed| echoed < first.as_nanos() / 1_000_000)
+    }
+
+    /// The millisecond in which that was sent which an echo is of: the clock of timestamps counts those.
+    pub(super) fn echoed_millisecond(&self, echo: Option<u32>, now: Instant) -> Option<u64> {
+        let age = self.timestamp_clock(now).wrapping_sub(echo?) as i32;
+        (now.as_nanos() / 1_000_000).checked_sub(u64::try_from(age).ok()?)
     }
 
     fn may_undo(&self, news: &AckNews) -> bool {

@@ -1,6 +1,6 @@
 //! A present Linux: its smaller habits.
 
-use super::linux6::{linux, out, statistics, window};
+use super::linux6::{linux, out, statistics, window, without_probes};
 use super::*;
 use crate::wire::tcp::Timestamps;
 
@@ -14,9 +14,13 @@ fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
 }
 
 fn with_timestamps() -> Solo {
+    stamping(linux())
+}
+
+fn stamping(profile: Profile) -> Solo {
     let profile = Profile {
         timestamps: true,
-        ..linux()
+        ..profile
     };
     let mut solo = Solo::connecting(&profile);
     // Segments of 1000 bytes beside the option's 12.
@@ -83,6 +87,28 @@ fn what_was_wrongly_found_lost_is_not_found_lost_again() {
         .receive(stamped(ack(8_001), 1_312, 200).sack(&[(10_001, 15_001)]));
     let sent = solo.sends();
     assert_eq!(statistics(&solo).retransmitted, before, "{sent:?}");
+}
+
+/// Seen with BBR at a hard handover of 2 s: the last acknowledgments before it were lost, the timeout's copy arrives after
+/// it for nothing, and the kernel waits for its probe. The old echo tells that the copy was not what arrived
+/// (`tcp_skb_spurious_retrans`), whether a duplicate is reported or not; so nothing was overtaken.
+#[test]
+fn a_copy_that_was_not_needed_overtakes_nothing() {
+    let sent_later = |echo, duplicate: bool| {
+        let mut solo = stamping(without_probes());
+        solo.write(10_000);
+        assert_eq!(solo.sends().len(), 10);
+        assert_eq!(solo.at(400).sends(), ["1..1001"]);
+        let mut answer = stamped(ack(4_001), 1_500, echo);
+        if duplicate {
+            answer = answer.sack(&[(1, 1_001)]);
+        }
+        solo.at(500).receive(answer);
+        assert_eq!(solo.connection.statistics().retransmitted, 1);
+        solo.sends();
+        solo.at(527).sends().len()
+    };
+    assert_eq!((sent_later(100, false), sent_later(100, true)), (0, 0));
 }
 
 /// Linux reads its timers off a wheel of 4 ms, coarser for long ones: never early, up to an eighth late.
@@ -308,4 +334,27 @@ fn copies_beyond_a_gap_show_the_loss_of_copies_before_it() {
     solo.at(330)
         .receive(stamped(ack(2_001), 1_330, 200).sack(&[(3_001, 10_001)]));
     assert!(solo.sends().contains(&"2001..3001".to_owned()));
+}
+
+/// Seen at 100 Mbit/s, where acknowledgments come eight to a millisecond: what they let out leaves in pieces as large as the
+/// rate's (`tcp_tso_should_defer`), but a millisecond after the last one at once.
+#[test]
+fn what_acknowledgments_in_quick_succession_let_out_leaves_together() {
+    let sent_with = |push_bursts| {
+        let mut solo = out(
+            &Profile {
+                initial_slow_start_threshold: Some(10_000),
+                push_bursts,
+                ..linux()
+            },
+            10,
+        );
+        solo.write(30_000);
+        [(200, 1), (201, 2), (201, 3), (203, 4)].map(|(at, acknowledged)| {
+            solo.at(at).receive(ack(acknowledged * 1_000 + 1));
+            solo.sends().len()
+        })
+    };
+    assert_eq!(sent_with(true), [1, 0, 2, 1]);
+    assert_eq!(sent_with(false), [1, 1, 1, 1]);
 }

@@ -22,6 +22,9 @@ use baton_proto::wire::icmp::Echo;
 use blocks::Block;
 use pages::PageState;
 
+/// Bytes of one write, as of the program that carries a flow in real time.
+const LONGEST_WRITE: u64 = 256 * 1024;
+
 impl FlowRun {
     /// Does what is due at the active end.
     pub(super) fn tick(&mut self, now: Instant, host: &mut Host) {
@@ -109,13 +112,17 @@ impl FlowRun {
         }
     }
 
-    /// Writes as much as the connection takes, and closes when that was all.
+    /// Writes piece by piece for as long as the connection asks for more, and closes when that was all.
     pub(super) fn fill(&mut self, role: Role, connection: &mut Connection) {
         let outbox = &mut self.application.outboxes[role as usize];
-        if outbox.unwritten > 0 {
-            let taken = connection.write_pattern(self.id.0, outbox.unwritten);
+        while outbox.unwritten > 0 {
+            let most = outbox.unwritten.min(LONGEST_WRITE);
+            let taken = connection.write_pattern(self.id.0, most);
             outbox.written += taken;
             outbox.unwritten -= taken;
+            if taken < most || !connection.may_go_on_writing() {
+                break;
+            }
         }
         if outbox.unwritten == 0 && outbox.closing {
             connection.close();

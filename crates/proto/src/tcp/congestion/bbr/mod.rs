@@ -95,7 +95,7 @@ impl Bbr {
             round_start: false,
             shortest_rtt: None,
             // Before a round-trip time is known, as if it were a millisecond.
-            pacing_rate: f64::from(segments) * 1000.0 * HIGH_GAIN,
+            pacing_rate: f64::from(segments) * 1000.0 * HIGH_GAIN * PACING_MARGIN,
             has_seen_rtt: false,
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
@@ -190,6 +190,18 @@ impl Bbr {
         ((bytes / 1024.0).min(65_000.0) as u32 / self.segment_size).clamp(least, 127)
     }
 
+    /// `bbr_packets_in_net_at_edt`: what of `in_flight` is left when pacing lets the next segments go, with these where
+    /// more than the rate is sent.
+    fn at_departure(&self, in_flight: u32, sample: &RateSample) -> u32 {
+        let leaving = if self.pacing_gain > 1.0 {
+            self.burst()
+        } else {
+            0
+        };
+        let delivered = self.rate() * sample.until_departure.as_secs_f64();
+        (in_flight + leaving).saturating_sub(delivered as u32)
+    }
+
     fn update_cycle(&mut self, sample: &RateSample) {
         if self.mode != Mode::ProbeBandwidth {
             return;
@@ -197,10 +209,10 @@ impl Bbr {
         let shortest = self.shortest_rtt.map_or(Duration::ZERO, |(rtt, _)| rtt);
         let full_length = sample.now.saturating_since(self.cycle_start) > shortest;
         let next = if self.pacing_gain > 1.0 {
-            let in_flight = sample.prior_in_flight + self.burst();
+            let in_flight = self.at_departure(sample.prior_in_flight, sample);
             full_length && (sample.newly_lost > 0 || in_flight >= self.target(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
-            full_length || sample.prior_in_flight <= self.target(1.0)
+            full_length || self.at_departure(sample.prior_in_flight, sample) <= self.target(1.0)
         } else {
             full_length
         };
@@ -232,7 +244,9 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.threshold = self.target(1.0).saturating_mul(self.segment_size);
         }
-        if self.mode == Mode::Drain && sample.in_flight <= self.target(1.0) {
+        if self.mode == Mode::Drain
+            && self.at_departure(sample.in_flight, sample) <= self.target(1.0)
+        {
             self.probe_bandwidth(sample.now);
         }
     }
@@ -324,7 +338,8 @@ impl Bbr {
     fn set_rate(&mut self, gain: f64, smoothed_rtt: Option<Duration>) {
         if let Some(rtt) = smoothed_rtt.filter(|rtt| !rtt.is_zero() && !self.has_seen_rtt) {
             self.has_seen_rtt = true;
-            self.pacing_rate = f64::from(self.window) / rtt.as_secs_f64() * HIGH_GAIN;
+            let rate = f64::from(self.window) / rtt.as_secs_f64();
+            self.pacing_rate = rate * HIGH_GAIN * PACING_MARGIN;
         }
         let rate = self.rate() * gain * PACING_MARGIN;
         if self.full || rate > self.pacing_rate {
