@@ -178,6 +178,11 @@ impl AckState {
         Some(longest.min(Duration::from_nanos(rtt.as_nanos() / 20)))
     }
 
+    /// Acknowledgments of gaps are held back.
+    pub(super) fn holds_back(&self) -> bool {
+        self.compressed > 0
+    }
+
     pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
         if start < end {
             self.duplicate = Some((start, end));
@@ -193,6 +198,15 @@ impl super::Connection {
     /// Linux's least delay, where its rules hold.
     pub(super) fn quick_acks(&self) -> Option<Duration> {
         quick_acks(&self.profile)
+    }
+
+    /// Data beyond a gap is about to be taken in. Before it moves blocks down in the SACK option that no acknowledgment has shown
+    /// among the first two, what is held back leaves (`tcp_sack_new_ofo_skb`): the option may end there, and what it
+    /// never shows would be sent again.
+    pub(super) fn release_held_back(&mut self, now: Instant, start: i64, length: u32) {
+        if self.acks.holds_back() && self.receive.moves_blocks_down(start, length) {
+            self.early_ack = Some(self.bare_acknowledgment(now));
+        }
     }
 
     pub(super) fn ack_surroundings(&self) -> AckSurroundings {

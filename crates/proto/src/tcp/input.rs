@@ -423,6 +423,7 @@ impl Connection {
             if self.profile.receive_autotuning {
                 self.measure_for_receive_window(now, header, length);
             }
+            self.release_held_back(now, start, length);
             let arrival = self.receive.accept(start, payload);
             let end = start + i64::from(length);
             if start < before as i64 {

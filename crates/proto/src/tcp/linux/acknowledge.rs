@@ -1,8 +1,8 @@
 //! What an acknowledgment sets off, in the order of Linux's `tcp_ack`.
 
-use super::super::congestion::AckSample;
+use super::super::congestion::{AckSample, RoundTripSample};
 use super::super::sent::SentSegment;
-use super::{Connection, MOST_REORDERING, Phase};
+use super::{Connection, MOST_REORDERING, Phase, Repairs};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::TcpHeader;
 
@@ -81,6 +81,7 @@ impl Connection {
             echo: echo.filter(|echo| *echo != 0 && self.negotiated.timestamps),
             ..AckNews::default()
         };
+        self.linux.repairs = Repairs::None;
         let flight = self.bytes_in_flight();
         let was_empty = self.sent.is_empty();
         let in_flight = self.segments_in_flight();
@@ -88,6 +89,7 @@ impl Connection {
         self.read_sack(header, position, &mut news);
         self.take_off(position, &mut news);
         self.sample_round_trip(&mut news);
+        self.tell_round_trip(&news, flight);
         if was_empty {
             if news.duplicate_sack {
                 self.alert(&mut news);
@@ -229,6 +231,20 @@ impl Connection {
             self.linux.reordering = segments.min(u64::from(MOST_REORDERING)) as u32;
         }
         self.linux.reordering_seen |= distance > 0;
+    }
+
+    /// `pkts_acked`: a control hears of round trips in recovery, too.
+    fn tell_round_trip(&mut self, news: &AckNews, flight: u32) {
+        if let Some(rtt) = news.latest_rtt {
+            self.congestion.on_round_trip(&RoundTripSample {
+                now: news.now,
+                rtt,
+                smoothed_rtt: self.rtt.smoothed(),
+                acknowledged_to: self.unacknowledged,
+                sent_to: self.next,
+                bytes_in_flight: flight,
+            });
+        }
     }
 
     /// `tcp_cong_control`.

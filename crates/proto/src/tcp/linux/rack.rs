@@ -2,7 +2,7 @@
 //! a reordering window has passed besides.
 
 use super::super::sent::SentSegment;
-use super::{Connection, Pending, Phase};
+use super::{Connection, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
 /// Recoveries for which a reordering window that duplicate SACKs have widened is kept: RFC 8985 section 6.2 step 4.
@@ -154,7 +154,7 @@ impl Connection {
                 let lost = (self.linux.lost - lost) as u32;
                 self.reduce_window(1, lost, false);
             }
-            self.linux.repairs = true;
+            self.linux.repairs = Repairs::Lost;
         }
         self.linux.pending = Pending::Timeout;
         self.rearm_timeout(now);
