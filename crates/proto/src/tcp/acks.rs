@@ -16,6 +16,8 @@ const LONGEST_DELAY: Duration = Duration::from_millis(200);
 const PROMPT_DUPLICATES: u32 = 3;
 /// Most that one compressed acknowledgment stands for: `tcp_comp_sack_nr`.
 const MOST_COMPRESSED: u32 = 44;
+/// How late the timer for that may be, and is, where nothing else wakes the processor: `tcp_comp_sack_slack_ns`.
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
 /// Where Linux's rules stand.
 #[derive(Clone, Copy, Debug, Default)]
@@ -175,7 +177,8 @@ impl AckState {
             return None;
         }
         self.compressed += 1;
-        Some(longest.min(Duration::from_nanos(rtt.as_nanos() / 20)))
+        let delay = longest.min(Duration::from_nanos(rtt.as_nanos() / 20));
+        Some(delay + COMPRESSION_SLACK)
     }
 
     /// Acknowledgments of gaps are held back.
