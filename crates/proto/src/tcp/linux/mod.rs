@@ -216,6 +216,12 @@ impl Connection {
         self.set_pending(Pending::Timeout, now, after);
     }
 
+    /// A timer that stood in its place has gone off: the timeout still counts from the last transmission of the oldest segment.
+    fn resume_timeout(&mut self, now: Instant) {
+        let after = self.until_timeout(now).max(Duration::from_nanos(1));
+        self.set_pending(Pending::Timeout, now, after);
+    }
+
     /// Time left until the timeout of the oldest segment, counted from its last transmission.
     fn until_timeout(&self, now: Instant) -> Duration {
         let since = self.sent.first().map_or(now, |first| first.sent_at);

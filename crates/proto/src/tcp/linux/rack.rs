@@ -160,7 +160,6 @@ impl Connection {
             }
             self.linux.repairs = Repairs::Lost;
         }
-        self.linux.pending = Pending::Timeout;
-        self.rearm_timeout(now);
+        self.resume_timeout(now);
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::wire::tcp::Timestamps;
 
 /// A peer's acknowledgment whose timestamp is `value`, and echoes when our clock showed `echo` milliseconds.
-fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
+pub(super) fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
     incoming.header.options.timestamps = Some(Timestamps {
         value,
         echo: ISS_A.0.wrapping_add(echo),
@@ -13,7 +13,7 @@ fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
     incoming
 }
 
-fn with_timestamps() -> Solo {
+pub(super) fn with_timestamps() -> Solo {
     let profile = Profile {
         timestamps: true,
         ..linux()
