@@ -74,8 +74,7 @@ impl Connection {
         let waits = self.has_new_data() && self.is_held_by_pacing(now);
         self.linux.probe.due = self.linux.probe.point.is_none() && !waits;
         // If it cannot be sent, the timeout stands.
-        let after = self.until_timeout(now).max(Duration::from_nanos(1));
-        self.set_pending(Pending::Timeout, now, after);
+        self.resume_timeout(now);
     }
 
     /// The probe has left.

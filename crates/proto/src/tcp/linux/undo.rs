@@ -24,6 +24,11 @@ pub(super) struct Undo {
     reported: u64,
 }
 
+/// The clock of timestamps counts milliseconds.
+pub(super) fn tick(at: Instant) -> u64 {
+    at.as_nanos() / 1_000_000
+}
+
 impl Undo {
     /// `tcp_init_undo`.
     fn begin(&mut self, unacknowledged: u64, out: u32) {
@@ -84,6 +89,7 @@ impl Connection {
             self.linux.rack.note_duplicate();
         }
         news.duplicate_sack = true;
+        news.delivered += segments as u32; // The copy was delivered, too.
         let undo = &mut self.linux.undo;
         if let (Some(marker), Some(count)) = (undo.marker, undo.retransmissions)
             && end > marker as i64
@@ -97,14 +103,14 @@ impl Connection {
         let Some(first) = self.linux.undo.first_retransmission else {
             return true;
         };
-        let echoed = self.echoed_millisecond(news_echo, now);
-        echoed.is_some_and(|echoed| echoed < first.as_nanos() / 1_000_000)
+        self.echoed_tick(news_echo, now)
+            .is_some_and(|echoed| echoed < tick(first))
     }
 
-    /// The millisecond in which that was sent which an echo is of: the clock of timestamps counts those.
-    pub(super) fn echoed_millisecond(&self, echo: Option<u32>, now: Instant) -> Option<u64> {
-        let age = self.timestamp_clock(now).wrapping_sub(echo?) as i32;
-        (now.as_nanos() / 1_000_000).checked_sub(u64::try_from(age).ok()?)
+    /// When our clock showed what an acknowledgment echoes, in its ticks.
+    pub(super) fn echoed_tick(&self, echo: Option<u32>, now: Instant) -> Option<u64> {
+        let age = self.since_timestamp(now, echo?)?;
+        Some(tick(now).saturating_sub(age.as_nanos() / 1_000_000))
     }
 
     fn may_undo(&self, news: &AckNews) -> bool {
