@@ -16,6 +16,8 @@ const LONGEST_DELAY: Duration = Duration::from_millis(200);
 const PROMPT_DUPLICATES: u32 = 3;
 /// Most that one compressed acknowledgment stands for: `tcp_comp_sack_nr`.
 const MOST_COMPRESSED: u32 = 44;
+/// How late the timer for that may be, and is, where nothing else wakes the processor: `tcp_comp_sack_slack_ns`.
+const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 
 /// Where Linux's rules stand.
 #[derive(Clone, Copy, Debug, Default)]
@@ -175,7 +177,13 @@ impl AckState {
             return None;
         }
         self.compressed += 1;
-        Some(longest.min(Duration::from_nanos(rtt.as_nanos() / 20)))
+        let delay = longest.min(Duration::from_nanos(rtt.as_nanos() / 20));
+        Some(delay + COMPRESSION_SLACK)
+    }
+
+    /// Acknowledgments of gaps are held back.
+    pub(super) fn holds_back(&self) -> bool {
+        self.compressed > 0
     }
 
     pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
@@ -193,6 +201,15 @@ impl super::Connection {
     /// Linux's least delay, where its rules hold.
     pub(super) fn quick_acks(&self) -> Option<Duration> {
         quick_acks(&self.profile)
+    }
+
+    /// Data beyond a gap is about to be taken in. Before it moves blocks down in the SACK option that no acknowledgment has shown
+    /// among the first two, what is held back leaves (`tcp_sack_new_ofo_skb`): the option may end there, and what it
+    /// never shows would be sent again.
+    pub(super) fn release_held_back(&mut self, now: Instant, start: i64, length: u32) {
+        if self.acks.holds_back() && self.receive.moves_blocks_down(start, length) {
+            self.early_ack = Some(self.bare_acknowledgment(now));
+        }
     }
 
     pub(super) fn ack_surroundings(&self) -> AckSurroundings {

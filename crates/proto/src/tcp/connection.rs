@@ -79,6 +79,8 @@ pub struct Connection {
     /// Doublings of the persist timer.
     pub(super) persist_backoff: u32,
     pub(super) reset_due: Option<TcpHeader>,
+    /// An acknowledgment from before what arrived last.
+    pub(super) early_ack: Option<TcpHeader>,
 
     pub(super) path_mtu: u32,
     pub(super) syn_transmissions: u32,
@@ -150,6 +152,7 @@ impl Connection {
             persist_backoff: 0,
             probe_due: false,
             reset_due: None,
+            early_ack: None,
             challenges: (now, 0),
             timers: TimerTable::default(),
             events: 0,

@@ -14,6 +14,8 @@ use crate::wire::tcp::{TcpFlags, TcpHeader};
 /// RFC 5961 section 7: at most 10 challenge ACKs in 5 seconds.
 const MOST_CHALLENGES: u32 = 10;
 const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
+/// Linux answers one in so long a time: `tcp_invalid_ratelimit`.
+const LINUX_CHALLENGE_PERIOD: Duration = Duration::from_millis(500);
 /// RFC 7323 section 5.5: a timestamp older than this is out of date and proves nothing.
 const TIMESTAMP_VALIDITY: Duration = Duration::from_secs(24 * 24 * 3600);
 
@@ -43,7 +45,7 @@ impl Connection {
         }
         let start = self.receive_position(header.sequence);
         if !self.is_timely(now, &header) {
-            return self.on_old_timestamp(&header, start, payload.length());
+            return self.on_old_timestamp(now, &header, start, payload.length());
         }
         let length = sequence_length(&header, payload.length());
         if !self.is_acceptable(start, length) {
@@ -180,16 +182,22 @@ impl Connection {
     }
 
     /// Old data is a duplicate, and reported as one: a path that a handover has left delivers what was sent again
-    /// over the other meanwhile. What lacks a timestamp is not answered (RFC 7323 section 3.2).
-    fn on_old_timestamp(&mut self, header: &TcpHeader, start: i64, length: u32) {
+    /// over the other meanwhile. Old acknowledgments come in hundreds then; few are answered, as all that is out of place
+    /// (`tcp_oow_rate_limited`). What lacks a timestamp is not answered (RFC 7323 section 3.2).
+    fn on_old_timestamp(&mut self, now: Instant, header: &TcpHeader, start: i64, length: u32) {
         self.statistics.old_timestamps += 1;
         let (end, next) = (start + i64::from(length), self.receive.next() as i64);
-        self.statistics.duplicates_received += u64::from(length > 0 && end <= next);
-        if header.options.timestamps.is_some() {
-            self.ack_due = true;
-            if length > 0 && start < next {
-                self.note_duplicate(start, end.min(next));
-            }
+        let nothing_new = length > 0 && self.receive.holds(start, end);
+        self.statistics.duplicates_received += u64::from(nothing_new);
+        if header.options.timestamps.is_none() {
+            return;
+        }
+        if length == 0 {
+            return self.challenge(now);
+        }
+        self.ack_due = true;
+        if start < next {
+            self.note_duplicate(start, end.min(next));
         }
     }
 
@@ -256,9 +264,14 @@ impl Connection {
     /// An acknowledgment that asks a genuine peer to repeat itself (RFC 5961), if not too many were sent of late.
     fn challenge(&mut self, now: Instant) {
         let (since, count) = self.challenges;
-        if now.saturating_since(since) >= CHALLENGE_PERIOD {
+        let (period, most) = if self.recovers_as_linux() {
+            (LINUX_CHALLENGE_PERIOD, 1)
+        } else {
+            (CHALLENGE_PERIOD, MOST_CHALLENGES)
+        };
+        if now.saturating_since(since) >= period {
             self.challenges = (now, 1);
-        } else if count < MOST_CHALLENGES {
+        } else if count < most {
             self.challenges = (since, count + 1);
         } else {
             self.statistics.challenge_acks_withheld += 1;
@@ -423,6 +436,7 @@ impl Connection {
             if self.profile.receive_autotuning {
                 self.measure_for_receive_window(now, header, length);
             }
+            self.release_held_back(now, start, length);
             let arrival = self.receive.accept(start, payload);
             let end = start + i64::from(length);
             if start < before as i64 {

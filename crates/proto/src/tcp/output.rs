@@ -24,6 +24,7 @@ enum Due {
     Reset,
     Syn,
     Data(Stretch),
+    EarlyAcknowledgment,
     Acknowledgment,
 }
 
@@ -36,7 +37,8 @@ impl Connection {
             Due::Reset => bare(self.reset_due.take()?),
             Due::Syn => self.syn_segment(now),
             Due::Data(stretch) => self.data_segment(now, stretch),
-            Due::Acknowledgment => bare(self.header(now, self.next, TcpFlags::ACK, u32::MAX)),
+            Due::EarlyAcknowledgment => bare(self.early_ack.take()?),
+            Due::Acknowledgment => bare(self.bare_acknowledgment(now)),
         };
         self.statistics.count_sent(&segment);
         Some(segment)
@@ -45,6 +47,9 @@ impl Connection {
     fn next_due(&mut self, now: Instant) -> Option<Due> {
         if self.reset_due.is_some() {
             return Some(Due::Reset);
+        }
+        if self.early_ack.is_some() && self.state != State::Closed {
+            return Some(Due::EarlyAcknowledgment);
         }
         match self.state {
             State::Closed => return None,
@@ -344,6 +349,10 @@ impl Connection {
             payload: self.send.payload(start - 1, data),
             retransmission: again,
         }
+    }
+
+    pub(super) fn bare_acknowledgment(&mut self, now: Instant) -> TcpHeader {
+        self.header(now, self.next, TcpFlags::ACK, u32::MAX)
     }
 
     /// A header of ours, with what there is to acknowledge. SACK blocks take at most `sack_room` bytes.

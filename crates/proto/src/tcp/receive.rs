@@ -187,6 +187,25 @@ impl Receiver {
                 || (left < one && gain >= one.min(half)))
     }
 
+    /// Whether all of a range has been received.
+    pub(super) fn holds(&self, start: i64, end: i64) -> bool {
+        let position = |number: i64| u64::try_from(number).unwrap_or(0);
+        let (start, end) = (position(start).max(self.next), position(end));
+        end <= self.next || self.blocks.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+
+    /// Whether data beyond a gap starts a new block, or adds to an old one, and moves one of the two latest further down in the
+    /// SACK option.
+    pub(super) fn moves_blocks_down(&self, start: i64, length: u32) -> bool {
+        let (Ok(start), [first, second, ..]) = (u64::try_from(start), self.blocks.as_slice())
+        else {
+            return false;
+        };
+        let end = start + u64::from(length);
+        let apart = |block: &(u64, u64)| block.1 < start || end < block.0;
+        start > self.next && apart(first) && apart(second)
+    }
+
     /// Takes in data that starts at `start`, which may lie before the SYN; what lies outside the window is cut off.
     pub(super) fn accept(&mut self, start: i64, payload: Payload) -> Arrival {
         let whole_end = start + i64::from(payload.length());

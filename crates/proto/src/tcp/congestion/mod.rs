@@ -34,6 +34,9 @@ pub trait CongestionControl: Debug + Send {
     /// The first segment leaves after nothing was outstanding, `idle` after the last new data.
     fn on_transmission_start(&mut self, _now: Instant, _idle: Duration) {}
 
+    /// A round-trip time was measured, in whatever phase.
+    fn on_round_trip(&mut self, _sample: &RoundTripSample) {}
+
     /// The handshake is over; `rtt` is the round-trip time that it measured, if it measured one.
     fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
 
@@ -91,6 +94,23 @@ pub struct AckSample {
     pub bytes_in_flight: u32,
     /// Whether the congestion window, and not the application or the receiver, kept the sender from sending more.
     pub window_limited: bool,
+}
+
+/// A round-trip time that an acknowledgment measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTripSample {
+    /// When it arrived.
+    pub now: Instant,
+    /// The time.
+    pub rtt: Duration,
+    /// Smoothed round-trip time (RFC 6298), this sample included.
+    pub smoothed_rtt: Option<Duration>,
+    /// Bytes acknowledged, and bytes sent, from the start of the connection.
+    pub acknowledged_to: u64,
+    /// See `acknowledged_to`.
+    pub sent_to: u64,
+    /// Bytes outstanding before it arrived.
+    pub bytes_in_flight: u32,
 }
 
 /// What an acknowledgment tells of the rate of delivery (draft-cheng-iccrg-delivery-rate-estimation). Counts are

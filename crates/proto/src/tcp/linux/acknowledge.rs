@@ -1,8 +1,9 @@
 //! What an acknowledgment sets off, in the order of Linux's `tcp_ack`.
 
-use super::super::congestion::AckSample;
+use super::super::congestion::{AckSample, RoundTripSample};
 use super::super::sent::SentSegment;
-use super::{Connection, MOST_REORDERING, Phase};
+use super::undo::tick;
+use super::{Connection, MOST_REORDERING, Phase, Repairs};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::TcpHeader;
 
@@ -32,6 +33,8 @@ pub(in crate::tcp) struct AckNews {
     /// again; and the same of those SACKed.
     pub(super) acknowledged_sent: Option<(Instant, Instant)>,
     pub(super) sacked_sent: Option<(Instant, Instant)>,
+    /// When the last of all was sent, copies too.
+    pub(super) newest_sent: Option<Instant>,
     /// Lowest position of what arrived late.
     pub(super) reordered_from: Option<u64>,
     pub(super) echo: Option<u32>,
@@ -45,6 +48,7 @@ impl AckNews {
     /// `point` where the present phase began.
     fn note(&mut self, segment: &SentSegment, highest: u64, point: u64, sacked: bool) {
         self.delivered += 1;
+        self.newest_sent = self.newest_sent.max(Some(segment.sent_at));
         if segment.retransmitted {
             return;
         }
@@ -81,6 +85,7 @@ impl Connection {
             echo: echo.filter(|echo| *echo != 0 && self.negotiated.timestamps),
             ..AckNews::default()
         };
+        self.linux.repairs = Repairs::None;
         let flight = self.bytes_in_flight();
         let was_empty = self.sent.is_empty();
         let in_flight = self.segments_in_flight();
@@ -88,13 +93,14 @@ impl Connection {
         self.read_sack(header, position, &mut news);
         self.take_off(position, &mut news);
         self.sample_round_trip(&mut news);
+        self.tell_round_trip(&news, flight);
         if was_empty {
             if news.duplicate_sack {
                 self.alert(&mut news);
             }
             return;
         }
-        self.adapt_reordering_window();
+        self.adapt_reordering_window(&news);
         self.on_probe_acknowledged(position, &news);
         let dubious = !(news.not_duplicate || news.acknowledged)
             || news.sacked
@@ -158,13 +164,19 @@ impl Connection {
         let sack = self.negotiated.sack;
         let (point, minimum) = (self.linux.point, self.rtt.minimum());
         let delivered = news.delivered;
+        // A copy whose original the echo tells arrived (`tcp_skb_spurious_retrans`). Of what comes beyond a gap the echo
+        // says nothing (RFC 7323 section 4.3).
+        let echoed = self.echoed_tick(news.echo, news.now);
+        let is_original = |segment: &SentSegment| {
+            segment.retransmitted && echoed.is_some_and(|echoed| echoed < tick(segment.sent_at))
+        };
         let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
         let gone = self.sent.acknowledge(position, |segment| {
             news.note(segment, highest, point, false);
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
             }
-            if sack {
+            if sack && !is_original(segment) {
                 rack.advance(segment, news.now, minimum);
             }
         });
@@ -229,6 +241,20 @@ impl Connection {
             self.linux.reordering = segments.min(u64::from(MOST_REORDERING)) as u32;
         }
         self.linux.reordering_seen |= distance > 0;
+    }
+
+    /// `pkts_acked`: a control hears of round trips in recovery, too.
+    fn tell_round_trip(&mut self, news: &AckNews, flight: u32) {
+        if let Some(rtt) = news.latest_rtt {
+            self.congestion.on_round_trip(&RoundTripSample {
+                now: news.now,
+                rtt,
+                smoothed_rtt: self.rtt.smoothed(),
+                acknowledged_to: self.unacknowledged,
+                sent_to: self.next,
+                bytes_in_flight: flight,
+            });
+        }
     }
 
     /// `tcp_cong_control`.

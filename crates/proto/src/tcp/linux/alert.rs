@@ -1,7 +1,7 @@
 //! The state machine, `tcp_fastretrans_alert`: what a dubious acknowledgment changes.
 
 use super::acknowledge::AckNews;
-use super::{Connection, Phase};
+use super::{Connection, Phase, Repairs};
 
 impl Connection {
     /// A duplicate in the sense of Linux: nothing in it is new, and it reports no duplicate of ours.
@@ -67,7 +67,7 @@ impl Connection {
             }
             self.enter_recovery(news.now);
         }
-        self.linux.repairs = true;
+        self.linux.repairs = Repairs::Lost;
     }
 
     fn alert_in_loss(&mut self, news: &mut AckNews) {
@@ -102,7 +102,7 @@ impl Connection {
             return;
         }
         self.enter_recovery(news.now);
-        self.linux.repairs = true;
+        self.linux.repairs = Repairs::Lost;
     }
 
     /// `tcp_try_keep_open`.

@@ -67,6 +67,18 @@ enum Pending {
     Reordering,
 }
 
+/// What an acknowledgment lets out beside what the window holds: `REXMIT_NONE`, `_NEW` and `_LOST`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Repairs {
+    /// New data only: what may be lost is in doubt again.
+    None,
+    /// New data, and lost segments if there is none: F-RTO.
+    NewFirst,
+    /// Lost segments, then new data.
+    #[default]
+    Lost,
+}
+
 /// All that Linux's recovery remembers.
 #[derive(Debug)]
 pub(super) struct LinuxState {
@@ -86,8 +98,8 @@ pub(super) struct LinuxState {
     probe: Probe,
     /// F-RTO is under way.
     forward_rto: bool,
-    /// Lost segments may be sent again; not while F-RTO tries new data.
-    repairs: bool,
+    /// By the last acknowledgment.
+    repairs: Repairs,
     /// The oldest segment goes out again whatever the window says.
     forced: bool,
     pending: Pending,
@@ -116,7 +128,7 @@ impl Default for LinuxState {
             rack: Rack::default(),
             probe: Probe::default(),
             forward_rto: false,
-            repairs: true,
+            repairs: Repairs::default(),
             forced: false,
             pending: Pending::Timeout,
             usage: WindowUsage::default(),
@@ -177,7 +189,7 @@ impl Connection {
         self.linux.point = self.next;
         self.linux.undo = Undo::default();
         self.linux.forward_rto = false;
-        self.linux.repairs = true;
+        self.linux.repairs = Repairs::Lost;
     }
 
     fn set_pending(&mut self, pending: Pending, now: Instant, after: Duration) {
@@ -201,6 +213,12 @@ impl Connection {
         } else {
             self.rtt.rto()
         };
+        self.set_pending(Pending::Timeout, now, after);
+    }
+
+    /// A timer that stood in its place has gone off: the timeout still counts from the last transmission of the oldest segment.
+    fn resume_timeout(&mut self, now: Instant) {
+        let after = self.until_timeout(now).max(Duration::from_nanos(1));
         self.set_pending(Pending::Timeout, now, after);
     }
 

@@ -73,8 +73,7 @@ impl Connection {
     pub(super) fn on_probe_timeout(&mut self, now: Instant) {
         self.linux.probe.due = self.linux.probe.point.is_none();
         // If it cannot be sent, the timeout stands.
-        let after = self.until_timeout(now).max(Duration::from_nanos(1));
-        self.set_pending(Pending::Timeout, now, after);
+        self.resume_timeout(now);
     }
 
     /// The probe has left.

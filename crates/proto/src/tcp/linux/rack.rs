@@ -2,7 +2,8 @@
 //! a reordering window has passed besides.
 
 use super::super::sent::SentSegment;
-use super::{Connection, Pending, Phase};
+use super::acknowledge::AckNews;
+use super::{Connection, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
 /// Recoveries for which a reordering window that duplicate SACKs have widened is kept: RFC 8985 section 6.2 step 4.
@@ -24,8 +25,8 @@ pub(super) struct Rack {
     /// Recoveries left until it falls back to one: "RACK.reo_wnd_persist".
     persist: u32,
     duplicate_seen: bool,
-    /// The window is not widened again before this is acknowledged: "RACK.dsack_round".
-    round_end: u64,
+    /// The window is not widened again in the same round trip: "RACK.dsack_round".
+    widened_at: Instant,
 }
 
 impl Default for Rack {
@@ -38,15 +39,14 @@ impl Default for Rack {
             window_steps: 1,
             persist: 0,
             duplicate_seen: false,
-            round_end: 0,
+            widened_at: Instant::ZERO,
         }
     }
 }
 
 impl Rack {
     /// A segment has arrived (RFC 8985 section 6.2 steps 1 and 2). A copy does not count if it took less than any round
-    /// trip before. That its timestamp is not echoed says nothing, as Linux knows: what comes beyond a gap is never
-    /// echoed (RFC 7323 section 4.3), and copies do.
+    /// trip before.
     pub(super) fn advance(
         &mut self,
         segment: &SentSegment,
@@ -88,15 +88,19 @@ impl Rack {
 }
 
 impl Connection {
-    /// RFC 8985 section 6.2 step 4, once an acknowledgment.
-    pub(super) fn adapt_reordering_window(&mut self) {
+    /// RFC 8985 section 6.2 step 4, once an acknowledgment of data. A round trip is over when something is delivered that was
+    /// sent since (`tcp_rack_update_reo_wnd`).
+    pub(super) fn adapt_reordering_window(&mut self, news: &AckNews) {
+        let Some(newest) = news.newest_sent else {
+            return;
+        };
         let rack = &mut self.linux.rack;
-        if self.unacknowledged < rack.round_end {
+        if newest < rack.widened_at {
             rack.duplicate_seen = false;
         }
         if core::mem::take(&mut rack.duplicate_seen) {
             rack.window_steps = (rack.window_steps + 1).min(255);
-            rack.round_end = self.next;
+            rack.widened_at = news.now;
             rack.persist = RECOVERIES_TO_PERSIST;
         } else if rack.persist == 0 {
             rack.window_steps = 1;
@@ -154,9 +158,8 @@ impl Connection {
                 let lost = (self.linux.lost - lost) as u32;
                 self.reduce_window(1, lost, false);
             }
-            self.linux.repairs = true;
+            self.linux.repairs = Repairs::Lost;
         }
-        self.linux.pending = Pending::Timeout;
-        self.rearm_timeout(now);
+        self.resume_timeout(now);
     }
 }

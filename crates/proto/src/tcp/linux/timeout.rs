@@ -3,7 +3,7 @@
 
 use super::super::Event;
 use super::acknowledge::AckNews;
-use super::{Connection, INITIAL_REORDERING, Pending, Phase};
+use super::{Connection, INITIAL_REORDERING, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
 impl Connection {
@@ -72,7 +72,7 @@ impl Connection {
         self.linux.probe.forget();
         let fresh = phase < Phase::Recovery || retried;
         self.linux.forward_rto = self.profile.forward_rto && fresh;
-        self.linux.repairs = true;
+        self.linux.repairs = Repairs::Lost;
     }
 
     /// `tcp_timeout_mark_lost`: all but what was sent so lately that it may still arrive.
@@ -103,7 +103,7 @@ impl Connection {
             } else if news.advanced && !recovered {
                 self.linux.point = self.next;
                 if self.has_new_data() {
-                    self.linux.repairs = false; // Step 2.b: new data first.
+                    self.linux.repairs = Repairs::NewFirst; // Step 2.b: new data first.
                     return;
                 }
                 self.linux.forward_rto = false;
@@ -120,12 +120,12 @@ impl Connection {
                 self.linux.duplicates = 0;
             }
         }
-        self.linux.repairs = true;
+        self.linux.repairs = Repairs::Lost;
     }
 
     /// F-RTO's new data could not be sent after all: the conventional recovery.
     pub(super) fn give_up_forward_rto(&mut self) {
         self.linux.forward_rto = false;
-        self.linux.repairs = true;
+        self.linux.repairs = Repairs::Lost;
     }
 }

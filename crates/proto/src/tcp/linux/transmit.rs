@@ -1,7 +1,7 @@
 //! What Linux sends next, in segments of its window, and whether the window was what limited it.
 
 use super::super::output::Stretch;
-use super::{Connection, Pending, Phase};
+use super::{Connection, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
 /// Whether the congestion window limits the sender: `tcp_cwnd_validate`.
@@ -41,7 +41,7 @@ impl Connection {
         if self.waits_for_pacing(now) {
             return None;
         }
-        if self.linux.repairs
+        if self.may_repair()
             && self.sent.counts().lost > 0
             && self.segments_in_flight() < self.window_segments()
             && let Some(index) = self.sent.next_lost()
@@ -54,11 +54,22 @@ impl Connection {
         } else {
             None
         };
-        if new.is_none() && !self.linux.repairs && self.next <= self.linux.point {
+        let new_first = self.linux.repairs == Repairs::NewFirst;
+        if new.is_none() && new_first && self.next <= self.linux.point {
             self.give_up_forward_rto();
             return self.next_within_window(now);
         }
         new
+    }
+
+    /// An acknowledgment that puts a loss in doubt lets out new data only (`tcp_try_undo_partial`). A control that paces repairs
+    /// when its time comes, too, whatever the acknowledgment before said (`tcp_tsq_write`).
+    fn may_repair(&self) -> bool {
+        match self.linux.repairs {
+            Repairs::Lost => true,
+            Repairs::NewFirst => false,
+            Repairs::None => self.linux.rate.is_some(),
+        }
     }
 
     /// Whether another new segment fits the window.

@@ -24,6 +24,11 @@ pub(super) struct Undo {
     reported: u64,
 }
 
+/// The clock of timestamps counts milliseconds.
+pub(super) fn tick(at: Instant) -> u64 {
+    at.as_nanos() / 1_000_000
+}
+
 impl Undo {
     /// `tcp_init_undo`.
     fn begin(&mut self, unacknowledged: u64, out: u32) {
@@ -84,6 +89,7 @@ impl Connection {
             self.linux.rack.note_duplicate();
         }
         news.duplicate_sack = true;
+        news.delivered += segments as u32; // The copy was delivered, too.
         let undo = &mut self.linux.undo;
         if let (Some(marker), Some(count)) = (undo.marker, undo.retransmissions)
             && end > marker as i64
@@ -97,13 +103,14 @@ impl Connection {
         let Some(first) = self.linux.undo.first_retransmission else {
             return true;
         };
-        let age = news_echo.and_then(|echo| self.since_timestamp(now, echo));
-        // The clock of timestamps counts milliseconds.
-        let tick = |at: Instant| at.as_nanos() / 1_000_000;
-        age.is_some_and(|age| {
-            let echoed = tick(now).saturating_sub(age.as_nanos() / 1_000_000);
-            echoed < tick(first)
-        })
+        self.echoed_tick(news_echo, now)
+            .is_some_and(|echoed| echoed < tick(first))
+    }
+
+    /// When our clock showed what an acknowledgment echoes, in its ticks.
+    pub(super) fn echoed_tick(&self, echo: Option<u32>, now: Instant) -> Option<u64> {
+        let age = self.since_timestamp(now, echo?)?;
+        Some(tick(now).saturating_sub(age.as_nanos() / 1_000_000))
     }
 
     fn may_undo(&self, news: &AckNews) -> bool {

@@ -5,7 +5,7 @@ use super::*;
 use crate::wire::tcp::Timestamps;
 
 /// A peer's acknowledgment whose timestamp is `value`, and echoes when our clock showed `echo` milliseconds.
-fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
+pub(super) fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
     incoming.header.options.timestamps = Some(Timestamps {
         value,
         echo: ISS_A.0.wrapping_add(echo),
@@ -13,7 +13,7 @@ fn stamped(mut incoming: Incoming, value: u32, echo: u32) -> Incoming {
     incoming
 }
 
-fn with_timestamps() -> Solo {
+pub(super) fn with_timestamps() -> Solo {
     let profile = Profile {
         timestamps: true,
         ..linux()
@@ -56,7 +56,13 @@ fn an_old_timestamp_s_data_is_reported_as_a_duplicate() {
     assert_eq!(solo.sends(), ["ack 1001 sack 1..1001"]);
     assert_eq!(statistics(&solo).duplicates_received, 1);
     // An acknowledgment alone reports nothing.
-    solo.receive(stamped(from_peer(TcpFlags::ACK, 1_001, 1), 1_050, 100));
+    let old = || stamped(from_peer(TcpFlags::ACK, 1_001, 1), 1_050, 100);
+    solo.at(1_000).receive(old());
+    assert_eq!(solo.sends(), ["ack 1001"]);
+    // Of many, one in 500 ms is answered (`tcp_invalid_ratelimit`).
+    solo.at(1_499).receive(old());
+    assert!(solo.sends().is_empty());
+    solo.at(1_500).receive(old());
     assert_eq!(solo.sends(), ["ack 1001"]);
     assert_eq!(statistics(&solo).duplicates_received, 1);
 }
@@ -308,4 +314,18 @@ fn copies_beyond_a_gap_show_the_loss_of_copies_before_it() {
     solo.at(330)
         .receive(stamped(ack(2_001), 1_330, 200).sack(&[(3_001, 10_001)]));
     assert!(solo.sends().contains(&"2001..3001".to_owned()));
+}
+
+/// What an old timestamp lets in brings nothing new, too, where it was received beyond a gap.
+#[test]
+fn an_old_timestamp_s_data_beyond_a_gap_counts_as_a_duplicate() {
+    let mut solo = with_timestamps();
+    solo.at(200).receive(stamped(data(1, 1_001), 1_100, 100));
+    solo.receive(stamped(data(2_001, 3_001), 1_100, 100));
+    solo.sends();
+    solo.receive(stamped(data(2_001, 3_001), 1_050, 100));
+    assert_eq!(solo.sends(), ["ack 1001 sack 2001..3001"]);
+    assert_eq!(statistics(&solo).duplicates_received, 1);
+    solo.receive(stamped(data(3_001, 4_001), 1_050, 100));
+    assert_eq!(statistics(&solo).duplicates_received, 1);
 }

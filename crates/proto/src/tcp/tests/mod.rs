@@ -7,6 +7,7 @@ mod handshake;
 mod hostile;
 mod linux20;
 mod linux6;
+mod linux6_doubt;
 mod linux6_habits;
 mod loss;
 mod path_mtu;

@@ -3,7 +3,7 @@
 
 use super::SegmentWindow;
 use super::hystart::HyStart;
-use crate::tcp::congestion::{AckSample, CongestionControl, LossSample};
+use crate::tcp::congestion::{AckSample, CongestionControl, LossSample, RoundTripSample};
 use crate::time::{Duration, Instant};
 
 /// `bic_scale` 41, in units of 1/1024: C of RFC 9438 in segments a second cubed.
@@ -13,8 +13,18 @@ const BETA: u64 = 717;
 const SCALE: u64 = 1024;
 /// `beta_scale` / 8: windows that Reno with this β needs for one segment of growth, 15/8 = (1 + β) / (3 (1 − β)).
 const RENO_EIGHTHS: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
-/// The target is not computed anew within this time if the window is the same: HZ / 32.
-const LEAST_INTERVAL: Duration = Duration::from_micros(31_250);
+/// Linux's clock ticks: `CONFIG_HZ` 250.
+const HZ: u64 = 250;
+/// The target is not computed anew within so many ticks if the window is the same.
+const LEAST_INTERVAL: u64 = HZ / 32;
+/// The function counts time in these parts of a second: 2 to the power of `BICTCP_HZ`.
+const TIME_PARTS: u64 = 1024;
+/// Nanoseconds of a tick.
+const TICK: u64 = 1_000_000_000 / HZ;
+
+fn tick(at: Instant) -> u64 {
+    at.as_nanos() / TICK
+}
 
 /// Window of CUBIC.
 #[derive(Debug)]
@@ -26,8 +36,8 @@ pub(in crate::tcp::congestion) struct Cubic {
     epoch: Option<Epoch>,
     /// `cnt`: segments to be acknowledged for one of growth.
     per_segment: u32,
-    /// When and for which window that was computed.
-    computed: (Instant, u32),
+    /// At which tick and for which window that was computed.
+    computed: (u64, u32),
     shortest_rtt: Option<Duration>,
 }
 
@@ -35,8 +45,8 @@ pub(in crate::tcp::congestion) struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: Instant,
-    /// Seconds until the function is at `origin`: K.
-    time_to_origin: f64,
+    /// Parts of a second until the function is at `origin`: K.
+    time_to_origin: u64,
     origin: u32,
     /// The window that Reno would have, and segments acknowledged since it grew.
     reno_window: u32,
@@ -56,28 +66,8 @@ impl Cubic {
             maximum_window: 0,
             epoch: None,
             per_segment: 0,
-            computed: (Instant::ZERO, 0),
+            computed: (0, 0),
             shortest_rtt: None,
-        }
-    }
-
-    /// `cubictcp_acked`: the round-trip time, and whether it ends slow start.
-    fn measure(&mut self, sample: &AckSample) {
-        let young =
-            |epoch: &Epoch| sample.now.saturating_since(epoch.start) < Duration::from_secs(1);
-        let Some(rtt) = sample.rtt else {
-            return;
-        };
-        if self.epoch.as_ref().is_some_and(young) {
-            return; // Just after a recovery the queue says little.
-        }
-        let shortest = self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt));
-        self.shortest_rtt = Some(shortest);
-        if let Some(hystart) = &mut self.hystart
-            && self.window.in_slow_start()
-            && hystart.is_over(sample, rtt, shortest, self.window.segments)
-        {
-            self.window.threshold = self.window.segments;
         }
     }
 
@@ -86,7 +76,7 @@ impl Cubic {
         let origin = self.maximum_window.max(window);
         Epoch {
             start: now,
-            time_to_origin: libm::cbrt(f64::from(origin - window) / C),
+            time_to_origin: (libm::cbrt(f64::from(origin - window) / C) * TIME_PARTS as f64) as u64,
             origin,
             reno_window: window,
             reno_credit: 0,
@@ -95,34 +85,48 @@ impl Cubic {
 
     /// `bictcp_update`.
     fn update(&mut self, now: Instant, acknowledged: u32) {
+        let begun = self.epoch.is_some();
         let mut epoch = match self.epoch {
             Some(epoch) => epoch,
             None => self.begin_epoch(now),
         };
-        self.epoch = Some(epoch);
         epoch.reno_credit += u64::from(acknowledged);
         let window = self.window.segments;
-        let (computed_at, computed_for) = self.computed;
-        let recent = now.saturating_since(computed_at) <= LEAST_INTERVAL;
-        if recent && computed_for == window && self.per_segment > 0 {
-            self.epoch = Some(epoch);
-            return;
+        let (at, (computed_at, computed_for)) = (tick(now), self.computed);
+        let recent = at.saturating_sub(computed_at) <= LEAST_INTERVAL;
+        if !(recent && computed_for == window && self.per_segment > 0) {
+            // Once a tick; Reno's growth each time.
+            if !begun || at != computed_at {
+                self.computed = (at, window);
+                self.per_segment = self.by_function(&epoch, at);
+            }
+            self.per_segment = self.per_segment.min(epoch.friendly(window)).max(2);
         }
-        self.computed = (now, window);
-        let elapsed = now.saturating_since(epoch.start) + self.shortest_rtt.unwrap_or_default();
-        let distance = elapsed.as_secs_f64() - epoch.time_to_origin;
-        let target = f64::from(epoch.origin) + C * distance * distance * distance;
-        let target = libm::floor(target.clamp(0.0, 1e9)) as u32;
-        let mut per_segment = if target > window {
-            window / (target - window)
+        self.epoch = Some(epoch);
+    }
+
+    /// Segments to be acknowledged for one of growth by the cubic function.
+    fn by_function(&self, epoch: &Epoch, at: u64) -> u32 {
+        let window = self.window.segments;
+        let shortest = self.shortest_rtt.unwrap_or_default().as_nanos();
+        let elapsed = at.saturating_sub(tick(epoch.start)) + shortest.div_ceil(TICK);
+        let elapsed = elapsed * TIME_PARTS / HZ;
+        let distance = elapsed.abs_diff(epoch.time_to_origin) as f64 / TIME_PARTS as f64;
+        let gap = libm::floor((C * distance * distance * distance).min(1e9)) as u32;
+        let target = if elapsed < epoch.time_to_origin {
+            epoch.origin.saturating_sub(gap)
         } else {
-            window.saturating_mul(100)
+            epoch.origin.saturating_add(gap)
+        };
+        let per_segment = match target.checked_sub(window) {
+            Some(ahead @ 1..) => window / ahead,
+            _ => window.saturating_mul(100),
         };
         if self.maximum_window == 0 {
-            per_segment = per_segment.min(20);
+            per_segment.min(20)
+        } else {
+            per_segment
         }
-        self.per_segment = per_segment.min(epoch.friendly(window)).max(2);
-        self.epoch = Some(epoch);
     }
 
     fn lower(&mut self) {
@@ -155,8 +159,25 @@ impl Epoch {
 }
 
 impl CongestionControl for Cubic {
+    /// `cubictcp_acked`: in recovery, too.
+    fn on_round_trip(&mut self, sample: &RoundTripSample) {
+        let young =
+            |epoch: &Epoch| sample.now.saturating_since(epoch.start) < Duration::from_secs(1);
+        if self.epoch.as_ref().is_some_and(young) {
+            return; // Just after a recovery the queue says little.
+        }
+        let rtt = sample.rtt;
+        let shortest = self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt));
+        self.shortest_rtt = Some(shortest);
+        if let Some(hystart) = &mut self.hystart
+            && self.window.in_slow_start()
+            && hystart.is_over(sample, shortest, self.window.segments)
+        {
+            self.window.threshold = self.window.segments;
+        }
+    }
+
     fn on_acknowledged(&mut self, sample: &AckSample) {
-        self.measure(sample);
         if !sample.window_limited {
             return;
         }

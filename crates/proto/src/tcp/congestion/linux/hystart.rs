@@ -1,7 +1,7 @@
 //! HyStart as in Linux's CUBIC: leave slow start when the acknowledgments of a round trip come as one long train,
 //! or when the round trip has got longer (Ha and Rhee, "Taming the elephants", 2011). Not RFC 9406's HyStart++.
 
-use crate::tcp::congestion::AckSample;
+use crate::tcp::congestion::RoundTripSample;
 use crate::time::{Duration, Instant};
 
 /// `hystart_low_window`, in segments.
@@ -20,8 +20,9 @@ const LARGEST_BURST: u64 = 65_536;
 /// What has been seen of the present round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HyStart {
-    /// Bytes acknowledged from the start, and at which count the round trip is over.
-    acknowledged: u64,
+    /// It has ended slow start once, and holds its peace until a timeout.
+    found: bool,
+    /// The round trip is over when more bytes than these are acknowledged, from the start of the connection.
     round_end: u64,
     round_start: Instant,
     last_ack: Instant,
@@ -34,19 +35,16 @@ impl HyStart {
     /// shortest round-trip time, `window` in segments.
     pub(super) fn is_over(
         &mut self,
-        sample: &AckSample,
-        rtt: Duration,
+        sample: &RoundTripSample,
         shortest: Duration,
         window: u32,
     ) -> bool {
-        let flight = u64::from(sample.bytes_in_flight);
-        let acknowledged = u64::from(sample.acknowledged_bytes);
-        let before = self.acknowledged;
-        self.acknowledged += acknowledged;
-        if self.acknowledged > self.round_end {
+        if self.found {
+            return false;
+        }
+        if sample.acknowledged_to > self.round_end {
             *self = HyStart {
-                acknowledged: self.acknowledged,
-                round_end: before + flight.max(acknowledged),
+                round_end: sample.sent_to,
                 round_start: sample.now,
                 last_ack: sample.now,
                 ..HyStart::default()
@@ -56,10 +54,11 @@ impl HyStart {
             return false;
         }
         let train = self.is_long_train(sample, shortest);
-        self.is_slower(rtt, shortest) || train
+        self.found = self.is_slower(sample.rtt, shortest) || train;
+        self.found
     }
 
-    fn is_long_train(&mut self, sample: &AckSample, shortest: Duration) -> bool {
+    fn is_long_train(&mut self, sample: &RoundTripSample, shortest: Duration) -> bool {
         if sample.now.saturating_since(self.last_ack) > TRAIN_GAP {
             return false;
         }
@@ -71,7 +70,7 @@ impl HyStart {
 
     /// The time of four largest bursts at twice the present rate (`hystart_ack_delay` with the pacing rate of slow
     /// start).
-    fn burst_time(sample: &AckSample) -> Duration {
+    fn burst_time(sample: &RoundTripSample) -> Duration {
         let smoothed = sample.smoothed_rtt.unwrap_or_default().as_nanos();
         let doubled = 2 * u64::from(sample.bytes_in_flight).max(1);
         let time = (4 * LARGEST_BURST).saturating_mul(smoothed) / doubled;

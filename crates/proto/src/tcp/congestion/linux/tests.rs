@@ -1,7 +1,7 @@
 //! Linux's windows, segment by segment, against its rules and what the kernel was seen to do.
 
 use super::{Cubic, Reno};
-use crate::tcp::congestion::{AckSample, CongestionControl, LossSample};
+use crate::tcp::congestion::{AckSample, CongestionControl, LossSample, RoundTripSample};
 use crate::time::{Duration, Instant};
 
 const SEGMENT: u32 = 1000;
@@ -119,41 +119,112 @@ fn cubic_returns_to_its_maximum_by_the_function() {
     assert!((seconds - 6.77).abs() < 0.2, "{seconds}");
 }
 
-/// Acknowledgments of one round trip, `spacing` apart.
-fn round(cubic: &mut Cubic, start: Instant, spacing: Duration, rtt: Duration) -> Instant {
-    let mut now = start;
-    for _ in 0..window(cubic) {
-        let one = sample(cubic, now, 1, rtt);
-        cubic.on_acknowledged(&one);
-        now += spacing;
+/// A CUBIC with HyStart in slow start, whose acknowledgments come one by one.
+struct SlowStart {
+    cubic: Cubic,
+    now: Instant,
+    acknowledged: u64,
+}
+
+impl SlowStart {
+    fn new() -> SlowStart {
+        SlowStart {
+            cubic: Cubic::new(SEGMENT, 32 * SEGMENT, u32::MAX, true),
+            now: Instant::from_secs(1),
+            acknowledged: 0,
+        }
     }
-    now
+
+    /// The round-trip time that the next acknowledgment measures.
+    fn measure(&mut self, rtt: Duration) {
+        let flight = self.cubic.window();
+        let sent_to = self.acknowledged + u64::from(flight);
+        self.acknowledged += u64::from(SEGMENT);
+        self.cubic.on_round_trip(&RoundTripSample {
+            now: self.now,
+            rtt,
+            smoothed_rtt: Some(rtt),
+            acknowledged_to: self.acknowledged,
+            sent_to,
+            bytes_in_flight: flight,
+        });
+    }
+
+    /// Acknowledgments of one round trip, `spacing` apart.
+    fn round(&mut self, spacing: Duration, rtt: Duration) {
+        for _ in 0..window(&self.cubic) {
+            self.measure(rtt);
+            let one = sample(&self.cubic, self.now, 1, rtt);
+            self.cubic.on_acknowledged(&one);
+            self.now += spacing;
+        }
+    }
+
+    fn threshold(&self) -> u32 {
+        self.cubic.slow_start_threshold()
+    }
 }
 
 /// Ha and Rhee: when the acknowledgments of one round trip last as long as half the round trip, the pipe is full.
 #[test]
 fn hystart_ends_slow_start_at_a_long_train() {
-    let mut cubic = Cubic::new(SEGMENT, 32 * SEGMENT, u32::MAX, true);
+    let mut flow = SlowStart::new();
     let spacing = Duration::from_micros(500);
     // 32 · 0.5 ms = 16 ms, 32 ms: far from 50 ms.
-    let now = round(&mut cubic, Instant::from_secs(1), spacing, RTT);
-    assert_eq!(cubic.slow_start_threshold(), u32::MAX);
-    let now = round(&mut cubic, now + RTT, spacing, RTT);
-    assert_eq!(cubic.slow_start_threshold(), u32::MAX);
+    for _ in 0..2 {
+        flow.round(spacing, RTT);
+        flow.now += RTT;
+        assert_eq!(flow.threshold(), u32::MAX);
+    }
     // 128 · 0.5 ms = 64 ms: found at about half of 100 ms, with some 128 + 100 segments.
-    round(&mut cubic, now + RTT, spacing, RTT);
-    let found = cubic.slow_start_threshold() / SEGMENT;
+    flow.round(spacing, RTT);
+    let found = flow.threshold() / SEGMENT;
     assert!((220..=240).contains(&found), "{found}");
 }
 
 #[test]
 fn hystart_ends_slow_start_when_the_round_trip_gets_longer() {
-    let mut cubic = Cubic::new(SEGMENT, 32 * SEGMENT, u32::MAX, true);
+    let mut flow = SlowStart::new();
     let spacing = Duration::from_millis(3);
-    let now = round(&mut cubic, Instant::from_secs(1), spacing, RTT);
+    flow.round(spacing, RTT);
     // An eighth of 100 ms, 12.5 ms, is tolerated.
-    let now = round(&mut cubic, now, spacing, RTT + Duration::from_millis(12));
-    assert_eq!(cubic.slow_start_threshold(), u32::MAX);
-    round(&mut cubic, now, spacing, RTT + Duration::from_millis(13));
-    assert!(cubic.slow_start_threshold() < u32::MAX);
+    flow.round(spacing, RTT + Duration::from_millis(12));
+    assert_eq!(flow.threshold(), u32::MAX);
+    flow.round(spacing, RTT + Duration::from_millis(13));
+    assert!(flow.threshold() < u32::MAX);
+}
+
+/// `ca->found`: once, until a timeout; what recovery or an undo opens again is not its.
+#[test]
+fn hystart_ends_slow_start_once() {
+    let mut flow = SlowStart::new();
+    let spacing = Duration::from_millis(3);
+    flow.round(spacing, RTT);
+    let queued = RTT + Duration::from_millis(20);
+    flow.round(spacing, queued);
+    assert!(flow.threshold() < u32::MAX);
+    for (timeout, found) in [(false, false), (true, true)] {
+        if timeout {
+            flow.cubic.on_timeout(&loss(false));
+        }
+        flow.cubic.set(64 * SEGMENT, u32::MAX);
+        flow.round(spacing, RTT);
+        flow.round(spacing, queued);
+        assert_eq!(flow.threshold() < u32::MAX, found);
+    }
+}
+
+/// `cubictcp_acked` hears of every round trip: HyStart may end the slow start that a recovery's small window is in.
+#[test]
+fn hystart_listens_in_recovery() {
+    let mut flow = SlowStart::new();
+    flow.round(Duration::from_millis(3), RTT);
+    flow.cubic.on_loss(&loss(false));
+    let threshold = flow.threshold();
+    flow.cubic.set(threshold - 10 * SEGMENT, threshold);
+    for _ in 0..window(&flow.cubic) * 2 {
+        flow.now += Duration::from_millis(3);
+        flow.measure(RTT + Duration::from_millis(20));
+    }
+    assert_eq!(flow.threshold(), threshold - 10 * SEGMENT);
 }
