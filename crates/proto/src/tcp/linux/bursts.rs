@@ -64,7 +64,8 @@ impl Connection {
     }
 
     /// `tcp_tso_should_defer`: new segments wait for acknowledgments to make room for a full piece, but for a millisecond
-    /// after the last one only. The oldest segment's acknowledgment must be near.
+    /// after the last one only, and if the oldest segment's acknowledgment is due within one (Linux 6.18 and its
+    /// predecessors since October 2025; half a round trip before).
     pub(super) fn waits_for_piece(&self, now: Instant) -> bool {
         let piece = &self.linux.piece;
         let under_way = piece.left > 0 && piece.at == now;
@@ -86,8 +87,11 @@ impl Connection {
         let window = self.peer_window.min(u64::from(self.congestion.window()));
         let enough = (u64::from(self.largest_piece()) * size).min(window / WINDOW_SHARE);
         let last = self.close_requested && limit >= unsent;
-        let half = self.rtt.smoothed().unwrap_or_default().as_nanos() / 2;
-        let near = |sent: Instant| now.saturating_since(sent).as_nanos() >= half;
+        let smoothed = self.rtt.smoothed().unwrap_or_default();
+        let near = |sent: Instant| {
+            let left = (sent + smoothed).saturating_since(now);
+            left <= RECENT && left.as_nanos() <= smoothed.as_nanos() / 2
+        };
         limit < enough && !last && self.sent.first().is_some_and(|first| near(first.sent_at))
     }
 
