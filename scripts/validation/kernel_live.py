@@ -23,8 +23,9 @@ looking into the packets of cases of both halves: those with a cause below, `ste
 `hard-1s-loss`, `hard-2s-loss`. The others were only judged.
 
 That a live run in which the machine stood still for 5 ms is not compared is a rule of 2026-11-22. All runs here are
-older, but for those of `steady-20M-20ms/cubic`, `steady-64k-50ms/cubic`, `steady-9.6k-300ms/bbr`, `window-1M-50ms-8k/bbr` and
-`window-5M-290ms-64k/bbr`, cases that had differed and were run anew by the rule; one agrees since then for this reason.
+older, but for those of `steady-20M-20ms/cubic`, `steady-64k-50ms/cubic`, `steady-9.6k-300ms/bbr`,
+`window-1M-50ms-8k/bbr` and `window-5M-290ms-64k/bbr`, cases that had differed and were run anew by the rule; one
+agrees since then for this reason.
 
 """
 
