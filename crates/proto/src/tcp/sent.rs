@@ -20,6 +20,8 @@ pub(super) struct SentSegment {
     pub(super) resent: bool,
     /// Sent more than once: useless for measuring the round-trip time (Karn).
     pub(super) retransmitted: bool,
+    /// A kernel keeps it apart from the one before it: see [`SentQueue::pieces`].
+    begins_piece: bool,
 }
 
 impl SentSegment {
@@ -92,6 +94,7 @@ pub(super) struct SentQueue {
     lost_below: u64,
     /// Segments that are lost and wait to be resent.
     waiting: usize,
+    pieces: usize,
     counts: SegmentCounts,
     /// None of them lies below this.
     resend_from: u64,
@@ -136,6 +139,33 @@ impl SentQueue {
         self.counts
     }
 
+    /// Pieces of several segments each in which a kernel keeps what is out. Those that are SACKed side by side become one
+    /// (`tcp_shift_skb_data`), and what is SACKed in part or sent again is cut (`tcp_fragment`).
+    pub(super) fn pieces(&self) -> usize {
+        self.pieces
+    }
+
+    /// The segment at `index` begins a piece.
+    pub(super) fn begin_piece(&mut self, index: usize) {
+        let before = self.pieces_at(index);
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.begins_piece = true;
+        }
+        self.pieces = self.pieces + self.pieces_at(index) - before;
+    }
+
+    /// One if a piece begins with the segment at `index`.
+    fn pieces_at(&self, index: usize) -> usize {
+        let Some(segment) = self.segments.get(index) else {
+            return 0;
+        };
+        let Some(before) = index.checked_sub(1).and_then(|i| self.segments.get(i)) else {
+            return 1;
+        };
+        let begins = segment.sacked != before.sacked || !segment.sacked && segment.begins_piece;
+        usize::from(begins)
+    }
+
     /// Segments that are out.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
@@ -163,7 +193,9 @@ impl SentQueue {
             lost: false,
             resent: false,
             retransmitted: false,
+            begins_piece: false,
         });
+        self.pieces += self.pieces_at(self.segments.len() - 1);
         self.pipe += u64::from(length);
     }
 
@@ -175,6 +207,9 @@ impl SentQueue {
         let before = *segment;
         change(segment);
         let after = *segment;
+        if before.sacked != after.sacked {
+            self.count_pieces_around(index, before.sacked);
+        }
         self.counts.remove(&before);
         self.counts.add(&after);
         self.pipe = self.pipe + after.in_pipe() - before.in_pipe();
@@ -188,8 +223,27 @@ impl SentQueue {
         }
     }
 
-    /// Takes a segment that leaves the queue out of the sums.
-    fn forget(&mut self, segment: &SentSegment) {
+    /// The segment at `index` was or was not SACKed, and now is the other.
+    fn count_pieces_around(&mut self, index: usize, was_sacked: bool) {
+        let is_sacked = self.segments[index].sacked;
+        let around = |queue: &SentQueue| queue.pieces_at(index) + queue.pieces_at(index + 1);
+        let after = around(self);
+        self.segments[index].sacked = was_sacked;
+        let before = around(self);
+        self.segments[index].sacked = is_sacked;
+        self.pieces = self.pieces + after - before;
+    }
+
+    /// Takes the oldest segment off the queue and out of the sums.
+    fn forget_first(&mut self) {
+        // What follows becomes the first, which begins a piece.
+        self.pieces -= match self.segments.len() {
+            1 => 1,
+            _ => self.pieces_at(1),
+        };
+        let Some(segment) = &self.segments.pop_front() else {
+            return;
+        };
         self.counts.remove(segment);
         self.pipe -= segment.in_pipe();
         self.waiting -= usize::from(segment.is_waiting());
@@ -221,8 +275,7 @@ impl SentQueue {
                     each(&first);
                 }
                 result.segments += 1;
-                self.forget(&first);
-                self.segments.pop_front();
+                self.forget_first();
             } else {
                 self.update(0, |segment| {
                     segment.start = position;
@@ -412,7 +465,10 @@ impl SentQueue {
             self.pipe += rest.in_pipe();
             self.waiting += usize::from(rest.is_waiting());
             self.segments.insert(index + 1, rest);
+            self.pieces += self.pieces_at(index + 1);
         }
+        self.begin_piece(index);
+        self.begin_piece(index + 1);
         self.update(index, |segment| {
             segment.resent = true;
             segment.retransmitted = true;
@@ -619,5 +675,30 @@ mod tests {
         assert_eq!(queue.mark_sacked(&[(101, 401)], |_| {}), 200);
         assert_eq!(queue.mark_sacked(&[(150, 501)], |_| {}), 100);
         assert_eq!(queue.sacked(), 400);
+    }
+
+    /// Pieces of four as a kernel would keep them, counted anew from what each segment says.
+    #[test]
+    fn pieces_are_merged_where_they_are_sacked_and_cut_where_they_are_not() {
+        let mut queue = queue(16, 100);
+        for index in [0, 4, 8, 12] {
+            queue.begin_piece(index);
+        }
+        assert_eq!(queue.pieces(), 4);
+        // Numbers 4 to 13 have arrived: a piece ahead of them, theirs, and what is left of the last.
+        queue.mark_sacked(&[(401, 1401)], |_| {});
+        assert_eq!(queue.pieces(), 3);
+        // Every second of the first four is missing: each stands alone.
+        queue.mark_sacked(&[(101, 201), (301, 1401)], |_| {});
+        assert_eq!(queue.pieces(), 5);
+        queue.resend(2, 100, Instant::ZERO);
+        assert_eq!(queue.pieces(), 5);
+        // All but the last two, of which one is sent again.
+        queue.acknowledge(1401, |_| {});
+        assert_eq!(queue.pieces(), 1);
+        queue.resend(0, 100, Instant::ZERO);
+        assert_eq!(queue.pieces(), 2);
+        queue.acknowledge(1601, |_| {});
+        assert_eq!(queue.pieces(), 0);
     }
 }

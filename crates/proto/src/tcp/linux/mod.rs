@@ -34,7 +34,6 @@ use rack::Rack;
 use rate::DeliveryRate;
 use receive_window::ReceiveTuning;
 use reduction::Reduction;
-use std::collections::VecDeque;
 use transmit::WindowUsage;
 use undo::Undo;
 
@@ -106,8 +105,6 @@ pub(super) struct LinuxState {
     pending: Pending,
     usage: WindowUsage,
     piece: Piece,
-    /// Where the pieces begin that are out.
-    pieces: VecDeque<u64>,
     /// Bytes of memory of a send buffer that tunes itself: `sk_sndbuf`.
     send_memory: u64,
     /// Only with a control that goes by a rate.
@@ -138,7 +135,6 @@ impl Default for LinuxState {
             pending: Pending::Timeout,
             usage: WindowUsage::default(),
             piece: Piece::default(),
-            pieces: VecDeque::new(),
             send_memory: 0,
             rate: None,
             shortest: Highest::default(),

@@ -61,12 +61,7 @@ impl Connection {
         if self.linux.send_memory == 0 {
             return;
         }
-        let unacknowledged = self.unacknowledged;
-        let pieces = &mut self.linux.pieces;
-        while pieces.get(1).is_some_and(|next| *next <= unacknowledged) {
-            pieces.pop_front();
-        }
-        let charged = PIECE_CHARGE * (pieces.len() as u64 + 1);
+        let charged = PIECE_CHARGE * (self.sent.pieces() as u64 + 1);
         let size = u64::from(self.segment_size);
         let left = self.linux.send_memory.saturating_sub(charged);
         self.send.resize(left.div_ceil(size).max(1) * size);

@@ -122,7 +122,7 @@ impl Connection {
     /// A new segment has left: `tcp_event_new_data_sent` and what follows it.
     pub(in crate::tcp) fn on_linux_new_data(&mut self, now: Instant, start: u64, length: u32) {
         self.rate_on_sent(now, start, length);
-        self.note_piece(now, start);
+        self.note_piece(now);
         if self.is_reducing() {
             self.linux.reduction.on_sent();
         }

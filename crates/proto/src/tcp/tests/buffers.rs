@@ -247,6 +247,12 @@ fn what_is_out_is_charged_by_the_piece() {
     solo.at(200).receive(ack(5 * 1_448 + 1));
     let held = holds(1) - 5;
     assert_eq!(solo.connection.writable(), (holds(4) - held) * 1_448);
+    // Four of the five that are out are SACKed: a kernel merges their pieces, which frees what these were charged (seen there
+    // as a writer that is woken while nothing is acknowledged).
+    let full = |number: u32| number * 1_448 + 1;
+    solo.at(201)
+        .receive(ack(full(5).into()).sack(&[(full(6), full(10))]));
+    assert_eq!(solo.connection.writable(), (holds(2) - held) * 1_448);
 }
 
 #[test]
