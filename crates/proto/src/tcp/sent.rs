@@ -140,7 +140,7 @@ impl SentQueue {
     }
 
     /// Pieces of several segments each in which a kernel keeps what is out. Those that are SACKed side by side become one
-    /// (`tcp_shift_skb_data`), and what is SACKed in part or sent again is cut (`tcp_fragment`).
+    /// (`tcp_shift_skb_data`), and what is SACKed in part is cut (`tcp_fragment`).
     pub(super) fn pieces(&self) -> usize {
         self.pieces
     }
@@ -467,8 +467,6 @@ impl SentQueue {
             self.segments.insert(index + 1, rest);
             self.pieces += self.pieces_at(index + 1);
         }
-        self.begin_piece(index);
-        self.begin_piece(index + 1);
         self.update(index, |segment| {
             segment.resent = true;
             segment.retransmitted = true;
@@ -691,13 +689,9 @@ mod tests {
         // Every second of the first four is missing: each stands alone.
         queue.mark_sacked(&[(101, 201), (301, 1401)], |_| {});
         assert_eq!(queue.pieces(), 5);
-        queue.resend(2, 100, Instant::ZERO);
-        assert_eq!(queue.pieces(), 5);
-        // All but the last two, of which one is sent again.
+        // All but the last two.
         queue.acknowledge(1401, |_| {});
         assert_eq!(queue.pieces(), 1);
-        queue.resend(0, 100, Instant::ZERO);
-        assert_eq!(queue.pieces(), 2);
         queue.acknowledge(1601, |_| {});
         assert_eq!(queue.pieces(), 0);
     }
