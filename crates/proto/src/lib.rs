@@ -5,11 +5,13 @@
 //! same code therefore runs in simulated time (`baton-sim`) and in real time (`baton-live`).
 #![forbid(unsafe_code)]
 
+pub mod crosslayer;
 pub mod host;
 pub mod mobility;
 pub mod nat;
 pub mod packet;
 pub mod rate;
+pub mod remedies;
 pub mod tcp;
 pub mod time;
 pub mod wire;

@@ -12,6 +12,7 @@ mod ipv4;
 pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 
 use super::{Discarded, InterfaceId};
+use crate::crosslayer::PeerMoved;
 use crate::mobility::mobile_ipv4;
 use crate::mobility::mobile_ipv6::{
     AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Neighbor,
@@ -254,6 +255,14 @@ impl Agents {
         }
         let packet = self.correspondent.as_mut()?.poll_transmit()?;
         Some(Step::Forward(packet))
+    }
+
+    /// The address of a mobile that has moved, and what its binding update says of the new path.
+    pub(super) fn poll_moved(&mut self) -> Option<(IpAddr, PeerMoved)> {
+        let agent = self.home_agent.as_mut().and_then(HomeAgent::poll_moved);
+        let correspondent = self.correspondent.as_mut();
+        let moved = agent.or_else(|| correspondent.and_then(Correspondent::poll_moved))?;
+        Some((moved.0.into(), moved.1))
     }
 
     /// What has happened.

@@ -23,6 +23,7 @@ pub use few::Few;
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
+use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::profile::Profile;
@@ -199,6 +200,16 @@ impl Host {
         }
     }
 
+    /// Tells this host's remedies what its link or network layer says, of which those of every connection hear.
+    pub fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
+        self.sockets.signal(now, signal, |_| true);
+    }
+
+    /// Gives a connection a remedy, which hears of things after those that it has.
+    pub fn add_remedy(&mut self, socket: SocketId, remedy: Box<dyn Remedy>) {
+        self.sockets.add_remedy(socket, remedy);
+    }
+
     /// A link at one of this host's interfaces says something of whom it leads to: for its access router.
     pub fn handle_neighbor(
         &mut self,
@@ -338,6 +349,16 @@ impl Host {
             self.leave_to_agent(now, packet);
         } else if let Some(packet) = agents.handle_packet(now, interface, packet, is_own) {
             self.deliver(now, packet);
+        }
+        self.tell_of_moves(now);
+    }
+
+    /// Remedies hear of a mobile's move when its update has been taken, before anything is sent because of it.
+    fn tell_of_moves(&mut self, now: Instant) {
+        while let Some((peer, moved)) = self.agents.as_mut().and_then(|agents| agents.poll_moved())
+        {
+            let signal = CrossLayerSignal::PeerMoved(moved);
+            self.sockets.signal(now, &signal, |address| address == peer);
         }
     }
 

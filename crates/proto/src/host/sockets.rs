@@ -1,6 +1,7 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
 use super::few::FewQueued;
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy};
 use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
@@ -37,6 +38,8 @@ struct Socket {
     /// Whether a listener counts it as half open.
     half_open: bool,
     connection: Connection,
+    /// In the order in which they hear of things. Most have none.
+    remedies: Vec<Box<dyn Remedy>>,
     /// The deadline that stands in the heap for it, if any.
     queued_deadline: Option<Instant>,
 }
@@ -64,6 +67,32 @@ pub struct Outgoing {
     pub remote: Endpoint,
     pub flow: Option<FlowId>,
     pub segment: Segment,
+}
+
+impl Socket {
+    /// A segment for a connection with remedies, which hear of what it says.
+    #[cold]
+    fn handle_steered_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
+        let was_out = self.connection.bytes_in_flight() > 0;
+        self.connection.handle_segment(now, header, payload);
+        if let Some(notice) = header.options.notice {
+            self.signal(now, &CrossLayerSignal::Noticed(notice));
+        }
+        if was_out && self.connection.bytes_in_flight() == 0 {
+            self.signal(now, &CrossLayerSignal::AllAcknowledged);
+        }
+    }
+
+    /// Tells remedies, and carries out what each one wants before the next one hears of it.
+    fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
+        let mut controls: Vec<Control> = Vec::new();
+        for remedy in &mut self.remedies {
+            remedy.on_signal(now, signal, &self.connection.view(), &mut controls);
+            for control in controls.drain(..) {
+                self.connection.steer(now, control);
+            }
+        }
+    }
 }
 
 /// All sockets of a host. What a segment's way goes past stands first.
@@ -141,6 +170,7 @@ impl Sockets {
         let id = SocketId(self.sockets.len() as u32);
         self.sockets.push(Socket {
             connection,
+            remedies: Vec::new(),
             pair,
             flow,
             queued_deadline: None,
@@ -199,6 +229,28 @@ impl Sockets {
             .map(|socket| &mut socket.connection)
     }
 
+    pub fn add_remedy(&mut self, id: SocketId, remedy: Box<dyn Remedy>) {
+        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
+            socket.remedies.push(remedy);
+        }
+    }
+
+    /// Tells the remedies of those connections of which `concerned` says so by the peer's address.
+    pub fn signal(
+        &mut self,
+        now: Instant,
+        signal: &CrossLayerSignal,
+        concerned: impl Fn(IpAddr) -> bool,
+    ) {
+        for index in 0..self.sockets.len() {
+            let socket = &mut self.sockets[index];
+            if !socket.remedies.is_empty() && concerned(socket.pair.1.address) {
+                socket.signal(now, signal);
+                self.touch(SocketId(index as u32));
+            }
+        }
+    }
+
     pub fn deliver(
         &mut self,
         now: Instant,
@@ -208,9 +260,13 @@ impl Sockets {
         mtu: impl FnOnce() -> u32,
     ) -> Delivery {
         if let Some(id) = self.find(&pair) {
-            let connection = &mut self.sockets[id.0 as usize].connection;
-            if connection.state() != State::Closed {
-                connection.handle_segment(now, header, payload);
+            let socket = &mut self.sockets[id.0 as usize];
+            if socket.connection.state() != State::Closed {
+                if socket.remedies.is_empty() {
+                    socket.connection.handle_segment(now, header, payload);
+                } else {
+                    socket.handle_steered_segment(now, header, payload);
+                }
                 self.touch(id);
                 return Delivery::Taken;
             }

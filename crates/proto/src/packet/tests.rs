@@ -100,6 +100,7 @@ fn a_kernels_syn() {
                         value: 3_429_495_047,
                         echo: 0
                     }),
+                    notice: None,
                     sack: SackBlocks::default(),
                 },
             },

@@ -13,6 +13,7 @@ use super::recovery::RecoveryState;
 use super::rtt::RttEstimator;
 use super::send::SendBuffer;
 use super::sent::SentQueue;
+use super::steering::Steering;
 use super::timer::{self, Timer, TimerTable};
 use super::{Endpoint, Event, State, Statistics};
 use crate::time::{Duration, Instant};
@@ -78,6 +79,8 @@ pub struct Connection {
     pub(super) recent_timestamp: (u32, Instant),
     /// Doublings of the persist timer.
     pub(super) persist_backoff: u32,
+    /// Only of a connection that a remedy steers.
+    pub(super) steering: Option<Box<Steering>>,
     pub(super) reset_due: Option<TcpHeader>,
     /// An acknowledgment from before what arrived last.
     pub(super) early_ack: Option<TcpHeader>,
@@ -150,6 +153,7 @@ impl Connection {
             last_ack_sent: 0,
             recent_timestamp: (0, now),
             persist_backoff: 0,
+            steering: None,
             probe_due: false,
             reset_due: None,
             early_ack: None,

@@ -40,6 +40,7 @@ mod recovery;
 mod rtt;
 mod send;
 mod sent;
+mod steering;
 #[cfg(test)]
 mod tests;
 mod timer;

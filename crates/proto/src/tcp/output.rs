@@ -26,6 +26,8 @@ enum Due {
     Data(Stretch),
     EarlyAcknowledgment,
     Acknowledgment,
+    /// For a remedy.
+    OwedAcknowledgment,
 }
 
 impl Connection {
@@ -38,7 +40,11 @@ impl Connection {
             Due::Syn => self.syn_segment(now),
             Due::Data(stretch) => self.data_segment(now, stretch),
             Due::EarlyAcknowledgment => bare(self.early_ack.take()?),
-            Due::Acknowledgment => bare(self.bare_acknowledgment(now)),
+            Due::Acknowledgment => {
+                let header = self.bare_acknowledgment(now);
+                bare(self.let_through(header)?)
+            }
+            Due::OwedAcknowledgment => bare(self.owed_acknowledgment(now)?),
         };
         self.statistics.count_sent(&segment);
         Some(segment)
@@ -54,7 +60,9 @@ impl Connection {
         match self.state {
             State::Closed => return None,
             State::SynSent | State::SynReceived if self.syn_due => return Some(Due::Syn),
-            _ if self.acks.is_due_alone() => {}
+            State::SynReceived => {}
+            _ if self.owes_acknowledgment() => return Some(Due::OwedAcknowledgment),
+            _ if self.acks.is_due_alone() || self.is_frozen() => {}
             State::Established
             | State::CloseWait
             | State::FinWait1
@@ -69,7 +77,7 @@ impl Connection {
                     return Some(Due::Data(stretch));
                 }
             }
-            State::SynSent | State::SynReceived | State::FinWait2 | State::TimeWait => {}
+            State::SynSent | State::FinWait2 | State::TimeWait => {}
         }
         (self.ack_due && self.state != State::SynSent).then_some(Due::Acknowledgment)
     }
@@ -177,7 +185,7 @@ impl Connection {
     /// New data as far as both windows allow. `window` in bytes; Linux's, which counts segments, looks for itself.
     pub(super) fn new_data(&mut self, now: Instant, window: u64) -> Option<Stretch> {
         let repairing = self.recovery.phase == Phase::AfterTimeout;
-        if self.profile.repair_before_new_data && repairing {
+        if self.profile.repair_before_new_data && repairing || self.holds_new_data() {
             return None;
         }
         let idle = self.next == self.unacknowledged;
@@ -297,7 +305,7 @@ impl Connection {
     /// Whether there is data, or a FIN, that the peer's window lets through.
     pub(super) fn has_new_data(&self) -> bool {
         let usable = self.unacknowledged + self.peer_window > self.next;
-        usable && self.has_unsent()
+        usable && self.has_unsent() && !self.holds_new_data()
     }
 
     /// One new segment whatever congestion window and Nagle's rule say.
@@ -352,7 +360,10 @@ impl Connection {
     }
 
     pub(super) fn bare_acknowledgment(&mut self, now: Instant) -> TcpHeader {
-        self.header(now, self.next, TcpFlags::ACK, u32::MAX)
+        let notice = self.next_notice();
+        let mut header = self.header(now, self.next, TcpFlags::ACK, u32::MAX);
+        header.options.notice = notice;
+        header
     }
 
     /// A header of ours, with what there is to acknowledge. SACK blocks take at most `sack_room` bytes.
@@ -380,6 +391,7 @@ impl Connection {
         };
         let segment_size = self.receive_segment_size();
         let window = self.receive.advertise(segment_size, shift);
+        let window = self.limit_offer(window, shift);
         if acknowledges {
             if let Some(least) = self.quick_acks() {
                 self.acks.on_sent(least, self.ack_pending_bytes > 0);

@@ -187,6 +187,15 @@ impl Receiver {
                 || (left < one && gain >= one.min(half)))
     }
 
+    /// Bytes that are missing below the highest that has arrived.
+    pub(super) fn missing(&self) -> u64 {
+        let Some(end) = self.blocks.iter().map(|&(_, end)| end).max() else {
+            return 0;
+        };
+        let held: u64 = self.blocks.iter().map(|&(start, end)| end - start).sum();
+        end - self.next - held
+    }
+
     /// Whether all of a range has been received.
     pub(super) fn holds(&self, start: i64, end: i64) -> bool {
         let position = |number: i64| u64::try_from(number).unwrap_or(0);

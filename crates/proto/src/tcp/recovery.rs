@@ -62,7 +62,9 @@ impl Connection {
             } else {
                 context.could_be_duplicate && self.peer_window > 0
             };
-            if duplicate {
+            if duplicate && self.tolerates_reordering() {
+                self.on_tolerated_duplicate(now);
+            } else if duplicate {
                 self.on_duplicate_acknowledgment(now);
             }
         }
@@ -177,6 +179,24 @@ impl Connection {
         }
     }
 
+    /// A segment has overtaken others: it has left the network, and the window grows as for an acknowledgment (study S, Table 2:
+    /// "a congestion avoidance phase is performed").
+    fn on_tolerated_duplicate(&mut self, now: Instant) {
+        if !self.negotiated.sack {
+            let flight = self.bytes_in_flight();
+            self.recovery.inflation = (self.recovery.inflation + self.segment_size).min(flight);
+        }
+        self.congestion.on_acknowledged(&AckSample {
+            now,
+            acknowledged_bytes: self.segment_size,
+            rtt: None,
+            smoothed_rtt: self.rtt.smoothed(),
+            minimum_rtt: self.rtt.minimum(),
+            bytes_in_flight: self.bytes_in_flight(),
+            window_limited: true,
+        });
+    }
+
     fn on_duplicate_acknowledgment(&mut self, now: Instant) {
         self.statistics.duplicate_acks_received += 1;
         let Some(threshold) = self.profile.duplicate_ack_threshold else {
@@ -267,6 +287,9 @@ impl Connection {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.on_syn_timeout();
         }
+        if self.ignores_timeout() {
+            return;
+        }
         let Some(first) = self.sent.first().copied() else {
             return;
         };
@@ -293,7 +316,7 @@ impl Connection {
         }
         self.statistics.timeouts += 1;
         let sample = self.loss_sample(now, self.recovery.timeouts_in_row > 1);
-        self.congestion.on_timeout(&sample);
+        self.reduce_after_timeout(now, &sample);
         self.rtt.back_off();
         self.sent.mark_all_lost();
         self.recovery.phase = Phase::AfterTimeout;
@@ -303,6 +326,16 @@ impl Connection {
         self.recovery.duplicate_acks = 0;
         let rto = self.rtt.rto();
         self.set_timer(Timer::Retransmission, now, rto);
+    }
+
+    /// Tells the congestion control of a timeout; a remedy may have asked for the threshold to stay at the window.
+    pub(super) fn reduce_after_timeout(&mut self, now: Instant, sample: &LossSample) {
+        let before = self.congestion.window();
+        self.congestion.on_timeout(sample);
+        if self.forgives_timeout() {
+            let window = self.congestion.window();
+            self.congestion.on_new_path(now, window, before);
+        }
     }
 
     fn on_syn_timeout(&mut self) {

@@ -5,6 +5,9 @@
 //! [`Body::Opaque`](crate::packet::Body::Opaque) of protocol 135, so that a node can answer it with a binding error.
 
 use super::prefix::Ipv6Prefix;
+use crate::crosslayer::PeerMoved;
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
 use core::net::Ipv6Addr;
 
 /// A message in a Mobility Header.
@@ -81,8 +84,37 @@ pub struct BindingUpdate {
     /// section 4, type 18) with nine bytes of data, chosen here: 0xBC, which tells it from other experiments, and these
     /// eight.
     pub last_received: Option<u64>,
+    /// What the sender's transports may want to know of the new path.
+    pub path_report: Option<PathReport>,
     /// Who it is from.
     pub authenticator: Option<Authenticator>,
+}
+
+/// What study S lets a binding update carry (section 6): a timestamp and the size of the new link's buffer; and the link's rate.
+/// Sent as the experimental mobility option (RFC 5096 section 4, type 18) with eleven bytes of data, chosen here: 0xBD, which
+/// tells it from other experiments, and these in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathReport {
+    /// When it was sent, in microseconds of a clock that both ends share, modulo 2^32.
+    pub sent: u32,
+    /// Rate of the new link towards the mobile, in kbit/s; zero if it is not known.
+    pub rate: u32,
+    /// Full packets that its queue holds; zero if nobody says.
+    pub queue_packets: u16,
+}
+
+impl PathReport {
+    /// What it tells who hears it now.
+    pub fn heard(self, now: Instant) -> PeerMoved {
+        let clock = (now.as_nanos() / 1_000) as u32;
+        let delay = Duration::from_micros(u64::from(clock.wrapping_sub(self.sent)));
+        let rate = DataRate::from_bits_per_second(u64::from(self.rate) * 1_000);
+        PeerMoved {
+            delay,
+            rate: (self.rate > 0).then_some(rate),
+            queue_packets: (self.queue_packets > 0).then_some(self.queue_packets.into()),
+        }
+    }
 }
 
 impl BindingUpdate {

@@ -3,6 +3,7 @@
 use super::checksum::Checksum;
 use super::sequence::SequenceNumber;
 use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
+use crate::crosslayer::HandoverNotice;
 use crate::packet::IpHeader;
 
 /// One TCP header.
@@ -72,6 +73,8 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// Selective acknowledgments (RFC 2018 section 3).
     pub sack: SackBlocks,
+    /// A notice of a handover.
+    pub notice: Option<HandoverNotice>,
 }
 
 /// The timestamps option.
@@ -116,6 +119,8 @@ mod kind {
     pub const SACK_PERMITTED: u8 = 4;
     pub const SACK: u8 = 5;
     pub const TIMESTAMPS: u8 = 8;
+    /// For experiments (RFC 4727), told apart by an identifier (RFC 6994).
+    pub const EXPERIMENT: u8 = 253;
 }
 
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error
@@ -123,6 +128,10 @@ mod kind {
 const LARGEST_WINDOW_SCALE: u8 = 14;
 /// A header takes at most 60 bytes, 20 of which are fixed.
 const LONGEST_OPTIONS: u32 = 40;
+/// The experiment's identifier (RFC 6994 section 3) of a notice of a handover, not registered: "BT". After it stand the
+/// notice's number, a byte of zero, and how many segments are outstanding, in two bytes.
+const NOTICE: u16 = 0x4254;
+const NOTICE_LENGTH: u8 = 8;
 
 impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
@@ -140,7 +149,8 @@ impl TcpOptions {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())
             + u32::from(self.sack_permitted);
-        4 * four + if self.timestamps.is_some() { 12 } else { 0 }
+        let notice = self.notice.map_or(0, |_| u32::from(NOTICE_LENGTH));
+        4 * four + notice + if self.timestamps.is_some() { 12 } else { 0 }
     }
 
     /// The blocks that are written: three beside timestamps, four without (RFC 2018 section 3).
@@ -168,6 +178,12 @@ impl TcpOptions {
             out.extend_from_slice(&[padding, padding, option, 10]);
             out.extend_from_slice(&timestamps.value.to_be_bytes());
             out.extend_from_slice(&timestamps.echo.to_be_bytes());
+        }
+        if let Some(notice) = self.notice {
+            out.extend_from_slice(&[kind::EXPERIMENT, NOTICE_LENGTH]);
+            out.extend_from_slice(&NOTICE.to_be_bytes());
+            out.extend_from_slice(&[notice.number, 0]);
+            out.extend_from_slice(&notice.outstanding.to_be_bytes());
         }
         let blocks = self.blocks_that_fit();
         if !blocks.is_empty() {
@@ -218,6 +234,13 @@ impl TcpOptions {
                 self.timestamps = Some(Timestamps {
                     value: u32_at(body, 0),
                     echo: u32_at(body, 4),
+                });
+            }
+            // Of another experiment, or another layout of it: as an option that is not known.
+            (kind::EXPERIMENT, 6) if u16_at(body, 0) == NOTICE => {
+                self.notice = Some(HandoverNotice {
+                    number: body[2],
+                    outstanding: u16_at(body, 4),
                 });
             }
             (

@@ -8,6 +8,7 @@ use super::{
     addresses_v6, extend, is_from_correspondent, is_routable, mobility_packet,
     sign_for_correspondent,
 };
+use crate::crosslayer::PeerMoved;
 use crate::mobility::binding::{BindingSequence, LONGEST_CORRESPONDENT_LIFETIME, duration};
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
@@ -56,6 +57,8 @@ pub struct Correspondent {
     bindings: BTreeMap<Ipv6Addr, Binding>,
     counts: CorrespondentCounts,
     outbox: VecDeque<Packet>,
+    /// Mobiles that have moved, by their home addresses.
+    moved: VecDeque<(Ipv6Addr, PeerMoved)>,
 }
 
 impl Correspondent {
@@ -69,12 +72,18 @@ impl Correspondent {
             bindings: BTreeMap::new(),
             counts: CorrespondentCounts::default(),
             outbox: VecDeque::new(),
+            moved: VecDeque::new(),
         }
     }
 
     /// What was refused so far.
     pub const fn counts(&self) -> CorrespondentCounts {
         self.counts
+    }
+
+    /// A mobile, by its home address, that has moved and what its update reports.
+    pub fn poll_moved(&mut self) -> Option<(Ipv6Addr, PeerMoved)> {
+        self.moved.pop_front()
     }
 
     /// The care-of address that a home address is bound to.
@@ -240,7 +249,11 @@ impl Correspondent {
             refresh_at: (!deletes).then(|| now + seven_eighths),
             used: false,
         };
-        self.bindings.insert(home, binding);
+        let known = self.bindings.insert(home, binding);
+        if known.is_none_or(|known| known.care_of != care_of) {
+            let moved = update.path_report.map(|report| report.heard(now));
+            self.moved.extend(moved.map(|moved| (home, moved)));
+        }
         if update.acknowledge {
             let answer =
                 BindingAcknowledgement::new(BindingStatus::ACCEPTED, update.sequence, lifetime);

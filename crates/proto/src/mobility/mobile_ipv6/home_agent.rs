@@ -5,6 +5,7 @@ mod forwarding;
 mod registration;
 
 use super::{SharedKey, Towards};
+use crate::crosslayer::PeerMoved;
 use crate::mobility::address_configuration::DuplicateAddressDetection;
 use crate::mobility::binding::BindingSequence;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, PacketBuffer};
@@ -171,6 +172,8 @@ pub struct HomeAgent {
     counts: HomeAgentCounts,
     outbox: VecDeque<(Towards, Packet)>,
     events: VecDeque<HomeAgentEvent>,
+    /// Mobiles that have moved, by their home addresses.
+    moved: VecDeque<(Ipv6Addr, PeerMoved)>,
 }
 
 impl HomeAgent {
@@ -189,6 +192,7 @@ impl HomeAgent {
             counts: HomeAgentCounts::default(),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
+            moved: VecDeque::new(),
         }
     }
 
@@ -279,6 +283,11 @@ impl HomeAgent {
     /// What has happened.
     pub fn poll_event(&mut self) -> Option<HomeAgentEvent> {
         self.events.pop_front()
+    }
+
+    /// A mobile, by its home address, that has moved and what its update reports.
+    pub fn poll_moved(&mut self) -> Option<(Ipv6Addr, PeerMoved)> {
+        self.moved.pop_front()
     }
 
     /// Does what is due for one mobile.

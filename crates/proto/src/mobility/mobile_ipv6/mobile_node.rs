@@ -15,6 +15,7 @@ mod packets;
 mod registration;
 
 use super::{SharedKey, Towards};
+use crate::crosslayer::PathParameters;
 use crate::mobility::address_configuration::{
     AddressConfiguration, Attachment, ConfigurationEvent, ConfigurationSettings,
     ConfigurationTimes, DuplicateAddressDetection,
@@ -25,7 +26,7 @@ use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
-use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
+use crate::wire::mobility_header::{BindingLifetime, BindingStatus, PathReport};
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use fast_handover::Routers;
@@ -177,6 +178,8 @@ pub struct MobileNode {
     routers: Routers,
     group: Group,
     peers: BTreeMap<Ipv6Addr, Peer>,
+    /// What its updates report of the link in use, of each interface.
+    paths: BTreeMap<usize, PathParameters>,
     tunnels: Tunnels,
     draws: Draws,
     counts: MobileCounts,
@@ -210,6 +213,7 @@ impl MobileNode {
             routers: Routers::default(),
             group: Group::default(),
             peers: BTreeMap::new(),
+            paths: BTreeMap::new(),
             tunnels: Tunnels::new(settings.path_mtu, settings.clamp_segment_size),
             draws,
             counts: MobileCounts::default(),
@@ -269,6 +273,22 @@ impl MobileNode {
     pub fn prefer(&mut self, now: Instant, interface: usize) {
         self.preferred = interface;
         self.settle(now);
+    }
+
+    /// Lets updates that are sent over an interface report the path there (802.21 Link_Parameters_Report).
+    pub fn set_path(&mut self, interface: usize, path: PathParameters) {
+        self.paths.insert(interface, path);
+    }
+
+    /// What an update that leaves now reports.
+    fn path_report(&self, now: Instant) -> Option<PathReport> {
+        let path = self.paths.get(&self.interface()?)?;
+        let queue = path.queue_packets.unwrap_or(0);
+        Some(PathReport {
+            sent: (now.as_nanos() / 1_000) as u32,
+            rate: u32::try_from(path.rate.bits_per_second() / 1_000).unwrap_or(u32::MAX),
+            queue_packets: u16::try_from(queue).unwrap_or(u16::MAX),
+        })
     }
 
     /// The link of an interface is up, at a new point of attachment perhaps (802.21 Link_Up, Link_Handover_Complete).

@@ -295,6 +295,7 @@ fn buffering_update() -> BindingUpdate {
         ],
         packet_buffering: Some(PacketBuffering::Buffer),
         last_received: None,
+        path_report: None,
         authenticator: Some(Authenticator::MobileHomeAgent {
             security_parameter_index: 0x1001,
             data: PROOF,

@@ -1,11 +1,12 @@
 //! Packets of every kind, for properties.
 
 use super::*;
+use crate::crosslayer::HandoverNotice;
 use crate::wire::extension::HomeAddresses;
 use crate::wire::icmp::QuotedWithin;
 use crate::wire::mobility_header::{
     Authenticator, BindingAcknowledgement, BindingError, BindingErrorStatus, BindingLifetime,
-    BindingStatus, BindingUpdate, NonceIndices, PacketBuffering, RoutabilityTest,
+    BindingStatus, BindingUpdate, NonceIndices, PacketBuffering, PathReport, RoutabilityTest,
 };
 use crate::wire::multicast_listener::{
     MulticastAddressRecord, MulticastListenerReport, REPORT_DESTINATION, RecordKind,
@@ -51,35 +52,42 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
         (any::<Option<u16>>(), option::of(0u8..=14)),
         any::<bool>(),
         any::<Option<(u32, u32)>>(),
-        vec(any::<(u32, u32)>(), 0..=4),
+        (vec(any::<(u32, u32)>(), 0..=4), any::<Option<(u8, u16)>>()),
     )
-        .prop_map(|(fixed, (size, scale), permitted, timestamps, blocks)| {
-            let mut options = TcpOptions {
-                maximum_segment_size: size,
-                window_scale: scale,
-                sack_permitted: permitted,
-                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
-                sack: SackBlocks::default(),
-            };
-            for (first, after_last) in blocks {
-                let mut more = options;
-                more.sack
-                    .push(SequenceNumber(first), SequenceNumber(after_last));
-                if more.wire_length() > options.wire_length() {
-                    options = more;
+        .prop_map(
+            |(fixed, (size, scale), permitted, timestamps, (blocks, notice))| {
+                let mut options = TcpOptions {
+                    maximum_segment_size: size,
+                    window_scale: scale,
+                    sack_permitted: permitted,
+                    timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                    sack: SackBlocks::default(),
+                    notice: notice.map(|(number, outstanding)| HandoverNotice {
+                        number,
+                        outstanding,
+                    }),
+                };
+                for (first, after_last) in blocks {
+                    let mut more = options;
+                    more.sack
+                        .push(SequenceNumber(first), SequenceNumber(after_last));
+                    if more.wire_length() > options.wire_length() {
+                        options = more;
+                    }
                 }
-            }
-            let (source_port, destination_port, sequence, acknowledgment, flags, window) = fixed;
-            TcpHeader {
-                source_port,
-                destination_port,
-                sequence: SequenceNumber(sequence),
-                acknowledgment: SequenceNumber(acknowledgment),
-                flags: TcpFlags(flags),
-                window,
-                options,
-            }
-        })
+                let (source_port, destination_port, sequence, acknowledgment, flags, window) =
+                    fixed;
+                TcpHeader {
+                    source_port,
+                    destination_port,
+                    sequence: SequenceNumber(sequence),
+                    acknowledgment: SequenceNumber(acknowledgment),
+                    flags: TcpFlags(flags),
+                    window,
+                    options,
+                }
+            },
+        )
 }
 
 fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
@@ -317,12 +325,20 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
         option::of(any_v6()),
         any::<Option<(u16, u16)>>(),
         vec(any_prefix(), 0..=BindingUpdate::MAXIMUM_PREFIXES),
-        any::<Option<u64>>(),
+        any::<(Option<u64>, Option<(u32, u32, u16)>)>(),
         option::of(any_buffering()),
         option::of(any_authenticator()),
     )
         .prop_map(
-            |(fixed, care_of, indices, prefixes, last_received, buffering, authenticator)| {
+            |(
+                fixed,
+                care_of,
+                indices,
+                prefixes,
+                (last_received, report),
+                buffering,
+                authenticator,
+            )| {
                 BindingUpdate {
                     sequence: fixed.0,
                     acknowledge: fixed.1,
@@ -336,6 +352,11 @@ fn any_update() -> BoxedStrategy<BindingUpdate> {
                     mobile_network_prefixes: prefixes,
                     packet_buffering: buffering,
                     last_received,
+                    path_report: report.map(|(sent, rate, queue_packets)| PathReport {
+                        sent,
+                        rate,
+                        queue_packets,
+                    }),
                     authenticator,
                 }
             },

@@ -190,6 +190,15 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn set(&mut self, window: u32, slow_start_threshold: u32) {
+        self.window = (f64::from(window) / f64::from(self.segment_size)).max(1.0);
+        self.slow_start_threshold = slow_start_threshold;
+    }
+
+    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
+        *self = Cubic::new(self.segment_size, window, slow_start_threshold);
+    }
+
     fn window(&self) -> u32 {
         // Rounded to the nearest byte, so that a threshold divided into segments comes back as it was.
         libm::round(self.window * f64::from(self.segment_size)) as u32

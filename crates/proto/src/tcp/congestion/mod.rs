@@ -51,6 +51,12 @@ pub trait CongestionControl: Debug + Send {
     /// takes a reduction back, does it by this. A control that does not take part keeps its own.
     fn set(&mut self, _window: u32, _slow_start_threshold: u32) {}
 
+    /// The path is another: what was learnt of the old one says nothing of it. It goes on from this window and threshold, in
+    /// bytes.
+    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
+        self.set(window, slow_start_threshold);
+    }
+
     /// Congestion window, in bytes.
     fn window(&self) -> u32;
 

@@ -73,6 +73,12 @@ impl CongestionControl for Reno {
         self.acknowledged = 0;
     }
 
+    fn set(&mut self, window: u32, slow_start_threshold: u32) {
+        self.window = window.max(self.segment_size);
+        self.slow_start_threshold = slow_start_threshold;
+        self.acknowledged = 0;
+    }
+
     fn window(&self) -> u32 {
         self.window
     }

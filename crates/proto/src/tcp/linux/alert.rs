@@ -13,6 +13,9 @@ impl Connection {
         if self.sent.is_empty() {
             self.linux.duplicates = 0;
         }
+        if self.tolerates_reordering() {
+            return;
+        }
         if self.negotiated.sack && news.sacked && !news.advanced {
             self.statistics.duplicate_acks_received += 1;
         }

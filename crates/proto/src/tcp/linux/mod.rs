@@ -186,6 +186,18 @@ impl Connection {
         self.linux.forced = true;
     }
 
+    /// The window that a reduction was on its way to belongs to another path: what is lost is repaired without it.
+    pub(super) fn forget_reduction(&mut self) {
+        if self.is_reducing() {
+            self.on_longer_marked_lost();
+        }
+    }
+
+    /// Round-trip times of another path say nothing of this one.
+    pub(super) fn forget_shortest(&mut self) {
+        self.linux.shortest = Highest::default();
+    }
+
     /// `tcp_simple_retransmit`: what was too long for the path is lost without a reduction.
     pub(super) fn on_longer_marked_lost(&mut self) {
         self.linux.phase = Phase::Loss;
@@ -202,7 +214,7 @@ impl Connection {
 
     /// `tcp_rearm_rto`. In place of a probe or a reordering timer, the timeout counts from the last
     /// transmission of the oldest segment.
-    fn rearm_timeout(&mut self, now: Instant) {
+    pub(super) fn rearm_timeout(&mut self, now: Instant) {
         let Some(first) = self.sent.first().copied() else {
             self.timers.stop(Timer::Retransmission);
             self.linux.pending = Pending::Timeout;

@@ -177,6 +177,7 @@ impl BindingUpdate {
         sink.put(&self.lifetime.units.to_be_bytes());
         options::put_packet_buffering(sink, self.packet_buffering);
         options::put_last_received(sink, self.last_received);
+        options::put_path_report(sink, self.path_report);
         options::put_nonce_indices(sink, self.nonce_indices);
         options::put_alternate_care_of_address(sink, self.alternate_care_of_address);
         options::put_prefixes(sink, &self.mobile_network_prefixes);
@@ -200,6 +201,7 @@ impl BindingUpdate {
             mobile_network_prefixes: options.mobile_network_prefixes,
             packet_buffering: options.packet_buffering,
             last_received: options.last_received,
+            path_report: options.path_report,
             authenticator: options.authenticator,
         }
     }

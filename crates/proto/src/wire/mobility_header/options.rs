@@ -1,6 +1,8 @@
 //! Mobility options as bytes (RFC 6275 section 6.2): type, length, data, each aligned as its standard asks.
 
-use super::{Authenticator, BindingLifetime, BindingUpdate, NonceIndices, PacketBuffering};
+use super::{
+    Authenticator, BindingLifetime, BindingUpdate, NonceIndices, PacketBuffering, PathReport,
+};
 use crate::wire::extension::Options;
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::{DecodeError, ipv6_at, u16_at, u32_at};
@@ -23,6 +25,8 @@ const MOBILE_HOME_AGENT: u8 = 1;
 const BUFFERING: u8 = 0xBA;
 /// First byte of the experimental option that says which packet was received last; chosen.
 const LAST_RECEIVED: u8 = 0xBC;
+/// First byte of the experimental option that reports the new path; chosen.
+const PATH_REPORT: u8 = 0xBD;
 
 /// Where options go: bytes, or only their number.
 pub(super) trait Sink {
@@ -71,6 +75,7 @@ pub(super) struct MobilityOptions {
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
     pub packet_buffering: Option<PacketBuffering>,
     pub last_received: Option<u64>,
+    pub path_report: Option<PathReport>,
     pub authenticator: Option<Authenticator>,
 }
 
@@ -126,6 +131,15 @@ pub(super) fn put_last_received(sink: &mut impl Sink, fingerprint: Option<u64>) 
     if let Some(fingerprint) = fingerprint {
         sink.put(&[EXPERIMENTAL, 9, LAST_RECEIVED]);
         sink.put(&fingerprint.to_be_bytes());
+    }
+}
+
+pub(super) fn put_path_report(sink: &mut impl Sink, report: Option<PathReport>) {
+    if let Some(report) = report {
+        sink.put(&[EXPERIMENTAL, 11, PATH_REPORT]);
+        sink.put(&report.sent.to_be_bytes());
+        sink.put(&report.rate.to_be_bytes());
+        sink.put(&report.queue_packets.to_be_bytes());
     }
 }
 
@@ -196,6 +210,13 @@ impl MobilityOptions {
             (EXPERIMENTAL, 9) if data[0] == LAST_RECEIVED => {
                 let bytes = core::array::from_fn(|index| data[1 + index]);
                 self.last_received = Some(u64::from_be_bytes(bytes));
+            }
+            (EXPERIMENTAL, 11) if data[0] == PATH_REPORT => {
+                self.path_report = Some(PathReport {
+                    sent: u32_at(data, 1),
+                    rate: u32_at(data, 5),
+                    queue_packets: u16_at(data, 9),
+                });
             }
             _ => {}
         }

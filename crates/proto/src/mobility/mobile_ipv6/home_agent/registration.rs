@@ -165,6 +165,10 @@ impl HomeAgent {
     fn register(&mut self, now: Instant, request: &Request, prefixes: Box<[Ipv6Prefix]>) {
         let lifetime = request.update.lifetime.min(self.settings.longest_lifetime);
         let known = self.bindings.remove(&request.home);
+        let stayed = known.as_ref().map(|known| known.care_of) == Some(request.care_of);
+        if !stayed {
+            self.note_moved(now, request);
+        }
         let (known, deadline) = match known {
             Some(known) => {
                 self.remove_prefixes(request.home, &known.prefixes);
@@ -201,6 +205,13 @@ impl HomeAgent {
             return self.step(now, request.home);
         }
         self.accept(now, request.home, request.source, &request.update);
+    }
+
+    /// Lets transports that speak with the mobile know where it has gone.
+    fn note_moved(&mut self, now: Instant, request: &Request) {
+        let report = request.update.path_report;
+        let moved = report.map(|report| (request.home, report.heard(now)));
+        self.moved.extend(moved);
     }
 
     /// What becomes of the place that a mobile leaves.
@@ -312,6 +323,7 @@ impl HomeAgent {
         binding.expires = now + MEMORY_OF_DELETED;
         let prefixes = core::mem::take(&mut binding.prefixes);
         self.remove_prefixes(request.home, &prefixes);
+        self.note_moved(now, request);
         self.schedule(request.home);
         let answer = self.answer(request, BindingStatus::ACCEPTED);
         self.send_answer(now, request, answer);

@@ -211,14 +211,14 @@ impl MobileNode {
             home: home_token.nonce_index,
             care_of: care_of_token.map_or(0, |token| token.nonce_index),
         };
-        self.send_peer_update((address, here), sequence, indices, peer.key);
+        self.send_peer_update(now, (address, here), (sequence, indices), peer.key);
     }
 
     fn send_peer_update(
         &mut self,
+        now: Instant,
         (to, here): (Ipv6Addr, Ipv6Addr),
-        sequence: u16,
-        indices: NonceIndices,
+        (sequence, indices): (u16, NonceIndices),
         key: Key,
     ) {
         let home = self.settings.home_address;
@@ -231,6 +231,7 @@ impl MobileNode {
             acknowledge: true,
             lifetime,
             nonce_indices: Some(indices),
+            path_report: self.path_report(now),
             ..BindingUpdate::default()
         });
         sign_for_correspondent(&key, (here, to), &mut message);

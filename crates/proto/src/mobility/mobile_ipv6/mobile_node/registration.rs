@@ -249,17 +249,22 @@ impl MobileNode {
     pub(super) fn announce_next(&mut self, now: Instant, next: Ipv6Addr) {
         let timeout = self.settings.binding_times.initial_timeout;
         let sequence = self.home.begin(now, (Purpose::Announce, next), timeout);
-        self.send_update(Purpose::Announce, next, sequence);
+        self.send_update(now, (Purpose::Announce, next), sequence);
     }
 
     fn begin(&mut self, now: Instant, purpose: Purpose, timeout: Duration) {
         let care_of = self.care_of().unwrap_or(self.settings.home_address);
         self.home.buffering |= purpose == Purpose::Buffer;
         let sequence = self.home.begin(now, (purpose, care_of), timeout);
-        self.send_update(purpose, care_of, sequence);
+        self.send_update(now, (purpose, care_of), sequence);
     }
 
-    fn send_update(&mut self, purpose: Purpose, care_of: Ipv6Addr, sequence: u16) {
+    fn send_update(
+        &mut self,
+        now: Instant,
+        (purpose, care_of): (Purpose, Ipv6Addr),
+        sequence: u16,
+    ) {
         let home = self.settings.home_address;
         let lifetime = match purpose {
             Purpose::Deregister => BindingLifetime::ZERO,
@@ -278,6 +283,7 @@ impl MobileNode {
             },
             alternate_care_of_address: (purpose == Purpose::Announce).then_some(care_of),
             packet_buffering: (purpose == Purpose::Buffer).then_some(PacketBuffering::Buffer),
+            path_report: self.path_report(now),
             ..BindingUpdate::default()
         };
         let mut message = MobilityMessage::BindingUpdate(update);
@@ -312,7 +318,7 @@ impl MobileNode {
             let sequence = self
                 .home
                 .again(now, self.settings.binding_times.longest_timeout);
-            self.send_update(pending.purpose, pending.care_of, sequence);
+            self.send_update(now, (pending.purpose, pending.care_of), sequence);
             return;
         }
         let Some(pending) = self.home.answers(answer.sequence) else {
@@ -388,7 +394,7 @@ impl MobileNode {
             }
             let longest = self.settings.binding_times.longest_timeout;
             let sequence = self.home.again(now, longest);
-            self.send_update(pending.purpose, pending.care_of, sequence);
+            self.send_update(now, (pending.purpose, pending.care_of), sequence);
         }
         let retries = self.home.retry_at.is_some_and(|at| at <= now);
         let refreshes = self.care_of().is_some() && self.home.wants_refresh(now);

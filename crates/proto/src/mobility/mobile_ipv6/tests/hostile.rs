@@ -78,6 +78,7 @@ fn update() -> impl Strategy_<Value = BindingUpdate> {
                 mobile_network_prefixes: rest.0,
                 packet_buffering: rest.1.then_some(PacketBuffering::Buffer),
                 last_received: rest.1.then_some(u64::from(sequence)),
+                path_report: None,
                 authenticator: rest.2,
                 ..BindingUpdate::default()
             },

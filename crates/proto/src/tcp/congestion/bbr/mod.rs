@@ -452,6 +452,23 @@ impl CongestionControl for Bbr {
         self.window = (window / self.segment_size).max(1);
     }
 
+    /// From start-up on, at a rate that fills the window in a round trip as soon as one is measured.
+    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
+        let finds_policers = self.policer.is_some();
+        let fresh = Bbr::new(
+            self.segment_size,
+            window,
+            slow_start_threshold,
+            finds_policers,
+        );
+        *self = Bbr {
+            rounds: self.rounds,
+            round_end: self.round_end,
+            pacing_rate: self.pacing_rate,
+            ..fresh
+        };
+    }
+
     fn window(&self) -> u32 {
         self.window.saturating_mul(self.segment_size)
     }

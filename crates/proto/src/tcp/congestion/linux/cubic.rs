@@ -224,6 +224,11 @@ impl CongestionControl for Cubic {
         self.window.set(window, slow_start_threshold);
     }
 
+    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
+        let (size, hystart) = (self.window.segment_size, self.hystart.is_some());
+        *self = Cubic::new(size, window, slow_start_threshold, hystart);
+    }
+
     fn window(&self) -> u32 {
         self.window.bytes()
     }

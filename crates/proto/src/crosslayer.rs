@@ -1,0 +1,164 @@
+//! What the layers of a host tell each other across a handover, and what may be done with a transport because of it.
+//!
+//! Signals come from the link and the network layer, or from the other end; a [`Remedy`] answers with [`Control`]s, and the
+//! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
+
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+use core::fmt::Debug;
+
+/// What a link or a path carries, as far as the one who tells it knows (IEEE 802.21's Link_Parameters_Report).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathParameters {
+    /// Towards the mobile or away from it, whichever way the connection's data goes; net of what the link puts around packets.
+    pub rate: DataRate,
+    /// Shortest round-trip time.
+    pub round_trip: Duration,
+    /// Full packets that its queue holds; `None` if nobody says.
+    pub queue_packets: Option<u32>,
+}
+
+impl PathParameters {
+    /// Bytes that fill it: rate times round-trip time.
+    pub fn pipe(&self) -> u32 {
+        u32::try_from(self.rate.bits_in(self.round_trip) / 8).unwrap_or(u32::MAX)
+    }
+}
+
+/// A signal that reaches one end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrossLayerSignal {
+    /// To a mobile's connection that begins: the link in use.
+    Begun(PathParameters),
+    /// The link in use will soon be down (Link_Going_Down; study C's s1).
+    GoingDown,
+    /// It stays after all (Link_Event_Rollback).
+    Rollback,
+    /// Packets no longer pass (Link_Down; study C's s3, "disconnected").
+    Disconnected,
+    /// The mobile has said where it is now, and packets may come by both ways (study S, Table 2).
+    UpdateSent,
+    /// Packets pass again, or by another link (Link_Handover_Complete, or the registration's end; study C's s3, "connected").
+    Connected(PathParameters),
+    /// To a correspondent: the peer has said that it is elsewhere.
+    PeerMoved(PeerMoved),
+    /// The other end's notice arrived with a segment.
+    Noticed(HandoverNotice),
+    /// All that was out is acknowledged.
+    AllAcknowledged,
+}
+
+/// What a correspondent learns of a binding update (study S, Table 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerMoved {
+    /// How long the update was on its way over the new path, by its timestamp.
+    pub delay: Duration,
+    /// Rate of the new link, if the update says.
+    pub rate: Option<DataRate>,
+    /// Full packets that the new link's queue holds, if the update says.
+    pub queue_packets: Option<u32>,
+}
+
+impl PeerMoved {
+    /// The new path's round-trip time: the update's way, there and back.
+    pub const fn round_trip(&self) -> Duration {
+        self.delay.saturating_mul(2)
+    }
+
+    /// Whether the new path is longer than a round-trip time that was measured on the old one.
+    pub fn is_longer_than(&self, smoothed_rtt: Option<Duration>) -> bool {
+        smoothed_rtt.is_none_or(|smoothed| self.round_trip() > smoothed)
+    }
+}
+
+/// What a mobile tells its correspondent in a TCP option after a handover (study T, section 7; study S, Table 2). The layout is in
+/// [`crate::wire::tcp`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverNotice {
+    /// Which handover of the connection: a notice is repeated, and counts once.
+    pub number: u8,
+    /// Segments that are missing below what has arrived: on the old way still, or lost.
+    pub outstanding: u16,
+}
+
+/// What a remedy may know of its connection. Sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportView {
+    /// Congestion window.
+    pub congestion_window: u32,
+    /// Slow-start threshold; `u32::MAX` while it is arbitrarily high.
+    pub slow_start_threshold: u32,
+    /// Payload of a full segment.
+    pub segment_size: u32,
+    /// Smoothed round-trip time, if any was measured.
+    pub smoothed_rtt: Option<Duration>,
+    /// The retransmission timer has gone off since the connection was frozen.
+    pub timed_out: bool,
+}
+
+/// What is done with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// No new data until [`Thaw`](Self::Thaw): the window's right edge stays while acknowledgments move its left one.
+    HoldNewData,
+    /// No data at all until `Thaw`; a timeout is noted and changes nothing.
+    Freeze,
+    /// Ends both. A timer that has gone off meanwhile is set anew.
+    Thaw,
+    /// What is out counts as lost, and the congestion control does not hear of it.
+    ResendOutstanding,
+    /// The next timeout takes the window for the threshold, and does not halve it.
+    ForgiveTimeout,
+    /// The congestion control goes on from here, and forgets what it has learnt of the path. In bytes.
+    NewPath {
+        /// Congestion window.
+        window: u32,
+        /// Slow-start threshold.
+        threshold: u32,
+    },
+    /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.
+    RestartTiming(Option<Duration>),
+    /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.
+    Offer(Option<u32>),
+    /// Of acknowledgments one is kept back until the next is due.
+    KeepLastAcknowledgment(bool),
+    /// So many acknowledgments leave at once, with the window that is offered now.
+    Acknowledge(u8),
+    /// Acknowledgments carry a notice of this number: so many, and as long as something is missing.
+    Notice {
+        /// Which handover.
+        number: u8,
+        /// How many at least.
+        times: u8,
+    },
+    /// Duplicate acknowledgments and gaps are not taken for losses, until a timeout at the latest.
+    TolerateReordering(bool),
+}
+
+/// A published scheme against what a handover does to a transport: signals in, controls out. One serves one connection.
+pub trait Remedy: Debug + Send {
+    /// Something has reached the host. `controls` are carried out in their order.
+    fn on_signal(
+        &mut self,
+        now: Instant,
+        signal: &CrossLayerSignal,
+        transport: &TransportView,
+        controls: &mut Vec<Control>,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_holds_rate_times_round_trip_time() {
+        // Study C's satellite.
+        let satellite = PathParameters {
+            rate: DataRate::from_bits_per_second(1_000_000),
+            round_trip: Duration::from_millis(500),
+            queue_packets: None,
+        };
+        assert_eq!(satellite.pipe(), 62_500);
+    }
+}

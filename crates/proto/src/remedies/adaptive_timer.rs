@@ -1,0 +1,24 @@
+//! The adaptive retransmission timer (Kim and Lee, 2009; study S, Table 2): the binding update comes by the new path, and its
+//! timestamp tells how long it took. The sender's timeout begins anew with twice that, so that it does not go off before the
+//! first acknowledgment can have come by a longer path.
+
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::time::Instant;
+
+/// The sender's part, which is all of it.
+#[derive(Debug)]
+pub(super) struct AdaptiveTimer;
+
+impl Remedy for AdaptiveTimer {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        _transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        if let CrossLayerSignal::PeerMoved(moved) = signal {
+            controls.push(Control::RestartTiming(Some(moved.round_trip())));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Study C's scheme at the correspondent (study S, Table 2, "cwnd control at VHO"): told by the binding update, the sender
+//! closes its window with each acknowledgment. When all is acknowledged it begins with one segment, and the pipe of the new
+//! path, by the update's rate and delay, is the slow-start threshold.
+
+use crate::crosslayer::{
+    Control, CrossLayerSignal, PathParameters, PeerMoved, Remedy, TransportView,
+};
+use crate::time::Instant;
+
+/// The sender's part, which is all of it.
+#[derive(Debug, Default)]
+pub(super) struct ClosingWindow {
+    /// The path that waits for the last acknowledgment of the old one.
+    new: Option<PeerMoved>,
+}
+
+impl Remedy for ClosingWindow {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        match signal {
+            CrossLayerSignal::PeerMoved(moved) => {
+                self.new = Some(*moved);
+                controls.push(Control::HoldNewData);
+            }
+            CrossLayerSignal::AllAcknowledged => {
+                let Some(new) = self.new.take() else {
+                    return;
+                };
+                let pipe = new.rate.map(|rate| {
+                    let path = PathParameters {
+                        rate,
+                        round_trip: new.round_trip(),
+                        queue_packets: new.queue_packets,
+                    };
+                    path.pipe()
+                });
+                controls.extend([
+                    Control::NewPath {
+                        window: transport.segment_size,
+                        threshold: pipe.unwrap_or(transport.slow_start_threshold),
+                    },
+                    Control::Thaw,
+                ]);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Study S's two composite methods at the sender (section 6).
+
+use super::adaptive_timer::AdaptiveTimer;
+use super::buffer_notification::limit;
+use super::reordering;
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::time::Instant;
+
+/// Method #1: the reordering approach towards a shorter path, the adaptive timer towards a longer one.
+#[derive(Debug)]
+pub(super) struct Method1;
+
+impl Remedy for Method1 {
+    fn on_signal(
+        &mut self,
+        now: Instant,
+        signal: &CrossLayerSignal,
+        transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        match signal {
+            CrossLayerSignal::PeerMoved(moved) if moved.is_longer_than(transport.smoothed_rtt) => {
+                AdaptiveTimer.on_signal(now, signal, transport, controls);
+            }
+            _ => reordering::Sender.on_signal(now, signal, transport, controls),
+        }
+    }
+}
+
+/// Method #2: the window bounded by the new link's queue towards a shorter path; towards a longer one the slow-start
+/// threshold of before the last update, and a window as large.
+#[derive(Debug, Default)]
+pub(super) struct Method2 {
+    /// The threshold, in bytes, when the update to the shorter path arrived.
+    remembered: Option<u32>,
+}
+
+impl Remedy for Method2 {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        let CrossLayerSignal::PeerMoved(moved) = signal else {
+            return;
+        };
+        if !moved.is_longer_than(transport.smoothed_rtt) {
+            self.remembered = Some(transport.slow_start_threshold);
+            if let Some(packets) = moved.queue_packets {
+                limit(packets, transport, controls);
+            }
+        } else if let Some(threshold) = self.remembered.take()
+            && threshold != u32::MAX
+        {
+            controls.push(Control::NewPath {
+                window: threshold,
+                threshold,
+            });
+        }
+    }
+}

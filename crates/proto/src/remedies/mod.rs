@@ -1,0 +1,206 @@
+//! Published schemes against what a handover does to a transport, one file each. Each is a [`Remedy`]: signals in, controls
+//! out. [`Kind`] says which there are, where they are installed, and makes them.
+
+mod adaptive_timer;
+mod atcp;
+mod buffer_notification;
+mod closing_window;
+mod combined;
+mod duplicate_acks;
+mod eclair;
+mod freeze_tcp;
+mod notice;
+mod path_window;
+mod reordering;
+#[cfg(test)]
+mod tests;
+
+use crate::crosslayer::Remedy;
+
+/// Where something has to be changed for a remedy to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The mobile alone, whichever way its data goes.
+    Mobile,
+    /// The mobile alone, where it receives.
+    MobileReceiver,
+    /// The correspondent alone, where it sends.
+    CorrespondentSender,
+    /// Both ends; the sender is the correspondent.
+    BothEnds,
+    /// The sender alone if it is the mobile, else both ends.
+    Sender,
+}
+
+/// How a remedy at a correspondent comes to know of a handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// It does not: the mobile's own layers tell the mobile.
+    Own,
+    /// By a binding update of Mobile IPv6.
+    BindingUpdate,
+    /// By an option in the mobile's acknowledgments.
+    TcpOption,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $place:ident, $tells:ident;)*) => {
+        /// A published scheme.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Kind { $($(#[$doc])* $variant,)* }
+
+        impl Kind {
+            /// All, in the order of the studies.
+            pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
+
+            /// Its name in scenarios.
+            pub const fn name(self) -> &'static str {
+                match self { $(Kind::$variant => $name,)* }
+            }
+
+            /// Where it is installed.
+            pub const fn place(self) -> Place {
+                match self { $(Kind::$variant => Place::$place,)* }
+            }
+
+            /// How its part at the correspondent, if there is one, hears of a handover.
+            pub const fn tells(self) -> Tells {
+                match self { $(Kind::$variant => Tells::$tells,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Goff et al., 2000: a zero window ahead of the disconnection, three acknowledgments after it.
+    FreezeTcp = "freeze-tcp", MobileReceiver, Own;
+    /// Cáceres and Iftode, 1995: three duplicate acknowledgments, or a fast retransmission, after reconnection.
+    DuplicateAcks = "duplicate-acks", Mobile, Own;
+    /// Singh and Iyer, 2002.
+    Atcp = "atcp", Mobile, Own;
+    /// Study C's scheme on ECLAIR.
+    Eclair = "eclair", Mobile, Own;
+    /// Study C's scheme at the correspondent (study S, Table 2: "cwnd control at VHO").
+    ClosingWindow = "closing-window", CorrespondentSender, BindingUpdate;
+    /// Kim and Lee, 2009: gaps are no losses while packets are on two ways.
+    Reordering = "reordering", BothEnds, BindingUpdate;
+    /// Kim and Lee, 2009: the timeout follows the binding update's delay.
+    AdaptiveTimer = "adaptive-timer", CorrespondentSender, BindingUpdate;
+    /// Liu et al., 2008: the new link's queue bounds the window.
+    BufferNotification = "buffer-notification", CorrespondentSender, BindingUpdate;
+    /// Study S: reordering towards the shorter path, the adaptive timer towards the longer one.
+    Method1 = "method-1", BothEnds, BindingUpdate;
+    /// Study S: the window bounded towards the shorter path, the threshold restored towards the longer one.
+    Method2 = "method-2", CorrespondentSender, BindingUpdate;
+    /// Study T, section 7: the timeout begins anew.
+    TimeoutReset = "timeout-reset", Sender, TcpOption;
+    /// Study T, section 7: slow start from one segment.
+    WindowReset = "window-reset", Sender, TcpOption;
+    /// Study T, section 7: both.
+    PathReset = "path-reset", Sender, TcpOption;
+    /// Studies T and D: the receiver offers what the path holds.
+    PathWindow = "path-window", MobileReceiver, Own;
+}
+
+impl Kind {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Its part at the mobile, which sends or receives the data, if it has one there.
+    pub fn at_mobile(self, sends: bool) -> Option<Box<dyn Remedy>> {
+        let remedy: Box<dyn Remedy> = match self {
+            Kind::FreezeTcp => Box::new(freeze_tcp::FreezeTcp),
+            Kind::DuplicateAcks => Box::new(duplicate_acks::DuplicateAcks { sends }),
+            Kind::Atcp => Box::new(atcp::Atcp::new(sends)),
+            Kind::Eclair => Box::new(eclair::Eclair::new(sends)),
+            Kind::Reordering | Kind::Method1 => Box::new(reordering::Receiver::default()),
+            Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset if !sends => {
+                Box::new(notice::Announcer::default())
+            }
+            Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
+                Box::new(notice::Reset::new(self))
+            }
+            Kind::PathWindow => Box::new(path_window::PathWindow),
+            Kind::ClosingWindow
+            | Kind::AdaptiveTimer
+            | Kind::BufferNotification
+            | Kind::Method2 => return None,
+        };
+        Some(remedy)
+    }
+
+    /// Its part at the correspondent, which sends or receives the data, if it has one there.
+    pub fn at_correspondent(self, sends: bool) -> Option<Box<dyn Remedy>> {
+        if !sends {
+            return None;
+        }
+        let remedy: Box<dyn Remedy> = match self {
+            Kind::ClosingWindow => Box::new(closing_window::ClosingWindow::default()),
+            Kind::Reordering => Box::new(reordering::Sender),
+            Kind::AdaptiveTimer => Box::new(adaptive_timer::AdaptiveTimer),
+            Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
+            Kind::Method1 => Box::new(combined::Method1),
+            Kind::Method2 => Box::new(combined::Method2::default()),
+            Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
+                Box::new(notice::Reset::new(self))
+            }
+            Kind::FreezeTcp
+            | Kind::DuplicateAcks
+            | Kind::Atcp
+            | Kind::Eclair
+            | Kind::PathWindow => return None,
+        };
+        Some(remedy)
+    }
+
+    /// What it takes into its hands.
+    const fn holds(self) -> &'static [Held] {
+        match self {
+            Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
+            Kind::DuplicateAcks | Kind::BufferNotification => &[Held::Window],
+            Kind::Method2 | Kind::WindowReset => &[Held::Window],
+            Kind::Atcp | Kind::Eclair => &[Held::Offer, Held::Window, Held::Sending],
+            Kind::ClosingWindow => &[Held::Window, Held::Sending],
+            Kind::Reordering => &[Held::Gaps],
+            Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
+            Kind::Method1 => &[Held::Gaps, Held::Timing],
+            Kind::PathReset => &[Held::Window, Held::Timing],
+        }
+    }
+
+    /// What two that act on the same flow would both set, each in its own way.
+    pub fn contradicts(self, other: Kind) -> Option<Held> {
+        let mut own = self.holds().iter().copied();
+        own.find(|held| other.holds().contains(held))
+    }
+}
+
+/// What a remedy takes into its hands: two that take the same contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The window that the receiver offers.
+    Offer,
+    /// The congestion window.
+    Window,
+    /// Whether the sender sends at all.
+    Sending,
+    /// The retransmission timeout.
+    Timing,
+    /// What gaps mean.
+    Gaps,
+}
+
+impl Held {
+    /// In words, for a message.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Held::Offer => "the window that the receiver offers",
+            Held::Window => "the congestion window",
+            Held::Sending => "whether the sender sends",
+            Held::Timing => "the retransmission timeout",
+            Held::Gaps => "what gaps mean",
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What study T proposes for a sender that hears of a handover (section 7): a timeout that begins anew, one segment and slow
+//! start, or both. A sender that is the mobile hears by itself; a correspondent by an option in the mobile's acknowledgments.
+
+use super::Kind;
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::time::Instant;
+
+/// Acknowledgments that carry the option: the first may be lost.
+const NOTICES: u8 = 3;
+
+/// The mobile's part, where it receives: the option.
+#[derive(Debug, Default)]
+pub(super) struct Announcer {
+    handovers: u8,
+}
+
+impl Remedy for Announcer {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        _transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        if matches!(signal, CrossLayerSignal::Connected(_)) {
+            self.handovers = self.handovers.wrapping_add(1);
+            controls.extend([
+                Control::Notice {
+                    number: self.handovers,
+                    times: NOTICES,
+                },
+                Control::Acknowledge(1),
+            ]);
+        }
+    }
+}
+
+/// The sender's part.
+#[derive(Debug)]
+pub(super) struct Reset {
+    timing: bool,
+    window: bool,
+    /// The handover that it knows of.
+    last: Option<u8>,
+}
+
+impl Reset {
+    pub(super) fn new(kind: Kind) -> Reset {
+        Reset {
+            timing: kind != Kind::WindowReset,
+            window: kind != Kind::TimeoutReset,
+            last: None,
+        }
+    }
+}
+
+impl Remedy for Reset {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        let is_news = match signal {
+            CrossLayerSignal::Connected(_) => true,
+            CrossLayerSignal::Noticed(notice) => {
+                self.last.replace(notice.number) != Some(notice.number)
+            }
+            _ => false,
+        };
+        if !is_news {
+            return;
+        }
+        if self.window {
+            // Half of the window, as for a loss: nobody has said what the new path holds.
+            controls.push(Control::NewPath {
+                window: transport.segment_size,
+                threshold: transport.congestion_window / 2,
+            });
+        }
+        if self.timing {
+            controls.push(Control::RestartTiming(None));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The reordering approach (Kim and Lee, Int. J. Communication Systems 22, 2009; study S, Table 2): on a way to a shorter path new
+//! segments overtake old ones. From the update on, the mobile says in its acknowledgments how many are still missing, and
+//! until that is none ("HO_mode") the sender takes gaps for what they are and goes on in congestion avoidance.
+
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::time::Instant;
+
+/// Acknowledgments that say so even if nothing is missing.
+const LEAST_NOTICES: u8 = 3;
+
+/// The mobile's part: the header field.
+#[derive(Debug, Default)]
+pub(super) struct Receiver {
+    handovers: u8,
+}
+
+impl Remedy for Receiver {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        _transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        if *signal == CrossLayerSignal::UpdateSent {
+            self.handovers = self.handovers.wrapping_add(1);
+            controls.push(Control::Notice {
+                number: self.handovers,
+                times: LEAST_NOTICES,
+            });
+        }
+    }
+}
+
+/// The sender's part: its mode.
+#[derive(Debug)]
+pub(super) struct Sender;
+
+impl Remedy for Sender {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        match signal {
+            CrossLayerSignal::PeerMoved(moved) if !moved.is_longer_than(transport.smoothed_rtt) => {
+                controls.push(Control::TolerateReordering(true));
+            }
+            CrossLayerSignal::Noticed(notice) if notice.outstanding == 0 => {
+                controls.push(Control::TolerateReordering(false));
+            }
+            CrossLayerSignal::AllAcknowledged => {
+                controls.push(Control::TolerateReordering(false));
+            }
+            _ => {}
+        }
+    }
+}

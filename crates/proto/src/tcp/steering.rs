@@ -1,0 +1,251 @@
+//! What remedies do with a connection: [`Control`]s, carried out, and what stays of them.
+
+use super::recovery::Phase;
+use super::rtt::RttEstimator;
+use super::timer::Timer;
+use super::{Connection, State};
+use crate::crosslayer::{Control, HandoverNotice, TransportView};
+use crate::time::{Duration, Instant};
+use crate::wire::tcp::TcpHeader;
+use std::collections::VecDeque;
+
+/// Acknowledgments that may wait to be sent on a remedy's behalf; one that asks for more gets this many.
+const MOST_ACKNOWLEDGMENTS: usize = 16;
+
+/// What remedies have asked for and what is still in force. A connection that none steers has none of it.
+#[derive(Debug, Default)]
+pub(super) struct Steering {
+    holds_new_data: bool,
+    frozen: bool,
+    /// The timer has gone off while frozen.
+    timed_out: bool,
+    forgives_timeout: bool,
+    tolerates_reordering: bool,
+    offer: Option<u32>,
+    keeps_last: bool,
+    kept: Option<TcpHeader>,
+    /// Acknowledgments that are due, with the window that each offers.
+    acknowledgments: VecDeque<Option<u32>>,
+    notice: Option<Notice>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Notice {
+    number: u8,
+    /// Still to be sent whatever is missing.
+    left: u8,
+}
+
+impl Connection {
+    /// Carries out what a remedy wants done.
+    pub fn steer(&mut self, now: Instant, control: Control) {
+        if matches!(self.state, State::Closed | State::TimeWait) {
+            return;
+        }
+        let steering = self.steering.get_or_insert_default();
+        match control {
+            Control::HoldNewData => steering.holds_new_data = true,
+            Control::Freeze => steering.frozen = true,
+            Control::Thaw => self.thaw(now),
+            Control::ResendOutstanding => self.resend_outstanding(),
+            Control::ForgiveTimeout => steering.forgives_timeout = true,
+            Control::NewPath { window, threshold } => self.go_on_from(now, window, threshold),
+            Control::RestartTiming(sample) => self.restart_timing(now, sample),
+            Control::Offer(window) => steering.offer = window,
+            Control::KeepLastAcknowledgment(keeps) => {
+                steering.keeps_last = keeps;
+                steering.kept = steering.kept.take().filter(|_| keeps);
+            }
+            Control::Acknowledge(copies) => {
+                let offer = steering.offer;
+                let room = MOST_ACKNOWLEDGMENTS.saturating_sub(steering.acknowledgments.len());
+                let copies = usize::from(copies).min(room);
+                steering
+                    .acknowledgments
+                    .extend(core::iter::repeat_n(offer, copies));
+            }
+            Control::Notice { number, times } => {
+                steering.notice = Some(Notice {
+                    number,
+                    left: times,
+                });
+            }
+            Control::TolerateReordering(tolerates) => {
+                steering.tolerates_reordering = tolerates;
+                if !tolerates && self.recovery.phase == Phase::Open {
+                    self.recovery.inflation = 0;
+                }
+            }
+        }
+    }
+
+    /// What a remedy may know.
+    pub fn view(&self) -> TransportView {
+        TransportView {
+            congestion_window: self.congestion.window(),
+            slow_start_threshold: self.congestion.slow_start_threshold(),
+            segment_size: self.segment_size,
+            smoothed_rtt: self.rtt.smoothed(),
+            timed_out: self
+                .steering
+                .as_ref()
+                .is_some_and(|steering| steering.timed_out),
+        }
+    }
+
+    fn thaw(&mut self, now: Instant) {
+        if let Some(steering) = &mut self.steering {
+            (steering.frozen, steering.holds_new_data) = (false, false);
+            steering.timed_out = false;
+        }
+        if !self.sent.is_empty() && !self.timers.is_set(Timer::Retransmission) {
+            self.restart_timer(now);
+        }
+    }
+
+    fn restart_timer(&mut self, now: Instant) {
+        if self.sent.is_empty() {
+            return;
+        }
+        if self.recovers_as_linux() {
+            self.rearm_timeout(now);
+        } else {
+            let rto = self.rtt.rto();
+            self.set_timer(Timer::Retransmission, now, rto);
+        }
+    }
+
+    /// As after a timeout, but that the window stays.
+    fn resend_outstanding(&mut self) {
+        if self.sent.is_empty() {
+            return;
+        }
+        self.sent.mark_all_lost();
+        self.recovery.phase = Phase::AfterTimeout;
+        self.recovery.point = self.next;
+        self.recovery.forced = true;
+        self.recovery.inflation = 0;
+        self.recovery.duplicate_acks = 0;
+        if self.recovers_as_linux() {
+            self.on_longer_marked_lost();
+            self.force_first();
+        }
+    }
+
+    fn go_on_from(&mut self, now: Instant, window: u32, threshold: u32) {
+        let window = window.max(self.segment_size);
+        let threshold = threshold.max(self.segment_size.saturating_mul(2));
+        self.congestion.on_new_path(now, window, threshold);
+        self.recovery.inflation = 0;
+        if self.recovers_as_linux() {
+            self.forget_reduction();
+        }
+    }
+
+    fn restart_timing(&mut self, now: Instant, sample: Option<Duration>) {
+        self.rtt = RttEstimator::new(&self.profile);
+        if self.recovers_as_linux() {
+            self.forget_shortest();
+        }
+        if let Some(sample) = sample {
+            if self.recovers_as_linux() {
+                self.rtt
+                    .sample_as_linux(sample, self.unacknowledged, self.next);
+            } else {
+                let segments = (self.congestion.window() / self.segment_size).max(1);
+                self.rtt.sample(sample, segments);
+            }
+        }
+        if self.timers.is_set(Timer::Retransmission) {
+            self.restart_timer(now);
+        }
+    }
+
+    /// Whether neither data nor timeouts count now.
+    pub(super) fn is_frozen(&self) -> bool {
+        self.steering
+            .as_ref()
+            .is_some_and(|steering| steering.frozen)
+    }
+
+    /// Whether nothing new may be sent.
+    pub(super) fn holds_new_data(&self) -> bool {
+        self.steering
+            .as_ref()
+            .is_some_and(|steering| steering.holds_new_data || steering.frozen)
+    }
+
+    /// The timer has gone off. Says whether it is to be ignored; if not, gaps are losses again.
+    pub(super) fn ignores_timeout(&mut self) -> bool {
+        let Some(steering) = &mut self.steering else {
+            return false;
+        };
+        if steering.frozen {
+            steering.timed_out = true;
+            return true;
+        }
+        steering.tolerates_reordering = false;
+        false
+    }
+
+    /// Whether the timeout that is under way leaves the threshold at the window.
+    pub(super) fn forgives_timeout(&mut self) -> bool {
+        let steering = self.steering.as_mut();
+        steering.is_some_and(|steering| core::mem::take(&mut steering.forgives_timeout))
+    }
+
+    pub(super) fn tolerates_reordering(&self) -> bool {
+        let steering = self.steering.as_ref();
+        steering.is_some_and(|steering| steering.tolerates_reordering)
+    }
+
+    /// Whether an acknowledgment is due on a remedy's behalf.
+    pub(super) fn owes_acknowledgment(&self) -> bool {
+        let steering = self.steering.as_ref();
+        steering.is_some_and(|steering| !steering.acknowledgments.is_empty())
+    }
+
+    /// The next acknowledgment on a remedy's behalf.
+    pub(super) fn owed_acknowledgment(&mut self, now: Instant) -> Option<TcpHeader> {
+        let offer = self.steering.as_mut()?.acknowledgments.pop_front()?;
+        let in_force = core::mem::replace(&mut self.steering.as_mut()?.offer, offer);
+        let header = self.bare_acknowledgment(now);
+        self.steering.as_mut()?.offer = in_force;
+        Some(header)
+    }
+
+    /// Lets an acknowledgment through, or the one that was kept instead.
+    pub(super) fn let_through(&mut self, acknowledgment: TcpHeader) -> Option<TcpHeader> {
+        match &mut self.steering {
+            Some(steering) if steering.keeps_last => steering.kept.replace(acknowledgment),
+            _ => Some(acknowledgment),
+        }
+    }
+
+    /// The window field that is offered, of one that could be, scaled by `shift`.
+    pub(super) fn limit_offer(&self, window: u16, shift: u8) -> u16 {
+        let offer = self.steering.as_ref().and_then(|steering| steering.offer);
+        let Some(most) = offer else {
+            return window;
+        };
+        let field = u16::try_from(most >> shift).unwrap_or(u16::MAX);
+        window.min(field)
+    }
+
+    /// The notice that the acknowledgment which leaves now carries.
+    pub(super) fn next_notice(&mut self) -> Option<HandoverNotice> {
+        let steering = self.steering.as_mut()?;
+        let notice = steering.notice.as_mut()?;
+        let missing = self.receive.missing();
+        let segments = missing.div_ceil(u64::from(self.largest_received.max(1)));
+        let said = HandoverNotice {
+            number: notice.number,
+            outstanding: u16::try_from(segments).unwrap_or(u16::MAX),
+        };
+        notice.left = notice.left.saturating_sub(1);
+        if notice.left == 0 && missing == 0 {
+            steering.notice = None;
+        }
+        Some(said)
+    }
+}

@@ -1,0 +1,255 @@
+//! What remedies do with a connection: the effect of each control on window, timeout and segments.
+
+use super::linux6::{linux, out};
+use super::*;
+use crate::crosslayer::Control;
+
+/// Stacks that repair losses in different ways.
+fn stacks() -> [Profile; 4] {
+    [
+        profile("ns2"),
+        profile("rfc"),
+        profile("linux-2.0.36"),
+        linux(),
+    ]
+}
+
+/// Ten segments of 1000 bytes are out, and more is written.
+fn ten_out(profile: &Profile) -> Solo {
+    let profile = Profile {
+        initial_window: 10,
+        delayed_ack: None,
+        ..profile.clone()
+    };
+    let mut solo = out(&profile, 10);
+    solo.connection.write_pattern(0, 1_000_000);
+    solo.sends();
+    solo
+}
+
+fn steer(solo: &mut Solo, controls: &[Control]) {
+    for &control in controls {
+        solo.connection.steer(solo.now, control);
+    }
+}
+
+#[test]
+fn held_new_data_waits_while_acknowledgments_close_the_window() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::HoldNewData]);
+        for count in 1..=10 {
+            solo.at(200).receive(ack(1000 * count + 1));
+            assert!(solo.sends().is_empty(), "study C: the right edge stays");
+        }
+        assert_eq!(solo.connection.bytes_in_flight(), 0);
+        steer(&mut solo, &[Control::Thaw]);
+        assert!(solo.sends().len() >= 10);
+    }
+}
+
+#[test]
+fn a_frozen_connection_notes_a_timeout_and_does_nothing() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        let window = solo.connection.congestion_window();
+        let threshold = solo.connection.slow_start_threshold();
+        steer(&mut solo, &[Control::Freeze]);
+        assert!(!solo.connection.view().timed_out);
+        solo.at(20_000);
+        assert!(solo.sends().is_empty());
+        assert!(solo.connection.view().timed_out);
+        assert_eq!(solo.connection.statistics().timeouts, 0);
+        assert_eq!(solo.connection.congestion_window(), window);
+        assert_eq!(solo.connection.slow_start_threshold(), threshold);
+        // Thawed, it is timed anew, and what was out is sent again in the ordinary way.
+        steer(&mut solo, &[Control::Thaw]);
+        assert!(solo.sends().is_empty());
+        solo.at(40_000);
+        assert_eq!(solo.sends().first().map(String::as_str), Some("1..1001"));
+        assert!(solo.connection.statistics().timeouts >= 1);
+    }
+}
+
+#[test]
+fn what_is_out_is_sent_again_from_one_segment_without_a_timeout() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::Freeze]);
+        solo.at(20_000);
+        let pipe = 8_000;
+        steer(
+            &mut solo,
+            &[
+                Control::NewPath {
+                    window: 1_000,
+                    threshold: pipe,
+                },
+                Control::ResendOutstanding,
+                Control::Thaw,
+            ],
+        );
+        assert_eq!(solo.sends(), ["1..1001"]);
+        assert_eq!(solo.connection.slow_start_threshold(), pipe);
+        solo.at(20_150).receive(ack(1001));
+        assert_eq!(solo.sends(), ["1001..2001", "2001..3001"], "slow start");
+        assert_eq!(solo.connection.statistics().timeouts, 0);
+    }
+}
+
+#[test]
+fn a_forgiven_timeout_leaves_the_threshold_at_the_window() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        let window = solo.connection.congestion_window();
+        steer(&mut solo, &[Control::ForgiveTimeout]);
+        while solo.connection.statistics().timeouts == 0 {
+            let next = solo.connection.poll_timeout().expect("something is out");
+            solo.at(next.as_nanos().div_ceil(1_000_000)).sends();
+        }
+        assert_eq!(solo.connection.slow_start_threshold(), window);
+    }
+}
+
+#[test]
+fn timing_begins_anew_with_a_sample_or_without() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::RestartTiming(Some(ms(600)))]);
+        assert_eq!(solo.connection.smoothed_rtt(), Some(ms(600)));
+        assert!(solo.connection.retransmission_timeout() >= ms(1_200));
+        // Nothing goes off before it.
+        let sent = solo.at(100 + 1_150).sends();
+        assert!(sent.is_empty(), "{sent:?}");
+        steer(&mut solo, &[Control::RestartTiming(None)]);
+        assert_eq!(solo.connection.smoothed_rtt(), None);
+        assert_eq!(
+            solo.connection.retransmission_timeout(),
+            profile.initial_rto
+        );
+    }
+}
+
+/// RFC 9293 section 3.8.6: what was offered before is still taken.
+#[test]
+fn a_shut_window_is_said_and_what_is_under_way_is_taken() {
+    for profile in stacks() {
+        let mut solo = Solo::established(&profile);
+        let window = |solo: &mut Solo| {
+            let segment = solo
+                .connection
+                .poll_transmit(solo.now)
+                .expect("an acknowledgment");
+            (segment.header.window, solo.connection.receive.next())
+        };
+        steer(
+            &mut solo,
+            &[Control::Offer(Some(0)), Control::Acknowledge(1)],
+        );
+        assert_eq!(window(&mut solo), (0, 1));
+        solo.at(150).receive(data(1, 1001));
+        solo.connection.discard(u64::MAX);
+        steer(&mut solo, &[Control::Acknowledge(1)]);
+        assert_eq!(window(&mut solo), (0, 1001), "taken");
+        solo.sends();
+        steer(&mut solo, &[Control::Offer(None), Control::Acknowledge(3)]);
+        for _ in 0..3 {
+            assert!(window(&mut solo).0 > 0);
+        }
+        assert!(solo.sends().is_empty());
+    }
+}
+
+#[test]
+fn acknowledgments_keep_the_window_with_which_they_were_asked_for() {
+    let mut solo = Solo::established(&linux());
+    let shut_then_open = [
+        Control::Offer(Some(0)),
+        Control::Acknowledge(1),
+        Control::Offer(None),
+        Control::Acknowledge(1),
+    ];
+    steer(&mut solo, &shut_then_open);
+    let windows: Vec<bool> = core::iter::from_fn(|| solo.connection.poll_transmit(solo.now))
+        .map(|segment| segment.header.window > 0)
+        .collect();
+    assert_eq!(windows, [false, true]);
+}
+
+#[test]
+fn of_acknowledgments_the_last_is_kept() {
+    let mut solo = Solo::established(&Profile {
+        delayed_ack: None,
+        ..profile("rfc")
+    });
+    steer(&mut solo, &[Control::KeepLastAcknowledgment(true)]);
+    let mut sends = |from: i64| {
+        solo.receive(data(from, from + 1000));
+        solo.sends()
+    };
+    assert!(sends(1).is_empty());
+    assert_eq!(sends(1001), ["ack 1001"]);
+    assert_eq!(sends(2001), ["ack 2001"]);
+    steer(
+        &mut solo,
+        &[
+            Control::KeepLastAcknowledgment(false),
+            Control::Acknowledge(1),
+        ],
+    );
+    assert_eq!(solo.sends(), ["ack 3001"]);
+}
+
+#[test]
+fn a_notice_says_what_is_missing_and_ends_when_nothing_is() {
+    let mut solo = Solo::established(&Profile {
+        delayed_ack: None,
+        ..profile("rfc")
+    });
+    steer(
+        &mut solo,
+        &[Control::Notice {
+            number: 7,
+            times: 2,
+        }],
+    );
+    let mut said = |from: i64| {
+        solo.receive(data(from, from + 1000));
+        let segment = solo
+            .connection
+            .poll_transmit(solo.now)
+            .expect("acknowledged");
+        let notice = segment.header.options.notice;
+        notice.map(|notice| (notice.number, notice.outstanding))
+    };
+    assert_eq!(said(4001), Some((7, 4)));
+    assert_eq!(said(3001), Some((7, 3)));
+    assert_eq!(said(1), Some((7, 2)), "as long as something is missing");
+    assert_eq!(said(1001), Some((7, 1)));
+    assert_eq!(said(2001), Some((7, 0)));
+    assert_eq!(said(5001), None);
+}
+
+/// Study S, Table 2: "DUPACKS are not sent so that there is no need to retransmit the delayed packets".
+#[test]
+fn tolerated_reordering_is_no_loss() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        let window = solo.connection.congestion_window();
+        steer(&mut solo, &[Control::TolerateReordering(true)]);
+        // Numbers 1 to 8 overtake the first.
+        for number in 1..9_u32 {
+            let sacked = [(1001, 1001 + 1000 * number)];
+            let blocks: &[(u32, u32)] = if profile.sack { &sacked } else { &[] };
+            solo.at(200).receive(ack(1).sack(blocks));
+            let sent = solo.sends();
+            assert!(!sent.iter().any(|sent| sent == "1..1001"), "{sent:?}");
+        }
+        assert!(solo.connection.congestion_window() >= window);
+        solo.at(210).receive(ack(9001));
+        steer(&mut solo, &[Control::TolerateReordering(false)]);
+        assert_eq!(solo.connection.statistics().fast_retransmits, 0);
+        assert_eq!(solo.connection.statistics().timeouts, 0);
+        assert!(solo.connection.congestion_window() >= window);
+    }
+}
