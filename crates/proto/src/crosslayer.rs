@@ -6,23 +6,36 @@
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt::Debug;
+use core::num::NonZeroU8;
 
-/// What a link or a path carries, as far as the one who tells it knows (IEEE 802.21's Link_Parameters_Report).
+/// What a mobile's link carries, as far as the one who tells it knows (IEEE 802.21's Link_Parameters_Report).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathParameters {
-    /// Towards the mobile or away from it, whichever way the connection's data goes; net of what the link puts around packets.
-    pub rate: DataRate,
+    /// Rate of full IP packets towards the mobile.
+    pub to_mobile: DataRate,
+    /// The same, from the mobile.
+    pub from_mobile: DataRate,
     /// Shortest round-trip time.
     pub round_trip: Duration,
-    /// Full packets that its queue holds; `None` if nobody says.
+    /// Full packets that the queue towards the mobile holds; `None` if nobody says.
     pub queue_packets: Option<u32>,
 }
 
 impl PathParameters {
-    /// Bytes that fill it: rate times round-trip time.
-    pub fn pipe(&self) -> u32 {
-        u32::try_from(self.rate.bits_in(self.round_trip) / 8).unwrap_or(u32::MAX)
+    /// Bytes that fill it for a mobile that sends, or receives: rate times round-trip time.
+    pub fn pipe(&self, sends: bool) -> u32 {
+        let rate = if sends {
+            self.from_mobile
+        } else {
+            self.to_mobile
+        };
+        pipe(rate, self.round_trip)
     }
+}
+
+/// Bytes that fill a path: rate times round-trip time.
+pub fn pipe(rate: DataRate, round_trip: Duration) -> u32 {
+    u32::try_from(rate.bits_in(round_trip) / 8).unwrap_or(u32::MAX)
 }
 
 /// A signal that reaches one end of a connection.
@@ -76,7 +89,7 @@ impl PeerMoved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoverNotice {
     /// Which handover of the connection: a notice is repeated, and counts once.
-    pub number: u8,
+    pub number: NonZeroU8,
     /// Segments that are missing below what has arrived: on the old way still, or lost.
     pub outstanding: u16,
 }
@@ -127,7 +140,7 @@ pub enum Control {
     /// Acknowledgments carry a notice of this number: so many, and as long as something is missing.
     Notice {
         /// Which handover.
-        number: u8,
+        number: NonZeroU8,
         /// How many at least.
         times: u8,
     },
@@ -154,11 +167,7 @@ mod tests {
     #[test]
     fn a_pipe_holds_rate_times_round_trip_time() {
         // Study C's satellite.
-        let satellite = PathParameters {
-            rate: DataRate::from_bits_per_second(1_000_000),
-            round_trip: Duration::from_millis(500),
-            queue_packets: None,
-        };
-        assert_eq!(satellite.pipe(), 62_500);
+        let rate = DataRate::from_bits_per_second(1_000_000);
+        assert_eq!(pipe(rate, Duration::from_millis(500)), 62_500);
     }
 }

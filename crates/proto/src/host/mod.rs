@@ -205,6 +205,11 @@ impl Host {
         self.sockets.signal(now, signal, |_| true);
     }
 
+    /// Tells those of one connection.
+    pub fn signal_to(&mut self, now: Instant, socket: SocketId, signal: &CrossLayerSignal) {
+        self.sockets.signal_to(now, socket, signal);
+    }
+
     /// Gives a connection a remedy, which hears of things after those that it has.
     pub fn add_remedy(&mut self, socket: SocketId, remedy: Box<dyn Remedy>) {
         self.sockets.add_remedy(socket, remedy);

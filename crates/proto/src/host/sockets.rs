@@ -243,11 +243,17 @@ impl Sockets {
         concerned: impl Fn(IpAddr) -> bool,
     ) {
         for index in 0..self.sockets.len() {
-            let socket = &mut self.sockets[index];
-            if !socket.remedies.is_empty() && concerned(socket.pair.1.address) {
-                socket.signal(now, signal);
-                self.touch(SocketId(index as u32));
+            if concerned(self.sockets[index].pair.1.address) {
+                self.signal_to(now, SocketId(index as u32), signal);
             }
+        }
+    }
+
+    pub fn signal_to(&mut self, now: Instant, id: SocketId, signal: &CrossLayerSignal) {
+        let socket = self.sockets.get_mut(id.0 as usize);
+        if let Some(socket) = socket.filter(|socket| !socket.remedies.is_empty()) {
+            socket.signal(now, signal);
+            self.touch(id);
         }
     }
 

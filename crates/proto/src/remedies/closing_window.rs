@@ -2,9 +2,7 @@
 //! closes its window with each acknowledgment. When all is acknowledged it begins with one segment, and the pipe of the new
 //! path, by the update's rate and delay, is the slow-start threshold.
 
-use crate::crosslayer::{
-    Control, CrossLayerSignal, PathParameters, PeerMoved, Remedy, TransportView,
-};
+use crate::crosslayer::{Control, CrossLayerSignal, PeerMoved, Remedy, TransportView, pipe};
 use crate::time::Instant;
 
 /// The sender's part, which is all of it.
@@ -31,14 +29,7 @@ impl Remedy for ClosingWindow {
                 let Some(new) = self.new.take() else {
                     return;
                 };
-                let pipe = new.rate.map(|rate| {
-                    let path = PathParameters {
-                        rate,
-                        round_trip: new.round_trip(),
-                        queue_packets: new.queue_packets,
-                    };
-                    path.pipe()
-                });
+                let pipe = new.rate.map(|rate| pipe(rate, new.round_trip()));
                 controls.extend([
                     Control::NewPath {
                         window: transport.segment_size,

@@ -36,7 +36,7 @@ impl Eclair {
     }
 
     fn connect(&self, path: &PathParameters, segment_size: u32, controls: &mut Vec<Control>) {
-        let pipe = path.pipe().max(2 * segment_size);
+        let pipe = path.pipe(self.sends).max(2 * segment_size);
         if self.sends {
             controls.extend([
                 Control::NewPath {

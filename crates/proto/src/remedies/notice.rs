@@ -4,14 +4,24 @@
 use super::Kind;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::Instant;
+use core::num::NonZeroU8;
 
 /// Acknowledgments that carry the option: the first may be lost.
 const NOTICES: u8 = 3;
 
+/// The number of the next handover, in a circle without zero.
+pub(super) fn next_number(last: &mut Option<NonZeroU8>) -> NonZeroU8 {
+    let next = last
+        .and_then(|last| last.checked_add(1))
+        .unwrap_or(NonZeroU8::MIN);
+    *last = Some(next);
+    next
+}
+
 /// The mobile's part, where it receives: the option.
 #[derive(Debug, Default)]
 pub(super) struct Announcer {
-    handovers: u8,
+    last: Option<NonZeroU8>,
 }
 
 impl Remedy for Announcer {
@@ -23,10 +33,10 @@ impl Remedy for Announcer {
         controls: &mut Vec<Control>,
     ) {
         if matches!(signal, CrossLayerSignal::Connected(_)) {
-            self.handovers = self.handovers.wrapping_add(1);
+            let number = next_number(&mut self.last);
             controls.extend([
                 Control::Notice {
-                    number: self.handovers,
+                    number,
                     times: NOTICES,
                 },
                 Control::Acknowledge(1),
@@ -41,7 +51,7 @@ pub(super) struct Reset {
     timing: bool,
     window: bool,
     /// The handover that it knows of.
-    last: Option<u8>,
+    last: Option<NonZeroU8>,
 }
 
 impl Reset {

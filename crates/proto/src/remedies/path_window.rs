@@ -17,7 +17,7 @@ impl Remedy for PathWindow {
         controls: &mut Vec<Control>,
     ) {
         if let CrossLayerSignal::Begun(path) | CrossLayerSignal::Connected(path) = signal {
-            let segments = path.pipe().div_ceil(transport.segment_size).max(1) + 1;
+            let segments = path.pipe(false).div_ceil(transport.segment_size).max(1) + 1;
             controls.push(Control::Offer(Some(segments * transport.segment_size)));
         }
     }

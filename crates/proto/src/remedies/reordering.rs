@@ -2,8 +2,10 @@
 //! segments overtake old ones. From the update on, the mobile says in its acknowledgments how many are still missing, and
 //! until that is none ("HO_mode") the sender takes gaps for what they are and goes on in congestion avoidance.
 
+use super::notice::next_number;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::Instant;
+use core::num::NonZeroU8;
 
 /// Acknowledgments that say so even if nothing is missing.
 const LEAST_NOTICES: u8 = 3;
@@ -11,7 +13,7 @@ const LEAST_NOTICES: u8 = 3;
 /// The mobile's part: the header field.
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
-    handovers: u8,
+    last: Option<NonZeroU8>,
 }
 
 impl Remedy for Receiver {
@@ -23,9 +25,9 @@ impl Remedy for Receiver {
         controls: &mut Vec<Control>,
     ) {
         if *signal == CrossLayerSignal::UpdateSent {
-            self.handovers = self.handovers.wrapping_add(1);
+            let number = next_number(&mut self.last);
             controls.push(Control::Notice {
-                number: self.handovers,
+                number,
                 times: LEAST_NOTICES,
             });
         }

@@ -7,6 +7,7 @@ use super::{Connection, State};
 use crate::crosslayer::{Control, HandoverNotice, TransportView};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::TcpHeader;
+use core::num::NonZeroU8;
 use std::collections::VecDeque;
 
 /// Acknowledgments that may wait to be sent on a remedy's behalf; one that asks for more gets this many.
@@ -31,7 +32,7 @@ pub(super) struct Steering {
 
 #[derive(Clone, Copy, Debug)]
 struct Notice {
-    number: u8,
+    number: NonZeroU8,
     /// Still to be sent whatever is missing.
     left: u8,
 }

@@ -5,6 +5,7 @@ use super::sequence::SequenceNumber;
 use super::{DecodeError, expect_length, protocol, u16_at, u32_at};
 use crate::crosslayer::HandoverNotice;
 use crate::packet::IpHeader;
+use core::num::NonZeroU8;
 
 /// One TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,23 +90,30 @@ pub struct Timestamps {
 /// Up to four blocks of received sequence space, the most recent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
+    /// Those behind the last one are empty: a count would make every packet four bytes longer.
     blocks: [(SequenceNumber, SequenceNumber); 4],
-    count: u8,
 }
 
 impl SackBlocks {
     /// The blocks, each as its first sequence number and the one after its last.
     pub fn as_slice(&self) -> &[(SequenceNumber, SequenceNumber)] {
-        &self.blocks[..usize::from(self.count)]
+        let empty = |block: &(SequenceNumber, SequenceNumber)| block.0 == block.1;
+        let count = self.blocks.iter().position(empty);
+        &self.blocks[..count.unwrap_or(self.blocks.len())]
     }
 
-    /// Adds a block; returns whether there was room.
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.blocks[0].0 == self.blocks[0].1
+    }
+
+    /// Adds a block; returns whether there was room. One of no length says nothing, and is left out.
     pub fn push(&mut self, first: SequenceNumber, after_last: SequenceNumber) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.count)) else {
+        let count = self.as_slice().len();
+        let Some(slot) = self.blocks.get_mut(count) else {
             return false;
         };
         *slot = (first, after_last);
-        self.count += 1;
         true
     }
 }
@@ -138,9 +146,9 @@ impl TcpOptions {
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
         // Asked for at every hop, and most segments carry no block.
-        let blocks = match self.sack.count {
-            0 => 0,
-            _ => self.blocks_that_fit().len() as u32,
+        let blocks = match self.sack.is_empty() {
+            true => 0,
+            false => self.blocks_that_fit().len() as u32,
         };
         self.length_without_sack() + if blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
@@ -182,7 +190,7 @@ impl TcpOptions {
         if let Some(notice) = self.notice {
             out.extend_from_slice(&[kind::EXPERIMENT, NOTICE_LENGTH]);
             out.extend_from_slice(&NOTICE.to_be_bytes());
-            out.extend_from_slice(&[notice.number, 0]);
+            out.extend_from_slice(&[notice.number.get(), 0]);
             out.extend_from_slice(&notice.outstanding.to_be_bytes());
         }
         let blocks = self.blocks_that_fit();
@@ -238,8 +246,9 @@ impl TcpOptions {
             }
             // Of another experiment, or another layout of it: as an option that is not known.
             (kind::EXPERIMENT, 6) if u16_at(body, 0) == NOTICE => {
-                self.notice = Some(HandoverNotice {
-                    number: body[2],
+                let number = NonZeroU8::new(body[2]);
+                self.notice = number.map(|number| HandoverNotice {
+                    number,
                     outstanding: u16_at(body, 4),
                 });
             }

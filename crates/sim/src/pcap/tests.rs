@@ -64,6 +64,7 @@ fn packets(v4: bool) -> Vec<Packet> {
         sack_permitted: true,
         timestamps: Some(Timestamps { value: 1, echo: 0 }),
         sack: SackBlocks::default(),
+        notice: None,
     };
     let mut sack = TcpOptions {
         timestamps: Some(Timestamps { value: 2, echo: 1 }),

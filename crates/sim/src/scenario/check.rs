@@ -61,10 +61,13 @@ fn check_alternatives(
     path: &Path,
     report: &mut Report<'_>,
 ) {
-    // At most one branch is a table: a table is meant to be that one.
-    if let Value::Table(_) = value
-        && let Some(branch) = branches.iter().find(|branch| kind(branch) == "object")
-    {
+    // At most one branch is a table, and one an array: a table or an array is meant to be that one.
+    let whole = match value {
+        Value::Table(_) => Some("object"),
+        Value::Array(_) => Some("array"),
+        _ => None,
+    };
+    if let Some(branch) = branches.iter().find(|branch| Some(kind(branch)) == whole) {
         return check(value, branch, path, report);
     }
     let mut first = None;
@@ -78,7 +81,9 @@ fn check_alternatives(
     }
     let why = first.unwrap_or_default();
     // Words, and texts of a kind that this is not meant to be: one of the words is meant.
-    let texts = branches.iter().all(|branch| kind(branch) == "string");
+    let texts = branches
+        .iter()
+        .all(|branch| matches!(kind(branch), "string" | "array"));
     let words = branches.iter().find_map(|branch| words(branch));
     if let (Some(words), Value::String(text)) = (words, value)
         && texts

@@ -31,6 +31,7 @@ mod resolve_losses;
 mod resolve_mobility;
 mod resolve_protocols;
 mod resolve_radios;
+mod resolve_remedies;
 mod resolve_tcp;
 mod resolve_tracks;
 mod resolve_traffic;

@@ -10,6 +10,7 @@ use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
+use baton_proto::remedies;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
@@ -445,6 +446,8 @@ pub struct Flow {
     pub traffic: Traffic,
     /// What is asked of radio networks for its packets.
     pub radio_service: RadioService,
+    /// Schemes against what a handover does to it, in the order in which they hear of one.
+    pub remedies: Vec<remedies::Kind>,
 }
 
 /// What is asked of a radio network for packets.

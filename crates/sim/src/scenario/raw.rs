@@ -104,7 +104,7 @@ pub struct RawAttachment {
     /// Hard only: how long nothing passes. Default "0 s".
     pub outage: Option<Time>,
     /// So long before it, the link in use tells the mobile and its router that it is going down (802.21
-    /// Link_Going_Down), for those that prepare for it. Only with `mobility`. Default: it does not say so.
+    /// Link_Going_Down), for agents and remedies that prepare for it. Default: it does not say so.
     pub announced: Option<PositiveTime>,
     /// What becomes of packets that wait in the old link's queues. Default "deliver"; "discard" in a hard handover.
     pub old_queue: Option<RawOldQueue>,

@@ -2,6 +2,7 @@
 
 use super::profiles;
 use super::units::{PositiveTime, Rate, Size, Time};
+use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -25,6 +26,8 @@ pub struct RawFlow {
     pub congestion: Option<CongestionName>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
+    /// tcp: published schemes against what a handover does to it, one or several. Default: none.
+    pub remedies: Option<RemedyNames>,
     /// On radio networks: the highest goes first. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub priority: Option<u8>,
@@ -63,6 +66,46 @@ pub struct RawFlow {
     pub interval: Option<PositiveTime>,
     /// ping: payload bytes of a request and of its reply. Default "56 B".
     pub size: Option<Size>,
+}
+
+/// One remedy, several, or "none".
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RemedyNames {
+    /// One, or "none".
+    One(RemedyName),
+    /// Several; each hears of things after the one before it.
+    Several(Vec<RemedyName>),
+}
+
+impl RemedyNames {
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let names = match self {
+            RemedyNames::One(name) => core::slice::from_ref(name),
+            RemedyNames::Several(names) => &names[..],
+        };
+        names.iter().map(|name| name.0.as_str())
+    }
+}
+
+/// A remedy by its name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct RemedyName(pub String);
+
+impl JsonSchema for RemedyName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "RemedyName".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Kind::ALL.iter().map(|kind| kind.name());
+        let names: Vec<&str> = core::iter::once("none").chain(names).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
 }
 
 /// A congestion control: one of the engine's by name, or a class in Python.

@@ -11,7 +11,7 @@ use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
     expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
-    resolve_mobility, resolve_protocols,
+    resolve_mobility, resolve_protocols, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -129,6 +129,7 @@ pub(super) fn resolve(
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     resolve_protocols::check_flows(raw, &flows, &mobiles, report);
+    resolve_remedies::check(raw, (&flows, &mobiles, &agents), report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {

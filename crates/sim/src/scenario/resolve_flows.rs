@@ -6,6 +6,7 @@ use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
 use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
 use super::resolve::{MOST_EVENTS, Report, node};
 use super::resolve_links::Links;
+use super::resolve_remedies;
 use super::resolve_tcp;
 use super::resolve_traffic::traffic;
 use baton_proto::rate::DataRate;
@@ -75,6 +76,7 @@ fn flow(
                 .acknowledged
                 .unwrap_or(RadioService::DEFAULT.acknowledged),
         },
+        remedies: resolve_remedies::named(raw, path, report),
     })
 }
 

@@ -56,9 +56,8 @@ pub(super) fn mobiles(
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
             resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
         });
-        match mobility {
-            Some(_) => refuse_outgoing_after(&attachment, &path.key("timetable"), report),
-            None => refuse_announcements(&attachment, &path.key("timetable"), report),
+        if mobility.is_some() {
+            refuse_outgoing_after(&attachment, &path.key("timetable"), report);
         }
         let mobile = Mobile {
             node,
@@ -121,20 +120,6 @@ fn check_radio(
             let message = "a mobile on a radio network changes softly, and both links then go on; \
                            expected handover = \"soft\" and nothing more";
             report.wrong(&path.key("timetable").index(index), message.to_owned());
-        }
-    }
-}
-
-/// Without a protocol, nobody would do anything about them.
-fn refuse_announcements(attachment: &AttachmentPolicy, path: &Path, report: &mut Report<'_>) {
-    let AttachmentPolicy::Timetable(entries) = attachment else {
-        return;
-    };
-    for (index, entry) in entries.iter().enumerate() {
-        if entry.announced.is_some() {
-            let message =
-                "is heard by nobody without mobility; expected mobility beside the timetable";
-            report.wrong_key(&path.index(index).key("announced"), message.to_owned());
         }
     }
 }

@@ -53,7 +53,7 @@ impl World {
             return;
         };
         if let HostEvent::Accepted { socket, .. } = event {
-            self.assign_socket(node, socket.0 as usize, flow, role);
+            self.assign_socket(node, socket, flow, role);
         }
         let delivered =
             self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
@@ -89,12 +89,14 @@ impl World {
         }
     }
 
-    fn assign_socket(&mut self, node: usize, socket: usize, flow: usize, role: Role) {
+    fn assign_socket(&mut self, node: usize, id: SocketId, flow: usize, role: Role) {
+        let socket = id.0 as usize;
         let sockets = &mut self.nodes[node].sockets;
         while sockets.len() <= socket {
             sockets.push(None);
         }
         sockets[socket] = Some((flow, role));
+        self.install_remedies(node, id, flow, role);
     }
 
     pub(super) fn run_source(&mut self, flow: usize) {
@@ -105,7 +107,7 @@ impl World {
         let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host);
         if let Some(socket) = opened {
             let role = self.flows[flow].role_at(node);
-            self.assign_socket(node, socket.0 as usize, flow, role);
+            self.assign_socket(node, socket, flow, role);
         }
         self.pump(node);
         self.arm_flow(flow);

@@ -15,6 +15,7 @@ pub mod observed;
 pub mod ports;
 pub mod progress;
 mod radio;
+mod remedies;
 mod routing;
 mod signals;
 mod status;

@@ -286,7 +286,7 @@ impl MobileNode {
         let queue = path.queue_packets.unwrap_or(0);
         Some(PathReport {
             sent: (now.as_nanos() / 1_000) as u32,
-            rate: u32::try_from(path.rate.bits_per_second() / 1_000).unwrap_or(u32::MAX),
+            rate: u32::try_from(path.to_mobile.bits_per_second() / 1_000).unwrap_or(u32::MAX),
             queue_packets: u16::try_from(queue).unwrap_or(u16::MAX),
         })
     }

@@ -52,7 +52,10 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
         (any::<Option<u16>>(), option::of(0u8..=14)),
         any::<bool>(),
         any::<Option<(u32, u32)>>(),
-        (vec(any::<(u32, u32)>(), 0..=4), any::<Option<(u8, u16)>>()),
+        (
+            vec(any::<(u32, u32)>(), 0..=4),
+            any::<Option<(core::num::NonZeroU8, u16)>>(),
+        ),
     )
         .prop_map(
             |(fixed, (size, scale), permitted, timestamps, (blocks, notice))| {

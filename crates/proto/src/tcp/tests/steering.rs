@@ -3,6 +3,7 @@
 use super::linux6::{linux, out};
 use super::*;
 use crate::crosslayer::Control;
+use core::num::NonZeroU8;
 
 /// Stacks that repair losses in different ways.
 fn stacks() -> [Profile; 4] {
@@ -209,7 +210,7 @@ fn a_notice_says_what_is_missing_and_ends_when_nothing_is() {
     steer(
         &mut solo,
         &[Control::Notice {
-            number: 7,
+            number: NonZeroU8::new(7).unwrap(),
             times: 2,
         }],
     );
@@ -220,7 +221,7 @@ fn a_notice_says_what_is_missing_and_ends_when_nothing_is() {
             .poll_transmit(solo.now)
             .expect("acknowledged");
         let notice = segment.header.options.notice;
-        notice.map(|notice| (notice.number, notice.outstanding))
+        notice.map(|notice| (notice.number.get(), notice.outstanding))
     };
     assert_eq!(said(4001), Some((7, 4)));
     assert_eq!(said(3001), Some((7, 3)));

@@ -910,12 +910,6 @@ fn mistakes_in_mobile_ipv6_are_told() {
             "timetable[1].announced: is longer than the link is in use for; expected at most \"4 s\"",
         ),
         (
-            right
-                .replace(MODEM, &format!("{MODEM}, announced = \"1 s\""))
-                .replace(&format!("mobility = {{ {protocol} }}"), ""),
-            "announced: is heard by nobody without mobility; expected mobility beside the timetable",
-        ),
-        (
             right.replace("attach = \"lan\"", "attach = \"lan\", announced = \"1 s\""),
             "\"announced\" does not go with the first entry, which leaves no link",
         ),

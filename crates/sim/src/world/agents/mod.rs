@@ -6,6 +6,7 @@ mod ipv6;
 use super::World;
 use super::ports::BehindLink;
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobile, Scenario};
+use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
 use baton_proto::mobility::mobile_ipv4::MobileNodeEvent;
 use baton_proto::mobility::mobile_ipv6::{MobileEvent, Neighbor};
@@ -61,7 +62,7 @@ impl World {
     }
 
     /// A node's interface to a link that ends at it.
-    fn interface(&self, node: usize, link: usize) -> InterfaceId {
+    pub(super) fn interface(&self, node: usize, link: usize) -> InterfaceId {
         let [a, b] = self.wires[link].ends;
         if a.0 == node { a.1 } else { b.1 }
     }
@@ -111,6 +112,7 @@ impl World {
 
     /// Tells the ends of a mobile's access link what the link says, and lets them answer.
     pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkSignal) {
+        self.tell_of_link(number, link, signal);
         let mobile = &mut self.mobiles[number];
         let Some(protocol) = &mut mobile.protocol else {
             return;
@@ -213,6 +215,11 @@ impl World {
             return;
         };
         let link = mobile.attached;
+        let under_way = record.completed.is_none();
+        if under_way && matches!(event, AgentEvent::Mobile(MobileEvent::UpdateSent { .. })) {
+            let signal = CrossLayerSignal::UpdateSent;
+            return self.nodes[node].host.signal(self.now, &signal);
+        }
         let is_here = |interface: usize| {
             link.is_some_and(|link| self.interface(node, link) == InterfaceId(interface))
         };
@@ -229,7 +236,7 @@ impl World {
             AgentEvent::Ipv4Mobile(MobileNodeEvent::AtHome { interface }) => is_here(interface.0),
             _ => false,
         };
-        if arrived && record.completed.is_none() {
+        if arrived && under_way {
             self.complete_last_record(number, link);
         }
     }

@@ -397,6 +397,7 @@ impl World {
         match link {
             // The protocol says when it is complete.
             Some(link) if self.mobiles[number].protocol.is_some() => {
+                self.report_path(number, link);
                 self.signal(number, link, LinkSignal::HandoverImminent);
                 self.signal_up(number, link);
             }

@@ -165,6 +165,9 @@ impl World {
             entry.watch = link.and_then(|link| self.rate_watch(entry.flow, link));
         }
         self.mobiles[number].handovers.push(record);
+        if let Some(link) = link {
+            self.tell_connected(number, link);
+        }
     }
 
     /// Fills in what the last handover's record could not know before the next began.

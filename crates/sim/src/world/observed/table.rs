@@ -177,6 +177,7 @@ impl World {
             transport: transport(view.protocol),
             traffic: Traffic::Bulk { bytes: None },
             radio_service: RadioService::DEFAULT,
+            remedies: Vec::new(),
             name,
         };
         let subject = self.recorder.subject(&format!("flow {}", spec.name));

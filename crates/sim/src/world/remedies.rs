@@ -1,0 +1,147 @@
+//! What the remedies of flows hear of a handover, and when.
+//!
+//! At a mobile: what the link in use says of itself, that a binding update has left, and that the handover is complete, with
+//! the new link's parameters. A correspondent hears by what reaches it.
+
+use super::World;
+use super::flow::Role;
+use crate::link::End;
+use crate::link::config::{LinkConfig, QueueLimit};
+use crate::scenario::model::Mobility;
+use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
+use baton_proto::host::{LinkSignal, SocketId};
+use baton_proto::rate::DataRate;
+use baton_proto::remedies::{Kind, Tells};
+use baton_proto::time::Duration;
+
+/// A full packet, where no smaller one fits the link.
+const FULL_PACKET: u32 = 1500;
+
+impl World {
+    /// Gives a connection at one end of a flow its part of each of the flow's remedies.
+    pub(super) fn install_remedies(
+        &mut self,
+        node: usize,
+        socket: SocketId,
+        flow: usize,
+        role: Role,
+    ) {
+        let run = &self.flows[flow];
+        if run.spec.remedies.is_empty() {
+            return;
+        }
+        let sends = role == Role::Source;
+        let mobile = self.mobiles.iter().position(|mobile| mobile.node.0 == node);
+        let part = |kind: &Kind| match mobile {
+            Some(_) => kind.at_mobile(sends),
+            None => kind.at_correspondent(sends),
+        };
+        let parts: Vec<_> = run.spec.remedies.iter().filter_map(part).collect();
+        for part in parts {
+            self.nodes[node].host.add_remedy(socket, part);
+        }
+        if let Some(number) = mobile
+            && let Some(link) = self.mobiles[number].attached
+        {
+            let begun = CrossLayerSignal::Begun(self.path_parameters(number, link));
+            self.nodes[node].host.signal_to(self.now, socket, &begun);
+        }
+    }
+
+    /// What a mobile's own layers are to hear of a signal of one of its links.
+    pub(super) fn tell_of_link(&mut self, number: usize, link: usize, signal: LinkSignal) {
+        let mobile = &self.mobiles[number];
+        if mobile.attached != Some(link) {
+            return;
+        }
+        let under_way = mobile
+            .handovers
+            .last()
+            .is_some_and(|last| last.completed.is_none());
+        let told = match signal {
+            LinkSignal::GoingDown => CrossLayerSignal::GoingDown,
+            LinkSignal::Rollback => CrossLayerSignal::Rollback,
+            LinkSignal::Down => CrossLayerSignal::Disconnected,
+            // The end of a handover says so itself.
+            LinkSignal::Up if !under_way => {
+                CrossLayerSignal::Connected(self.path_parameters(number, link))
+            }
+            LinkSignal::Up | LinkSignal::HandoverImminent => return,
+        };
+        self.tell(number, &told);
+    }
+
+    /// Tells a mobile's connections that a handover is complete.
+    pub(super) fn tell_connected(&mut self, number: usize, link: usize) {
+        let path = self.path_parameters(number, link);
+        self.tell(number, &CrossLayerSignal::Connected(path));
+    }
+
+    /// Tells the connections of a mobile.
+    pub(super) fn tell(&mut self, number: usize, signal: &CrossLayerSignal) {
+        let node = self.mobiles[number].node.0;
+        self.nodes[node].host.signal(self.now, signal);
+        self.pump(node);
+    }
+
+    /// Lets the binding updates of a mobile report the link that it goes to, if a remedy of one of its flows hears by them.
+    pub(super) fn report_path(&mut self, number: usize, link: usize) {
+        let by_update = |kind: &Kind| kind.tells() == Tells::BindingUpdate;
+        let of_mobile = |run: &&super::flow::FlowRun| run.mobiles.contains(&Some(number));
+        let mut flows = self.flows.iter().filter(of_mobile);
+        let wanted = flows.any(|run| run.spec.remedies.iter().any(by_update));
+        let speaks = self.scenario.mobiles[number].mobility.as_ref();
+        if !wanted || !matches!(speaks, Some(Mobility::Ipv6(_))) {
+            return;
+        }
+        let path = self.path_parameters(number, link);
+        let node = self.mobiles[number].node.0;
+        let interface = self.interface(node, link);
+        if let Some(mobile) = &mut self.nodes[node].host.agents_mut().mobile {
+            mobile.set_path(interface.0, path);
+        }
+    }
+
+    fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
+        let wire = &self.wires[link];
+        let config = wire.link.config();
+        let at_mobile = match wire.ends[0].0 == self.mobiles[number].node.0 {
+            true => End::A,
+            false => End::B,
+        };
+        let at_network = match at_mobile {
+            End::A => End::B,
+            End::B => End::A,
+        };
+        PathParameters {
+            to_mobile: packet_rate(config, at_network),
+            from_mobile: packet_rate(config, at_mobile),
+            round_trip: config.round_trip_delay(),
+            queue_packets: Some(queue_packets(config, at_network)),
+        }
+    }
+}
+
+/// Full packets that wait at most where they enter at an end.
+fn queue_packets(config: &LinkConfig, from: End) -> u32 {
+    let direction = match from {
+        End::A => &config.down,
+        End::B => &config.up,
+    };
+    match direction.queue.limit {
+        QueueLimit::Packets(packets) => packets,
+        QueueLimit::Bytes(bytes) => {
+            let packets = bytes / u64::from(FULL_PACKET.min(config.mtu));
+            u32::try_from(packets).unwrap_or(u32::MAX)
+        }
+    }
+}
+
+/// Rate of full packets that enter at an end, what the link adds to them included in their time.
+fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
+    let length = FULL_PACKET.min(config.mtu);
+    let time = config.service_time(from, length).unwrap_or(Duration::MAX);
+    let bits = u128::from(length) * 8 * 1_000_000_000;
+    let rate = bits / u128::from(time.as_nanos().max(1));
+    DataRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX))
+}

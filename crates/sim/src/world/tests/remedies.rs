@@ -1,0 +1,156 @@
+//! Remedies in whole worlds: study C's hard handovers between WiFi (2 Mbit/s, 20 ms) and a satellite (1 Mbit/s, 500 ms), and
+//! what is refused.
+
+use super::*;
+use baton_proto::remedies::Kind;
+
+const LINKS: &str = r#"
+    [links.lan]
+    between = ["server", "gateway"]
+    kind = "wired"
+    rate = "100 Mbit/s"
+    delay = "0 ms"
+    queue = "1000 packets"
+    [links.wifi]
+    between = ["gateway", "mobile"]
+    kind = "wired"
+    rate = "2 Mbit/s"
+    delay = "10 ms"
+    queue = "50 packets"
+    [links.satellite]
+    between = ["gateway", "mobile"]
+    kind = "wired"
+    rate = "1 Mbit/s"
+    delay = "250 ms"
+    queue = "50 packets"
+"#;
+
+/// To the satellite at 10 s, announced a round trip ahead (with what waits in the queue), after an outage of 4 s.
+const HARD: &str = r#"
+    [mobiles.mobile]
+    timetable = [
+        { at = "0 s", attach = "wifi" },
+        { at = "10 s", attach = "satellite", handover = "hard", outage = "4 s", announced = "400 ms" },
+    ]
+"#;
+
+fn transfer(from: &str, to: &str, profile: &str, remedies: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\nprofile = \"{profile}\"\nremedies = {remedies}\n\
+         tcp = {{ maximum_segment_size = \"1400 B\", receive_buffer = \"64 KiB\", congestion = \"reno\" }}\n"
+    )
+}
+
+/// Study C: "no packet or ACK lost" (C7), whichever way the data goes; and no timeout, where the timeout of the short link is not
+/// shorter than the long one's round trip.
+#[test]
+fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
+    for profile in ["ns2", "rfc", "linux-6"] {
+        for (from, to) in [("server", "mobile"), ("mobile", "server")] {
+            let outcome = |remedies: &str| {
+                let flow = transfer(from, to, profile, remedies);
+                let results = run(&scenario(40, &[LINKS, HARD, &flow]));
+                let lost = results.summary.handovers[0].lost_packets;
+                (lost, super::flow(&results.summary, "f").clone())
+            };
+            let (lost, with) = outcome("[\"eclair\"]");
+            let (lost_without, without) = outcome("\"none\"");
+            assert_eq!(lost, 0, "{profile} {from}");
+            assert!(lost_without > 0, "{profile} {from}");
+            if profile == "rfc" {
+                assert_eq!((with.timeouts, with.retransmitted), (Some(0), 0), "{from}");
+            }
+            assert!(without.timeouts > with.timeouts, "{profile} {from}");
+            assert!(
+                with.delivered_bytes > without.delivered_bytes,
+                "{profile} {from}"
+            );
+            // Reconnected at 14 s, half a round trip or a whole one later something new is there.
+            let longest = 4.0 + 0.4 + 0.6;
+            assert!(
+                with.longest_stall_s < longest,
+                "{profile} {from}: {}",
+                with.longest_stall_s
+            );
+            assert!(without.longest_stall_s > with.longest_stall_s + 0.5);
+        }
+    }
+}
+
+/// A sender that was shut out probes, so that a lost acknowledgment does not stop it for ever (RFC 9293 section 3.8.6.1).
+#[test]
+fn no_remedy_stops_a_transfer_for_good() {
+    let timetable = r#"
+        [mobiles.mobile]
+        timetable = [
+            { at = "0 s", attach = "wifi" },
+            { at = "5 s", attach = "satellite", handover = "hard", outage = "700 ms", announced = "5 ms" },
+            { at = "12 s", attach = "wifi", handover = "hard", outage = "3 s", announced = "1 s" },
+            { at = "20 s", attach = "satellite" },
+            { at = "25 s", attach = "wifi" },
+        ]
+        [[changes]]
+        at = "29 s"
+        link = "wifi"
+        state = "down"
+        [[changes]]
+        at = "31 s"
+        link = "wifi"
+        state = "up"
+    "#;
+    let own = |kind: &&Kind| kind.tells() != baton_proto::remedies::Tells::BindingUpdate;
+    for kind in Kind::ALL.iter().filter(own) {
+        for profile in ["ns2", "linux-6"] {
+            let remedies = format!("[\"{}\"]", kind.name());
+            let flow = transfer("server", "mobile", profile, &remedies);
+            let results = run(&scenario(60, &[LINKS, timetable, &flow]));
+            let flow = super::flow(&results.summary, "f");
+            // Twenty seconds and more of WiFi are left after the last change: a tenth of that must be used.
+            assert!(
+                flow.delivered_bytes > 3_000_000,
+                "{} {profile}: {}",
+                kind.name(),
+                flow.delivered_bytes
+            );
+        }
+    }
+}
+
+fn refused(parts: &[&str]) -> String {
+    match scenario::parse(&scenario(40, parts), "test", Path::new("."), &[]) {
+        Ok(_) => panic!("taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_cannot_act_or_contradicts_is_refused_with_the_reason() {
+    let down = |remedies: &str| transfer("server", "mobile", "rfc", remedies);
+    let up = |remedies: &str| transfer("mobile", "server", "rfc", remedies);
+    for (flow, reason) in [
+        (down("[\"freeze\"]"), "unknown remedies \"freeze\""),
+        (
+            up("[\"freeze-tcp\"]"),
+            "acts where the mobile receives; here it sends",
+        ),
+        (
+            up("[\"method-2\"]"),
+            "acts where the correspondent sends; here the mobile does",
+        ),
+        (
+            down("[\"method-2\"]"),
+            "hears of a handover by a binding update",
+        ),
+        (
+            down("[\"eclair\", \"freeze-tcp\"]"),
+            "contradict each other: both set the window that the receiver offers",
+        ),
+        (
+            transfer("server", "gateway", "rfc", "[\"atcp\"]"),
+            "needs an end that moves",
+        ),
+    ] {
+        let said = refused(&[LINKS, HARD, &flow]);
+        assert!(said.contains(reason), "{said}");
+    }
+}
