@@ -240,6 +240,12 @@ impl Connection {
         }
     }
 
+    /// The path is another one, as a handover or a correspondent's binding makes it: the congestion control forgets the
+    /// round-trip times of the old one.
+    pub fn handle_path_change(&mut self) {
+        self.congestion.on_path_change();
+    }
+
     /// Path-MTU discovery (RFC 1191, RFC 8201). What was too long is sent again in smaller segments at once
     /// and without a change of the congestion window (RFC 1191 section 6.4).
     fn lower_path_mtu(&mut self, mtu: u32) {

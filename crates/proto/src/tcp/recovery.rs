@@ -1,11 +1,11 @@
 //! Acknowledgments, duplicate acknowledgments and timeouts: how losses are found and what is done then.
 //! RFC 5681 and 6582 without SACK, RFC 6675 with it.
 
-use super::congestion::{AckSample, LossSample};
+use super::congestion::{AckSample, FeedbackSample, LossSample};
 use super::profile::{Recovery, RtoArithmetic};
 use super::timer::Timer;
 use super::{Connection, Event, State};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// Where loss recovery stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct RecoveryState {
     /// No fast retransmit before this is acknowledged; see [`Connection::is_past_guard`]. Zero is our SYN.
     guard: u64,
     pub(super) duplicate_acks: u32,
+    /// Bytes beyond the gap of which duplicates have told, without SACK: one segment each.
+    announced: u64,
     /// What duplicate acknowledgments add to the congestion window, in bytes, during fast recovery.
     pub(super) inflation: u32,
     /// The next retransmission goes out whatever the window says.
@@ -83,6 +85,7 @@ impl Connection {
         });
         let before = self.unacknowledged;
         self.unacknowledged = position;
+        self.recovery.announced = self.recovery.announced.saturating_sub(position - before);
         self.release_acknowledged();
         self.recovery.timeouts_in_row = 0;
 
@@ -102,6 +105,7 @@ impl Connection {
             self.statistics.rtt_samples += 1;
         }
 
+        self.tell_feedback(now, sample, self.bytes_delivered(), flight);
         let grows = self.after_progress((position - before) as u32);
         if grows {
             let window = u64::from(self.congestion.window());
@@ -118,6 +122,30 @@ impl Connection {
             });
         }
         self.restart_retransmission_timer(now);
+    }
+
+    /// What the peer is known to have, in bytes from the start of the connection.
+    fn bytes_delivered(&self) -> u64 {
+        self.unacknowledged + self.sent.sacked() + self.recovery.announced
+    }
+
+    /// The congestion control hears of an acknowledgment. `flight` in bytes, before it.
+    pub(super) fn tell_feedback(
+        &mut self,
+        now: Instant,
+        rtt: Option<Duration>,
+        delivered: u64,
+        flight: u32,
+    ) {
+        self.congestion.on_feedback(&FeedbackSample {
+            now,
+            rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            acknowledged_to: self.unacknowledged,
+            sent_to: self.next,
+            delivered,
+            bytes_in_flight: flight,
+        });
     }
 
     /// Moves between the phases after `position` has advanced; returns whether the congestion window grows.
@@ -179,6 +207,12 @@ impl Connection {
 
     fn on_duplicate_acknowledgment(&mut self, now: Instant) {
         self.statistics.duplicate_acks_received += 1;
+        let flight = self.bytes_in_flight();
+        if !self.negotiated.sack {
+            let told = self.recovery.announced + u64::from(self.segment_size);
+            self.recovery.announced = told.min(u64::from(flight));
+        }
+        self.tell_feedback(now, None, self.bytes_delivered(), flight);
         let Some(threshold) = self.profile.duplicate_ack_threshold else {
             return;
         };

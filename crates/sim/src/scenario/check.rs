@@ -78,7 +78,8 @@ fn check_alternatives(
     }
     let why = first.unwrap_or_default();
     // Words, and texts of a kind that this is not meant to be: one of the words is meant.
-    let texts = branches.iter().all(|branch| kind(branch) == "string");
+    let mut others = branches.iter().filter(|branch| kind(branch) != "object");
+    let texts = others.clone().count() > 1 && others.all(|branch| kind(branch) == "string");
     let words = branches.iter().find_map(|branch| words(branch));
     if let (Some(words), Value::String(text)) = (words, value)
         && texts

@@ -22,7 +22,9 @@ fn about(profile: &str) -> &'static str {
 }
 
 /// Congestion controls by name.
-pub const CONGESTION_NAMES: [&str; 4] = ["reno", "newreno", "cubic", "bbr"];
+pub const CONGESTION_NAMES: [&str; 9] = [
+    "reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla",
+];
 /// Before the name of a congestion control that is a class in Python.
 const PYTHON: &str = "python:";
 
@@ -37,6 +39,11 @@ pub fn congestion(name: &str, controls: Option<PythonControls<'_>>) -> Result<Al
         ("newreno", ..) => Ok(Algorithm::NewReno),
         ("cubic", ..) => Ok(Algorithm::Cubic),
         ("bbr", ..) => Ok(Algorithm::Bbr),
+        ("westwood", ..) => Ok(Algorithm::Westwood(Default::default())),
+        ("scalable", ..) => Ok(Algorithm::Scalable(Default::default())),
+        ("bic", ..) => Ok(Algorithm::Bic(Default::default())),
+        ("vegas", ..) => Ok(Algorithm::Vegas(Default::default())),
+        ("hybla", ..) => Ok(Algorithm::Hybla(Default::default())),
         (_, Some(class), Some(controls)) => controls(class),
         _ => Err(format!(
             "runs only in a scenario that Python runs (baton run, baton.Scenario); here there are {}",

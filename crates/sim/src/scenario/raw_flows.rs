@@ -22,7 +22,7 @@ pub struct RawFlow {
     #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
-    pub congestion: Option<CongestionName>,
+    pub congestion: Option<RawCongestion>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
     /// On radio networks: the highest goes first. Default 0.
@@ -65,24 +65,80 @@ pub struct RawFlow {
     pub size: Option<Size>,
 }
 
-/// A congestion control: one of the engine's by name, or a class in Python.
+/// A congestion control: one of the engine's by name, with its parameters if it has some, or a class in Python.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub struct CongestionName(pub String);
+#[serde(untagged)]
+pub enum RawCongestion {
+    /// By name.
+    Name(String),
+    /// With parameters.
+    Table(RawControl),
+}
 
-impl JsonSchema for CongestionName {
+impl JsonSchema for RawCongestion {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> Cow<'static, str> {
-        "CongestionName".into()
+        "RawCongestion".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<RawControl>();
         json_schema!({ "anyOf": [
             { "type": "string", "enum": profiles::CONGESTION_NAMES },
             { "type": "string", "format": "python-class" },
+            table,
         ] })
     }
+}
+
+/// A congestion control and its parameters.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct RawControl {
+    /// Which one.
+    pub kind: RawControlKind,
+    /// westwood: the shortest round-trip time is that of so long a time; "off" is the connection's. Default "off".
+    pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
+    /// scalable: segments by which each acknowledged segment lets the window grow. Default 0.01.
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub increase: Option<f64>,
+    /// scalable: share of the window that a loss takes. Default 0.125.
+    #[schemars(range(min = 0.001, max = 0.999))]
+    pub decrease: Option<f64>,
+    /// bic: least growth in a round trip, in segments. Default 0.01.
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub smallest_increment: Option<f64>,
+    /// bic: most growth in a round trip, in segments. Default 32.
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub largest_increment: Option<f64>,
+    /// vegas: fewer segments waiting in queues let the window grow. Default 2.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub alpha: Option<f64>,
+    /// vegas: more segments waiting in queues let the window shrink. Default 4.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub beta: Option<f64>,
+    /// vegas: more segments waiting in queues end slow start. Default 1.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub gamma: Option<f64>,
+    /// hybla: the round-trip time of the path as on which it grows. Default "25 ms".
+    pub reference_rtt: Option<PositiveTime>,
+}
+
+/// Congestion controls with parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawControlKind {
+    /// Westwood+.
+    Westwood,
+    /// Scalable TCP.
+    Scalable,
+    /// BIC.
+    Bic,
+    /// Vegas.
+    Vegas,
+    /// Hybla.
+    Hybla,
 }
 
 /// What carries a flow.
@@ -140,7 +196,7 @@ pub struct RawTcp {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawTcpEnd {
     /// Congestion control.
-    pub congestion: Option<CongestionName>,
+    pub congestion: Option<RawCongestion>,
     /// Loss recovery after a fast retransmit.
     pub recovery: Option<RawRecovery>,
     /// Largest segment, in bytes of payload.

@@ -1,13 +1,12 @@
 //! The settings of TCP: a profile, and what a scenario changes in it.
 
 use super::document::Path;
-use super::error::{quoted, seconds};
-use super::profiles;
+use super::error::seconds;
 use super::raw_flows::{
-    CongestionName, OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd,
-    RawWindowArithmetic,
+    OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd, RawWindowArithmetic,
 };
 use super::resolve::Report;
+use super::resolve_control::congestion;
 use super::units::{PositiveTime, Size};
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 
@@ -165,25 +164,13 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.initial_slow_start_threshold, threshold);
 }
 
-/// The congestion control that the table at `path` names.
-fn congestion(
-    given: &Option<CongestionName>,
-    path: &Path,
-    report: &mut Report<'_>,
-) -> Option<Algorithm> {
-    let CongestionName(name) = given.as_ref()?;
-    profiles::congestion(name, report.controls)
-        .map_err(|why| report.wrong(&path.key("congestion"), format!("{} {why}", quoted(name))))
-        .ok()
-}
-
-fn set<T>(setting: &mut T, given: Option<T>) {
+pub(super) fn set<T>(setting: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *setting = given;
     }
 }
 
-fn off<T>(value: OrOff<T>) -> Option<T> {
+pub(super) fn off<T>(value: OrOff<T>) -> Option<T> {
     match value {
         OrOff::Off(_) => None,
         OrOff::Value(value) => Some(value),

@@ -372,7 +372,18 @@ impl Generator {
             "\"classic\"",
         ];
         self.sometimes(70, "profile", &profiles);
-        self.sometimes(50, "congestion", &["\"reno\"", "\"newreno\"", "\"cubic\""]);
+        let controls = [
+            "\"reno\"",
+            "\"newreno\"",
+            "\"cubic\"",
+            "\"westwood\"",
+            "{ kind = \"westwood\", minimum_rtt_window = \"5 s\" }",
+            "\"scalable\"",
+            "{ kind = \"bic\", smallest_increment = 0.25 }",
+            "\"vegas\"",
+            "\"hybla\"",
+        ];
+        self.sometimes(50, "congestion", &controls);
         for end in ["", "sender.", "receiver."] {
             if !self.chance(if end.is_empty() { 50 } else { 15 }) {
                 continue;
