@@ -208,8 +208,11 @@ def growth(congestion: str) -> Callable[[Axes], None]:
             at.plot(after[some], theory[some], label="C (t - K)³ + W_max (RFC 9438)", **THEORY)
             at.set(xlim=(0, 15), ylim=(100, 600))
         else:
-            theory = at_loss / 2 + after / control.ROUND_TRIP
-            at.plot(after[some], theory[some], label="a segment each round trip (RFC 5681)", **THEORY)
+            reno = (control.reno_growth, "a segment each round trip (RFC 5681)")
+            law, label = control.GROWTHS.get(congestion, reno)
+            at.plot(after[some], law(after, at_loss)[some], label=label, **THEORY)
+            if congestion in control.GROWTHS:
+                at.set(xlim=(0, 10), ylim=(0, 1.2 * window[after < 10].max()))
         at.set(
             xlabel="time since the loss was found (s)",
             ylabel="congestion window (segments)",
@@ -217,6 +220,20 @@ def growth(congestion: str) -> Callable[[Axes], None]:
         )
 
     return draw
+
+
+def vegas(at: Axes) -> None:
+    times, window = control.vegas_queue()
+    at.plot(times, window, color="#60a5fa", linewidth=1.5, label="Baton")
+    for waiting, name in ((2, "alpha"), (4, "beta")):
+        at.axhline(control.VEGAS_PIPE + waiting, label=f"what the path holds, and {name} = {waiting}", **THEORY)
+    at.set(
+        xlabel="time (s)",
+        ylabel="congestion window (segments)",
+        title="Vegas alone on 5 Mbit/s and 100 ms",
+        xlim=(0, 30),
+        ylim=(0, 60),
+    )
 
 
 def newreno(at: Axes) -> None:
@@ -296,6 +313,11 @@ DRAWN = {
     "congestion-reno": axes(growth("reno")),
     "congestion-newreno": axes(newreno),
     "congestion-cubic": axes(growth("cubic")),
+    "congestion-scalable": axes(growth("scalable")),
+    "congestion-bic": axes(growth("bic")),
+    "congestion-hybla": axes(growth("hybla")),
+    "congestion-westwood": axes(growth("westwood")),
+    "congestion-vegas": axes(vegas),
     "congestion-python": axes(python),
 }
 RUNS = {
