@@ -165,6 +165,50 @@ def sack_ignored() -> Iterator[Row]:
 
 
 @cache
+def snack_window(loss: float, snack: bool, seed: int, seconds: int = 200) -> float:
+    """As `constant`, for SCPS-TP's Van Jacobson variant, with or without SNACK."""
+    size = SEGMENT - 12  # timestamps
+    settings = {**WIDE, "snack": snack, "initial_slow_start_threshold": f"{200 * size} B"}
+    transfer = lab.flow(profile="scps-tp", congestion="newreno", tcp=settings)
+    link = lab.wire(**LONG, down={"packet_error_rate": loss})
+    rate = lab.first(lab.run(f"{seconds} s", link, transfer, seed=seed))["goodput_bps"]
+    return float(rate) * ROUND_TRIP / (size * 8)
+
+
+def scps() -> Iterator[Row]:
+    """SCPS-TP's SNACK and rate control."""
+    for loss, oracle, source, tolerance in (
+        (1e-3, square_root, "square-root law (Mathis and others 1997)", 0.06),
+        (1e-2, rfc5348, "throughput equation of RFC 5348, timeout 1 s", 0.15),
+    ):
+        yield Row(
+            f"scps.snack.{loss:g}",
+            "profile-scps-tp",
+            f"mean window at random loss {loss:g}, SNACK",
+            "segments",
+            lab.over_seeds(lambda seed, loss=loss: snack_window(loss, True, seed)),
+            oracle(loss),
+            source,
+            tolerance,
+            "as for the other recoveries, `loss.newreno`",
+            "The equation charges timeouts to a share of the losses, as for a stack of 1998; SNACK needs few.",
+        )
+    transfer = lab.flow(profile="scps-tp", tcp={**WIDE, "rate_limit": "2 Mbit/s"})
+    result = lab.run("60 s", lab.wire(rate="5 Mbit/s", delay="290 ms"), transfer, record="series")
+    yield Row(
+        "scps.rate",
+        "profile-scps-tp",
+        "goodput with `rate_limit` 2 Mbit/s, 10 to 60 s",
+        "bit/s",
+        lab.goodput(result, 10, 60),
+        2e6 * 1448 / 1500,
+        "closed form: the payload's share of a packet",
+        0.001,
+        "whole packets in 50 s",
+    )
+
+
+@cache
 def one_loss(congestion: str) -> tuple[np.ndarray, np.ndarray, float]:
     """Congestion window in segments over time, from a single loss on, and the window at the loss."""
     settings = {**WIDE, "initial_slow_start_threshold": f"{200 * SEGMENT} B"}
@@ -360,5 +404,6 @@ CASES: dict[str, Any] = {
     "after-loss": after_a_loss,
     "laws-after-loss": laws_after_a_loss,
     "vegas": vegas,
+    "scps": scps,
     "python": python,
 }

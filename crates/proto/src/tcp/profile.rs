@@ -5,6 +5,7 @@ use super::congestion::{
     BicParameters, External, HyblaParameters, ScalableParameters, VegasParameters,
     WestwoodParameters,
 };
+use crate::rate::DataRate;
 use crate::time::Duration;
 
 /// Every setting of a connection. A scenario may override each.
@@ -35,6 +36,11 @@ pub struct Profile {
     pub timestamps: bool,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: bool,
+    /// Offer selective negative acknowledgments (SCPS-TP, CCSDS 714.0-B-2); where SACK is agreed on they are not used. Not
+    /// with [`Recovery::Linux`].
+    pub snack: bool,
+    /// Data leaves no faster, whatever the windows say (SCPS-TP's open-loop rate control); in bits of IP packets.
+    pub rate_limit: Option<DataRate>,
     /// Delay acknowledgments by at most this time, and acknowledge at least every second full segment
     /// (RFC 1122 section 4.2.3.2); `None` acknowledges every segment at once.
     pub delayed_ack: Option<Duration>,
@@ -95,7 +101,8 @@ pub struct Profile {
     /// Take back a reduction that duplicate SACKs (RFC 3708) or timestamps (Eifel, RFC 3522) show to have been
     /// wrong. Only with [`Recovery::Linux`].
     pub undo: bool,
-    /// Whose form of Reno and CUBIC the window follows.
+    /// Whose form of Reno and CUBIC the window follows; for others, how much an acknowledgment counts in slow start, and
+    /// whether a loss reduces what is outstanding or the window.
     pub window_arithmetic: WindowArithmetic,
     /// Leave slow start when trains of acknowledgments get long or delays grow (HyStart, in Linux's CUBIC).
     pub hystart: bool,
@@ -198,7 +205,14 @@ pub enum RtoArithmetic {
 
 impl Profile {
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&'static str; 5] = ["rfc", "ns2", "linux-2.0.36", "linux-6", "classic"];
+    pub const NAMES: [&'static str; 6] = [
+        "rfc",
+        "ns2",
+        "linux-2.0.36",
+        "linux-6",
+        "classic",
+        "scps-tp",
+    ];
 
     /// The profile of that name, one of [`Profile::NAMES`].
     pub fn named(name: &str) -> Option<Profile> {
@@ -208,6 +222,7 @@ impl Profile {
             "classic" => Some(Profile::classic()),
             "ns2" => Some(Profile::ns2()),
             "linux-2.0.36" => Some(Profile::linux_2_0_36()),
+            "scps-tp" => Some(Profile::scps_tp()),
             _ => None,
         }
     }
@@ -229,6 +244,8 @@ impl Profile {
             window_scaling: true,
             timestamps: false,
             sack: true,
+            snack: false,
+            rate_limit: None,
             delayed_ack: Some(Duration::from_millis(200)),
             nagle: true,
             limited_transmit: true,
@@ -332,6 +349,19 @@ impl Profile {
             initial_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_millis(200),
             tick: Duration::from_millis(10),
+            ..Profile::rfc()
+        }
+    }
+
+    /// SCPS-TP (CCSDS 714.0-B-2): TCP with its options for long paths, SNACK in place of SACK, and Vegas; its other variant,
+    /// Van Jacobson's, is `congestion = NewReno`. The rate of its rate control is the mission's to set.
+    pub fn scps_tp() -> Profile {
+        Profile {
+            congestion: Algorithm::Vegas(VegasParameters::default()),
+            recovery: Recovery::NewReno,
+            timestamps: true,
+            sack: false,
+            snack: true,
             ..Profile::rfc()
         }
     }

@@ -185,8 +185,11 @@ impl Connection {
         }
         // RFC 6582 section 3.2, step 3: retransmit the first unacknowledged segment; deflate by what was
         // acknowledged, and add back one segment if it was at least that.
-        self.sent.mark_first_lost();
-        self.recovery.forced = true;
+        let snacked = self.negotiated.snack_unit.is_some();
+        if !(snacked && self.sent.first().is_some_and(|first| first.resent)) {
+            self.sent.mark_first_lost();
+            self.recovery.forced = true;
+        }
         if self.negotiated.sack {
             return;
         }
@@ -242,7 +245,7 @@ impl Connection {
     /// once more than what was outstanding is acknowledged (RFC 6582 section 3.2 step 1; Linux 2.0 compares with
     /// its "high_seq" the same way, which is why T2 sees 18 duplicates and no fast retransmit); with SACK,
     /// once all of that is (RFC 6675 section 5.1).
-    fn is_past_guard(&self) -> bool {
+    pub(super) fn is_past_guard(&self) -> bool {
         if self.negotiated.sack {
             self.unacknowledged >= self.recovery.guard
         } else {
@@ -274,7 +277,7 @@ impl Connection {
         }
     }
 
-    fn enter_fast_recovery(&mut self, now: Instant, threshold: u32) {
+    pub(super) fn enter_fast_recovery(&mut self, now: Instant, threshold: u32) {
         let sample = self.loss_sample(now, false);
         self.congestion.on_loss(&sample);
         self.statistics.fast_retransmits += 1;

@@ -1,4 +1,4 @@
-//! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018).
+//! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018, CCSDS 714.0-B-2).
 
 use super::checksum::Checksum;
 use super::sequence::SequenceNumber;
@@ -72,6 +72,20 @@ pub struct TcpOptions {
     pub timestamps: Option<Timestamps>,
     /// Selective acknowledgments (RFC 2018 section 3).
     pub sack: SackBlocks,
+    /// Selective negative acknowledgments of one hole are welcome: a bit of SCPS-TP's capabilities (CCSDS 714.0-B-2);
+    /// only on a SYN.
+    pub snack_permitted: bool,
+    /// A selective negative acknowledgment (CCSDS 714.0-B-2).
+    pub snack: Option<Snack>,
+}
+
+/// A hole in what was received, in units of the maximum segment size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snack {
+    /// From the acknowledgment to its beginning.
+    pub offset: u16,
+    /// How large it is.
+    pub size: u16,
 }
 
 /// The timestamps option.
@@ -116,7 +130,12 @@ mod kind {
     pub const SACK_PERMITTED: u8 = 4;
     pub const SACK: u8 = 5;
     pub const TIMESTAMPS: u8 = 8;
+    pub const SCPS_CAPABILITIES: u8 = 20;
+    pub const SNACK: u8 = 21;
 }
+
+/// Of SCPS-TP's capabilities: SNACKs of one hole are welcome.
+const SNACK_CAPABILITY: u8 = 0x40;
 
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error
 /// but MUST use 14 instead of the specified value" (RFC 7323 section 2.3).
@@ -139,7 +158,9 @@ impl TcpOptions {
     fn length_without_sack(&self) -> u32 {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())
-            + u32::from(self.sack_permitted);
+            + u32::from(self.sack_permitted)
+            + u32::from(self.snack_permitted)
+            + 2 * u32::from(self.snack.is_some());
         4 * four + if self.timestamps.is_some() { 12 } else { 0 }
     }
 
@@ -168,6 +189,15 @@ impl TcpOptions {
             out.extend_from_slice(&[padding, padding, option, 10]);
             out.extend_from_slice(&timestamps.value.to_be_bytes());
             out.extend_from_slice(&timestamps.echo.to_be_bytes());
+        }
+        if self.snack_permitted {
+            out.extend_from_slice(&[kind::SCPS_CAPABILITIES, 4, SNACK_CAPABILITY, 0]);
+        }
+        if let Some(snack) = self.snack {
+            let [padding, option] = [kind::NO_OPERATION, kind::SNACK];
+            out.extend_from_slice(&[padding, padding, option, 6]);
+            out.extend_from_slice(&snack.offset.to_be_bytes());
+            out.extend_from_slice(&snack.size.to_be_bytes());
         }
         let blocks = self.blocks_that_fit();
         if !blocks.is_empty() {
@@ -220,12 +250,24 @@ impl TcpOptions {
                     echo: u32_at(body, 4),
                 });
             }
+            (kind::SCPS_CAPABILITIES, 2) => {
+                self.snack_permitted = body[0] & SNACK_CAPABILITY != 0;
+            }
+            // The long form goes on with a bit vector of further holes.
+            (kind::SNACK, 4..) => {
+                self.snack = Some(Snack {
+                    offset: u16_at(body, 0),
+                    size: u16_at(body, 2),
+                });
+            }
             (
                 kind::MAXIMUM_SEGMENT_SIZE
                 | kind::WINDOW_SCALE
                 | kind::SACK_PERMITTED
                 | kind::SACK
-                | kind::TIMESTAMPS,
+                | kind::TIMESTAMPS
+                | kind::SCPS_CAPABILITIES
+                | kind::SNACK,
                 length,
             ) => return Err(option_length(length + 2)),
             _ => {}

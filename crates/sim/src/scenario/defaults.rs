@@ -158,6 +158,8 @@ fn profile(profile: &Profile) -> Value {
         "window_scaling": profile.window_scaling,
         "timestamps": profile.timestamps,
         "sack": profile.sack,
+        "snack": profile.snack,
+        "rate_limit": profile.rate_limit.map_or("off".to_owned(), |limit| rate(limit.bits_per_second())),
         "delayed_ack": profile.delayed_ack.map_or("off".to_owned(), time),
         "nagle": profile.nagle,
         "limited_transmit": profile.limited_transmit,

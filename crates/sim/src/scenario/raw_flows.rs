@@ -222,6 +222,10 @@ pub struct RawTcpEnd {
     pub timestamps: Option<bool>,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: Option<bool>,
+    /// Offer selective negative acknowledgments (SCPS-TP), which are used where SACK is not agreed on.
+    pub snack: Option<bool>,
+    /// Data leaves no faster, in bits of IP packets, whatever the windows say (SCPS-TP); "off" is without a limit.
+    pub rate_limit: Option<OrOff<Rate>>,
     /// Longest delay of an acknowledgment; "off" acknowledges every segment at once.
     pub delayed_ack: Option<OrOff<PositiveTime>>,
     /// Hold back small segments while data is unacknowledged.
@@ -277,7 +281,7 @@ pub struct RawTcpEnd {
     pub forward_rto: Option<bool>,
     /// recovery "linux": take back reductions that were wrong (RFC 3522, RFC 3708).
     pub undo: Option<bool>,
-    /// Whose form of Reno and CUBIC.
+    /// Whose form of Reno and CUBIC; for others, how much an acknowledgment counts in slow start, and what a loss reduces.
     pub window_arithmetic: Option<RawWindowArithmetic>,
     /// HyStart in Linux's CUBIC.
     pub hystart: Option<bool>,

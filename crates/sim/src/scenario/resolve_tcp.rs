@@ -53,6 +53,10 @@ fn check_together(profile: &Profile, path: &Path, report: &mut Report<'_>) {
                        expected profile \"linux-6\" or \"classic\"";
         report.wrong(path, message.to_owned());
     }
+    if profile.snack && profile.recovery == Recovery::Linux {
+        let message = "snack does not go with recovery \"linux\"; expected profile \"scps-tp\", or recovery \"newreno\"";
+        report.wrong(path, message.to_owned());
+    }
     if profile.minimum_rto > profile.maximum_rto {
         let message = format!(
             "minimum_rto {} is above maximum_rto {}",
@@ -73,6 +77,11 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.window_scaling, raw.window_scaling);
     set(&mut profile.timestamps, raw.timestamps);
     set(&mut profile.sack, raw.sack);
+    set(&mut profile.snack, raw.snack);
+    set(
+        &mut profile.rate_limit,
+        raw.rate_limit.map(|value| off(value).map(|rate| rate.0)),
+    );
     set(&mut profile.nagle, raw.nagle);
     set(&mut profile.limited_transmit, raw.limited_transmit);
     set(&mut profile.idle_restart, raw.idle_restart);

@@ -370,6 +370,7 @@ impl Generator {
             "\"linux-2.0.36\"",
             "\"linux-6\"",
             "\"classic\"",
+            "\"scps-tp\"",
         ];
         self.sometimes(70, "profile", &profiles);
         let controls = [

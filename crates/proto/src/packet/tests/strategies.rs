@@ -60,6 +60,11 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
                 sack_permitted: permitted,
                 timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
                 sack: SackBlocks::default(),
+                snack_permitted: permitted,
+                snack: size.zip(scale).map(|(size, scale)| Snack {
+                    offset: scale.into(),
+                    size,
+                }),
             };
             for (first, after_last) in blocks {
                 let mut more = options;

@@ -73,7 +73,7 @@ proptest! {
     fn any_path_delivers_once_in_order_and_closes(
         list in prop::collection::vec(any::<u8>(), 0..400),
         (forward, back) in (0_u64..60_000, 0_u64..20_000),
-        (name, algorithm) in (0_usize..5, 0_usize..8),
+        (name, algorithm) in (0_usize..6, 0_usize..8),
         pattern in any::<bool>(),
         buffer in prop_oneof![Just(None), (1_u32..5_000).prop_map(Some)],
         timestamps in any::<bool>(),

@@ -247,7 +247,7 @@ const CASES: &[Case] = &[
         r#""linux-2.0.36""#,
         r#""linux-2.0.35""#,
         &[
-            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36, linux-6, classic)"#,
+            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36, linux-6, classic, scps-tp)"#,
         ],
     ),
     (
