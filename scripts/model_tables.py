@@ -68,10 +68,9 @@ def queue(management: str) -> str:
 
 def control(kind: str) -> str:
     """The parameters of a congestion control."""
-    found = flat(tcp_schema())
-    own = {key.removeprefix("congestion."): entry for key, entry in found.items() if key.startswith("congestion.")}
-    meant = [key for key, entry in own.items() if entry.get("description", "").startswith(f"{kind}: ")]
-    return rows(own, meant, {})
+    schema = flat(tcp_schema())
+    own = [key for key, entry in schema.items() if entry.get("description", "").startswith(f"{kind}: ")]
+    return rows(schema, ["congestion.kind", *own], {})
 
 
 def profile(name: str) -> str:

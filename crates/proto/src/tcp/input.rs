@@ -335,7 +335,7 @@ impl Connection {
                 .map(|timestamps| timestamps.echo),
         };
         self.on_acknowledgment(now, position, context);
-        if let Some(snack) = header.options.snack {
+        if let Some(snack) = header.options.sack.snack() {
             self.take_snack(now, position, snack);
         }
         self.after_our_fin(now);

@@ -375,7 +375,6 @@ impl Connection {
             TcpOptions {
                 timestamps: self.negotiated.timestamps.then(|| self.timestamps(now)),
                 sack: self.sack_blocks(sack_room),
-                snack: self.snack().filter(|_| sack_room >= SNACK_LENGTH),
                 ..TcpOptions::default()
             }
         };
@@ -447,7 +446,8 @@ impl Connection {
     fn sack_blocks(&self, room: u32) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if !self.negotiated.sack {
-            return blocks;
+            let snack = self.snack().filter(|_| room >= SNACK_LENGTH);
+            return snack.map_or(blocks, SackBlocks::negative);
         }
         // Options take 40 bytes at most: four blocks, or three beside timestamps (RFC 2018 section 3).
         let space = if self.negotiated.timestamps {

@@ -70,13 +70,11 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323 section 3).
     pub timestamps: Option<Timestamps>,
-    /// Selective acknowledgments (RFC 2018 section 3).
+    /// Selective acknowledgments (RFC 2018 section 3), or a negative one.
     pub sack: SackBlocks,
     /// Selective negative acknowledgments of one hole are welcome: a bit of SCPS-TP's capabilities (CCSDS 714.0-B-2);
     /// only on a SYN.
     pub snack_permitted: bool,
-    /// A selective negative acknowledgment (CCSDS 714.0-B-2).
-    pub snack: Option<Snack>,
 }
 
 /// A hole in what was received, in units of the maximum segment size.
@@ -97,17 +95,44 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// Up to four blocks of received sequence space, the most recent first.
+/// Up to four blocks of received sequence space, the most recent first. An end that sends SNACKs sends no such blocks: their
+/// place holds the one it sends, so that a header is no larger for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [(SequenceNumber, SequenceNumber); 4],
     count: u8,
 }
 
+/// In place of a count of blocks: the first holds a SNACK's offset and size.
+const NEGATIVE: u8 = u8::MAX;
+
 impl SackBlocks {
+    /// A selective negative acknowledgment (CCSDS 714.0-B-2).
+    pub fn negative(snack: Snack) -> SackBlocks {
+        let mut sack = SackBlocks::default();
+        sack.blocks[0] = (
+            SequenceNumber(snack.offset.into()),
+            SequenceNumber(snack.size.into()),
+        );
+        sack.count = NEGATIVE;
+        sack
+    }
+
+    /// The selective negative acknowledgment, if it is one.
+    pub fn snack(&self) -> Option<Snack> {
+        let (offset, size) = self.blocks[0];
+        (self.count == NEGATIVE).then_some(Snack {
+            offset: offset.0 as u16,
+            size: size.0 as u16,
+        })
+    }
+
     /// The blocks, each as its first sequence number and the one after its last.
     pub fn as_slice(&self) -> &[(SequenceNumber, SequenceNumber)] {
-        &self.blocks[..usize::from(self.count)]
+        match self.count {
+            NEGATIVE => &[],
+            count => &self.blocks[..usize::from(count)],
+        }
     }
 
     /// Adds a block; returns whether there was room.
@@ -148,19 +173,22 @@ impl TcpOptions {
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
         // Asked for at every hop, and most segments carry no block.
-        let blocks = match self.sack.count {
+        let selective = match self.sack.count {
             0 => 0,
-            _ => self.blocks_that_fit().len() as u32,
+            NEGATIVE => 8,
+            _ => match self.blocks_that_fit().len() as u32 {
+                0 => 0,
+                blocks => 4 + 8 * blocks,
+            },
         };
-        self.length_without_sack() + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+        self.length_without_sack() + selective
     }
 
     fn length_without_sack(&self) -> u32 {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())
             + u32::from(self.sack_permitted)
-            + u32::from(self.snack_permitted)
-            + 2 * u32::from(self.snack.is_some());
+            + u32::from(self.snack_permitted);
         4 * four + if self.timestamps.is_some() { 12 } else { 0 }
     }
 
@@ -193,7 +221,7 @@ impl TcpOptions {
         if self.snack_permitted {
             out.extend_from_slice(&[kind::SCPS_CAPABILITIES, 4, SNACK_CAPABILITY, 0]);
         }
-        if let Some(snack) = self.snack {
+        if let Some(snack) = self.sack.snack() {
             let [padding, option] = [kind::NO_OPERATION, kind::SNACK];
             out.extend_from_slice(&[padding, padding, option, 6]);
             out.extend_from_slice(&snack.offset.to_be_bytes());
@@ -250,12 +278,13 @@ impl TcpOptions {
                     echo: u32_at(body, 4),
                 });
             }
-            (kind::SCPS_CAPABILITIES, 2) => {
+            // Capabilities of missions may follow.
+            (kind::SCPS_CAPABILITIES, 2..) => {
                 self.snack_permitted = body[0] & SNACK_CAPABILITY != 0;
             }
             // The long form goes on with a bit vector of further holes.
             (kind::SNACK, 4..) => {
-                self.snack = Some(Snack {
+                self.sack = SackBlocks::negative(Snack {
                     offset: u16_at(body, 0),
                     size: u16_at(body, 2),
                 });

@@ -61,11 +61,11 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
                 timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
                 sack: SackBlocks::default(),
                 snack_permitted: permitted,
-                snack: size.zip(scale).map(|(size, scale)| Snack {
-                    offset: scale.into(),
-                    size,
-                }),
             };
+            if let (Some(size), Some(scale), true) = (size, scale, permitted) {
+                let offset = scale.into();
+                options.sack = SackBlocks::negative(Snack { offset, size });
+            }
             for (first, after_last) in blocks {
                 let mut more = options;
                 more.sack

@@ -32,7 +32,7 @@ fn ten_out(profile: &Profile) -> Solo {
 
 fn snack(acknowledgment: i64, offset: u16, size: u16) -> Incoming {
     ack(acknowledgment).options(TcpOptions {
-        snack: Some(Snack { offset, size }),
+        sack: SackBlocks::negative(Snack { offset, size }),
         ..TcpOptions::default()
     })
 }
@@ -92,7 +92,7 @@ fn each_acknowledgment_tells_of_the_hole_before_what_came_last() {
         solo.receive(data(from, to));
         let mut holes = Vec::new();
         while let Some(segment) = solo.connection.poll_transmit(solo.now) {
-            holes.extend(segment.header.options.snack);
+            holes.extend(segment.header.options.sack.snack());
         }
         holes
     };
