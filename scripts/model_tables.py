@@ -3,7 +3,7 @@
     .venv/bin/python scripts/model_tables.py
 
 A table stands between `<!-- table: NAME ... -->` and `<!-- end of table -->`. NAME is `link KIND`, `queue MANAGEMENT`,
-`profile NAME`, `profiles`, or `keys KEY ...` for some keys of a link's direction.
+`control KIND`, `profile NAME`, `profiles`, or `keys KEY ...` for some keys of a link's direction.
 """
 
 from __future__ import annotations
@@ -66,6 +66,13 @@ def queue(management: str) -> str:
     return rows(schema, ["queue.limit", "queue.management", *own], defaults)
 
 
+def control(kind: str) -> str:
+    """The parameters of a congestion control."""
+    schema = flat(tcp_schema())
+    own = [key for key, entry in schema.items() if entry.get("description", "").startswith(f"{kind}: ")]
+    return rows(schema, ["congestion.kind", *own], {})
+
+
 def profile(name: str) -> str:
     """A profile's settings."""
     schema, settings = flat(tcp_schema()), DEFAULTS["profiles"][name]
@@ -88,6 +95,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "link": link,
     "keys": keys,
     "queue": queue,
+    "control": control,
     "profile": profile,
     "profiles": profiles,
 }
@@ -107,7 +115,7 @@ def told(entry: Schema) -> str:
     """The default that the types' documentation tells, for keys that depend on others, or that there is none."""
     if entry["needed"]:
         return "required"
-    found = re.search(r'Default:? "?([^".]*)"?\.?$', entry.get("description", ""))
+    found = re.search(r'Default:? "?((?:[^".]|\.\d)*)"?\.?$', entry.get("description", ""))
     return found[1] if found else ""
 
 
@@ -121,7 +129,8 @@ def shown(default: Any) -> str:
 def description(entry: Schema) -> str:
     """What the types' documentation says of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
-    text = re.sub(r"^(wifi only|trace only|ldacs1 only(, which needs at least one)?|red|codel): ", "", text)
+    links = "wifi only|trace only|ldacs1 only(, which needs at least one)?"
+    text = re.sub(rf"^({links}|red|codel|westwood|scalable|bic|vegas|hybla): ", "", text)
     text = re.sub(r"\s*Default:? .*$", "", text).rstrip(".")
     return text[:1].upper() + text[1:]
 
@@ -152,12 +161,17 @@ def kind_of(entry: Schema) -> str:
     if "properties" in entry or entry.get("type") == "object":
         return "table"
     low, high = entry.get("minimum"), entry.get("maximum")
-    span = f"{low:,.0f} to {high:,.0f}" if low is not None and high is not None else ""
+    span = f"{plain(low)} to {plain(high)}" if low is not None and high is not None else ""
     if span and entry.get("type") == "number":
         return "0 to 1" if (low, high) == (0, 1) else span
     return {"boolean": "true or false", "integer": span or "number", "string": "file", "array": "two nodes"}.get(
         entry.get("type", ""), ""
     )
+
+
+def plain(number: float) -> str:
+    """A number with its fraction, if it has one."""
+    return f"{number:,.0f}" if number == int(number) else f"{number:g}"
 
 
 def flat(schema: Schema) -> Schema:

@@ -133,3 +133,33 @@ def test_tshark_counts_the_duplicate_acknowledgments_of_study_t(runs):
         seen = key
     file = runs["wavelan-to-gsm"] / "capture-server-ethernet.pcapng"
     assert len(fields(file, "tcp.analysis.duplicate_ack", "frame.number")) == ours > 18
+
+
+def test_snacks_ask_for_what_was_lost(tmp_path):
+    """SCPS-TP's options: offered in both SYNs, and each hole of the first loss as tshark computes its edge."""
+    import baton
+
+    link = {
+        "between": ["a", "b"],
+        "kind": "wired",
+        "rate": "5 Mbit/s",
+        "delay": "290 ms",
+        "down": {"packet_error_rate": 0.02},
+    }
+    flow = {"name": "f", "from": "a", "to": "b", "profile": "scps-tp", "congestion": "newreno", "bytes": "400 kB"}
+    baton.Scenario.build(name="snack", duration="60 s", links={"l": link}, flows=[flow]).run(
+        tmp_path / "run", pcap=True
+    )
+    [file] = sorted((tmp_path / "run").glob("capture-*.pcapng"))
+    assert tshark(file, "-Y", WRONG) == ""
+    offered = fields(file, "tcp.flags.syn == 1", "tcp.options.scpsflags.snack1", "tcp.options.scpsflags.snack2")
+    assert {tuple(flags) for flags in offered} <= {("1", "0"), ("True", "False")}
+    assert len(offered) == 2
+    snacks = fields(file, "tcp.options.snack", "tcp.ack", "tcp.options.snack.offset", "tcp.options.snack.size")
+    sizes = Counter(int(size) for _, _, size in snacks)
+    assert sizes
+    assert max(sizes) <= 3, "2 % of all packets are lost, one by one"
+    # What the first of them asks for is sent again next.
+    lost = int(snacks[0][0])
+    again = fields(file, f"tcp.seq == {lost} && tcp.len > 0", "frame.number")
+    assert len(again) in (1, 2)

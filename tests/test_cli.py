@@ -168,8 +168,8 @@ def test_every_shipped_scenario_is_listed_and_right(baton):
     [
         ("links", {"wired", "geo", "wifi", "gsm", "trace", "ldacs1"}),
         ("queues", {"drop-tail", "red", "codel"}),
-        ("congestion", {"reno", "newreno", "cubic", "bbr"}),
-        ("profiles", {"rfc", "ns2", "linux-2.0.36", "linux-6", "classic"}),
+        ("congestion", {"reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla"}),
+        ("profiles", {"rfc", "ns2", "linux-2.0.36", "linux-6", "classic", "scps-tp"}),
     ],
 )
 def test_what_there_is_can_be_listed(baton, what, some):

@@ -32,8 +32,14 @@ def models():
     yield from (f"channel-{name}.md" for name in ("packet-errors", "bit-errors", "burst-loss", "jitter"))
 
 
+def remedies():
+    """The page of each remedy: what it does at a handover, the studies' tables show."""
+    yield from (f"remedy-{name}.md" for name in catalogue.remedies() if name != "none")
+
+
 def test_every_model_has_a_page_and_every_page_a_model():
-    assert sorted(page.name for page in PAGES if page.name not in OVERVIEWS) == sorted(models())
+    pages = sorted(page.name for page in PAGES if page.name not in OVERVIEWS)
+    assert pages == sorted([*models(), *remedies()])
 
 
 def test_the_defaults_are_of_everything_that_there_is():

@@ -12,7 +12,7 @@ Entries = dict[str, str]
 
 def links() -> Entries:
     """Kinds of link."""
-    return _choices("kind")
+    return _choices("links", "kind")
 
 
 def queues() -> Entries:
@@ -23,6 +23,11 @@ def queues() -> Entries:
 def congestion() -> Entries:
     """Congestion controls."""
     return _choices("congestion")
+
+
+def remedies() -> Entries:
+    """Schemes against what a handover does to TCP."""
+    return _choices("remedies")
 
 
 def profiles() -> Entries:
@@ -48,19 +53,25 @@ CATALOGUES: dict[str, Callable[[], Entries]] = {
     "links": links,
     "queues": queues,
     "congestion": congestion,
+    "remedies": remedies,
     "profiles": profiles,
     "scenarios": shipped_scenarios,
     "studies": studies,
 }
 
 
-def _choices(key: str) -> Entries:
-    """Names that a key takes, from the schema of scenarios, which the engine's own types make."""
+def _choices(*path: str) -> Entries:
+    """Names that a key takes, from the schema of scenarios, which the engine's own types make. Before it may stand keys
+    that it lies within."""
     import json
 
     from baton import json_schema
 
-    properties = _schemas_of(key, json.loads(json_schema()))
+    *outer, key = path
+    schema = json.loads(json_schema())
+    for each in outer:
+        schema = next(_schemas_of(each, schema))
+    properties = _schemas_of(key, schema)
     for found in (choice for each in properties for choice in (each, *each.get("anyOf", []))):
         if "oneOf" in found:
             return {choice["const"]: choice.get("description", "") for choice in found["oneOf"]}

@@ -481,6 +481,43 @@ size = "56 B"
 ''',
     ),
     Section(
+        "###", "congestion", "flows.congestion",
+        """A congestion control with parameters; without them its name will do. Which are whose is told with each, and what they do on
+its page: [westwood](../models/congestion-westwood.md), [scalable](../models/congestion-scalable.md),
+[bic](../models/congestion-bic.md), [vegas](../models/congestion-vegas.md), [hybla](../models/congestion-hybla.md).""",
+        '''
+[[flows]]
+name = "download"
+from = "server"
+to = "laptop"
+congestion = { kind = "bic", smallest_increment = 0.25, largest_increment = 32 }
+
+[[flows]]
+name = "second"
+from = "server"
+to = "laptop"
+congestion = { kind = "vegas", alpha = 1, beta = 3, gamma = 1 }
+
+[[flows]]
+name = "third"
+from = "server"
+to = "laptop"
+congestion = { kind = "westwood", minimum_rtt_window = "10 s" }
+
+[[flows]]
+name = "fourth"
+from = "server"
+to = "laptop"
+congestion = { kind = "scalable", increase = 0.01, decrease = 0.125 }
+
+[[flows]]
+name = "fifth"
+from = "server"
+to = "laptop"
+congestion = { kind = "hybla", reference_rtt = "25 ms" }
+''',
+    ),
+    Section(
         "###", "tcp", "flows.tcp",
         """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one. What each
 profile has: [TCP](../models/tcp.md).""",
@@ -502,6 +539,8 @@ receive_autotuning = true
 window_scaling = true
 timestamps = true
 sack = true
+snack = false
+rate_limit = "off"
 nagle = false
 limited_transmit = true
 duplicate_ack_threshold = 3

@@ -27,6 +27,6 @@ CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in case
 
 QUICK = (
     *("wired", "geo", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
-    *("syn", "rto", "slow-start", "after-loss", "python", "kernel-slow"),
+    *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )
 """Cases that take a moment, which the tests repeat."""

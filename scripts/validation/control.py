@@ -71,6 +71,36 @@ def rfc9438_random(loss: float) -> float:
     return sent / rounds
 
 
+def kelly(loss: float) -> float:
+    """Scalable TCP's mean window under random loss: of a window that grows by a for each segment and loses the share b
+    with probability p for each, the mean logarithm stands still if a · mean(1 / W) = p · ln(1 / (1 - b))."""
+    return 0.01 / (loss * math.log(1 / 0.875))
+
+
+def hybla_law(loss: float) -> float:
+    """The square-root law times the ratio of 100 ms to 25 ms: 4² segments a round trip instead of one."""
+    return 4 * square_root(loss)
+
+
+def bic_step(window: float, largest: float) -> float:
+    """BIC's growth in a round trip (Xu, Harfoush and Rhee 2004), with S_min 0.01 and S_max 32."""
+    return min(max((largest - window) / 2 if window < largest else window - largest, 0.01), 32)
+
+
+def bic_random(loss: float) -> float:
+    """BIC's mean window under random losses, advanced round by round, as `rfc9438_random`."""
+    chance = np.random.default_rng(1)
+    window, largest, sent, rounds = 100.0, 100.0, 0.0, 200_000
+    for _ in range(rounds):
+        if chance.random() < 1 - (1 - loss) ** window:
+            largest = window * (1.875 / 2 if window < largest else 1)
+            window = max(0.875 * window, 2)
+        else:
+            window += bic_step(window, largest) if window >= 14 else 1
+        sent += window
+    return sent / rounds
+
+
 def random_loss() -> Iterator[Row]:
     """Mean windows under random loss."""
     law = "square-root law (Mathis and others 1997)"
@@ -90,6 +120,9 @@ def random_loss() -> Iterator[Row]:
         ("newreno", "newreno", 1e-2, rfc5348, equation, "congestion-newreno", 0.15, ""),
         ("cubic", "sack", 1e-3, rfc9438_random, cubic, "congestion-cubic", 0.06, ""),
         ("cubic", "sack", 1e-4, rfc9438_random, cubic, "congestion-cubic", 0.1, ""),
+        ("scalable", "sack", 1e-3, kelly, "a / (p ln(1 / (1 - b))) (Kelly 2003)", "congestion-scalable", 0.06, ""),
+        ("bic", "sack", 1e-3, bic_random, "BIC's growth (2004), advanced by the round trip", "congestion-bic", 0.1, ""),
+        ("hybla", "sack", 1e-4, hybla_law, "the square-root law times 100 ms / 25 ms", "congestion-hybla", 0.1, ""),
     ]
     for congestion, recovery, loss, oracle, source, page, tolerance, cause in cases:
         values = lab.over_seeds(
@@ -128,6 +161,50 @@ def sack_ignored() -> Iterator[Row]:
         "throughput equation of RFC 5348, timeout 1 s",
         0.15,
         "as above",
+    )
+
+
+@cache
+def snack_window(loss: float, snack: bool, seed: int, seconds: int = 200) -> float:
+    """As `constant`, for SCPS-TP's Van Jacobson variant, with or without SNACK."""
+    size = SEGMENT - 12  # timestamps
+    settings = {**WIDE, "snack": snack, "initial_slow_start_threshold": f"{200 * size} B"}
+    transfer = lab.flow(profile="scps-tp", congestion="newreno", tcp=settings)
+    link = lab.wire(**LONG, down={"packet_error_rate": loss})
+    rate = lab.first(lab.run(f"{seconds} s", link, transfer, seed=seed))["goodput_bps"]
+    return float(rate) * ROUND_TRIP / (size * 8)
+
+
+def scps() -> Iterator[Row]:
+    """SCPS-TP's SNACK and rate control."""
+    for loss, oracle, source, tolerance in (
+        (1e-3, square_root, "square-root law (Mathis and others 1997)", 0.06),
+        (1e-2, rfc5348, "throughput equation of RFC 5348, timeout 1 s", 0.15),
+    ):
+        yield Row(
+            f"scps.snack.{loss:g}",
+            "profile-scps-tp",
+            f"mean window at random loss {loss:g}, SNACK",
+            "segments",
+            lab.over_seeds(lambda seed, loss=loss: snack_window(loss, True, seed)),
+            oracle(loss),
+            source,
+            tolerance,
+            "as for the other recoveries, `loss.newreno`",
+            "The equation charges timeouts to a share of the losses, as for a stack of 1998; SNACK needs few.",
+        )
+    transfer = lab.flow(profile="scps-tp", tcp={**WIDE, "rate_limit": "2 Mbit/s"})
+    result = lab.run("60 s", lab.wire(rate="5 Mbit/s", delay="290 ms"), transfer, record="series")
+    yield Row(
+        "scps.rate",
+        "profile-scps-tp",
+        "goodput with `rate_limit` 2 Mbit/s, 10 to 60 s",
+        "bit/s",
+        lab.goodput(result, 10, 60),
+        2e6 * 1448 / 1500,
+        "closed form: the payload's share of a packet",
+        0.001,
+        "whole packets in 50 s",
     )
 
 
@@ -205,6 +282,97 @@ def after_a_loss() -> Iterator[Row]:
         )
 
 
+def reno_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
+    """RFC 5681: half, then a segment each round trip."""
+    grown: np.ndarray = at_loss / 2 + seconds / ROUND_TRIP
+    return grown
+
+
+def scalable_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
+    """Kelly 2003: seven eighths, then a hundredth more each round trip."""
+    grown: np.ndarray = 0.875 * at_loss * 1.01 ** (seconds / ROUND_TRIP)
+    return grown
+
+
+def bic_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
+    """Xu, Harfoush and Rhee 2004: seven eighths, then the steps of its search, straight within a round trip."""
+    windows = [0.875 * at_loss]
+    while len(windows) < np.max(seconds) / ROUND_TRIP + 2:
+        windows.append(windows[-1] + bic_step(windows[-1], at_loss))
+    return np.interp(seconds / ROUND_TRIP, range(len(windows)), windows)
+
+
+def hybla_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
+    """Caini and Firrincieli 2004: half, then (100 ms / 25 ms)² = 16 segments each round trip of 100 ms."""
+    grown: np.ndarray = at_loss / 2 + 16 * seconds / ROUND_TRIP
+    return grown
+
+
+def westwood_growth(seconds: np.ndarray, at_loss: float) -> np.ndarray:
+    """Mascolo and others 2004: on a path without a queue the threshold is the estimate of the window, which lags nine
+    round trips behind one that grows by a segment in each, by its memory of nine tenths, and one by the measurement.
+    Then Reno's growth."""
+    grown: np.ndarray = at_loss - 10 + seconds / ROUND_TRIP
+    return grown
+
+
+GROWTHS = {
+    "scalable": (scalable_growth, "1.01^n (Kelly 2003)"),
+    "bic": (bic_growth, "binary search and probing (2004)"),
+    "hybla": (hybla_growth, "(RTT / 25 ms)² segments each round trip (2004)"),
+    "westwood": (westwood_growth, "bandwidth · round trip, then a segment each (2004)"),
+}
+"""The window a time after a loss, in segments, by the papers, and in a few words."""
+
+
+def laws_after_a_loss() -> Iterator[Row]:
+    """The windows of the other laws after one loss."""
+    for congestion, (law, source) in GROWTHS.items():
+        times, window, at_loss = one_loss(congestion)
+        for seconds in (0, 1, 3, 10):
+            yield Row(
+                f"after-loss.{congestion}.{seconds}",
+                f"congestion-{congestion}",
+                f"window {seconds} s after one loss" if seconds else "window after one loss",
+                "segments",
+                lab.at(times, window, times[1] + seconds) if seconds else float(window[0]),
+                float(law(np.array([float(seconds)]), at_loss)[0]),
+                source,
+                0.03,
+                "up to a round trip from the loss to the first growth, and 12 µs more than 100 ms in each",
+            )
+
+
+@cache
+def vegas_queue() -> tuple[np.ndarray, np.ndarray]:
+    """Vegas's window in segments over time, on a path of 5 Mbit/s and 100 ms whose queue it need not fill."""
+    link = lab.wire(rate="5 Mbit/s", delay="50 ms", queue="250 packets")
+    result = lab.run("120 s", link, lab.flow(congestion="vegas", tcp=WIDE), record="series")
+    times, window = lab.series(result, "congestion window")
+    return times, window / SEGMENT
+
+
+VEGAS_PIPE = 5e6 * (0.1 + (1500 + 40) * 8 / 5e6) / (1500 * 8)
+"""Segments that the path of `vegas_queue` holds, the one in service and its acknowledgment included."""
+
+
+def vegas() -> Iterator[Row]:
+    """Vegas's equilibrium."""
+    times, window = vegas_queue()
+    waiting = float(np.mean([lab.at(times, window, second) for second in range(60, 120)])) - VEGAS_PIPE
+    yield Row(
+        "vegas.waiting",
+        "congestion-vegas",
+        "segments in the queue, 60 to 120 s",
+        "segments",
+        waiting,
+        3.0,
+        "Brakmo and Peterson 1995: between alpha = 2 and beta = 4",
+        0.34,
+        "anywhere between alpha and beta",
+    )
+
+
 @cache
 def in_python(congestion: str) -> tuple[np.ndarray, np.ndarray]:
     """Congestion window over time on a path with losses."""
@@ -234,5 +402,8 @@ CASES: dict[str, Any] = {
     "random-loss": random_loss,
     "sack-ignored": sack_ignored,
     "after-loss": after_a_loss,
+    "laws-after-loss": laws_after_a_loss,
+    "vegas": vegas,
+    "scps": scps,
     "python": python,
 }

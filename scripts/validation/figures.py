@@ -208,8 +208,11 @@ def growth(congestion: str) -> Callable[[Axes], None]:
             at.plot(after[some], theory[some], label="C (t - K)³ + W_max (RFC 9438)", **THEORY)
             at.set(xlim=(0, 15), ylim=(100, 600))
         else:
-            theory = at_loss / 2 + after / control.ROUND_TRIP
-            at.plot(after[some], theory[some], label="a segment each round trip (RFC 5681)", **THEORY)
+            reno = (control.reno_growth, "a segment each round trip (RFC 5681)")
+            law, label = control.GROWTHS.get(congestion, reno)
+            at.plot(after[some], law(after, at_loss)[some], label=label, **THEORY)
+            if congestion in control.GROWTHS:
+                at.set(xlim=(0, 10), ylim=(0, 1.2 * window[after < 10].max()))
         at.set(
             xlabel="time since the loss was found (s)",
             ylabel="congestion window (segments)",
@@ -217,6 +220,22 @@ def growth(congestion: str) -> Callable[[Axes], None]:
         )
 
     return draw
+
+
+def vegas(at: Axes) -> None:
+    times, window = control.vegas_queue()
+    seconds = np.linspace(0.1, 30, 600)
+    kept = [lab.at(times, window, second) for second in seconds]
+    at.plot(seconds, kept, color="#60a5fa", linewidth=1.5, label="Baton")
+    for waiting, name in ((2, "alpha"), (4, "beta")):
+        at.axhline(control.VEGAS_PIPE + waiting, label=f"what the path holds, and {name} = {waiting}", **THEORY)
+    at.set(
+        xlabel="time (s)",
+        ylabel="congestion window (segments)",
+        title="Vegas alone on 5 Mbit/s and 100 ms",
+        xlim=(0, 30),
+        ylim=(0, 100),
+    )
 
 
 def newreno(at: Axes) -> None:
@@ -230,6 +249,16 @@ def newreno(at: Axes) -> None:
         found = [np.mean([control.constant("newreno", recovery, rate, seed, 200) for seed in SEEDS]) for rate in rates]
         at.plot(rates, found, mark, markersize=4, fillstyle="none", label=f"Baton, {recovery} recovery")
     at.set(xlabel="random loss", ylabel="mean window (segments)", title="Goodput over 100 ms, three seeds of 200 s")
+
+
+def scps_tp(at: Axes) -> None:
+    rates = [1e-3, 3e-3, 1e-2, 3e-2, 5e-2]
+    curve = np.logspace(-3.1, -1.2, 50)
+    at.loglog(curve, [control.square_root(rate) for rate in curve], label="square-root law", **THEORY)
+    for snack, mark, label in ((True, "o", "SNACK"), (False, "s", "without it (NewReno)")):
+        found = [np.mean([control.snack_window(rate, snack, seed) for seed in SEEDS]) for rate in rates]
+        at.plot(rates, found, mark, markersize=4, fillstyle="none", label=f"Baton, {label}")
+    at.set(xlabel="random loss", ylabel="mean window (segments)", title="SCPS-TP over 100 ms, three seeds of 200 s")
 
 
 def python(at: Axes) -> None:
@@ -296,6 +325,12 @@ DRAWN = {
     "congestion-reno": axes(growth("reno")),
     "congestion-newreno": axes(newreno),
     "congestion-cubic": axes(growth("cubic")),
+    "profile-scps-tp": axes(scps_tp),
+    "congestion-scalable": axes(growth("scalable")),
+    "congestion-bic": axes(growth("bic")),
+    "congestion-hybla": axes(growth("hybla")),
+    "congestion-westwood": axes(growth("westwood")),
+    "congestion-vegas": axes(vegas),
     "congestion-python": axes(python),
 }
 RUNS = {

@@ -276,8 +276,14 @@ impl Plan {
             ];
             let written = written.into_iter().flatten();
             let control = written
-                .filter_map(|table| table.get("congestion")?.as_str())
+                .filter_map(|table| table.get("congestion"))
                 .next_back();
+            if control.is_some_and(toml::Value::is_table) {
+                let message = "the kernel's congestion controls take no parameters from a socket";
+                let key = format!("{name}.congestion");
+                self.refuse(&key, message.to_owned(), Some("the name alone"));
+            }
+            let control = control.and_then(toml::Value::as_str);
             options.congestion = self.congestion(control, profiles[place], &name, kernel);
         }
         self.profile(flow, written, &name, kernel);
@@ -302,10 +308,8 @@ impl Plan {
     ) -> Option<String> {
         let name = match (written, &profile.congestion) {
             // Linux's Reno repairs several losses of a window one by one without SACK, as RFC 6582 does.
-            (Some("newreno"), _) | (None, Algorithm::Reno | Algorithm::NewReno) => "reno",
-            (None, Algorithm::Cubic) => "cubic",
-            (None, Algorithm::Bbr) => "bbr",
-            (None, Algorithm::External(external)) => external.name(),
+            (Some("newreno"), _) | (None, Algorithm::NewReno) => "reno",
+            (None, algorithm) => algorithm.name(),
             (Some(written), _) => written,
         };
         let known = &kernel.congestion_controls;

@@ -129,6 +129,8 @@ pub enum Control {
         /// Slow-start threshold.
         threshold: u32,
     },
+    /// The congestion control forgets what it has learnt of the path, and goes on with its window.
+    ForgetPath,
     /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.
     RestartTiming(Option<Duration>),
     /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.

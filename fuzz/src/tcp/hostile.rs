@@ -9,7 +9,7 @@ use baton_proto::tcp::{Connection, State};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
 use baton_proto::wire::sequence::SequenceNumber;
-use baton_proto::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use baton_proto::wire::tcp::{SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
 /// Steps of a script; what is left of the input is ignored.
 const MOST_STEPS: u32 = 600;
@@ -273,6 +273,12 @@ fn options(bytes: &mut Bytes<'_>, first: u8) -> TcpOptions {
             value: bytes.u8().into(),
             echo: bytes.u16().into(),
         }),
-        sack: SackBlocks::default(),
+        sack: if bit(7) {
+            let (offset, size) = (bytes.u8().into(), bytes.u8().into());
+            SackBlocks::negative(Snack { offset, size })
+        } else {
+            SackBlocks::default()
+        },
+        snack_permitted: bit(6),
     }
 }

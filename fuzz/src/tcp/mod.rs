@@ -6,6 +6,9 @@ mod rules;
 
 use crate::bytes::Bytes;
 use baton_proto::tcp::Endpoint;
+use baton_proto::tcp::congestion::{
+    BicParameters, HyblaParameters, ScalableParameters, VegasParameters, WestwoodParameters,
+};
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
 use baton_proto::time::Duration;
 use baton_proto::wire::sequence::SequenceNumber;
@@ -44,7 +47,16 @@ fn profile(bytes: &mut Bytes<'_>) -> Profile {
     profile.repair_before_new_data ^= bit(7);
     profile.threshold_from_window ^= bit(8);
     if bit(9) {
-        profile.congestion = bytes.one_of(&[Algorithm::Reno, Algorithm::NewReno, Algorithm::Cubic]);
+        profile.congestion = bytes.one_of(&[
+            Algorithm::Reno,
+            Algorithm::NewReno,
+            Algorithm::Cubic,
+            Algorithm::Westwood(WestwoodParameters::default()),
+            Algorithm::Scalable(ScalableParameters::default()),
+            Algorithm::Bic(BicParameters::default()),
+            Algorithm::Vegas(VegasParameters::default()),
+            Algorithm::Hybla(HyblaParameters::default()),
+        ]);
         profile.recovery = bytes.one_of(&[Recovery::Reno, Recovery::NewReno, Recovery::Sack]);
     }
     if bit(10) {

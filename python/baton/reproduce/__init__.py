@@ -13,6 +13,7 @@ from .checks import Check, Expected, load_expected
 STUDIES = Path(__file__).parent.parent / "studies"
 #: Studies by id, with what each is about.
 TITLES = {
+    "C": "a cross-layer scheme for hard handovers between satellite and WiFi",
     "D": "network mobility over L-DACS1: handovers of aircraft, and buffering by the home agent",
     "T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4 on a testbed",
 }
@@ -40,9 +41,9 @@ def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
 
 def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, list[Check]]:
     """The simulated checks that ``ids`` name, by study. Raises `InputError` for an id that does not exist."""
-    from . import study_d, study_t
+    from . import study_c, study_d, study_t
 
-    modules = {"D": study_d, "T": study_t}
+    modules = {"C": study_c, "D": study_d, "T": study_t}
     results: dict[str, list[Check]] = {}
     for study, expected in select(ids).items():
         wanted = {each.id for each in expected}

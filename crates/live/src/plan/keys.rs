@@ -145,6 +145,13 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
             "always pushes what leaves together",
         );
     }),
+    ("snack", |end| {
+        end.refuse_unless(!end.profile.snack, "knows no SNACK");
+    }),
+    ("rate_limit", |end| {
+        let off = end.profile.rate_limit.is_none();
+        end.refuse_unless(off, "has no rate control of SCPS-TP's kind");
+    }),
     ("timer_wheel", |end| {
         end.refuse_unless(end.profile.timer_wheel, "always has coarse timers");
     }),

@@ -8,6 +8,7 @@ mod closing_window;
 mod combined;
 mod duplicate_acks;
 mod eclair;
+mod forgotten_path;
 mod freeze_tcp;
 mod notice;
 mod path_window;
@@ -44,18 +45,23 @@ pub enum Tells {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $place:ident, $tells:ident;)*) => {
+    ($($variant:ident = $name:literal, $place:ident, $tells:ident, $about:literal;)*) => {
         /// A published scheme.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Kind { $($(#[$doc])* $variant,)* }
+        pub enum Kind { $(#[doc = $about] $variant,)* }
 
         impl Kind {
-            /// All, in the order of the studies.
+            /// All.
             pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
 
             /// Its name in scenarios.
             pub const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
+            }
+
+            /// What it does, in a sentence.
+            pub const fn about(self) -> &'static str {
+                match self { $(Kind::$variant => $about,)* }
             }
 
             /// Where it is installed.
@@ -72,34 +78,36 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Goff et al., 2000: a zero window ahead of the disconnection, three acknowledgments after it.
-    FreezeTcp = "freeze-tcp", MobileReceiver, Own;
-    /// Cáceres and Iftode, 1995: three duplicate acknowledgments, or a fast retransmission, after reconnection.
-    DuplicateAcks = "duplicate-acks", Mobile, Own;
-    /// Singh and Iyer, 2002.
-    Atcp = "atcp", Mobile, Own;
-    /// Study C's scheme on ECLAIR.
-    Eclair = "eclair", Mobile, Own;
-    /// Study C's scheme at the correspondent (study S, Table 2: "cwnd control at VHO").
-    ClosingWindow = "closing-window", CorrespondentSender, BindingUpdate;
-    /// Kim and Lee, 2009: gaps are no losses while packets are on two ways.
-    Reordering = "reordering", BothEnds, BindingUpdate;
-    /// Kim and Lee, 2009: the timeout follows the binding update's delay.
-    AdaptiveTimer = "adaptive-timer", CorrespondentSender, BindingUpdate;
-    /// Liu et al., 2008: the new link's queue bounds the window.
-    BufferNotification = "buffer-notification", CorrespondentSender, BindingUpdate;
-    /// Study S: reordering towards the shorter path, the adaptive timer towards the longer one.
-    Method1 = "method-1", BothEnds, BindingUpdate;
-    /// Study S: the window bounded towards the shorter path, the threshold restored towards the longer one.
-    Method2 = "method-2", CorrespondentSender, BindingUpdate;
-    /// Study T, section 7: the timeout begins anew.
-    TimeoutReset = "timeout-reset", Sender, TcpOption;
-    /// Study T, section 7: slow start from one segment.
-    WindowReset = "window-reset", Sender, TcpOption;
-    /// Study T, section 7: both.
-    PathReset = "path-reset", Sender, TcpOption;
-    /// Studies T and D: the receiver offers what the path holds.
-    PathWindow = "path-window", MobileReceiver, Own;
+    FreezeTcp = "freeze-tcp", MobileReceiver, Own,
+        "A zero window ahead of the disconnection, three acknowledgments after it (Goff et al., 2000).";
+    DuplicateAcks = "duplicate-acks", Mobile, Own,
+        "Three duplicate acknowledgments, or a fast retransmission, after reconnection (Cáceres and Iftode, 1995).";
+    Atcp = "atcp", Mobile, Own,
+        "TCP that hears of disconnection and connection (Singh and Iyer, 2002).";
+    Eclair = "eclair", Mobile, Own,
+        "The cross-layer scheme of study C, whichever way the data goes.";
+    ClosingWindow = "closing-window", CorrespondentSender, BindingUpdate,
+        "The same at the sender: the window closed, then slow start to the new pipe (study S, Table 2).";
+    Reordering = "reordering", BothEnds, BindingUpdate,
+        "Gaps are no losses while packets are on two ways (Kim and Lee, 2009).";
+    AdaptiveTimer = "adaptive-timer", CorrespondentSender, BindingUpdate,
+        "The timeout follows the binding update's delay (Kim and Lee, 2009).";
+    BufferNotification = "buffer-notification", CorrespondentSender, BindingUpdate,
+        "The new link's queue bounds the window (Liu et al., 2008).";
+    Method1 = "method-1", BothEnds, BindingUpdate,
+        "Study S: reordering towards the shorter path, adaptive-timer towards the longer one.";
+    Method2 = "method-2", CorrespondentSender, BindingUpdate,
+        "Study S: the window bounded towards the shorter path, the threshold restored towards the longer one.";
+    ForgottenPath = "forgotten-path", CorrespondentSender, BindingUpdate,
+        "The congestion control forgets the old path, as Westwood+ its shortest round-trip time (study S, section 8).";
+    TimeoutReset = "timeout-reset", Sender, TcpOption,
+        "The timeout begins anew (study T, section 7).";
+    WindowReset = "window-reset", Sender, TcpOption,
+        "Slow start from one segment (study T, section 7).";
+    PathReset = "path-reset", Sender, TcpOption,
+        "Both (study T, section 7).";
+    PathWindow = "path-window", MobileReceiver, Own,
+        "The receiver offers what the link in use holds (studies T and D).";
 }
 
 impl Kind {
@@ -124,6 +132,7 @@ impl Kind {
             }
             Kind::PathWindow => Box::new(path_window::PathWindow),
             Kind::ClosingWindow
+            | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
             | Kind::Method2 => return None,
@@ -139,6 +148,7 @@ impl Kind {
         let remedy: Box<dyn Remedy> = match self {
             Kind::ClosingWindow => Box::new(closing_window::ClosingWindow::default()),
             Kind::Reordering => Box::new(reordering::Sender),
+            Kind::ForgottenPath => Box::new(forgotten_path::ForgottenPath),
             Kind::AdaptiveTimer => Box::new(adaptive_timer::AdaptiveTimer),
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1),
@@ -164,6 +174,7 @@ impl Kind {
             Kind::Atcp | Kind::Eclair => &[Held::Offer, Held::Window, Held::Sending],
             Kind::ClosingWindow => &[Held::Window, Held::Sending],
             Kind::Reordering => &[Held::Gaps],
+            Kind::ForgottenPath => &[Held::Path],
             Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
@@ -190,6 +201,8 @@ pub enum Held {
     Timing,
     /// What gaps mean.
     Gaps,
+    /// What the congestion control remembers.
+    Path,
 }
 
 impl Held {
@@ -201,6 +214,7 @@ impl Held {
             Held::Sending => "whether the sender sends",
             Held::Timing => "the retransmission timeout",
             Held::Gaps => "what gaps mean",
+            Held::Path => "what the congestion control remembers",
         }
     }
 }

@@ -75,6 +75,8 @@ pub struct Connection {
     pub(super) linux: Box<LinuxState>,
     pub(super) rtt: RttEstimator,
     pub(super) last_data_sent_at: Option<Instant>,
+    /// No data leaves before this, by rate control.
+    pub(super) next_departure: Instant,
     /// "TS.Recent" and when it was taken (RFC 7323 section 4.3).
     pub(super) recent_timestamp: (u32, Instant),
     /// Doublings of the persist timer.
@@ -135,6 +137,7 @@ impl Connection {
             close_requested: false,
             write_blocked: false,
             last_data_sent_at: None,
+            next_departure: now,
             // Until `start_congestion_control` below.
             congestion: congestion::new(&Profile::rfc(), 1, 1),
             recovery: RecoveryState::default(),

@@ -106,7 +106,12 @@ impl Connection {
     /// Takes the peer's initial sequence number and options.
     pub(super) fn take_syn(&mut self, now: Instant, syn: &TcpHeader) {
         self.peer_initial_sequence = syn.sequence;
-        self.negotiated = options::negotiate(&self.profile, self.remote.address, syn);
+        self.negotiated = options::negotiate(
+            &self.profile,
+            self.own_segment_size(),
+            self.remote.address,
+            syn,
+        );
         if let Some((ours, _)) = self.negotiated.window_shifts {
             self.receive.set_window_shift(ours);
         }
@@ -330,6 +335,9 @@ impl Connection {
                 .map(|timestamps| timestamps.echo),
         };
         self.on_acknowledgment(now, position, context);
+        if let Some(snack) = header.options.sack.snack() {
+            self.take_snack(now, position, snack);
+        }
         self.after_our_fin(now);
         true
     }

@@ -20,6 +20,9 @@ pub struct Negotiated {
     pub sack: bool,
     /// Shifts for what we send and for what we hear, if both ends scale.
     pub window_shifts: Option<(u8, u8)>,
+    /// SCPS-TP's SNACK, where both ends have it and not SACK: the unit in which we tell of holes, the MSS of our SYN, in
+    /// bytes.
+    pub snack_unit: Option<u16>,
     /// The peer's MSS option, or its default, in bytes.
     pub peer_segment_size: u16,
 }
@@ -45,13 +48,19 @@ pub(super) fn on_syn(
         window_scale: agreed(profile.window_scaling, |n| n.window_shifts.is_some())
             .then(|| Receiver::wanted_shift(profile.receive_buffer)),
         sack_permitted: agreed(profile.sack, |n| n.sack),
+        snack_permitted: agreed(profile.snack, |n| n.snack_unit.is_some()),
         timestamps: agreed(profile.timestamps, |n| n.timestamps).then_some(timestamps),
         ..TcpOptions::default()
     }
 }
 
-/// What is agreed after the peer's SYN or SYN-ACK.
-pub(super) fn negotiate(profile: &Profile, remote: IpAddr, syn: &TcpHeader) -> Negotiated {
+/// What is agreed after the peer's SYN or SYN-ACK. `own_segment_size` is what our SYN tells.
+pub(super) fn negotiate(
+    profile: &Profile,
+    own_segment_size: u16,
+    remote: IpAddr,
+    syn: &TcpHeader,
+) -> Negotiated {
     debug_assert!(syn.flags.contains(TcpFlags::SYN));
     let options = &syn.options;
     let default = if remote.is_ipv4() {
@@ -59,9 +68,12 @@ pub(super) fn negotiate(profile: &Profile, remote: IpAddr, syn: &TcpHeader) -> N
     } else {
         DEFAULT_SEGMENT_SIZE_V6
     };
+    let sack = profile.sack && options.sack_permitted;
+    let snack = profile.snack && options.snack_permitted && !sack;
     Negotiated {
         timestamps: profile.timestamps && options.timestamps.is_some(),
-        sack: profile.sack && options.sack_permitted,
+        sack,
+        snack_unit: snack.then_some(own_segment_size.max(1)),
         // A shift above 14 is taken as 14 (RFC 7323 section 2.3).
         window_shifts: options
             .window_scale

@@ -3,6 +3,7 @@
 use super::options::{self, TIMESTAMPS_LENGTH};
 use super::profile::Recovery;
 use super::recovery::Phase;
+use super::scps::SNACK_LENGTH;
 use super::timer::Timer;
 use super::{Connection, Segment, State};
 use crate::packet::Payload;
@@ -68,12 +69,15 @@ impl Connection {
             | State::FinWait1
             | State::Closing
             | State::LastAck => {
-                let stretch = if self.recovers_as_linux() {
+                let stretch = if self.is_held_by_rate(now) {
+                    None
+                } else if self.recovers_as_linux() {
                     self.next_linux_data(now)
                 } else {
                     self.next_data(now)
                 };
                 if let Some(stretch) = stretch {
+                    self.spend_rate(now, stretch.length);
                     return Some(Due::Data(stretch));
                 }
             }
@@ -107,7 +111,7 @@ impl Connection {
         if let Some(index) = self.sent.next_lost() {
             let length = self.retransmission_length(index)?;
             let fits = self.sent.pipe() + u64::from(length) <= window || self.sent.pipe() == 0;
-            if !fits && !self.recovery.forced {
+            if !fits && !self.recovery.forced && !self.repairs_by_snack() {
                 return None;
             }
             return self.retransmit(now, index, length);
@@ -366,7 +370,7 @@ impl Connection {
         header
     }
 
-    /// A header of ours, with what there is to acknowledge. SACK blocks take at most `sack_room` bytes.
+    /// A header of ours, with what there is to acknowledge. SACK blocks, or a SNACK, take at most `sack_room` bytes.
     fn header(
         &mut self,
         now: Instant,
@@ -417,12 +421,17 @@ impl Connection {
     }
 
     fn syn_options(&self, now: Instant, answering: bool) -> TcpOptions {
+        let segment_size = self.own_segment_size();
+        let answered = answering.then_some(&self.negotiated);
+        options::on_syn(&self.profile, segment_size, answered, self.timestamps(now))
+    }
+
+    /// The MSS of our SYN.
+    pub(super) fn own_segment_size(&self) -> u16 {
         let path = self
             .path_mtu
             .saturating_sub(options::header_length(self.remote.address));
-        let segment_size = u32::from(self.profile.maximum_segment_size).min(path) as u16;
-        let answered = answering.then_some(&self.negotiated);
-        options::on_syn(&self.profile, segment_size, answered, self.timestamps(now))
+        u32::from(self.profile.maximum_segment_size).min(path) as u16
     }
 
     /// Our clock for timestamps: milliseconds, from an origin that says nothing about our uptime.
@@ -449,7 +458,8 @@ impl Connection {
     fn sack_blocks(&self, room: u32) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if !self.negotiated.sack {
-            return blocks;
+            let snack = self.snack().filter(|_| room >= SNACK_LENGTH);
+            return snack.map_or(blocks, SackBlocks::negative);
         }
         // Options take 40 bytes at most: four blocks, or three beside timestamps (RFC 2018 section 3).
         let space = if self.negotiated.timestamps {

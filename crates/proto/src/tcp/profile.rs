@@ -1,7 +1,11 @@
 //! A stack's habits, apart from its congestion control: what differs between implementations of TCP that
 //! all follow the standard, or followed the one of their day.
 
-use super::congestion::External;
+use super::congestion::{
+    BicParameters, External, HyblaParameters, ScalableParameters, VegasParameters,
+    WestwoodParameters,
+};
+use crate::rate::DataRate;
 use crate::time::Duration;
 
 /// Every setting of a connection. A scenario may override each.
@@ -32,6 +36,11 @@ pub struct Profile {
     pub timestamps: bool,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: bool,
+    /// Offer selective negative acknowledgments (SCPS-TP, CCSDS 714.0-B-2); where SACK is agreed on they are not used. Not
+    /// with [`Recovery::Linux`].
+    pub snack: bool,
+    /// Data leaves no faster, whatever the windows say (SCPS-TP's open-loop rate control); in bits of IP packets.
+    pub rate_limit: Option<DataRate>,
     /// Delay acknowledgments by at most this time, and acknowledge at least every second full segment
     /// (RFC 1122 section 4.2.3.2); `None` acknowledges every segment at once.
     pub delayed_ack: Option<Duration>,
@@ -92,7 +101,8 @@ pub struct Profile {
     /// Take back a reduction that duplicate SACKs (RFC 3708) or timestamps (Eifel, RFC 3522) show to have been
     /// wrong. Only with [`Recovery::Linux`].
     pub undo: bool,
-    /// Whose form of Reno and CUBIC the window follows.
+    /// Whose form of Reno and CUBIC the window follows; for others, how much an acknowledgment counts in slow start, and
+    /// whether a loss reduces what is outstanding or the window.
     pub window_arithmetic: WindowArithmetic,
     /// Leave slow start when trains of acknowledgments get long or delays grow (HyStart, in Linux's CUBIC).
     pub hystart: bool,
@@ -110,8 +120,8 @@ pub struct Profile {
     pub time_wait: Duration,
 }
 
-/// A congestion control by name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A congestion control by name, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Algorithm {
     /// RFC 5681.
     Reno,
@@ -121,8 +131,36 @@ pub enum Algorithm {
     Cubic,
     /// BBR version 1, as in Linux. It needs [`Recovery::Linux`], which measures the rate of delivery.
     Bbr,
+    /// Westwood+ (2004).
+    Westwood(WestwoodParameters),
+    /// Scalable TCP (2003).
+    Scalable(ScalableParameters),
+    /// BIC (2004).
+    Bic(BicParameters),
+    /// Vegas (1995).
+    Vegas(VegasParameters),
+    /// Hybla (2004).
+    Hybla(HyblaParameters),
     /// One that whoever runs the stack brings along.
     External(External),
+}
+
+impl Algorithm {
+    /// Its name; that of the kernel's module, where there is one.
+    pub fn name(&self) -> &str {
+        match self {
+            Algorithm::Reno => "reno",
+            Algorithm::NewReno => "newreno",
+            Algorithm::Cubic => "cubic",
+            Algorithm::Bbr => "bbr",
+            Algorithm::Westwood(_) => "westwood",
+            Algorithm::Scalable(_) => "scalable",
+            Algorithm::Bic(_) => "bic",
+            Algorithm::Vegas(_) => "vegas",
+            Algorithm::Hybla(_) => "hybla",
+            Algorithm::External(external) => external.name(),
+        }
+    }
 }
 
 /// Loss recovery after a fast retransmit.
@@ -167,7 +205,14 @@ pub enum RtoArithmetic {
 
 impl Profile {
     /// The names that [`Profile::named`] knows.
-    pub const NAMES: [&'static str; 5] = ["rfc", "ns2", "linux-2.0.36", "linux-6", "classic"];
+    pub const NAMES: [&'static str; 6] = [
+        "rfc",
+        "ns2",
+        "linux-2.0.36",
+        "linux-6",
+        "classic",
+        "scps-tp",
+    ];
 
     /// The profile of that name, one of [`Profile::NAMES`].
     pub fn named(name: &str) -> Option<Profile> {
@@ -177,6 +222,7 @@ impl Profile {
             "classic" => Some(Profile::classic()),
             "ns2" => Some(Profile::ns2()),
             "linux-2.0.36" => Some(Profile::linux_2_0_36()),
+            "scps-tp" => Some(Profile::scps_tp()),
             _ => None,
         }
     }
@@ -198,6 +244,8 @@ impl Profile {
             window_scaling: true,
             timestamps: false,
             sack: true,
+            snack: false,
+            rate_limit: None,
             delayed_ack: Some(Duration::from_millis(200)),
             nagle: true,
             limited_transmit: true,
@@ -301,6 +349,19 @@ impl Profile {
             initial_rto: Duration::from_secs(3),
             minimum_rto: Duration::from_millis(200),
             tick: Duration::from_millis(10),
+            ..Profile::rfc()
+        }
+    }
+
+    /// SCPS-TP (CCSDS 714.0-B-2): TCP with its options for long paths, SNACK in place of SACK, and Vegas; its other variant,
+    /// Van Jacobson's, is `congestion = NewReno`. The rate of its rate control is the mission's to set.
+    pub fn scps_tp() -> Profile {
+        Profile {
+            congestion: Algorithm::Vegas(VegasParameters::default()),
+            recovery: Recovery::NewReno,
+            timestamps: true,
+            sack: false,
+            snack: true,
             ..Profile::rfc()
         }
     }

@@ -1,11 +1,11 @@
 //! Acknowledgments, duplicate acknowledgments and timeouts: how losses are found and what is done then.
 //! RFC 5681 and 6582 without SACK, RFC 6675 with it.
 
-use super::congestion::{AckSample, LossSample};
+use super::congestion::{AckSample, FeedbackSample, LossSample};
 use super::profile::{Recovery, RtoArithmetic};
 use super::timer::Timer;
 use super::{Connection, Event, State};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// Where loss recovery stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct RecoveryState {
     /// No fast retransmit before this is acknowledged; see [`Connection::is_past_guard`]. Zero is our SYN.
     guard: u64,
     pub(super) duplicate_acks: u32,
+    /// Bytes beyond the gap of which duplicates have told, without SACK: one segment each.
+    announced: u64,
     /// What duplicate acknowledgments add to the congestion window, in bytes, during fast recovery.
     pub(super) inflation: u32,
     /// The next retransmission goes out whatever the window says.
@@ -85,6 +87,7 @@ impl Connection {
         });
         let before = self.unacknowledged;
         self.unacknowledged = position;
+        self.recovery.announced = self.recovery.announced.saturating_sub(position - before);
         self.release_acknowledged();
         self.recovery.timeouts_in_row = 0;
 
@@ -104,6 +107,7 @@ impl Connection {
             self.statistics.rtt_samples += 1;
         }
 
+        self.tell_feedback(now, sample, self.bytes_delivered(), flight);
         let grows = self.after_progress((position - before) as u32);
         if grows {
             let window = u64::from(self.congestion.window());
@@ -120,6 +124,30 @@ impl Connection {
             });
         }
         self.restart_retransmission_timer(now);
+    }
+
+    /// What the peer is known to have, in bytes from the start of the connection.
+    fn bytes_delivered(&self) -> u64 {
+        self.unacknowledged + self.sent.sacked() + self.recovery.announced
+    }
+
+    /// The congestion control hears of an acknowledgment. `flight` in bytes, before it.
+    pub(super) fn tell_feedback(
+        &mut self,
+        now: Instant,
+        rtt: Option<Duration>,
+        delivered: u64,
+        flight: u32,
+    ) {
+        self.congestion.on_feedback(&FeedbackSample {
+            now,
+            rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            acknowledged_to: self.unacknowledged,
+            sent_to: self.next,
+            delivered,
+            bytes_in_flight: flight,
+        });
     }
 
     /// Moves between the phases after `position` has advanced; returns whether the congestion window grows.
@@ -159,8 +187,11 @@ impl Connection {
         }
         // RFC 6582 section 3.2, step 3: retransmit the first unacknowledged segment; deflate by what was
         // acknowledged, and add back one segment if it was at least that.
-        self.sent.mark_first_lost();
-        self.recovery.forced = true;
+        let snacked = self.negotiated.snack_unit.is_some();
+        if !(snacked && self.sent.first().is_some_and(|first| first.resent)) {
+            self.sent.mark_first_lost();
+            self.recovery.forced = true;
+        }
         if self.negotiated.sack {
             return;
         }
@@ -199,6 +230,12 @@ impl Connection {
 
     fn on_duplicate_acknowledgment(&mut self, now: Instant) {
         self.statistics.duplicate_acks_received += 1;
+        let flight = self.bytes_in_flight();
+        if !self.negotiated.sack {
+            let told = self.recovery.announced + u64::from(self.segment_size);
+            self.recovery.announced = told.min(u64::from(flight));
+        }
+        self.tell_feedback(now, None, self.bytes_delivered(), flight);
         let Some(threshold) = self.profile.duplicate_ack_threshold else {
             return;
         };
@@ -228,7 +265,7 @@ impl Connection {
     /// once more than what was outstanding is acknowledged (RFC 6582 section 3.2 step 1; Linux 2.0 compares with
     /// its "high_seq" the same way, which is why T2 sees 18 duplicates and no fast retransmit); with SACK,
     /// once all of that is (RFC 6675 section 5.1).
-    fn is_past_guard(&self) -> bool {
+    pub(super) fn is_past_guard(&self) -> bool {
         if self.negotiated.sack {
             self.unacknowledged >= self.recovery.guard
         } else {
@@ -260,7 +297,7 @@ impl Connection {
         }
     }
 
-    fn enter_fast_recovery(&mut self, now: Instant, threshold: u32) {
+    pub(super) fn enter_fast_recovery(&mut self, now: Instant, threshold: u32) {
         let sample = self.loss_sample(now, false);
         self.congestion.on_loss(&sample);
         self.statistics.fast_retransmits += 1;
@@ -316,7 +353,7 @@ impl Connection {
         }
         self.statistics.timeouts += 1;
         let sample = self.loss_sample(now, self.recovery.timeouts_in_row > 1);
-        self.reduce_after_timeout(now, &sample);
+        self.reduce_after_timeout(&sample);
         self.rtt.back_off();
         self.sent.mark_all_lost();
         self.recovery.phase = Phase::AfterTimeout;
@@ -329,12 +366,12 @@ impl Connection {
     }
 
     /// Tells the congestion control of a timeout; a remedy may have asked for the threshold to stay at the window.
-    pub(super) fn reduce_after_timeout(&mut self, now: Instant, sample: &LossSample) {
+    pub(super) fn reduce_after_timeout(&mut self, sample: &LossSample) {
         let before = self.congestion.window();
         self.congestion.on_timeout(sample);
         if self.forgives_timeout() {
             let window = self.congestion.window();
-            self.congestion.on_new_path(now, window, before);
+            self.congestion.set(window, before);
         }
     }
 

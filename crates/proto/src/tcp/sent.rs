@@ -380,6 +380,35 @@ impl SentQueue {
         self.update(index, |segment| segment.lost = true);
     }
 
+    /// The receiver lacks what lies in `hole`: all segments of which at least half does are lost, but for those that were sent
+    /// again so lately that `patience` is not over. Returns whether any is.
+    pub(super) fn mark_hole_lost(
+        &mut self,
+        (start, end): (u64, u64),
+        now: Instant,
+        patience: Duration,
+    ) -> bool {
+        let mut any = false;
+        let mut index = self.index_from(start);
+        while let Some(segment) = self.segments.get(index).copied() {
+            let middle = segment.start + u64::from(segment.length) / 2;
+            if middle >= end {
+                break;
+            }
+            let repeated = segment.resent && now.saturating_since(segment.sent_at) <= patience;
+            if middle >= start && !segment.sacked && !segment.is_waiting() && !repeated {
+                self.resend_from = self.resend_from.min(segment.start);
+                self.update(index, |segment| {
+                    segment.lost = true;
+                    segment.resent = false;
+                });
+                any = true;
+            }
+            index += 1;
+        }
+        any
+    }
+
     /// Takes the oldest segment for lost, even if a retransmission of it is under way.
     pub(super) fn mark_first_lost(&mut self) {
         self.update(0, |segment| {

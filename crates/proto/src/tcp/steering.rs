@@ -50,7 +50,8 @@ impl Connection {
             Control::Thaw => self.thaw(now),
             Control::ResendOutstanding => self.resend_outstanding(),
             Control::ForgiveTimeout => steering.forgives_timeout = true,
-            Control::NewPath { window, threshold } => self.go_on_from(now, window, threshold),
+            Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
+            Control::ForgetPath => self.congestion.on_path_change(),
             Control::RestartTiming(sample) => self.restart_timing(now, sample),
             Control::Offer(window) => steering.offer = window,
             Control::KeepLastAcknowledgment(keeps) => {
@@ -133,10 +134,11 @@ impl Connection {
         }
     }
 
-    fn go_on_from(&mut self, now: Instant, window: u32, threshold: u32) {
+    fn go_on_from(&mut self, window: u32, threshold: u32) {
         let window = window.max(self.segment_size);
         let threshold = threshold.max(self.segment_size.saturating_mul(2));
-        self.congestion.on_new_path(now, window, threshold);
+        self.congestion.on_path_change();
+        self.congestion.set(window, threshold);
         self.recovery.inflation = 0;
         if self.recovers_as_linux() {
             self.forget_reduction();

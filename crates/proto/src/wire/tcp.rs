@@ -1,4 +1,4 @@
-//! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018).
+//! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018, CCSDS 714.0-B-2).
 
 use super::checksum::Checksum;
 use super::sequence::SequenceNumber;
@@ -72,10 +72,22 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323 section 3).
     pub timestamps: Option<Timestamps>,
-    /// Selective acknowledgments (RFC 2018 section 3).
+    /// Selective acknowledgments (RFC 2018 section 3), or a negative one.
     pub sack: SackBlocks,
     /// A notice of a handover.
     pub notice: Option<HandoverNotice>,
+    /// Selective negative acknowledgments of one hole are welcome: a bit of SCPS-TP's capabilities (CCSDS 714.0-B-2);
+    /// only on a SYN.
+    pub snack_permitted: bool,
+}
+
+/// A hole in what was received, in units of the maximum segment size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snack {
+    /// From the acknowledgment to its beginning.
+    pub offset: u16,
+    /// How large it is.
+    pub size: u16,
 }
 
 /// The timestamps option.
@@ -87,7 +99,8 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// Up to four blocks of received sequence space, the most recent first.
+/// Up to four blocks of received sequence space, the most recent first. An end that sends SNACKs sends no such blocks: their
+/// place holds the one it sends, so that a header is no larger for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     /// Those behind the last one are empty: a count would make every packet four bytes longer.
@@ -95,6 +108,23 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// A selective negative acknowledgment (CCSDS 714.0-B-2). It stands behind an empty first block.
+    pub fn negative(snack: Snack) -> SackBlocks {
+        let hole = u32::from(snack.offset) << 16 | u32::from(snack.size);
+        let mut sack = SackBlocks::default();
+        sack.blocks[1] = (SequenceNumber(hole), SequenceNumber(!hole));
+        sack
+    }
+
+    /// The selective negative acknowledgment, if it is one.
+    pub fn snack(&self) -> Option<Snack> {
+        let (hole, end) = self.blocks[1];
+        (self.is_empty() && hole != end).then_some(Snack {
+            offset: (hole.0 >> 16) as u16,
+            size: hole.0 as u16,
+        })
+    }
+
     /// The blocks, each as its first sequence number and the one after its last.
     pub fn as_slice(&self) -> &[(SequenceNumber, SequenceNumber)] {
         let empty = |block: &(SequenceNumber, SequenceNumber)| block.0 == block.1;
@@ -109,8 +139,8 @@ impl SackBlocks {
 
     /// Adds a block; returns whether there was room. One of no length says nothing, and is left out.
     pub fn push(&mut self, first: SequenceNumber, after_last: SequenceNumber) -> bool {
-        let count = self.as_slice().len();
-        let Some(slot) = self.blocks.get_mut(count) else {
+        let (count, is_negative) = (self.as_slice().len(), self.snack().is_some());
+        let Some(slot) = self.blocks.get_mut(count).filter(|_| !is_negative) else {
             return false;
         };
         *slot = (first, after_last);
@@ -129,7 +159,12 @@ mod kind {
     pub const TIMESTAMPS: u8 = 8;
     /// For experiments (RFC 4727), told apart by an identifier (RFC 6994).
     pub const EXPERIMENT: u8 = 253;
+    pub const SCPS_CAPABILITIES: u8 = 20;
+    pub const SNACK: u8 = 21;
 }
+
+/// Of SCPS-TP's capabilities: SNACKs of one hole are welcome.
+const SNACK_CAPABILITY: u8 = 0x40;
 
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error
 /// but MUST use 14 instead of the specified value" (RFC 7323 section 2.3).
@@ -146,17 +181,22 @@ impl TcpOptions {
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
         // Asked for at every hop, and most segments carry no block.
-        let blocks = match self.sack.is_empty() {
-            true => 0,
-            false => self.blocks_that_fit().len() as u32,
+        let selective = match (self.sack.is_empty(), self.sack.snack()) {
+            (true, None) => 0,
+            (true, Some(_)) => 8,
+            (false, _) => match self.blocks_that_fit().len() as u32 {
+                0 => 0,
+                blocks => 4 + 8 * blocks,
+            },
         };
-        self.length_without_sack() + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+        self.length_without_sack() + selective
     }
 
     fn length_without_sack(&self) -> u32 {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())
-            + u32::from(self.sack_permitted);
+            + u32::from(self.sack_permitted)
+            + u32::from(self.snack_permitted);
         let notice = self.notice.map_or(0, |_| u32::from(NOTICE_LENGTH));
         4 * four + notice + if self.timestamps.is_some() { 12 } else { 0 }
     }
@@ -192,6 +232,15 @@ impl TcpOptions {
             out.extend_from_slice(&NOTICE.to_be_bytes());
             out.extend_from_slice(&[notice.number.get(), 0]);
             out.extend_from_slice(&notice.outstanding.to_be_bytes());
+        }
+        if self.snack_permitted {
+            out.extend_from_slice(&[kind::SCPS_CAPABILITIES, 4, SNACK_CAPABILITY, 0]);
+        }
+        if let Some(snack) = self.sack.snack() {
+            let [padding, option] = [kind::NO_OPERATION, kind::SNACK];
+            out.extend_from_slice(&[padding, padding, option, 6]);
+            out.extend_from_slice(&snack.offset.to_be_bytes());
+            out.extend_from_slice(&snack.size.to_be_bytes());
         }
         let blocks = self.blocks_that_fit();
         if !blocks.is_empty() {
@@ -252,12 +301,25 @@ impl TcpOptions {
                     outstanding: u16_at(body, 4),
                 });
             }
+            // Capabilities of missions may follow.
+            (kind::SCPS_CAPABILITIES, 2..) => {
+                self.snack_permitted = body[0] & SNACK_CAPABILITY != 0;
+            }
+            // The long form goes on with a bit vector of further holes.
+            (kind::SNACK, 4..) => {
+                self.sack = SackBlocks::negative(Snack {
+                    offset: u16_at(body, 0),
+                    size: u16_at(body, 2),
+                });
+            }
             (
                 kind::MAXIMUM_SEGMENT_SIZE
                 | kind::WINDOW_SCALE
                 | kind::SACK_PERMITTED
                 | kind::SACK
-                | kind::TIMESTAMPS,
+                | kind::TIMESTAMPS
+                | kind::SCPS_CAPABILITIES
+                | kind::SNACK,
                 length,
             ) => return Err(option_length(length + 2)),
             _ => {}

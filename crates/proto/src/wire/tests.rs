@@ -121,7 +121,7 @@ fn options_never_exceed_forty_bytes() {
                 maximum_segment_size: Some(1460),
                 window_scale: Some(7),
                 sack_permitted: true,
-                notice: None,
+                ..TcpOptions::default()
             },
             1,
         ),

@@ -4,7 +4,7 @@ use super::*;
 use baton_proto::packet::{BitErrors, Body, IpHeader, Payload};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use baton_proto::wire::sequence::SequenceNumber;
-use baton_proto::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use baton_proto::wire::tcp::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use baton_proto::wire::udp::UdpHeader;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -63,8 +63,7 @@ fn packets(v4: bool) -> Vec<Packet> {
         window_scale: Some(7),
         sack_permitted: true,
         timestamps: Some(Timestamps { value: 1, echo: 0 }),
-        sack: SackBlocks::default(),
-        notice: None,
+        ..TcpOptions::default()
     };
     let mut sack = TcpOptions {
         timestamps: Some(Timestamps { value: 2, echo: 1 }),

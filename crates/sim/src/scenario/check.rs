@@ -81,9 +81,9 @@ fn check_alternatives(
     }
     let why = first.unwrap_or_default();
     // Words, and texts of a kind that this is not meant to be: one of the words is meant.
-    let texts = branches
-        .iter()
-        .all(|branch| matches!(kind(branch), "string" | "array"));
+    let mut others = branches.iter().filter(|branch| kind(branch) != "object");
+    let is_text = |branch: &&&Schema| matches!(kind(branch), "string" | "array");
+    let texts = others.clone().count() > 1 && others.all(|branch| is_text(&branch));
     let words = branches.iter().find_map(|branch| words(branch));
     if let (Some(words), Value::String(text)) = (words, value)
         && texts

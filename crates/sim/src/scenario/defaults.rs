@@ -5,7 +5,7 @@ use crate::link::config::{
 };
 use crate::link::ldacs1::HandoverType;
 use crate::scenario::model::Scenario;
-use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
+use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmetic};
 use baton_proto::time::Duration;
 use serde_json::{Map, Value, json};
 
@@ -141,13 +141,7 @@ fn queue(direction: &DirectionConfig) -> Value {
 
 fn profile(profile: &Profile) -> Value {
     let mut settings = json!({
-        "congestion": match profile.congestion {
-            Algorithm::Reno => "reno",
-            Algorithm::NewReno => "newreno",
-            Algorithm::Cubic => "cubic",
-            Algorithm::Bbr => "bbr",
-            Algorithm::External(_) => "python",
-        },
+        "congestion": profile.congestion.name(),
         "recovery": match profile.recovery {
             Recovery::Reno => "reno",
             Recovery::NewReno => "newreno",
@@ -164,6 +158,8 @@ fn profile(profile: &Profile) -> Value {
         "window_scaling": profile.window_scaling,
         "timestamps": profile.timestamps,
         "sack": profile.sack,
+        "snack": profile.snack,
+        "rate_limit": profile.rate_limit.map_or("off".to_owned(), |limit| rate(limit.bits_per_second())),
         "delayed_ack": profile.delayed_ack.map_or("off".to_owned(), time),
         "nagle": profile.nagle,
         "limited_transmit": profile.limited_transmit,

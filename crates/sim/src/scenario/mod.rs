@@ -23,6 +23,7 @@ mod raw_radio;
 mod resolve;
 mod resolve_behind;
 mod resolve_changes;
+mod resolve_control;
 mod resolve_direction;
 mod resolve_flows;
 mod resolve_links;

@@ -16,13 +16,16 @@ fn about(profile: &str) -> &'static str {
         "ns2" => "The defaults of ns-2's agents since 2006.",
         "linux-2.0.36" => "Linux 2.0.36 as a study of 1999 shows it.",
         "linux-6" => "A present Linux, matched to the rules and defaults of 6.18.",
+        "scps-tp" => "SCPS-TP for space links: SNACK, Vegas, rate control.",
         "classic" => "The same Linux without SACK, timestamps, RACK, TLP and F-RTO.",
         _ => "",
     }
 }
 
 /// Congestion controls by name.
-pub const CONGESTION_NAMES: [&str; 4] = ["reno", "newreno", "cubic", "bbr"];
+pub const CONGESTION_NAMES: [&str; 9] = [
+    "reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla",
+];
 /// Before the name of a congestion control that is a class in Python.
 const PYTHON: &str = "python:";
 
@@ -37,6 +40,11 @@ pub fn congestion(name: &str, controls: Option<PythonControls<'_>>) -> Result<Al
         ("newreno", ..) => Ok(Algorithm::NewReno),
         ("cubic", ..) => Ok(Algorithm::Cubic),
         ("bbr", ..) => Ok(Algorithm::Bbr),
+        ("westwood", ..) => Ok(Algorithm::Westwood(Default::default())),
+        ("scalable", ..) => Ok(Algorithm::Scalable(Default::default())),
+        ("bic", ..) => Ok(Algorithm::Bic(Default::default())),
+        ("vegas", ..) => Ok(Algorithm::Vegas(Default::default())),
+        ("hybla", ..) => Ok(Algorithm::Hybla(Default::default())),
         (_, Some(class), Some(controls)) => controls(class),
         _ => Err(format!(
             "runs only in a scenario that Python runs (baton run, baton.Scenario); here there are {}",

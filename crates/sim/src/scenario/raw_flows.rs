@@ -5,6 +5,7 @@ use super::units::{PositiveTime, Rate, Size, Time};
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// What one application sends to another.
@@ -23,7 +24,7 @@ pub struct RawFlow {
     #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.
-    pub congestion: Option<CongestionName>,
+    pub congestion: Option<RawCongestion>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
     /// tcp: published schemes against what a handover does to it, one or several. Default: none.
@@ -102,30 +103,90 @@ impl JsonSchema for RemedyName {
         "RemedyName".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = Kind::ALL.iter().map(|kind| kind.name());
-        let names: Vec<&str> = core::iter::once("none").chain(names).collect();
-        json_schema!({ "type": "string", "enum": names })
+        let choice = |name, about| json!({ "type": "string", "const": name, "description": about });
+        let kinds = Kind::ALL.iter();
+        let none = choice("none", "Nothing is installed.");
+        let choices: Vec<Value> = core::iter::once(none)
+            .chain(kinds.map(|kind| choice(kind.name(), kind.about())))
+            .collect();
+        json_schema!({ "type": "string", "oneOf": choices })
     }
 }
 
-/// A congestion control: one of the engine's by name, or a class in Python.
+/// A congestion control: one of the engine's by name, with its parameters if it has some, or a class in Python.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub struct CongestionName(pub String);
+#[serde(untagged)]
+pub enum RawCongestion {
+    /// By name.
+    Name(String),
+    /// With parameters.
+    Table(RawControl),
+}
 
-impl JsonSchema for CongestionName {
+impl JsonSchema for RawCongestion {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> Cow<'static, str> {
-        "CongestionName".into()
+        "RawCongestion".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<RawControl>();
         json_schema!({ "anyOf": [
             { "type": "string", "enum": profiles::CONGESTION_NAMES },
             { "type": "string", "format": "python-class" },
+            table,
         ] })
     }
+}
+
+/// A congestion control and its parameters.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct RawControl {
+    /// Which one.
+    pub kind: RawControlKind,
+    /// westwood: the shortest round-trip time is that of so long a time; "off" is the connection's. Default "off".
+    pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
+    /// scalable: segments by which each acknowledged segment lets the window grow. Default 0.01.
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub increase: Option<f64>,
+    /// scalable: share of the window that a loss takes. Default 0.125.
+    #[schemars(range(min = 0.001, max = 0.999))]
+    pub decrease: Option<f64>,
+    /// bic: least growth in a round trip, in segments. Default 0.01.
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub smallest_increment: Option<f64>,
+    /// bic: most growth in a round trip, in segments. Default 32.
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub largest_increment: Option<f64>,
+    /// vegas: fewer segments waiting in queues let the window grow. Default 2.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub alpha: Option<f64>,
+    /// vegas: more segments waiting in queues let the window shrink. Default 4.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub beta: Option<f64>,
+    /// vegas: more segments waiting in queues end slow start. Default 1.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub gamma: Option<f64>,
+    /// hybla: the round-trip time of the path as on which it grows. Default "25 ms".
+    pub reference_rtt: Option<PositiveTime>,
+}
+
+/// Congestion controls with parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawControlKind {
+    /// Westwood+.
+    Westwood,
+    /// Scalable TCP.
+    Scalable,
+    /// BIC.
+    Bic,
+    /// Vegas.
+    Vegas,
+    /// Hybla.
+    Hybla,
 }
 
 /// What carries a flow.
@@ -183,7 +244,7 @@ pub struct RawTcp {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawTcpEnd {
     /// Congestion control.
-    pub congestion: Option<CongestionName>,
+    pub congestion: Option<RawCongestion>,
     /// Loss recovery after a fast retransmit.
     pub recovery: Option<RawRecovery>,
     /// Largest segment, in bytes of payload.
@@ -209,6 +270,10 @@ pub struct RawTcpEnd {
     pub timestamps: Option<bool>,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: Option<bool>,
+    /// Offer selective negative acknowledgments (SCPS-TP), which are used where SACK is not agreed on.
+    pub snack: Option<bool>,
+    /// Data leaves no faster, in bits of IP packets, whatever the windows say (SCPS-TP); "off" is without a limit.
+    pub rate_limit: Option<OrOff<Rate>>,
     /// Longest delay of an acknowledgment; "off" acknowledges every segment at once.
     pub delayed_ack: Option<OrOff<PositiveTime>>,
     /// Hold back small segments while data is unacknowledged.
@@ -264,7 +329,7 @@ pub struct RawTcpEnd {
     pub forward_rto: Option<bool>,
     /// recovery "linux": take back reductions that were wrong (RFC 3522, RFC 3708).
     pub undo: Option<bool>,
-    /// Whose form of Reno and CUBIC.
+    /// Whose form of Reno and CUBIC; for others, how much an acknowledgment counts in slow start, and what a loss reduces.
     pub window_arithmetic: Option<RawWindowArithmetic>,
     /// HyStart in Linux's CUBIC.
     pub hystart: Option<bool>,

@@ -1,13 +1,12 @@
 //! The settings of TCP: a profile, and what a scenario changes in it.
 
 use super::document::Path;
-use super::error::{quoted, seconds};
-use super::profiles;
+use super::error::seconds;
 use super::raw_flows::{
-    CongestionName, OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd,
-    RawWindowArithmetic,
+    OrOff, RawConnection, RawFlow, RawRecovery, RawRtoArithmetic, RawTcpEnd, RawWindowArithmetic,
 };
 use super::resolve::Report;
+use super::resolve_control::congestion;
 use super::units::{PositiveTime, Size};
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 
@@ -54,6 +53,10 @@ fn check_together(profile: &Profile, path: &Path, report: &mut Report<'_>) {
                        expected profile \"linux-6\" or \"classic\"";
         report.wrong(path, message.to_owned());
     }
+    if profile.snack && profile.recovery == Recovery::Linux {
+        let message = "snack does not go with recovery \"linux\"; expected profile \"scps-tp\", or recovery \"newreno\"";
+        report.wrong(path, message.to_owned());
+    }
     if profile.minimum_rto > profile.maximum_rto {
         let message = format!(
             "minimum_rto {} is above maximum_rto {}",
@@ -74,6 +77,11 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.window_scaling, raw.window_scaling);
     set(&mut profile.timestamps, raw.timestamps);
     set(&mut profile.sack, raw.sack);
+    set(&mut profile.snack, raw.snack);
+    set(
+        &mut profile.rate_limit,
+        raw.rate_limit.map(|value| off(value).map(|rate| rate.0)),
+    );
     set(&mut profile.nagle, raw.nagle);
     set(&mut profile.limited_transmit, raw.limited_transmit);
     set(&mut profile.idle_restart, raw.idle_restart);
@@ -165,25 +173,13 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.initial_slow_start_threshold, threshold);
 }
 
-/// The congestion control that the table at `path` names.
-fn congestion(
-    given: &Option<CongestionName>,
-    path: &Path,
-    report: &mut Report<'_>,
-) -> Option<Algorithm> {
-    let CongestionName(name) = given.as_ref()?;
-    profiles::congestion(name, report.controls)
-        .map_err(|why| report.wrong(&path.key("congestion"), format!("{} {why}", quoted(name))))
-        .ok()
-}
-
-fn set<T>(setting: &mut T, given: Option<T>) {
+pub(super) fn set<T>(setting: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *setting = given;
     }
 }
 
-fn off<T>(value: OrOff<T>) -> Option<T> {
+pub(super) fn off<T>(value: OrOff<T>) -> Option<T> {
     match value {
         OrOff::Off(_) => None,
         OrOff::Value(value) => Some(value),

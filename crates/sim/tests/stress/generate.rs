@@ -370,9 +370,21 @@ impl Generator {
             "\"linux-2.0.36\"",
             "\"linux-6\"",
             "\"classic\"",
+            "\"scps-tp\"",
         ];
         self.sometimes(70, "profile", &profiles);
-        self.sometimes(50, "congestion", &["\"reno\"", "\"newreno\"", "\"cubic\""]);
+        let controls = [
+            "\"reno\"",
+            "\"newreno\"",
+            "\"cubic\"",
+            "\"westwood\"",
+            "{ kind = \"westwood\", minimum_rtt_window = \"5 s\" }",
+            "\"scalable\"",
+            "{ kind = \"bic\", smallest_increment = 0.25 }",
+            "\"vegas\"",
+            "\"hybla\"",
+        ];
+        self.sometimes(50, "congestion", &controls);
         for end in ["", "sender.", "receiver."] {
             if !self.chance(if end.is_empty() { 50 } else { 15 }) {
                 continue;

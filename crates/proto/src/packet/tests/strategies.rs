@@ -69,7 +69,12 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
                         number,
                         outstanding,
                     }),
+                    snack_permitted: permitted,
                 };
+                if let (Some(size), Some(scale), true) = (size, scale, permitted) {
+                    let offset = scale.into();
+                    options.sack = SackBlocks::negative(Snack { offset, size });
+                }
                 for (first, after_last) in blocks {
                     let mut more = options;
                     more.sack

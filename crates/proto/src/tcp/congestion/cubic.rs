@@ -195,8 +195,8 @@ impl CongestionControl for Cubic {
         self.slow_start_threshold = slow_start_threshold;
     }
 
-    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
-        *self = Cubic::new(self.segment_size, window, slow_start_threshold);
+    fn on_path_change(&mut self) {
+        *self = Cubic::new(self.segment_size, self.window(), self.slow_start_threshold);
     }
 
     fn window(&self) -> u32 {

@@ -4,17 +4,29 @@
 //! inflation of the window by duplicate acknowledgments and the end of recovery are the connection's.
 
 mod bbr;
+mod bic;
 mod cubic;
 mod external;
+mod frame;
+mod hybla;
 mod linux;
 mod reno;
+mod scalable;
+mod vegas;
+mod westwood;
 
+pub use bic::BicParameters;
 pub use external::External;
+pub use hybla::HyblaParameters;
+pub use scalable::ScalableParameters;
+pub use vegas::VegasParameters;
+pub use westwood::WestwoodParameters;
 
 use super::profile::{Algorithm, Profile, WindowArithmetic};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt::Debug;
+use frame::Framed;
 
 /// A congestion control: told what happened, asked how much may be outstanding.
 pub trait CongestionControl: Debug + Send {
@@ -34,8 +46,11 @@ pub trait CongestionControl: Debug + Send {
     /// The first segment leaves after nothing was outstanding, `idle` after the last new data.
     fn on_transmission_start(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// A round-trip time was measured, in whatever phase.
-    fn on_round_trip(&mut self, _sample: &RoundTripSample) {}
+    /// An acknowledgment arrived, in whatever phase: in recovery, too, and before what it makes of window and phase.
+    fn on_feedback(&mut self, _sample: &FeedbackSample) {}
+
+    /// The path is another one: what was measured of the old one's round-trip time says nothing of it.
+    fn on_path_change(&mut self) {}
 
     /// The handshake is over; `rtt` is the round-trip time that it measured, if it measured one.
     fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
@@ -50,12 +65,6 @@ pub trait CongestionControl: Debug + Send {
     /// Sets window and slow-start threshold, in bytes: a stack that reduces the window step by step (RFC 6937), or
     /// takes a reduction back, does it by this. A control that does not take part keeps its own.
     fn set(&mut self, _window: u32, _slow_start_threshold: u32) {}
-
-    /// The path is another: what was learnt of the old one says nothing of it. It goes on from this window and threshold, in
-    /// bytes.
-    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
-        self.set(window, slow_start_threshold);
-    }
 
     /// Congestion window, in bytes.
     fn window(&self) -> u32;
@@ -102,19 +111,22 @@ pub struct AckSample {
     pub window_limited: bool,
 }
 
-/// A round-trip time that an acknowledgment measured.
+/// An acknowledgment, in whatever phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundTripSample {
+pub struct FeedbackSample {
     /// When it arrived.
     pub now: Instant,
-    /// The time.
-    pub rtt: Duration,
+    /// The round-trip time that it measured, if it measured one.
+    pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298), this sample included.
     pub smoothed_rtt: Option<Duration>,
     /// Bytes acknowledged, and bytes sent, from the start of the connection.
     pub acknowledged_to: u64,
     /// See `acknowledged_to`.
     pub sent_to: u64,
+    /// Bytes that have arrived from the start of the connection, as far as acknowledgments tell: also those beyond a
+    /// gap, by SACK, or without it one segment for each duplicate.
+    pub delivered: u64,
     /// Bytes outstanding before it arrived.
     pub bytes_in_flight: u32,
 }
@@ -187,7 +199,8 @@ pub fn new(
     let size = segment_size.max(1);
     let threshold = profile.initial_slow_start_threshold.unwrap_or(u32::MAX);
     let window = initial_window;
-    match (&profile.congestion, profile.window_arithmetic) {
+    let arithmetic = profile.window_arithmetic;
+    match (&profile.congestion, arithmetic) {
         (Algorithm::Bbr, _) => {
             let policers = profile.long_term_rate;
             Box::new(bbr::Bbr::new(size, window, threshold, policers))
@@ -206,6 +219,25 @@ pub fn new(
         }
         (Algorithm::Cubic, WindowArithmetic::Linux) => {
             Box::new(linux::Cubic::new(size, window, threshold, profile.hystart))
+        }
+        (Algorithm::Westwood(parameters), _) => {
+            let law = westwood::Westwood::new(size, *parameters);
+            Box::new(Framed::new(size, window, threshold, arithmetic, law))
+        }
+        (Algorithm::Scalable(law), _) => {
+            Box::new(Framed::new(size, window, threshold, arithmetic, *law))
+        }
+        (Algorithm::Bic(parameters), _) => {
+            let law = bic::Bic::new(*parameters);
+            Box::new(Framed::new(size, window, threshold, arithmetic, law))
+        }
+        (Algorithm::Vegas(parameters), _) => {
+            let law = vegas::Vegas::new(*parameters);
+            Box::new(Framed::new(size, window, threshold, arithmetic, law))
+        }
+        (Algorithm::Hybla(parameters), _) => {
+            let law = hybla::Hybla::new(*parameters);
+            Box::new(Framed::new(size, window, threshold, arithmetic, law))
         }
     }
 }

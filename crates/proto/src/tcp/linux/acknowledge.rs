@@ -1,6 +1,6 @@
 //! What an acknowledgment sets off, in the order of Linux's `tcp_ack`.
 
-use super::super::congestion::{AckSample, RoundTripSample};
+use super::super::congestion::AckSample;
 use super::super::sent::SentSegment;
 use super::undo::tick;
 use super::{Connection, MOST_REORDERING, Phase, Repairs};
@@ -93,7 +93,9 @@ impl Connection {
         self.read_sack(header, position, &mut news);
         self.take_off(position, &mut news);
         self.sample_round_trip(&mut news);
-        self.tell_round_trip(&news, flight);
+        // `pkts_acked`: a control hears of round trips in recovery, too.
+        let delivered = self.linux.delivered * u64::from(self.segment_size);
+        self.tell_feedback(now, news.latest_rtt, delivered, flight);
         if was_empty {
             if news.duplicate_sack {
                 self.alert(&mut news);
@@ -243,20 +245,6 @@ impl Connection {
             self.linux.reordering = segments.min(u64::from(MOST_REORDERING)) as u32;
         }
         self.linux.reordering_seen |= distance > 0;
-    }
-
-    /// `pkts_acked`: a control hears of round trips in recovery, too.
-    fn tell_round_trip(&mut self, news: &AckNews, flight: u32) {
-        if let Some(rtt) = news.latest_rtt {
-            self.congestion.on_round_trip(&RoundTripSample {
-                now: news.now,
-                rtt,
-                smoothed_rtt: self.rtt.smoothed(),
-                acknowledged_to: self.unacknowledged,
-                sent_to: self.next,
-                bytes_in_flight: flight,
-            });
-        }
     }
 
     /// `tcp_cong_control`.

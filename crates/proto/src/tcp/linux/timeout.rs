@@ -62,7 +62,7 @@ impl Connection {
             self.begin_undo();
         }
         let sample = self.linux_loss_sample(now, !first);
-        self.reduce_after_timeout(now, &sample);
+        self.reduce_after_timeout(&sample);
         self.set_window_segments(self.segments_in_flight() + 1);
         if phase <= Phase::Disorder && self.sent.counts().sacked >= INITIAL_REORDERING {
             self.linux.reordering = self.linux.reordering.min(INITIAL_REORDERING);

@@ -247,28 +247,64 @@ const CASES: &[Case] = &[
         r#""linux-2.0.36""#,
         r#""linux-2.0.35""#,
         &[
-            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36, linux-6, classic)"#,
+            r#"test.toml:50:11: flows.download.profile: unknown profile "linux-2.0.35"; did you mean "linux-2.0.36"? (valid: rfc, ns2, linux-2.0.36, linux-6, classic, scps-tp)"#,
         ],
     ),
     (
         r#""newreno""#,
         r#""new-reno""#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: unknown congestion "new-reno"; did you mean "newreno"? (valid: reno, newreno, cubic, bbr)"#,
+            r#"test.toml:51:14: flows.download.congestion: unknown congestion "new-reno"; did you mean "newreno"? (valid: reno, newreno, cubic, bbr, westwood, scalable, bic, vegas, hybla)"#,
         ],
     ),
     (
         r#""newreno""#,
         r#""python:mine.Reno""#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: "python:mine.Reno" runs only in a scenario that Python runs (baton run, baton.Scenario); here there are reno, newreno, cubic, bbr"#,
+            r#"test.toml:51:14: flows.download.congestion: "python:mine.Reno" runs only in a scenario that Python runs (baton run, baton.Scenario); here there are reno, newreno, cubic, bbr, westwood, scalable, bic, vegas, hybla"#,
         ],
     ),
     (
         r#""newreno""#,
         r#""python:mine""#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: "python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", or "python:module.Class" for one in Python"#,
+            r#"test.toml:51:14: flows.download.congestion: "python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla", or "python:module.Class" for one in Python, or a table"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#"{ kind = "cubic" }"#,
+        &[
+            r#"test.toml:51:23: flows.download.congestion.kind: unknown kind "cubic" (valid: westwood, scalable, bic, vegas, hybla)"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#"{ kind = "bic", alpha = 2 }"#,
+        &[
+            r#"test.toml:51:30: flows.download.congestion.alpha: "alpha" does not go with kind = "bic" (its own: smallest_increment, largest_increment)"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#"{ kind = "bic", smallest_increment = 0, largest_increment = 5000 }"#,
+        &[
+            r#"test.toml:51:51: flows.download.congestion.smallest_increment: 0 is out of range; expected a number from 0.001 to 1000"#,
+            r#"test.toml:51:74: flows.download.congestion.largest_increment: 5000 is out of range; expected a number from 0.001 to 1000"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#"{ kind = "vegas", alpha = 6 }"#,
+        &[
+            r#"test.toml:51:14: flows.download.congestion: alpha 6 is above beta 4; expected it to be at most that"#,
+        ],
+    ),
+    (
+        r#""newreno""#,
+        r#"{ kind = "hybla", reference_rtt = 25 }"#,
+        &[
+            r#"test.toml:51:48: flows.download.congestion.reference_rtt: 25 has no unit; expected a number with ns, us, ms, s, min, h or d, like "20 ms""#,
         ],
     ),
     (
@@ -620,7 +656,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "flows.download.byts=1 kB",
-        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, remedies, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
     ),
     (
         "links.gsm.rate=fast",

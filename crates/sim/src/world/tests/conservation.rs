@@ -47,8 +47,17 @@ fn small_world(seed: u64) -> String {
     }
     text += "]\n";
     for (name, from, to) in [("down", "s", "m"), ("up", "m", "s")] {
-        let congestion = pick(&["reno", "newreno", "cubic"]);
-        let profile = pick(&["rfc", "ns2", "linux-2.0.36"]);
+        let congestion = pick(&[
+            "reno", "newreno", "cubic", "westwood", "scalable", "bic", "vegas", "hybla",
+        ]);
+        let profile = pick(&[
+            "rfc",
+            "ns2",
+            "linux-2.0.36",
+            "linux-6",
+            "classic",
+            "scps-tp",
+        ]);
         let bytes = pick(&["", "bytes = \"20 kB\"", "stop = \"15 s\""]);
         text += &format!(
             "[[flows]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nprofile = \"{profile}\"\ncongestion = \"{congestion}\"\n{bytes}\n"

@@ -453,14 +453,9 @@ impl CongestionControl for Bbr {
     }
 
     /// From start-up on, at a rate that fills the window in a round trip as soon as one is measured.
-    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
-        let finds_policers = self.policer.is_some();
-        let fresh = Bbr::new(
-            self.segment_size,
-            window,
-            slow_start_threshold,
-            finds_policers,
-        );
+    fn on_path_change(&mut self) {
+        let (window, finds_policers) = (self.window(), self.policer.is_some());
+        let fresh = Bbr::new(self.segment_size, window, self.threshold, finds_policers);
         *self = Bbr {
             rounds: self.rounds,
             round_end: self.round_end,

@@ -3,7 +3,7 @@
 
 use super::SegmentWindow;
 use super::hystart::HyStart;
-use crate::tcp::congestion::{AckSample, CongestionControl, LossSample, RoundTripSample};
+use crate::tcp::congestion::{AckSample, CongestionControl, FeedbackSample, LossSample};
 use crate::time::{Duration, Instant};
 
 /// `bic_scale` 41, in units of 1/1024: C of RFC 9438 in segments a second cubed.
@@ -160,18 +160,20 @@ impl Epoch {
 
 impl CongestionControl for Cubic {
     /// `cubictcp_acked`: in recovery, too.
-    fn on_round_trip(&mut self, sample: &RoundTripSample) {
+    fn on_feedback(&mut self, sample: &FeedbackSample) {
+        let Some(rtt) = sample.rtt else {
+            return;
+        };
         let young =
             |epoch: &Epoch| sample.now.saturating_since(epoch.start) < Duration::from_secs(1);
         if self.epoch.as_ref().is_some_and(young) {
             return; // Just after a recovery the queue says little.
         }
-        let rtt = sample.rtt;
         let shortest = self.shortest_rtt.map_or(rtt, |shortest| shortest.min(rtt));
         self.shortest_rtt = Some(shortest);
         if let Some(hystart) = &mut self.hystart
             && self.window.in_slow_start()
-            && hystart.is_over(sample, shortest, self.window.segments)
+            && hystart.is_over(sample, (rtt, shortest), self.window.segments)
         {
             self.window.threshold = self.window.segments;
         }
@@ -224,9 +226,10 @@ impl CongestionControl for Cubic {
         self.window.set(window, slow_start_threshold);
     }
 
-    fn on_new_path(&mut self, _now: Instant, window: u32, slow_start_threshold: u32) {
+    fn on_path_change(&mut self) {
         let (size, hystart) = (self.window.segment_size, self.hystart.is_some());
-        *self = Cubic::new(size, window, slow_start_threshold, hystart);
+        let (window, threshold) = (self.window(), self.slow_start_threshold());
+        *self = Cubic::new(size, window, threshold, hystart);
     }
 
     fn window(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! HyStart as in Linux's CUBIC: leave slow start when the acknowledgments of a round trip come as one long train,
 //! or when the round trip has got longer (Ha and Rhee, "Taming the elephants", 2011). Not RFC 9406's HyStart++.
 
-use crate::tcp::congestion::RoundTripSample;
+use crate::tcp::congestion::FeedbackSample;
 use crate::time::{Duration, Instant};
 
 /// `hystart_low_window`, in segments.
@@ -31,12 +31,12 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    /// Takes an acknowledgment in slow start; true if slow start should end. `shortest` is the connection's
-    /// shortest round-trip time, `window` in segments.
+    /// Takes an acknowledgment in slow start; true if slow start should end. With the round-trip time that it measured comes
+    /// the connection's shortest; `window` in segments.
     pub(super) fn is_over(
         &mut self,
-        sample: &RoundTripSample,
-        shortest: Duration,
+        sample: &FeedbackSample,
+        (rtt, shortest): (Duration, Duration),
         window: u32,
     ) -> bool {
         if self.found {
@@ -54,11 +54,11 @@ impl HyStart {
             return false;
         }
         let train = self.is_long_train(sample, shortest);
-        self.found = self.is_slower(sample.rtt, shortest) || train;
+        self.found = self.is_slower(rtt, shortest) || train;
         self.found
     }
 
-    fn is_long_train(&mut self, sample: &RoundTripSample, shortest: Duration) -> bool {
+    fn is_long_train(&mut self, sample: &FeedbackSample, shortest: Duration) -> bool {
         if sample.now.saturating_since(self.last_ack) > TRAIN_GAP {
             return false;
         }
@@ -70,7 +70,7 @@ impl HyStart {
 
     /// The time of four largest bursts at twice the present rate (`hystart_ack_delay` with the pacing rate of slow
     /// start).
-    fn burst_time(sample: &RoundTripSample) -> Duration {
+    fn burst_time(sample: &FeedbackSample) -> Duration {
         let smoothed = sample.smoothed_rtt.unwrap_or_default().as_nanos();
         let doubled = 2 * u64::from(sample.bytes_in_flight).max(1);
         let time = (4 * LARGEST_BURST).saturating_mul(smoothed) / doubled;

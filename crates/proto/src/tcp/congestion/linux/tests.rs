@@ -1,7 +1,7 @@
 //! Linux's windows, segment by segment, against its rules and what the kernel was seen to do.
 
 use super::{Cubic, Reno};
-use crate::tcp::congestion::{AckSample, CongestionControl, LossSample, RoundTripSample};
+use crate::tcp::congestion::{AckSample, CongestionControl, FeedbackSample, LossSample};
 use crate::time::{Duration, Instant};
 
 const SEGMENT: u32 = 1000;
@@ -140,12 +140,13 @@ impl SlowStart {
         let flight = self.cubic.window();
         let sent_to = self.acknowledged + u64::from(flight);
         self.acknowledged += u64::from(SEGMENT);
-        self.cubic.on_round_trip(&RoundTripSample {
+        self.cubic.on_feedback(&FeedbackSample {
             now: self.now,
-            rtt,
+            rtt: Some(rtt),
             smoothed_rtt: Some(rtt),
             acknowledged_to: self.acknowledged,
             sent_to,
+            delivered: self.acknowledged,
             bytes_in_flight: flight,
         });
     }

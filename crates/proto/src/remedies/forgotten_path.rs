@@ -1,0 +1,23 @@
+//! What study S asks for Westwood+ (section 8): "the VHO should trigger a minimum RTT update according to a cross-layer scheme". Told
+//! by the binding update, the sender's congestion control forgets the round-trip times of the path that it has left.
+
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::time::Instant;
+
+/// The sender's part, which is all of it.
+#[derive(Debug)]
+pub(super) struct ForgottenPath;
+
+impl Remedy for ForgottenPath {
+    fn on_signal(
+        &mut self,
+        _now: Instant,
+        signal: &CrossLayerSignal,
+        _transport: &TransportView,
+        controls: &mut Vec<Control>,
+    ) {
+        if matches!(signal, CrossLayerSignal::PeerMoved(_)) {
+            controls.push(Control::ForgetPath);
+        }
+    }
+}

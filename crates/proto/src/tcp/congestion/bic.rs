@@ -1,0 +1,107 @@
+//! BIC (L. Xu, K. Harfoush and I. Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM
+//! 2004): between the window of the last loss and the present one it searches by halves.
+//!
+//! Each round trip the window grows by half the distance to the window of the last loss, S_max at most (*additive
+//! increase*, then *binary search*) and S_min at least. Beyond that window it grows by the distance from it, within the
+//! same bounds: S_min, then twice as much each round trip (*max probing*), then S_max. A loss takes β = 1/8 of the
+//! window; a window that has not got back to the last loss's aims lower next time (*fast convergence*). Windows below
+//! 14 segments follow Reno.
+//!
+//! The paper recomputes the target at each acknowledgment in its pseudocode and each round trip in its text; this is the
+//! text, whose growth has the closed form of study S section 7. The paper's probing starts from one segment a round
+//! trip and the study's from S_min: it is the study's.
+
+use super::frame::{Law, Window};
+
+/// "low_window", in segments.
+const LOW_WINDOW: f64 = 14.0;
+/// "β": the share of the window that a loss takes.
+const DECREASE: f64 = 0.125;
+
+/// Parameters of BIC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BicParameters {
+    /// "S_min": least growth in a round trip, in segments. Above 0.
+    pub smallest_increment: f64,
+    /// "S_max": most growth in a round trip, in segments. At least `smallest_increment`.
+    pub largest_increment: f64,
+}
+
+impl Default for BicParameters {
+    fn default() -> BicParameters {
+        BicParameters {
+            smallest_increment: 0.01,
+            largest_increment: 32.0,
+        }
+    }
+}
+
+/// The law of BIC.
+#[derive(Debug)]
+pub(super) struct Bic {
+    parameters: BicParameters,
+    /// "max_win": the window at which the last loss was found, or less by fast convergence. `None` before the first
+    /// and after a timeout: the search then begins from where it is.
+    maximum: Option<f64>,
+    /// What each acknowledged segment adds in this round trip, and segments to be acknowledged until it ends.
+    per_segment: f64,
+    left: f64,
+}
+
+impl Bic {
+    pub(super) fn new(parameters: BicParameters) -> Bic {
+        Bic {
+            parameters,
+            maximum: None,
+            per_segment: 0.0,
+            left: 0.0,
+        }
+    }
+
+    /// Growth in a round trip that begins with so many segments.
+    fn increment(&mut self, segments: f64) -> f64 {
+        let maximum = *self.maximum.get_or_insert(segments);
+        let distance = if segments < maximum {
+            (maximum - segments) / 2.0
+        } else {
+            segments - maximum
+        };
+        distance
+            .max(self.parameters.smallest_increment)
+            .min(self.parameters.largest_increment)
+    }
+}
+
+impl Law for Bic {
+    fn avoid_congestion(&mut self, window: &mut Window, acknowledged: f64) {
+        if window.segments < LOW_WINDOW {
+            window.segments += acknowledged / window.segments;
+            return;
+        }
+        if self.left <= 0.0 {
+            self.per_segment = self.increment(window.segments) / window.segments;
+            self.left += window.segments;
+        }
+        self.left -= acknowledged;
+        window.segments += self.per_segment * acknowledged;
+    }
+
+    fn after_loss(&mut self, segments: f64) -> f64 {
+        self.left = 0.0;
+        if segments < LOW_WINDOW {
+            return segments / 2.0;
+        }
+        let reduced = segments * (1.0 - DECREASE);
+        self.maximum = Some(match self.maximum {
+            Some(maximum) if segments < maximum => segments.midpoint(reduced),
+            _ => segments,
+        });
+        reduced
+    }
+
+    fn after_timeout(&mut self, segments: f64) -> f64 {
+        let threshold = self.after_loss(segments);
+        self.maximum = None;
+        threshold
+    }
+}
