@@ -120,6 +120,8 @@ impl Connection {
                 bytes_in_flight: flight,
                 window_limited: self.profile.threshold_from_window
                     || u64::from(flight) + u64::from(self.segment_size) > window
+                    // What waits for the bucket will fill it: half is enough, as for Linux in slow start.
+                    || self.profile.rate_limit.is_some() && 2 * u64::from(flight) > window
                     || self.recovery.phase == Phase::AfterTimeout,
             });
         }

@@ -158,6 +158,25 @@ fn data_leaves_at_the_configured_rate() {
     assert_eq!(solo.sends(), ["ack 2001"]);
 }
 
+/// Each acknowledgment of slow start lets out two segments, of which one waits for the bucket: the window still doubles.
+#[test]
+fn a_limited_rate_does_not_hold_back_slow_start() {
+    let mut solo = Solo::established(&Profile {
+        rate_limit: Some(DataRate::from_bits_per_second(832_000)),
+        ..scps()
+    });
+    solo.write(100_000);
+    for packet in 0..10 {
+        assert_eq!(solo.at(100 + 10 * packet).sends().len(), 1);
+    }
+    for packet in 0..10 {
+        let at = 600 + 10 * packet;
+        solo.at(at).receive(ack(1_001 + 1_000 * packet as i64));
+        assert_eq!(solo.sends().len(), 1);
+    }
+    assert_eq!(solo.connection.congestion_window(), 20_000);
+}
+
 /// CCSDS 714.0-B-2: kind 20, capabilities; kind 21, hole offset and size.
 #[test]
 fn the_syn_offers_snacks_where_the_profile_has_them() {
