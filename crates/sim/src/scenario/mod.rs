@@ -45,6 +45,7 @@ pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
 pub use profiles::PythonControls;
 pub use schema::json_schema;
+pub use units::quantity_of;
 
 use baton_proto::tcp::profile::Profile;
 use document::Document;
