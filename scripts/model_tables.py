@@ -107,7 +107,7 @@ def told(entry: Schema) -> str:
     """The default that the types' documentation tells, for keys that depend on others, or that there is none."""
     if entry["needed"]:
         return "required"
-    found = re.search(r'Default:? "?([^".]*)"?\.?$', entry.get("description", ""))
+    found = re.search(r'Default:? "?([^"]*?)"?\.?$', entry.get("description", ""))
     return found[1] if found else ""
 
 
@@ -121,7 +121,7 @@ def shown(default: Any) -> str:
 def description(entry: Schema) -> str:
     """What the types' documentation says of a key, without whom it is for and what the default is."""
     text = " ".join(entry.get("description", "").split())
-    text = re.sub(r"^(wifi only|trace only|ldacs1 only(, which needs at least one)?|red|codel): ", "", text)
+    text = re.sub(r"^(geo only|wifi only|trace only|ldacs1 only(, which needs at least one)?|red|codel): ", "", text)
     text = re.sub(r"\s*Default:? .*$", "", text).rstrip(".")
     return text[:1].upper() + text[1:]
 

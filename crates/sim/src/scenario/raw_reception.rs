@@ -32,8 +32,8 @@ pub struct RawLineOfSight {
     pub repointing: Option<Time>,
     /// From then until the link is up. Default "50 ms".
     pub synchronisation: Option<Time>,
-    /// So long before it is hidden the link says that it is going down, since tunnels are known. Default "0 s": it does not
-    /// say so.
+    /// So long before it is hidden the link says that it is going down, since tunnels are known; with zero it does not
+    /// say so. Default "0 s".
     pub announced: Option<Time>,
 }
 
@@ -53,7 +53,7 @@ pub struct RawCoverage {
     pub from: Distance,
     /// Where the last one stands. Default: there is only one.
     pub to: Option<Distance>,
-    /// From one to the next, at most; they stand evenly. Needed with `to`.
+    /// From one to the next, at most; they stand evenly. `to` needs it. Default: none.
     pub spacing: Option<Distance>,
     /// Of an access point. Default "20 dBm".
     pub transmit_power: Option<Power>,

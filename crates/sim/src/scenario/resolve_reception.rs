@@ -193,7 +193,7 @@ fn access_points(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Opt
         return None;
     }
     let gaps = ((to - from) / spacing).ceil();
-    if !(gaps < MOST_ACCESS_POINTS) {
+    if gaps.is_nan() || gaps >= MOST_ACCESS_POINTS {
         let message = format!(
             "would make more than {MOST_ACCESS_POINTS} access points; expected a longer distance"
         );

@@ -33,7 +33,7 @@ pub struct LineOfSight {
 /// Access points, of which the nearest serves. Changes from one to the next cost nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// Where they stand, in metres from the line's beginning; at least one.
+    /// Where they stand, in metres from the line's beginning, in ascending order; at least one.
     pub access_points_m: Vec<f64>,
     /// How their signal fades.
     pub radio: TwoRay,
@@ -134,9 +134,12 @@ impl Reception {
             }
             told.push((up, News::Up));
         }
-        let within = |good: &&Span| good.from < span.to && good.to >= span.from;
+        let first = strong.partition_point(|good| good.to < span.from);
+        let within = strong[first..]
+            .iter()
+            .take_while(|good| good.from < span.to);
         let mut going_down = false;
-        for good in strong.iter().filter(within) {
+        for good in within {
             if self.reports() && good.from > Instant::ZERO {
                 told.push((good.from, News::Strong));
             }
@@ -164,10 +167,10 @@ impl Reception {
         let Reception::Coverage(coverage) = self else {
             return None;
         };
-        let distances = coverage
-            .access_points_m
-            .iter()
-            .map(|place| (place - position_m).abs());
+        let places = &coverage.access_points_m;
+        let behind = places.partition_point(|&place| place < position_m);
+        let around = places[behind.saturating_sub(1)..].iter().take(2);
+        let distances = around.map(|place| (place - position_m).abs());
         let nearest = distances.fold(f64::INFINITY, f64::min);
         Some(coverage.radio.received_dbm(nearest))
     }
