@@ -70,8 +70,12 @@ fn json_ldacs1(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
     baton_sim::link::ldacs1::json_figures(distance_m, aircraft, message_bytes).to_string()
 }
 
-/// A direction's link budget by study D's formulas, as JSON text: for a budget as JSON (the fields of `LinkBudget`), the SNR
-/// that a modulation needs in dB, and a distance in metres. Raises `ValueError` if the budget is no such object.
+/// A direction's link budget by study D's formulas, as JSON text, for an SNR that a modulation needs and a distance.
+///
+/// `budget` is a JSON object with `transmit_power_dbm`, `transmit_gain_db`, `receive_gain_db`, `frequency_hz`,
+/// `noise_figure_db`, `bandwidth_hz` and `margin_db`. The result has `noise_dbm`, `sensitivity_dbm`,
+/// `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, where no margin is left. Raises `ValueError` if
+/// `budget` is no such object.
 #[pyfunction]
 fn json_link_budget(budget: &str, snr_db: f64, distance_m: f64) -> PyResult<String> {
     let budget = serde_json::from_str(budget)
@@ -79,7 +83,11 @@ fn json_link_budget(budget: &str, snr_db: f64, distance_m: f64) -> PyResult<Stri
     Ok(baton_sim::link::ldacs1::json_budget(&budget, snr_db, distance_m).to_string())
 }
 
-/// A text with a unit as a number in base units, read as a scenario's value of this format. Raises `ValueError`.
+/// A text with a unit, such as `5 Mbit/s`, as a number in base units; read as a scenario's value is.
+///
+/// `format` is one of the schema's: `time` and `positive-time` (seconds), `data-rate` (bit/s), `size` (bytes),
+/// `distance` (metres), `speed` (m/s), `frequency` (hertz), `power` (dBm). Raises `ValueError`, whose text follows the
+/// given one in a sentence.
 #[pyfunction]
 fn quantity(format: &str, text: &str) -> PyResult<f64> {
     baton_sim::scenario::quantity_of(format, text).map_err(PyValueError::new_err)
