@@ -29,8 +29,8 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
         mobiles["traveller"]["timetable"] = [{"at": "0 s", "attach": "abroad"}]
     links = dict(whole.get("links", {}))
     for mobile in mobiles.values():
-        # Where it is, only a radio network asks.
-        if "track" in mobile:
+        # Where on the earth it is, only a radio network asks.
+        if "track" in mobile and "along" not in mobile["track"]:
             mobile.setdefault("timetable", [{"at": "0 s", "attach": "radio"}])
             links.setdefault(mobile["timetable"][0]["attach"], RADIO)
     if mobiles:

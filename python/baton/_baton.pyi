@@ -21,7 +21,9 @@ __all__ = [
     "build_commit",
     "json_defaults",
     "json_ldacs1",
+    "json_link_budget",
     "json_schema",
+    "quantity",
 ]
 
 class BatonError(Exception):
@@ -510,9 +512,26 @@ def json_ldacs1(distance_m: float, aircraft: int, message_bytes: int) -> str:
     metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its header.
 
     `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
-    `operation_point_dbm`, `received_dbm`, `margin_db`; `message_loss`, `message_loss_repeated` after all
+    `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
     retransmissions, for `return` also `message_loss_jointly_coded`.
+    """
+
+def json_link_budget(budget: str, snr_db: float, distance_m: float) -> str:
+    """A direction's link budget by study D's formulas, as JSON text, for an SNR that a modulation needs and a distance.
+
+    `budget` is a JSON object with `transmit_power_dbm`, `transmit_gain_db`, `receive_gain_db`, `frequency_hz`,
+    `noise_figure_db`, `bandwidth_hz` and `margin_db`. The result has `noise_dbm`, `sensitivity_dbm`,
+    `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, where no margin is left. Raises `ValueError` if
+    `budget` is no such object.
     """
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""
+
+def quantity(format: str, text: str) -> float:
+    """A text with a unit, such as `5 Mbit/s`, as a number in base units; read as a scenario's value is.
+
+    `format` is one of the schema's: `time` and `positive-time` (seconds), `data-rate` (bit/s), `size` (bytes),
+    `distance` (metres), `speed` (m/s), `frequency` (hertz), `power` (dBm). Raises `ValueError`, whose text follows the
+    given one in a sentence.
+    """

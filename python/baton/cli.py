@@ -299,8 +299,12 @@ def list_names(
         print(f"{name:{width}}  {description}".rstrip())
 
 
-def add_trace_command(arguments: list[str]) -> None:
-    """Adds `baton trace`; other commands need not wait for its parts to load."""
+def add_groups(arguments: list[str]) -> None:
+    """Adds `baton plan` and `baton trace`; other commands need not wait for their parts to load."""
+    if arguments[0] in {"plan", "-h", "--help"}:
+        from baton import plan
+
+        app.add_typer(plan.app, name="plan")
     if arguments[0] in {"trace", "-h", "--help"}:
         from baton import trace_import
 
@@ -311,7 +315,7 @@ def main() -> None:
     """Entry point: runs a command, and maps what went wrong to a message and an exit status."""
     arguments = sys.argv[1:] or ["--help"]
     try:
-        add_trace_command(arguments)
+        add_groups(arguments)
         status = app(arguments, prog_name="baton", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
         status = fail("interrupted", 130, arguments)

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.main
 
-from baton import trace_import
+from baton import plan, trace_import
 from baton.cli import app
 
 from . import GENERATED, table
@@ -35,6 +35,9 @@ EXAMPLES = {
     "sweep": "baton sweep wavelan-to-gsm --set flows.download.congestion=reno,cubic --seeds 3",
     "compare": "baton run wavelan-to-gsm --seed 3\nbaton compare results/wavelan-to-gsm-2 results/wavelan-to-gsm-3",
     "list": "baton list congestion",
+    "plan coverage": "baton plan coverage --latitude 45 --latitude 60 --obstacle '100 m' --plot coverage.svg",
+    "plan window": "baton plan window --rate '2 Mbit/s' --round-trip '4 ms' --new-rate '7680 bit/s' --new-round-trip '0.7 s'",
+    "plan link-budget": "baton plan link-budget --distance '180 km' --aircraft-power '38 dBm'",
     "trace import": "baton trace import scenarios/traces/lte-drive.down scenarios/traces/lte-drive.up --out drive",
 }
 NO_EXAMPLE = {
@@ -51,10 +54,11 @@ def page() -> str:
     """The page. Raises `KeyError` if a command has no example."""
     parts = [INTRODUCTION]
     root = typer.main.get_command(app)
-    trace = typer.main.get_command(trace_import.app)
     commands: dict[str, Any] = dict(root.commands)
-    commands.pop("trace", None)  # there or not, as another test may have added it
-    commands |= {f"trace {name}": command for name, command in trace.commands.items()}
+    for group, its_app in (("plan", plan.app), ("trace", trace_import.app)):
+        commands.pop(group, None)  # there or not, as another test may have added it
+        inner: Any = typer.main.get_command(its_app)
+        commands |= {f"{group} {name}": command for name, command in inner.commands.items()}
     for name, command in commands.items():
         parts.append(section(name, command))
     return "\n".join(parts).rstrip() + "\n"

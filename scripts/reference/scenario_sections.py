@@ -60,6 +60,9 @@ traffic = "constant"
 rate = "64 kbit/s"
 packet_size = "160 B"
 
+[lines.valley]
+tunnels = [{ from = "9 km", to = "19.6 km" }]
+
 [home_agents.server]
 prefix = "2001:db8:1::/64"
 
@@ -92,6 +95,23 @@ preamble = "short"
 rate = "11 Mbit/s"                     # a key of a direction, for both
 down = { queue = "50 packets" }        # for one
 up = { queue = "20 packets" }
+
+[lines.valley]
+
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+line_of_sight = { announced = "2 s" }
+shadowing = { mean_clear = "20 s", mean_shadow = "100 ms" }
+
+[links.station]
+between = ["gateway", "train"]
+kind = "wifi"
+coverage = { from = "30 km" }
+
+[mobiles.train]
+failback = { prefer = ["station", "satellite"] }
+track = { along = "valley", speed = "160 km/h" }
 
 [links.aeronautical]
 kind = "ldacs1"
@@ -181,6 +201,79 @@ framing = { bytes_per_packet = 8, bits_per_byte = 10 }
 ''',
     ),
     Section(
+        "###", "line_of_sight", "links.*.line_of_sight",
+        "A satellite that a mobile on a [line](#lines-name) sees outside tunnels: [geo](../models/geo.md).",
+        '''
+[lines.valley]
+tunnels = [{ from = "9 km", to = "19.6 km" }]
+
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+line_of_sight = { repointing = "500 ms", synchronisation = "50 ms", announced = "2 s" }
+
+[mobiles.train]
+timetable = [{ at = "0 s", attach = "satellite" }]
+track = { along = "valley", speed = "320 km/h" }
+''',
+    ),
+    Section(
+        "###", "shadowing", "links.*.shadowing",
+        "Moments in which something stands between a satellite and the second node: [geo](../models/geo.md).",
+        '''
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+shadowing = { mean_clear = "20 s", mean_shadow = "100 ms" }
+''',
+    ),
+    Section(
+        "###", "coverage", "links.*.coverage",
+        "Access points that a mobile on a [line](#lines-name) passes: [wifi](../models/wifi.md).",
+        '''
+[lines.valley]
+
+[links.tunnel]
+between = ["gateway", "train"]
+kind = "wifi"
+
+[links.tunnel.coverage]
+from = "9 km"
+to = "19.6 km"
+spacing = "400 m"
+transmit_power = "20 dBm"
+threshold = "-75 dBm"
+margin_db = 6
+frequency = "5.2 GHz"
+access_point_height = "4 m"
+mobile_height = "3.5 m"
+synchronisation = "100 ms"
+
+[mobiles.train]
+timetable = [{ at = "0 s", attach = "tunnel" }]
+track = { along = "valley", speed = "320 km/h" }
+''',
+    ),
+    Section(
+        "##", "lines.NAME", "lines.*",
+        "A line along which mobiles run. Places on it are measured from its beginning.",
+        '''
+[lines.valley]
+tunnels = [{ from = "9 km", to = "19.6 km" }]
+''',
+    ),
+    Section(
+        "###", "tunnels", "lines.*.tunnels",
+        "A tunnel hides satellites; so does what it runs through, a way ahead of it or behind it.",
+        '''
+[lines.valley]
+tunnels = [
+  { from = "9 km", to = "19.6 km", shadow_before = "127 m" },
+  { from = "31 km", to = "33 km", shadow_before = "60 m", shadow_behind = "5 m" },
+]
+''',
+    ),
+    Section(
         "###", "cells.NAME", "links.*.cells.*",
         "A cell of a radio network. Its node is an access router, to which another link leads.",
         '''
@@ -231,8 +324,20 @@ track = { file = "traces/flight.csv" }
     ),
     Section(
         "###", "track", "mobiles.*.track",
-        "Where a mobile on a radio network is: `position`, `legs`, `timetable` or `file`, exactly one of them.",
+        "Where a mobile is: on a radio network `position`, `legs`, `timetable` or `file`, on a [line](#lines-name) `along`; exactly "
+        "one of them.",
         '''
+[lines.valley]
+
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+line_of_sight = {}
+
+[mobiles.train]
+timetable = [{ at = "0 s", attach = "satellite" }]
+track = { along = "valley", from = "40 km", to = "0 km", speed = "320 km/h", begin = "10 s" }
+
 [mobiles.airliner]
 timetable = [{ at = "0 s", attach = "aeronautical" }]
 

@@ -13,6 +13,7 @@ mod scenario;
 mod table;
 mod values;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The extension of the package `baton`.
@@ -31,9 +32,13 @@ mod _baton {
     #[pymodule_export]
     use super::json_ldacs1;
     #[pymodule_export]
+    use super::json_link_budget;
+    #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]
     use super::pool::Pool;
+    #[pymodule_export]
+    use super::quantity;
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]
@@ -58,11 +63,34 @@ fn json_defaults() -> String {
 /// metres, a dedicated control channel for so many aircraft, and a message of so many bytes with its header.
 ///
 /// `header_bytes`, and for `forward` and `return` each: `slowest_bps`, `fastest_bps`; `noise_dbm`, `sensitivity_dbm`,
-/// `operation_point_dbm`, `received_dbm`, `margin_db`; `message_loss`, `message_loss_repeated` after all
+/// `operation_point_dbm`, `received_dbm`, `margin_db`, `range_m`; `message_loss`, `message_loss_repeated` after all
 /// retransmissions, for `return` also `message_loss_jointly_coded`.
 #[pyfunction]
 fn json_ldacs1(distance_m: f64, aircraft: u32, message_bytes: u32) -> String {
     baton_sim::link::ldacs1::json_figures(distance_m, aircraft, message_bytes).to_string()
+}
+
+/// A direction's link budget by study D's formulas, as JSON text, for an SNR that a modulation needs and a distance.
+///
+/// `budget` is a JSON object with `transmit_power_dbm`, `transmit_gain_db`, `receive_gain_db`, `frequency_hz`,
+/// `noise_figure_db`, `bandwidth_hz` and `margin_db`. The result has `noise_dbm`, `sensitivity_dbm`,
+/// `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, where no margin is left. Raises `ValueError` if
+/// `budget` is no such object.
+#[pyfunction]
+fn json_link_budget(budget: &str, snr_db: f64, distance_m: f64) -> PyResult<String> {
+    let budget = serde_json::from_str(budget)
+        .map_err(|error| PyValueError::new_err(format!("no link budget: {error}")))?;
+    Ok(baton_sim::link::ldacs1::json_budget(&budget, snr_db, distance_m).to_string())
+}
+
+/// A text with a unit, such as `5 Mbit/s`, as a number in base units; read as a scenario's value is.
+///
+/// `format` is one of the schema's: `time` and `positive-time` (seconds), `data-rate` (bit/s), `size` (bytes),
+/// `distance` (metres), `speed` (m/s), `frequency` (hertz), `power` (dBm). Raises `ValueError`, whose text follows the
+/// given one in a sentence.
+#[pyfunction]
+fn quantity(format: &str, text: &str) -> PyResult<f64> {
+    baton_sim::scenario::quantity_of(format, text).map_err(PyValueError::new_err)
 }
 
 /// The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout.

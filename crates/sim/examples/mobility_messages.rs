@@ -222,6 +222,7 @@ fn bindings() -> Vec<Packet> {
         nonce_indices: None,
         mobile_network_prefixes: vec![prefix(0x100), prefix(0x200)],
         packet_buffering: Some(PacketBuffering::Buffer),
+        path_report: None,
         last_received: None,
         authenticator: Some(shared),
     };

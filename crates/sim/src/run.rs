@@ -168,8 +168,8 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
-            // Where mobility protocols are spoken or radio networks hand over, and anything is recorded at all.
-            signals: (scenario.has_protocols() || !scenario.radios.is_empty())
+            // Where mobility protocols are spoken or links follow mobiles, and anything is recorded at all.
+            signals: (scenario.has_protocols() || scenario.has_positions())
                 && (scenario.record.series || scenario.record.packets),
         };
         let names = RecordNames {

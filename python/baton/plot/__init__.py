@@ -78,7 +78,7 @@ def plot_map(run: Run, link: str | None = None) -> Figure:
     from baton.plot.source import Source
 
     drawn = Source.of(run).map(link)
-    _require_matplotlib()
+    require_matplotlib()
     from baton.plot.draw_map import figure
 
     return figure(drawn)
@@ -90,7 +90,7 @@ def style(*, width_mm: float = 88, font_size: float = 8) -> AbstractContextManag
     `width_mm` is that of a journal's column (88 mm for one, 180 mm for two, as many ask for), `font_size` is in
     points. Saved as PDF or SVG, text stays text, and every curve can be told apart in greyscale.
     """
-    _require_matplotlib()
+    require_matplotlib()
     from baton.plot.publication import apply
 
     return apply(width_mm, font_size)
@@ -104,13 +104,14 @@ def _figure(run: Run, flow: str | None, kind: str) -> Figure:
 
 
 def _draw(panels: list[Panel], marks: list[Mark], closeup: Mark | None = None) -> Figure:
-    _require_matplotlib()
+    require_matplotlib()
     from baton.plot.draw import figure
 
     return figure(panels, marks, closeup)
 
 
-def _require_matplotlib() -> None:
+def require_matplotlib() -> None:
+    """Raises `ImportError` with what to install where matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

@@ -74,6 +74,13 @@ impl Failback {
         }
     }
 
+    /// The rank of the link with which the mobile begins, once the links that are down were told: the best that is up, or
+    /// the best of all if none is.
+    pub fn begin(&mut self) -> usize {
+        self.used = self.links.iter().position(|link| link.up).unwrap_or(0);
+        self.used
+    }
+
     /// The rank of the link in use.
     pub fn used(&self) -> usize {
         self.used
@@ -185,6 +192,19 @@ mod tests {
         assert_eq!(mobile.poll(at(1099)), None);
         assert_eq!(mobile.poll(at(1100)), lost(1, 1000));
         assert_eq!(mobile.poll_timeout(), None);
+    }
+
+    #[test]
+    fn it_begins_with_the_best_link_that_is_up() {
+        let mut mobile = Failback::new(TIMES, 3, at(0));
+        mobile.handle_link(at(0), 0, false);
+        assert_eq!(mobile.begin(), 1);
+        assert_eq!(mobile.poll_timeout(), None);
+        mobile.handle_link(at(1000), 0, true);
+        assert_eq!(mobile.poll_timeout(), Some(at(6000)));
+        let mut nowhere = Failback::new(TIMES, 1, at(0));
+        nowhere.handle_link(at(0), 0, false);
+        assert_eq!(nowhere.begin(), 0);
     }
 
     #[test]

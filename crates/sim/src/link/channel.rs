@@ -1,12 +1,13 @@
-//! What happens to packets on the way: burst loss, packet errors, bit errors, in this order. The first cause
+//! What happens to packets on the way: shadowing, burst loss, packet errors, bit errors, in this order. The first cause
 //! that loses a packet is the one that is told; none influences the draws of another.
 //!
-//! The state of the burst model is a function of (seed, link, direction, time), and every other draw one of
-//! (seed, link, direction, packet number), so that compared runs meet the same channel.
+//! The state of the burst model is a function of (seed, link, direction, time), that of shadowing one of (seed, link,
+//! time), and every other draw one of (seed, link, direction, packet number), so that compared runs meet the same channel.
 
-use super::config::{ChannelConfig, Damaged, DirectionConfig, GilbertElliott};
+use super::config::{ChannelConfig, Damaged, DirectionConfig, GilbertElliott, Shadowing};
+use super::direction::stream_name;
 use super::queue::Item;
-use super::{DropReason, Outcome};
+use super::{DropReason, End, Outcome};
 use crate::rng::{Keyed, Seed, Stream};
 use baton_proto::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use baton_proto::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Channel {
     config: ChannelConfig,
+    shadow: Option<Shadow>,
     burst: Option<BurstState>,
     burst_draws: Keyed,
     packet_draws: Keyed,
@@ -21,18 +23,21 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// The channel of a direction; `None` if every packet passes undamaged. Its draws belong to `seed` and
-    /// to the `name` of link and direction. `before` is the channel until now, if any: a burst model that
+    /// The channel of a direction of `link`; `None` if every packet passes undamaged. Its draws belong to `seed` and
+    /// to the names of link and direction. `before` is the channel until now, if any: a burst model that
     /// stays goes on, and one that changes is the one that would have run from the start.
     pub fn new(
         config: &DirectionConfig,
+        (link, from): (&str, End),
         seed: Seed,
-        name: &str,
         before: Option<Box<Channel>>,
     ) -> Option<Box<Channel>> {
+        let name = stream_name(from, link, "channel");
+        let delay = config.delay;
         let recorded_loss = (config.trace.as_ref()).is_some_and(|trace| trace.loss.is_some());
         let config = config.channel;
         let clean = config.burst.is_none()
+            && config.shadowing.is_none()
             && config.packet_error_rate <= 0.0
             && config.bit_error_rate <= 0.0;
         if clean && !recorded_loss {
@@ -44,9 +49,21 @@ impl Channel {
                 .burst
                 .map(|model| BurstState::new(model, seed.stream(&format!("{name} burst state")))),
         };
+        let shadow = config.shadowing.map(|model| Shadow {
+            // One of the link, not of the direction.
+            state: BurstState::new(
+                model.states(),
+                seed.stream(&format!("link {link} shadowing")),
+            ),
+            reached_after: match from {
+                End::A => delay,
+                End::B => Duration::ZERO,
+            },
+        });
         let draws = |what: &str| seed.keyed(&format!("{name} {what}"));
         Some(Box::new(Channel {
             config,
+            shadow,
             burst,
             burst_draws: draws("burst loss"),
             packet_draws: draws("packet errors"),
@@ -64,6 +81,9 @@ impl Channel {
         recorded_loss: f64,
     ) -> Outcome {
         let key = draw_key(item.number, attempt);
+        if self.shadow.as_mut().is_some_and(|shadow| shadow.hides(at)) {
+            return Outcome::Dropped(DropReason::Shadowing);
+        }
         let passes = 1.0 - self.burst.as_mut().map_or(0.0, |burst| burst.loss_at(at));
         if is_hit(self.burst_draws, key, 1.0 - passes * (1.0 - recorded_loss)) {
             return Outcome::Dropped(DropReason::BurstLoss);
@@ -78,6 +98,33 @@ impl Channel {
         }
         let bit_errors = bit_errors.into();
         Outcome::Delivered { bit_errors }
+    }
+}
+
+/// Moments in which the mobile at end B has no line of sight.
+#[derive(Debug)]
+struct Shadow {
+    state: BurstState,
+    /// From the transmitter to the mobile.
+    reached_after: Duration,
+}
+
+impl Shadow {
+    /// Whether a packet is in a shadow at the mobile whose last bit leaves the transmitter at `left`.
+    fn hides(&mut self, left: Instant) -> bool {
+        self.state.loss_at(left + self.reached_after) > 0.0
+    }
+}
+
+impl Shadowing {
+    /// As a channel that loses everything in its bad state.
+    fn states(self) -> GilbertElliott {
+        GilbertElliott {
+            mean_good: self.mean_clear,
+            mean_bad: self.mean_shadow,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+        }
     }
 }
 
@@ -233,6 +280,50 @@ mod tests {
         // 28 600 cycles: standard errors are about 0.0017 and 0.024 s.
         assert!((share - 4.0 / 14.0).abs() < 0.007, "{share}");
         assert!((length - 4.0).abs() < 0.1, "{length}");
+    }
+
+    #[test]
+    fn shadows_have_their_means_and_are_the_same_for_both_directions() {
+        let mut config = super::super::presets::geo::link("sky").down;
+        config.channel.shadowing = Some(Shadowing {
+            mean_clear: Duration::from_secs(4),
+            mean_shadow: Duration::from_millis(200),
+        });
+        let channel = |from| Channel::new(&config, ("sky", from), Seed(3), None).unwrap();
+        let (mut down, mut up) = (channel(End::A), channel(End::B));
+        let item = Item {
+            packet: super::super::tests::packet_ids(1)[0],
+            length: 1500,
+            number: 0,
+            offered_at: Instant::ZERO,
+        };
+        let lost = |channel: &mut Channel, at| {
+            let outcome = channel.verdict(at, item, 0, 0.0);
+            assert!(matches!(
+                outcome,
+                Outcome::UNDAMAGED | Outcome::Dropped(DropReason::Shadowing)
+            ));
+            outcome != Outcome::UNDAMAGED
+        };
+        let (mut hidden, mut shadows, mut before) = (0_u32, 0_u32, false);
+        let ticks = 4_000_000_u64;
+        // Every 5 ms at the mobile; what comes down left the ground 290 ms before.
+        for tick in 58..ticks + 58 {
+            let at = Instant::from_millis(tick * 5);
+            let now = lost(&mut up, at);
+            let came = at.saturating_since(Instant::ZERO + config.delay);
+            assert_eq!(lost(&mut down, Instant::ZERO + came), now);
+            hidden += u32::from(now);
+            shadows += u32::from(now && !before);
+            before = now;
+        }
+        // 20 000 s are some 4762 cycles of 4.2 s. A mean of so many exponential stays is off by more than four times
+        // 1/√4762, 5.8 %, with a probability of 6e-5. A shadow is seen with the probability that a tick falls in it, of
+        // which the mean is (1 − exp(−5/200)) · 200/5 = 0.9876.
+        let count = f64::from(shadows) / 0.9876;
+        let mean = f64::from(hidden) * 0.005 / count;
+        assert!((mean - 0.2).abs() < 0.2 * 0.058, "{mean}");
+        assert!((count - 4762.0).abs() < 4762.0 * 0.058, "{count}");
     }
 
     #[test]

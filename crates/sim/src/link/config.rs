@@ -149,8 +149,20 @@ pub struct ChannelConfig {
     pub bit_error_rate: f64,
     /// Loss in bursts.
     pub burst: Option<GilbertElliott>,
+    /// Loss while the mobile at end B is in a shadow, the same for both directions.
+    pub shadowing: Option<Shadowing>,
     /// What becomes of damaged packets.
     pub damaged: Damaged,
+}
+
+/// Moments without line of sight (buildings, trees, power lines), in continuous time with exponentially distributed stays:
+/// a packet is lost that comes to the mobile, or leaves it, in a shadow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shadowing {
+    /// Mean time between shadows.
+    pub mean_clear: Duration,
+    /// Mean time in a shadow.
+    pub mean_shadow: Duration,
 }
 
 /// What a link does with packets that bit errors have damaged. A packet that `packet_error_rate` hits is

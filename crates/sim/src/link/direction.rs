@@ -94,8 +94,7 @@ impl Direction {
     pub fn reconfigure(&mut self, link: &str, config: &DirectionConfig, seed: Seed) {
         let draws = seed.keyed(&stream_name(self.from, link, "queue"));
         self.manager.reconfigure(config, draws);
-        let name = stream_name(self.from, link, "channel");
-        self.channel = Channel::new(config, seed, &name, self.channel.take());
+        self.channel = Channel::new(config, (link, self.from), seed, self.channel.take());
         self.limit = config.queue.limit;
         self.delay = config.delay;
         self.steady = config.trace.is_none() && config.jitter.is_zero();
@@ -400,7 +399,7 @@ impl Direction {
 }
 
 /// Name of the random draws for a purpose in one direction.
-fn stream_name(from: End, link: &str, purpose: &str) -> String {
+pub(super) fn stream_name(from: End, link: &str, purpose: &str) -> String {
     match from {
         End::A => format!("link {link} down {purpose}"),
         End::B => format!("link {link} up {purpose}"),

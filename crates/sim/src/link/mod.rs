@@ -9,7 +9,7 @@
 //!
 //! Scope: lengths are those of the IP packet; what a link puts around it is [`config::Framing`]'s. A link
 //! carries any length: the MTU is the business of hosts and routers. Random draws belong to (seed, link,
-//! direction, number of the packet among those offered there), the state of burst loss to time, so that
+//! direction, number of the packet among those offered there), the states of burst loss and shadowing to time, so that
 //! compared runs meet the same channel. Fates come in order of time, at equal times those offered at end A
 //! first, and are told at their very time if the link is polled at its deadlines.
 
@@ -23,6 +23,7 @@ pub mod ldacs1;
 mod pipe;
 pub mod presets;
 mod queue;
+pub mod reception;
 mod red;
 pub mod trace;
 
@@ -96,6 +97,8 @@ pub enum DropReason {
     ChannelError,
     /// The channel was in the bad state of its burst model, or its trace said so.
     BurstLoss,
+    /// Something stood between the mobile and the satellite for a moment.
+    Shadowing,
     /// Medium access gave up after its retries.
     RetryLimit,
     /// The link was down, or went down with the packet queued or in flight.
@@ -114,6 +117,7 @@ impl DropReason {
             DropReason::QueueManagement => "queue management",
             DropReason::ChannelError => "channel error",
             DropReason::BurstLoss => "burst loss",
+            DropReason::Shadowing => "shadowing",
             DropReason::RetryLimit => "retry limit",
             DropReason::LinkDown => "link down",
             DropReason::Discarded => "discarded",

@@ -52,6 +52,7 @@ pub(super) fn plain() -> LinkConfig {
             packet_error_rate: 0.0,
             bit_error_rate: 0.0,
             burst: None,
+            shadowing: None,
             damaged: Damaged::Dropped,
         },
         trace: None,

@@ -3,6 +3,7 @@
 //! The earth is a sphere of 6371.0088 km (the mean radius of the International Union of Geodesy and Geophysics).
 //! Distances are slant: straight through the air between two points, heights counted.
 
+pub mod line;
 mod recorded;
 mod track;
 

@@ -102,7 +102,7 @@ const COLUMNS: [Column; 18] = [
     ),
 ];
 
-pub(super) const FATES: [&str; 10] = [
+pub(super) const FATES: [&str; 11] = [
     "delivered",
     "under way",
     DropReason::QueueFull.name(),
@@ -113,6 +113,7 @@ pub(super) const FATES: [&str; 10] = [
     DropReason::LinkDown.name(),
     DropReason::Discarded.name(),
     DropReason::Scenario.name(),
+    DropReason::Shadowing.name(),
 ];
 
 /// How the table is laid out in a file.
@@ -136,7 +137,7 @@ pub(super) const LAYOUT: Layout = Layout {
 struct Dictionary {
     version: u32,
     columns: &'static [Column],
-    fates: [&'static str; 10],
+    fates: [&'static str; 11],
 }
 
 /// The dictionary that ships with the table, as JSON.
@@ -415,6 +416,7 @@ pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
         Some(DropReason::LinkDown) => 7,
         Some(DropReason::Discarded) => 8,
         Some(DropReason::Scenario) => 9,
+        Some(DropReason::Shadowing) => 10,
     }
 }
 

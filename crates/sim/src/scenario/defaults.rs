@@ -82,6 +82,35 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
         keys["medium_access"] = true.into();
         keys["preamble"] = if long { "long" } else { "short" }.into();
     }
+    // Null: a table, or what its comment tells.
+    let along_line: &[&str] = match kind {
+        "geo" => &[
+            "line_of_sight",
+            "line_of_sight.repointing",
+            "line_of_sight.synchronisation",
+            "line_of_sight.announced",
+            "shadowing",
+            "shadowing.mean_clear",
+            "shadowing.mean_shadow",
+        ],
+        "wifi" => &[
+            "coverage",
+            "coverage.from",
+            "coverage.to",
+            "coverage.spacing",
+            "coverage.transmit_power",
+            "coverage.threshold",
+            "coverage.margin_db",
+            "coverage.frequency",
+            "coverage.access_point_height",
+            "coverage.mobile_height",
+            "coverage.synchronisation",
+        ],
+        _ => &[],
+    };
+    for key in along_line {
+        keys[*key] = Value::Null;
+    }
     if kind == "trace" {
         keys["rate"] = Value::Null; // its own or a recording's must be given
     }

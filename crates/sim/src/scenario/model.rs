@@ -4,7 +4,9 @@ pub use super::ipv4_prefix::Ipv4Prefix;
 
 use crate::link::config::LinkConfig;
 use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
+use crate::link::reception::Reception;
 use crate::position::Track;
+use crate::position::line::LineRun;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
@@ -64,6 +66,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether links depend on where mobiles are: radio networks, satellites in sight, access points.
+    pub fn has_positions(&self) -> bool {
+        !self.radios.is_empty() || self.links.iter().any(|link| link.reception.is_some())
+    }
+
     /// Whether any mobility protocol is spoken.
     pub fn has_protocols(&self) -> bool {
         !(self.home_agents.is_empty()
@@ -92,6 +99,21 @@ pub struct LinkSpec {
     pub config: LinkConfig,
     /// The nodes at ends A and B.
     pub ends: [NodeIndex; 2],
+    /// Where it is up, if that depends on where its mobile is.
+    pub reception: Option<Box<AlongLine>>,
+}
+
+/// A link whose state follows from the position of the mobile at an end of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlongLine {
+    /// Where it is received.
+    pub reception: Reception,
+    /// The mobile's run.
+    pub run: LineRun,
+    /// The mobile runs later: by a time uniform over [0, jitter), drawn from the seed.
+    pub jitter: Duration,
+    /// The mobile.
+    pub mobile: NodeIndex,
 }
 
 /// A radio network, in whose cells mobiles are handed over by the network itself.

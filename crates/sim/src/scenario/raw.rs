@@ -6,6 +6,7 @@ use super::raw_links::{RawChange, RawLink};
 use super::raw_losses::RawLoss;
 use super::raw_mobility::{RawForeignAgent, RawHomeAgent, RawMobility};
 use super::raw_radio::RawTrack;
+use super::raw_reception::RawLine;
 use super::units::{PositiveTime, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -40,6 +41,9 @@ pub struct RawScenario {
     /// Default: none.
     #[serde(default)]
     pub mobiles: Named<RawMobile>,
+    /// Railway lines and the like by name, along which mobiles run. Default: none.
+    #[serde(default)]
+    pub lines: Named<RawLine>,
     /// Home agents by the name of their node. Default: none.
     #[serde(default)]
     pub home_agents: Named<RawHomeAgent>,
@@ -78,7 +82,7 @@ pub struct RawMobile {
     pub timetable: Option<Vec<RawAttachment>>,
     /// Use the most preferred link that is up. Default: none, but then a `timetable`.
     pub failback: Option<RawFailback>,
-    /// Where it is, for radio networks. Default: none, and it can be on none.
+    /// Where it is, for links that depend on it. Default: none, and it can be on none of them.
     pub track: Option<RawTrack>,
     /// The protocol that keeps it reachable. Default: none; routes follow the mobile at once, without a message.
     pub mobility: Option<RawMobility>,

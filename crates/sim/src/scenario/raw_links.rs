@@ -1,6 +1,7 @@
 //! Links and their changes, as written.
 
 use super::raw_radio::RawRadio;
+use super::raw_reception::{RawCoverage, RawLineOfSight, RawShadowing};
 use super::units::{PositiveTime, QueueSize, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +21,12 @@ pub struct RawLink {
     pub medium_access: Option<bool>,
     /// wifi only: preamble ahead of every frame. Default "long".
     pub preamble: Option<RawPreamble>,
+    /// geo only: up where the mobile, which runs along a line, has the satellite in sight. Default: always up.
+    pub line_of_sight: Option<RawLineOfSight>,
+    /// geo only: moments in which packets to and from the second node are lost. Default: none.
+    pub shadowing: Option<RawShadowing>,
+    /// wifi only: up where the mobile, which runs along a line, is near an access point. Default: always up.
+    pub coverage: Option<RawCoverage>,
     /// What only a radio network has.
     #[serde(flatten)]
     pub radio: RawRadio,

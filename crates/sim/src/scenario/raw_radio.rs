@@ -111,14 +111,20 @@ pub struct RawPosition {
     pub altitude: Option<Distance>,
 }
 
-/// Where a mobile is: `position`, `legs`, `timetable` or `file` (exactly one of them).
+/// Where a mobile is: `position`, `legs`, `timetable` or `file` for radio networks, or `along` a line (exactly one of them).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawTrack {
     /// It stands here. Default: it moves.
     pub position: Option<RawPosition>,
     /// It goes straight from point to point at `speed`. Default: none.
     pub legs: Option<Vec<RawPosition>>,
-    /// Speed over the ground on `legs`, which need it. Default: none.
+    /// It runs along this one of `lines`, at `speed`. Default: none.
+    pub along: Option<String>,
+    /// Where on the line it begins. Default "0 m".
+    pub from: Option<Distance>,
+    /// Where on the line it ends. Default: it runs on.
+    pub to: Option<Distance>,
+    /// Speed over the ground on `legs` or `along` a line, which need it. Default: none.
     pub speed: Option<Speed>,
     /// It jumps from place to place. Default: none.
     pub timetable: Option<Vec<RawPlace>>,

@@ -119,6 +119,7 @@ pub(super) fn resolve(
     let end = Instant::ZERO + raw.duration.0;
     let sky = Sky {
         mobiles: &raw.mobiles,
+        lines: &raw.lines,
         end,
     };
     let links = resolve_links::links(&raw.links, &sky, traces, report);

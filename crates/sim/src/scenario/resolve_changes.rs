@@ -38,6 +38,10 @@ pub(super) fn changes(
             continue;
         };
         let (config, up) = &mut present[link.0];
+        if change.state.is_some() && links.specs[link.0].reception.is_some() {
+            let message = "follows from where the mobile is; expected no change of it";
+            report.wrong_key(&path.key("state"), message.to_owned());
+        }
         change_config(change, &path, config, report);
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
             check_direction(direction, &path.key(key), end, report);

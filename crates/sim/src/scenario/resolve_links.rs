@@ -8,6 +8,7 @@ use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble};
 use super::resolve::Report;
 use super::resolve_direction::{apply, check_direction};
 use super::resolve_radios::{self, Sky, refuse_keys_of_radios};
+use super::resolve_reception::{along_line, check_lines, shadowing};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
 use crate::link::config::{DirectionConfig, LinkConfig, Medium};
@@ -136,6 +137,7 @@ pub(super) fn links(
     if raw.0.is_empty() {
         report.wrong(&top, "there is no link; expected at least one".to_owned());
     }
+    check_lines(sky, report);
     for (name, link) in &raw.0 {
         let path = top.key(name);
         check_name(name, &path, report);
@@ -145,7 +147,7 @@ pub(super) fn links(
                 "\"none\" cannot name a link: it detaches a mobile".to_owned(),
             );
         }
-        let Some(config) = config(name, link, &path, traces, report) else {
+        let Some(mut config) = config(name, link, &path, traces, report) else {
             continue;
         };
         refuse_keys_of_radios(link, &path, report);
@@ -155,7 +157,13 @@ pub(super) fn links(
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
             check_direction(direction, &path.key(key), sky.end, report);
         }
-        links.specs.push(LinkSpec { config, ends });
+        shadowing(link, &path, &mut config, sky.end, report);
+        let reception = along_line(link, &path, &ends, sky, report);
+        links.specs.push(LinkSpec {
+            config,
+            ends,
+            reception,
+        });
     }
     let radios = raw
         .0

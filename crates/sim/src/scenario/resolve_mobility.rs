@@ -101,8 +101,12 @@ fn check_radio(
         AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
     };
     if !chosen.iter().any(|&link| links.is_of_radio(link)) {
-        if mobile.track.is_some() {
-            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\" in its timetable or failback";
+        let asks = |&link: &LinkIndex| links.specs[link.0].reception.is_some();
+        let along = mobile.track.as_ref().and_then(|track| track.along.as_ref());
+        // What is wrong with a link along a line was reported with it.
+        let excused = along.is_some() && (chosen.iter().any(asks) || !report.is_clean());
+        if mobile.track.is_some() && !excused {
+            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", or one with line_of_sight or coverage, in its timetable or failback";
             report.wrong_key(&path.key("track"), message.to_owned());
         }
         return;

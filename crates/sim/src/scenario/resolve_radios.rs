@@ -6,6 +6,7 @@ use super::model::{Aircraft, LinkIndex, LinkSpec, NodeIndex, Radio};
 use super::raw::{Named, RawMobile};
 use super::raw_links::{RawDirection, RawLink, RawQueue};
 use super::raw_radio::{RawCell, RawErrors, RawModulation};
+use super::raw_reception::RawLine;
 use super::resolve::{Report, node};
 use super::resolve_links::{Links, check_name, set_mtu, trace_keys};
 use super::resolve_tracks::{first_outside, position, track};
@@ -21,9 +22,10 @@ use std::sync::Arc;
 /// Most cells of a network, which is what their numbers hold.
 const MOST_CELLS: usize = 65_536;
 
-/// What radio networks are resolved with.
+/// What links that depend on where mobiles are are resolved with.
 pub(super) struct Sky<'a> {
     pub mobiles: &'a Named<RawMobile>,
+    pub lines: &'a Named<RawLine>,
     pub end: Instant,
 }
 
@@ -114,6 +116,7 @@ fn link(
     LinkSpec {
         config: presets::ldacs1::link(&name, &radio.config, cell),
         ends: [node, mobile],
+        reception: None,
     }
 }
 
@@ -263,6 +266,9 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
         ("between", raw.between.is_some()),
         ("medium_access", raw.medium_access.is_some()),
         ("preamble", raw.preamble.is_some()),
+        ("line_of_sight", raw.line_of_sight.is_some()),
+        ("shadowing", raw.shadowing.is_some()),
+        ("coverage", raw.coverage.is_some()),
     ];
     report.misplaced(path, &own, &[], context);
     let layers = [

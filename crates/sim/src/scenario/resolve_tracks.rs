@@ -22,6 +22,11 @@ pub(super) fn track(
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Option<(Track, Duration)> {
+    if raw.along.is_some() {
+        let message = "is no place on the earth, which a radio network asks for; expected position, legs, timetable or file";
+        report.wrong_key(&path.key("along"), message.to_owned());
+        return None;
+    }
     let kinds = [
         ("position", raw.position.is_some()),
         ("legs", raw.legs.is_some()),
@@ -40,6 +45,8 @@ pub(super) fn track(
         return None;
     }
     let others = [
+        ("from", raw.from.is_some()),
+        ("to", raw.to.is_some()),
         ("speed", raw.speed.is_some()),
         ("begin", raw.begin.is_some()),
         ("begin_jitter", raw.begin_jitter.is_some()),

@@ -2,6 +2,7 @@
 
 mod messages;
 mod radios;
+mod reception;
 
 use super::model::{
     AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport,

@@ -254,6 +254,28 @@ const SPEED_UNITS: [(&str, f64); 3] = [("m/s", 1.0), ("km/h", 1.0 / 3.6), ("kt",
 const FREQUENCY_UNITS: [(&str, f64); 3] = [("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 const PACKET_UNITS: [(&str, f64); 2] = [("packets", 1.0), ("packet", 1.0)];
 
+/// A text with a unit as a number, read as a scenario's value of this format of its schema would be: `time` and
+/// `positive-time` in seconds, `data-rate` in bit/s, `size` in bytes, `distance` in metres, `speed` in m/s, `frequency` in
+/// hertz, `power` in dBm. The error says what is wrong and what was expected, to follow the text in a sentence.
+pub fn quantity_of(format: &str, text: &str) -> Result<f64, String> {
+    let value = match format {
+        "time" => time(text).map(Duration::as_secs_f64),
+        "positive-time" => positive_time(text).map(Duration::as_secs_f64),
+        "data-rate" => rate(text).map(|rate| rate.bits_per_second() as f64),
+        "size" => size(text).map(|bytes| bytes as f64),
+        "distance" => distance(text),
+        "speed" => speed(text),
+        "frequency" => frequency(text),
+        "power" => power(text),
+        _ => return Err(format!("cannot be read as {}", quoted(format))),
+    };
+    let expected = |known: &&Format| known.name == format;
+    value.map_err(|why| match FORMATS.iter().find(expected) {
+        Some(known) => format!("{why}; expected {}", known.expected),
+        None => why,
+    })
+}
+
 /// Splits `text` into number and unit; the result is in the smallest unit, not negative and finite.
 fn quantity(text: &str, what: &str, units: &[&[(&str, f64)]]) -> Result<f64, String> {
     let text = text.trim();

@@ -64,6 +64,7 @@ impl World {
             flows,
             mobiles: Vec::new(),
             radios: Vec::new(),
+            notices: Vec::new(),
             recorder,
             captures,
             arrived_over: None,
@@ -78,6 +79,7 @@ impl World {
             scenario,
         };
         world.add_radios();
+        world.add_receptions();
         world.add_mobiles();
         world.add_agents();
         world.add_ports(real);
@@ -112,11 +114,14 @@ impl World {
                     wire.in_use = false;
                 }
             }
-            let (attached, chooser) = chooser(
+            let (mut attached, mut chooser) = chooser(
                 attachment,
                 Seed(self.scenario.seed),
                 &self.scenario.nodes[node.0],
             );
+            if let Chooser::Failback(failback, links) = &mut chooser {
+                attached = self.begin_preferred(failback, links);
+            }
             let (attached, radio) = self.starting_link(attached);
             // With a protocol, no host's routes lead over an access link but by a care-of address.
             if let (Some(link), None) = (attached, &mobility) {
@@ -150,6 +155,16 @@ impl World {
             });
             self.record_attachment(number);
         }
+    }
+}
+
+impl World {
+    /// The link with which a mobile begins that chooses by preference: the best that works.
+    fn begin_preferred(&self, failback: &mut Failback, links: &[usize]) -> Option<usize> {
+        for (rank, &link) in links.iter().enumerate() {
+            failback.handle_link(Instant::ZERO, rank, self.wires[link].works);
+        }
+        links.get(failback.begin()).copied()
     }
 }
 

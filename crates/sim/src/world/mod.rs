@@ -15,6 +15,7 @@ pub mod observed;
 pub mod ports;
 pub mod progress;
 mod radio;
+mod reception;
 mod remedies;
 mod routing;
 mod signals;
@@ -38,6 +39,7 @@ use handover::MobileRun;
 use observed::Observed;
 use ports::{AccessNat, BehindLink, PortId, RealHosts};
 use radio::{RadioPlace, RadioRun};
+use reception::Notice;
 use signals::SignalsUnderWay;
 use std::collections::{BTreeMap, BTreeSet};
 use summary::Summary;
@@ -53,6 +55,8 @@ pub struct World {
     flows: Vec<FlowRun>,
     mobiles: Vec<MobileRun>,
     radios: Vec<RadioRun>,
+    /// What links will say whose state follows from where their mobile is.
+    notices: Vec<Notice>,
     recorder: Recorder,
     captures: Option<Captures>,
     /// The access link over which the packet came that a host is taking in.
@@ -81,6 +85,7 @@ enum Event {
     Change(u32),
     Mobile(u32),
     Radio(u32),
+    Notice(u32),
 }
 
 /// A host and what hangs on it. What every packet asks for stands first, beside the first fields of the host.
@@ -218,6 +223,7 @@ impl World {
             Event::Change(change) => self.apply_change(change as usize),
             Event::Mobile(mobile) => self.run_mobile(mobile as usize),
             Event::Radio(radio) => self.run_radio(radio as usize),
+            Event::Notice(number) => self.hear_notice(number as usize),
         }
         self.settle();
     }

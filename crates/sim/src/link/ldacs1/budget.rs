@@ -4,13 +4,16 @@
 //! sign. Used here is the equation with the sign put right. At 225 km it gives −95.93 and −96.46 dBm; the study's table 2
 //! prints −95.26 and −95.80 dBm, which belong to about 208 km. Noise, sensitivity and operation point are as printed.
 
+use serde::Deserialize;
+
 /// Speed of light as the study rounds it, in m/s.
 const LIGHT: f64 = 3e8;
 /// Thermal noise in dBm/Hz at 290 K, as the study rounds it.
 const THERMAL_NOISE_DBM_HZ: f64 = -174.0;
 
 /// One direction's budget: powers in dBm, gains and losses in dB.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LinkBudget {
     /// Power of the transmitter.
     pub transmit_power_dbm: f64,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// and a message of `message_bytes` with its header.
 ///
 /// `header_bytes`, and for `forward` and `return` each: `slowest_bps` and `fastest_bps` of the modulations; `noise_dbm`,
-/// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm` and `margin_db` of the budget; `message_loss` of one
+/// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm`, `margin_db` and `range_m` of the budget; `message_loss` of one
 /// transmission, `message_loss_repeated` after all retransmissions, and for `return` `message_loss_jointly_coded`.
 pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value {
     let control = NetworkConfig::new("figures", Vec::new()).common_control_frames;
@@ -22,7 +22,8 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
     let errors = ErrorRates::AtTarget;
     let frames = |bytes: u32| message_bytes.div_ceil(bytes);
 
-    let mut forward = budget(&LinkBudget::FORWARD, distance_m);
+    let budget = |budget| json_budget(budget, TARGET_SNR_DB, distance_m);
+    let mut forward = budget(&LinkBudget::FORWARD);
     let rate = |modulation: Modulation| modulation.forward_rate(FORWARD_FRAMES - control);
     put_rates(&mut forward, [slowest, fastest].map(rate));
     put_losses(
@@ -31,7 +32,7 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
         frames(slowest.forward_bytes()),
     );
 
-    let mut back = budget(&LinkBudget::RETURN, distance_m);
+    let mut back = budget(&LinkBudget::RETURN);
     let rate = |modulation: Modulation| modulation.return_rate(data_tiles(aircraft));
     put_rates(&mut back, [slowest, fastest].map(rate));
     let tiles = frames(slowest.return_bytes());
@@ -41,16 +42,20 @@ pub fn json_figures(distance_m: f64, aircraft: u32, message_bytes: u32) -> Value
     json!({ "header_bytes": HEADER_BYTES, "forward": forward, "return": back })
 }
 
-/// A direction's link budget for QPSK ½ (study D, table 2).
-fn budget(budget: &LinkBudget, distance_m: f64) -> Value {
+/// A direction's link budget (study D, table 2) for a modulation that needs `snr_db`, at `distance_m` metres: `noise_dbm`,
+/// `sensitivity_dbm`, `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, the distance at which no margin is
+/// left.
+pub fn json_budget(budget: &LinkBudget, snr_db: f64, distance_m: f64) -> Value {
     let received_dbm = budget.received_dbm(distance_m);
-    let sensitivity_dbm = budget.sensitivity_dbm(TARGET_SNR_DB);
+    let sensitivity_dbm = budget.sensitivity_dbm(snr_db);
+    let operation_point_dbm = sensitivity_dbm + budget.margin_db;
     json!({
         "noise_dbm": budget.noise_dbm(),
         "sensitivity_dbm": sensitivity_dbm,
-        "operation_point_dbm": sensitivity_dbm + budget.margin_db,
+        "operation_point_dbm": operation_point_dbm,
         "received_dbm": received_dbm,
-        "margin_db": budget.snr_db(received_dbm) - TARGET_SNR_DB,
+        "margin_db": budget.snr_db(received_dbm) - snr_db,
+        "range_m": budget.distance_m(operation_point_dbm),
     })
 }
 
@@ -86,6 +91,8 @@ mod tests {
         is("return", "operation_point_dbm", -97.33, 0.01);
         // Equation 1 with its sign put right; the study prints -95.26.
         is("forward", "received_dbm", -95.93, 0.01);
+        // 0.40 dB of margin are a factor of 10^(0.02) in distance.
+        is("forward", "range_m", 235.6e3, 0.5e3);
         is("return", "message_loss", 0.322, 0.001);
         is("return", "message_loss_repeated", 1.1e-3, 0.1e-3);
         is("return", "message_loss_jointly_coded", 1e-2, 0.1e-2);

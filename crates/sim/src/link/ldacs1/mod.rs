@@ -32,7 +32,7 @@ mod tests;
 mod transmission;
 
 pub use config::{CellConfig, HandoverType, NetworkConfig};
-pub use figures::json_figures;
+pub use figures::{json_budget, json_figures};
 pub use network::{HEADER_BYTES, Network, Offered, Way};
 pub use output::{Event, Fate, Message, MessageKind, Output, Signal};
 pub use station::{CellId, Direction, StationId};

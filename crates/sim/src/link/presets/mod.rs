@@ -32,6 +32,7 @@ fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig 
             packet_error_rate: 0.0,
             bit_error_rate: 0.0,
             burst: None,
+            shadowing: None,
             damaged: Damaged::Dropped,
         },
         trace: None,

@@ -30,14 +30,14 @@ const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, line_of_sight, shadowing, coverage, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
         ],
     ),
     (
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -676,7 +676,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -688,7 +688,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
     ),
 ];
 

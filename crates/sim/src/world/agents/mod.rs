@@ -89,9 +89,9 @@ impl World {
         }
     }
 
-    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself.
+    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself, or it will be so later.
     pub(super) fn signal_up(&mut self, number: usize, link: usize) {
-        if self.wires[link].radio.is_none() {
+        if self.wires[link].radio.is_none() && self.wires[link].works {
             self.signal(number, link, LinkSignal::Up);
         }
     }

@@ -476,30 +476,33 @@ impl World {
                 .host
                 .set_mtu(interface, wire.link.config().mtu);
         }
-        let turned = wire.works != change.up;
-        wire.works = change.up;
-        if turned && !change.up && wire.link.is_up() {
+        self.touch(change.link.0);
+        self.announce_mtu(change.link.0);
+        self.turn(change.link.0, change.up);
+    }
+
+    /// Lets a link work or not from now on, and tells its mobile if that is new.
+    pub(super) fn turn(&mut self, link: usize, up: bool) {
+        let wire = &mut self.wires[link];
+        let turned = wire.works != up;
+        wire.works = up;
+        if turned && !up && wire.link.is_up() {
             wire.link.set_down(self.now, false);
-        } else if turned && change.up && !wire.broken {
+        } else if turned && up && !wire.broken {
             wire.link.set_up(self.now);
         }
         let mobile = wire.mobile;
-        self.touch(change.link.0);
-        self.announce_mtu(change.link.0);
+        self.touch(link);
         if let (Some(number), true) = (mobile, turned) {
-            if self.mobiles[number].attached == Some(change.link.0) {
+            if self.mobiles[number].attached == Some(link) {
                 self.mobiles[number].losses_before = Losses::default();
-                let signal = if change.up {
-                    LinkSignal::Up
-                } else {
-                    LinkSignal::Down
-                };
-                self.signal(number, change.link.0, signal);
+                let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
+                self.signal(number, link, signal);
             }
             if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
-                && let Some(rank) = links.iter().position(|&link| link == change.link.0)
+                && let Some(rank) = links.iter().position(|&known| known == link)
             {
-                failback.handle_link(self.now, rank, change.up);
+                failback.handle_link(self.now, rank, up);
             }
             self.arm_mobile(number);
         }

@@ -10,6 +10,7 @@ mod observed;
 mod path_mtu;
 mod ports;
 mod radio;
+mod reception;
 mod remedies;
 mod signals;
 mod steady;

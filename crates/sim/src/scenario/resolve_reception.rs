@@ -1,0 +1,248 @@
+//! Links that are up where the mobile receives them, and the lines along which it runs.
+
+use super::document::Path;
+use super::error::unknown;
+use super::model::{AlongLine, NodeIndex};
+use super::raw_links::{RawKind, RawLink};
+use super::raw_radio::RawTrack;
+use super::raw_reception::{RawCoverage, RawLine, RawLineOfSight};
+use super::resolve::{MOST_EVENTS, Report};
+use super::resolve_radios::Sky;
+use super::units::Distance;
+use crate::link::config::{LinkConfig, Shadowing};
+use crate::link::reception::two_ray::TwoRay;
+use crate::link::reception::{Coverage, LineOfSight, Reception};
+use crate::position::line::{LineRun, Stretch};
+use baton_proto::time::{Duration, Instant};
+
+/// Farthest place on a line in metres, as far as a distance may be.
+const END_OF_LINE_M: f64 = 1e8;
+/// Most access points of a link.
+const MOST_ACCESS_POINTS: f64 = 10_000.0;
+
+/// What the keys about reception make of a link at `path`, whose ends are these nodes.
+pub(super) fn along_line(
+    raw: &RawLink,
+    path: &Path,
+    nodes: &[NodeIndex; 2],
+    sky: &Sky<'_>,
+    report: &mut Report<'_>,
+) -> Option<Box<AlongLine>> {
+    let (key, is_sight) = match (&raw.line_of_sight, &raw.coverage) {
+        (None, None) => return None,
+        (Some(_), _) => ("line_of_sight", true),
+        (None, Some(_)) => ("coverage", false),
+    };
+    let path = path.key(key);
+    let names = raw.between.as_ref()?;
+    let mobiles = &sky.mobiles.0;
+    let at = |end: usize| mobiles.iter().find(|(name, _)| *name == names[end]);
+    let found = at(1)
+        .map(|found| (1, found))
+        .or(at(0).map(|found| (0, found)));
+    let track = found.and_then(|(end, (name, mobile))| Some((end, name, mobile.track.as_ref()?)));
+    let Some((end, name, track)) = track.filter(|(.., track)| track.along.is_some()) else {
+        let message = format!(
+            "depends on where the mobile is, which nothing says; expected [mobiles.{}] with \
+             track = {{ along = LINE, speed = \"320 km/h\" }}",
+            found.map_or(&names[1], |(_, (name, _))| name)
+        );
+        report.wrong_key(&path, message);
+        return None;
+    };
+    let track_path = Path::default().key("mobiles").key(name).key("track");
+    let (run, line) = run(track, &track_path, sky, report)?;
+    let reception = match (&raw.line_of_sight, &raw.coverage) {
+        (Some(raw), _) if is_sight => Reception::LineOfSight(line_of_sight(raw, line)),
+        (_, Some(raw)) => Reception::Coverage(coverage(raw, &path, report)?),
+        _ => return None,
+    };
+    Some(Box::new(AlongLine {
+        reception,
+        run,
+        jitter: or(track.begin_jitter, Duration::ZERO),
+        mobile: nodes[end],
+    }))
+}
+
+/// A mobile's run, and the line along which it goes.
+fn run<'a>(
+    raw: &RawTrack,
+    path: &Path,
+    sky: &Sky<'a>,
+    report: &mut Report<'_>,
+) -> Option<(LineRun, &'a RawLine)> {
+    let name = raw.along.as_ref()?;
+    let lines = &sky.lines.0;
+    let Some((_, line)) = lines.iter().find(|(known, _)| known == name) else {
+        let names: Vec<&str> = lines.iter().map(|(name, _)| name.as_str()).collect();
+        report.wrong(&path.key("along"), unknown("line", name, &names));
+        return None;
+    };
+    let keys = [
+        ("position", raw.position.is_some()),
+        ("legs", raw.legs.is_some()),
+        ("timetable", raw.timetable.is_some()),
+        ("file", raw.file.is_some()),
+    ];
+    report.misplaced(path, &keys, &[], "\"along\"");
+    let Some(speed) = raw.speed else {
+        let message =
+            "key \"speed\" is missing; expected a number with m/s, km/h or kt, like \"320 km/h\"";
+        report.wrong_key(path, message.to_owned());
+        return None;
+    };
+    let metres = |place: Option<Distance>, default| place.map_or(default, |place| place.0);
+    let run = LineRun {
+        begin: Instant::ZERO + or(raw.begin, Duration::ZERO),
+        from_m: metres(raw.from, 0.0),
+        to_m: metres(raw.to, END_OF_LINE_M),
+        speed_m_s: speed.0,
+    };
+    Some((run, line))
+}
+
+/// Looks at the tunnels of all lines.
+pub(super) fn check_lines(sky: &Sky<'_>, report: &mut Report<'_>) {
+    let top = Path::default().key("lines");
+    for (name, line) in &sky.lines.0 {
+        for (index, tunnel) in line.tunnels.iter().enumerate() {
+            if tunnel.to.0 <= tunnel.from.0 {
+                let path = top.key(name).key("tunnels").index(index).key("to");
+                let message =
+                    "is not behind where the tunnel begins; both count from the line's beginning";
+                report.wrong(&path, message.to_owned());
+            }
+        }
+    }
+}
+
+fn line_of_sight(raw: &RawLineOfSight, line: &RawLine) -> LineOfSight {
+    let metres = |shadow: Option<Distance>| shadow.map_or(0.0, |shadow| shadow.0);
+    let hidden = line.tunnels.iter().map(|tunnel| Stretch {
+        from_m: tunnel.from.0 - metres(tunnel.shadow_before),
+        to_m: tunnel.to.0 + metres(tunnel.shadow_behind),
+    });
+    LineOfSight {
+        hidden: hidden.collect(),
+        ready_after: or(raw.repointing, Duration::from_millis(500))
+            + or(raw.synchronisation, Duration::from_millis(50)),
+        announced: or(raw.announced, Duration::ZERO),
+    }
+}
+
+fn coverage(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Option<Coverage> {
+    let access_points_m = access_points(raw, path, report)?;
+    let height = |given: Option<Distance>| given.map_or(1.5, |height| height.0);
+    let heights_m = [raw.access_point_height, raw.mobile_height].map(height);
+    for (key, height) in ["access_point_height", "mobile_height"]
+        .into_iter()
+        .zip(heights_m)
+    {
+        if height <= 0.0 {
+            let message =
+                "is on the ground, where nothing is received; expected a height above zero";
+            report.wrong(&path.key(key), message.to_owned());
+            return None;
+        }
+    }
+    let power =
+        |given: Option<super::units::Power>, default| given.map_or(default, |power| power.0);
+    let coverage = Coverage {
+        access_points_m,
+        radio: TwoRay {
+            transmit_power_dbm: power(raw.transmit_power, 20.0),
+            frequency_hz: raw.frequency.map_or(2.4e9, |frequency| frequency.0),
+            heights_m,
+        },
+        threshold_dbm: power(raw.threshold, -80.0),
+        margin_db: raw.margin_db.unwrap_or(3.0),
+        ready_after: or(raw.synchronisation, Duration::from_millis(50)),
+    };
+    let range_m = coverage.radio.range_m(coverage.threshold_dbm);
+    if !(1.0..=END_OF_LINE_M).contains(&range_m) {
+        let message = format!(
+            "reaches {range_m:.3} m; expected a transmit_power and a threshold with which it reaches 1 m to 100000 km"
+        );
+        report.wrong(path, message);
+        return None;
+    }
+    Some(coverage)
+}
+
+/// Where access points stand.
+fn access_points(raw: &RawCoverage, path: &Path, report: &mut Report<'_>) -> Option<Vec<f64>> {
+    let from = raw.from.0;
+    let (to, spacing) = match (raw.to, raw.spacing) {
+        (None, None) => return Some(vec![from]),
+        (Some(to), Some(spacing)) => (to.0, spacing.0),
+        (Some(_), None) => {
+            let message = "key \"spacing\" is missing; expected a distance, like \"400 m\"";
+            report.wrong_key(path, message.to_owned());
+            return None;
+        }
+        (None, Some(_)) => {
+            let message = "goes with \"to\", where the last access point stands";
+            report.wrong_key(&path.key("spacing"), message.to_owned());
+            return None;
+        }
+    };
+    if to < from {
+        let message = "is before where the first access point stands";
+        report.wrong(&path.key("to"), message.to_owned());
+        return None;
+    }
+    let gaps = ((to - from) / spacing).ceil();
+    if gaps.is_nan() || gaps >= MOST_ACCESS_POINTS {
+        let message = format!(
+            "would make more than {MOST_ACCESS_POINTS} access points; expected a longer distance"
+        );
+        report.wrong(&path.key("spacing"), message);
+        return None;
+    }
+    let place = |number: u32| from + (to - from) * f64::from(number) / gaps.max(1.0);
+    Some((0..=gaps as u32).map(place).collect())
+}
+
+/// Sets shadowing, and refuses what other kinds have.
+pub(super) fn shadowing(
+    raw: &RawLink,
+    path: &Path,
+    config: &mut LinkConfig,
+    end: Instant,
+    report: &mut Report<'_>,
+) {
+    let keys = [
+        ("line_of_sight", raw.line_of_sight.is_some()),
+        ("shadowing", raw.shadowing.is_some()),
+    ];
+    if raw.kind != RawKind::Geo {
+        let context = "this kind of link; only kind = \"geo\" has it";
+        report.misplaced(path, &keys, &[], context);
+    }
+    if raw.kind != RawKind::Wifi {
+        let keys = [("coverage", raw.coverage.is_some())];
+        let context = "this kind of link; only kind = \"wifi\" has it";
+        report.misplaced(path, &keys, &[], context);
+    }
+    let Some(shadowing) = &raw.shadowing else {
+        return;
+    };
+    let model = Shadowing {
+        mean_clear: shadowing.mean_clear.0,
+        mean_shadow: shadowing.mean_shadow.0,
+    };
+    let cycle = (model.mean_clear + model.mean_shadow).as_nanos().max(1);
+    let shadows = end.as_nanos() / cycle;
+    if shadows > MOST_EVENTS {
+        let message = format!("would come {shadows} times; choose longer stays");
+        report.wrong(&path.key("shadowing"), message);
+    }
+    for direction in [&mut config.down, &mut config.up] {
+        direction.channel.shadowing = Some(model);
+    }
+}
+
+fn or(given: Option<super::units::Time>, default: Duration) -> Duration {
+    given.map_or(default, |time| time.0)
+}

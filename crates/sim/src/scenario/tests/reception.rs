@@ -1,0 +1,188 @@
+//! Lines, and links that are up where they are received, in scenario files.
+
+use super::*;
+use crate::link::config::Shadowing;
+use crate::link::reception::Reception;
+use crate::position::line::Stretch;
+
+/// A tunnel, a satellite and access points.
+const RIGHT: &str = r#"
+name = "train"
+duration = "10 min"
+
+[lines.valley]
+tunnels = [{ from = "30 km", to = "40.6 km", shadow_before = "130 m" }]
+
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+line_of_sight = { repointing = "1 s", announced = "3 s" }
+shadowing = { mean_clear = "10 s", mean_shadow = "100 ms" }
+
+[links.tunnel]
+between = ["gateway", "train"]
+kind = "wifi"
+coverage = { from = "29 km", to = "41 km", spacing = "900 m", margin_db = 6 }
+
+[mobiles.train]
+failback = { prefer = ["tunnel", "satellite"] }
+track = { along = "valley", from = "20 km", speed = "320 km/h", begin = "5 s", begin_jitter = "1 s" }
+"#;
+
+#[test]
+fn links_along_a_line_are_read() {
+    let scenario = parsed(RIGHT);
+    let [satellite, tunnel] = [0, 1].map(|link| scenario.links[link].reception.clone().unwrap());
+    assert_eq!(satellite.run.position_m(Instant::from_secs(5)), 20e3);
+    assert_eq!(satellite.run, tunnel.run);
+    assert_eq!(satellite.jitter, Duration::from_secs(1));
+    let Reception::LineOfSight(sight) = &satellite.reception else {
+        panic!("a satellite");
+    };
+    let hidden = Stretch {
+        from_m: 29_870.0,
+        to_m: 40_600.0,
+    };
+    assert_eq!(sight.hidden, [hidden]);
+    assert_eq!(sight.ready_after, Duration::from_millis(1050));
+    assert_eq!(sight.announced, Duration::from_secs(3));
+    let Reception::Coverage(coverage) = &tunnel.reception else {
+        panic!("access points");
+    };
+    // 12 km in 14 gaps of at most 900 m.
+    assert_eq!(coverage.access_points_m.len(), 15);
+    let [first, second, .., last] = coverage.access_points_m[..] else {
+        panic!("three at least");
+    };
+    assert_eq!((first, last), (29e3, 41e3));
+    assert!((second - first - 12e3 / 14.0).abs() < 1e-6);
+    assert_eq!(coverage.margin_db, 6.0);
+    // Study S's radio where nothing is said: 474 m.
+    assert!((coverage.radio.range_m(coverage.threshold_dbm) - 474.34).abs() < 0.01);
+    let shadowing = Some(Shadowing {
+        mean_clear: Duration::from_secs(10),
+        mean_shadow: Duration::from_millis(100),
+    });
+    let satellite = &scenario.links[0].config;
+    assert_eq!(satellite.down.channel.shadowing, shadowing);
+    assert_eq!(satellite.up.channel.shadowing, shadowing);
+    assert!(scenario.has_positions());
+}
+
+#[test]
+fn mistakes_are_told() {
+    let track = RIGHT.lines().last().unwrap();
+    let sight = "line_of_sight = { repointing = \"1 s\", announced = \"3 s\" }";
+    let coverage = RIGHT
+        .lines()
+        .find(|line| line.starts_with("coverage"))
+        .unwrap();
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            track,
+            "",
+            "links.satellite.line_of_sight: depends on where the mobile is, which nothing says; expected [mobiles.train] with track = { along = LINE, speed = \"320 km/h\" }",
+        ),
+        (
+            "along = \"valley\"",
+            "along = \"vally\"",
+            "mobiles.train.track.along: unknown line \"vally\"; did you mean \"valley\"?",
+        ),
+        (
+            ", speed = \"320 km/h\"",
+            "",
+            "mobiles.train.track: key \"speed\" is missing; expected a number with m/s, km/h or kt, like \"320 km/h\"",
+        ),
+        (
+            "track = { ",
+            "track = { file = \"x.csv\", ",
+            "mobiles.train.track.file: \"file\" does not go with \"along\"",
+        ),
+        (
+            "to = \"40.6 km\"",
+            "to = \"29 km\"",
+            "lines.valley.tunnels[0].to: is not behind where the tunnel begins",
+        ),
+        (
+            "kind = \"geo\"",
+            "kind = \"wired\"",
+            "links.satellite.line_of_sight: \"line_of_sight\" does not go with this kind of link; only kind = \"geo\" has it",
+        ),
+        (
+            "kind = \"wifi\"",
+            "kind = \"gsm\"",
+            "links.tunnel.coverage: \"coverage\" does not go with this kind of link; only kind = \"wifi\" has it",
+        ),
+        (
+            ", spacing = \"900 m\"",
+            "",
+            "links.tunnel.coverage: key \"spacing\" is missing; expected a distance, like \"400 m\"",
+        ),
+        (
+            "to = \"41 km\", ",
+            "",
+            "links.tunnel.coverage.spacing: goes with \"to\", where the last access point stands",
+        ),
+        (
+            "to = \"41 km\"",
+            "to = \"28 km\"",
+            "links.tunnel.coverage.to: is before where the first access point stands",
+        ),
+        (
+            "spacing = \"900 m\"",
+            "spacing = \"0 m\"",
+            "links.tunnel.coverage.spacing: would make more than 10000 access points",
+        ),
+        (
+            "margin_db = 6",
+            "mobile_height = \"0 m\"",
+            "links.tunnel.coverage.mobile_height: is on the ground, where nothing is received",
+        ),
+        (
+            "margin_db = 6",
+            "threshold = \"30 dBm\"",
+            "links.tunnel.coverage: reaches 0.003 m; expected a transmit_power and a threshold",
+        ),
+        (
+            "mean_shadow = \"100 ms\"",
+            "mean_shadow = \"0 s\"",
+            "links.satellite.shadowing.mean_shadow: \"0 s\" is zero",
+        ),
+        (
+            "along = \"valley\", from = \"20 km\", ",
+            "legs = [{ latitude = 0, longitude = 0 }], ",
+            "links.satellite.line_of_sight: depends on where the mobile is",
+        ),
+    ];
+    for (found, replacement, expected) in cases {
+        assert!(RIGHT.contains(found), "{found}");
+        refused(&RIGHT.replace(found, replacement), expected);
+    }
+    let change = "[[changes]]\nat = \"1 s\"\nlink = \"satellite\"\nstate = \"down\"\n";
+    refused(
+        &format!("{RIGHT}{change}"),
+        "changes[0].state: follows from where the mobile is; expected no change of it",
+    );
+    let nobody = RIGHT.replace(sight, "").replace(coverage, "");
+    refused(
+        &nobody,
+        "mobiles.train.track: nothing asks where the mobile is",
+    );
+    let radio = RIGHT.replace(
+        "[links.tunnel]\nbetween = [\"gateway\", \"train\"]\nkind = \"wifi\"\n",
+        "[links.tunnel]\nkind = \"ldacs1\"\ncells.c = { node = \"gateway\", position = { latitude = 0, longitude = 0 } }\n",
+    );
+    refused(
+        &radio.replace(coverage, ""),
+        "mobiles.train.track.along: is no place on the earth, which a radio network asks for",
+    );
+}
+
+fn refused(text: &str, expected: &str) {
+    let error = parse(text, "test.toml", Path::new("."), &[]).err();
+    let message = error.expect("a mistake").to_string();
+    assert!(
+        message.contains(expected),
+        "{message}\nexpected: {expected}"
+    );
+}

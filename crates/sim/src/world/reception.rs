@@ -1,0 +1,104 @@
+//! Links whose state follows from where their mobile is: what they say, when it is time.
+
+use super::handover::Chooser;
+use super::{Event, World};
+use crate::link::reception::{News, ReceptionEvent};
+use crate::rng::Seed;
+use baton_proto::host::LinkSignal;
+use baton_proto::packet::Signal;
+use baton_proto::time::{Duration, Instant};
+
+/// What a link is going to say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Notice {
+    link: usize,
+    event: ReceptionEvent,
+}
+
+impl World {
+    /// Works out what links will say, and takes down those that are not received at the start.
+    pub(super) fn add_receptions(&mut self) {
+        let seed = Seed(self.scenario.seed);
+        for (link, spec) in self.scenario.links.iter().enumerate() {
+            let Some(along) = &spec.reception else {
+                continue;
+            };
+            let name = &self.scenario.nodes[along.mobile.0];
+            let mut draws = seed.stream(&format!("mobile {name} track"));
+            let later = Duration::from_nanos(draws.below(along.jitter.as_nanos().max(1)));
+            for event in along.reception.events(&along.run.delayed(later)) {
+                if event.at == Instant::ZERO && event.news == News::Down {
+                    let wire = &mut self.wires[link];
+                    wire.works = false;
+                    wire.link.set_down(Instant::ZERO, false);
+                    continue;
+                }
+                let number = self.notices.len() as u32;
+                self.notices.push(Notice { link, event });
+                self.queue.push(event.at, Event::Notice(number));
+            }
+        }
+    }
+
+    /// A link says something now.
+    pub(super) fn hear_notice(&mut self, number: usize) {
+        let Notice { link, event } = self.notices[number];
+        match event.news {
+            News::Up => self.turn_and_record(link, true),
+            News::Down => self.turn_and_record(link, false),
+            News::GoingDown => self.tell_going_down(link, true),
+            News::Rollback => self.tell_going_down(link, false),
+            News::Detected => self.record_notice(link, "Link_Detected", &event),
+            News::Strong => self.record_notice(link, "Link_Parameters_Report", &event),
+        }
+    }
+
+    fn turn_and_record(&mut self, link: usize, up: bool) {
+        let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
+        self.record_unless_signalled(link, signal);
+        self.turn(link, up);
+    }
+
+    /// Tells the mobile that a link that is up will not be for long, or that it stays.
+    fn tell_going_down(&mut self, link: usize, going_down: bool) {
+        let signal = match going_down {
+            true => LinkSignal::GoingDown,
+            false => LinkSignal::Rollback,
+        };
+        self.record_unless_signalled(link, signal);
+        let Some(number) = self.wires[link].mobile else {
+            return;
+        };
+        if self.mobiles[number].attached == Some(link) {
+            self.signal(number, link, signal);
+        }
+        if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
+            && let Some(rank) = links.iter().position(|&known| known == link)
+        {
+            failback.handle_going_down(self.now, rank, going_down);
+        }
+        self.arm_mobile(number);
+    }
+
+    /// Records what no protocol is told, which would record it itself.
+    fn record_unless_signalled(&mut self, link: usize, signal: LinkSignal) {
+        let Some(number) = self.wires[link].mobile else {
+            return;
+        };
+        let mobile = &self.mobiles[number];
+        if mobile.protocol.is_none() || mobile.attached != Some(link) {
+            let node = mobile.node.0;
+            self.record_link_signal(node, link, signal);
+        }
+    }
+
+    fn record_notice(&mut self, link: usize, name: &'static str, event: &ReceptionEvent) {
+        let Some(number) = self.wires[link].mobile else {
+            return;
+        };
+        let node = self.mobiles[number].node.0;
+        let details = event.received_dbm;
+        let details = details.map_or(String::new(), |power| format!("{power:.2} dBm"));
+        self.record_link(node, link, Signal::new(name, details));
+    }
+}
