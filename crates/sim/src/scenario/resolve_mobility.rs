@@ -52,7 +52,7 @@ pub(super) fn mobiles(
             agents,
             others: &mobiles,
         };
-        check_radio(mobile, &attachment, links, &path, report);
+        check_radio(mobile, &attachment, &access, &path, report);
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
             resolve_protocols::mobility(raw, node, &path.key("mobility"), &around, report)
         });
@@ -90,7 +90,7 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
 fn check_radio(
     mobile: &RawMobile,
     attachment: &AttachmentPolicy,
-    links: &Links,
+    &Access { node, links }: &Access<'_>,
     path: &Path,
     report: &mut Report<'_>,
 ) {
@@ -101,12 +101,13 @@ fn check_radio(
         AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
     };
     if !chosen.iter().any(|&link| links.is_of_radio(link)) {
-        let asks = |&link: &LinkIndex| links.specs[link.0].reception.is_some();
+        let mut own = links.of(node).filter_map(|link| link.reception.as_ref());
+        let asked = own.any(|along| along.mobile == node);
         let along = mobile.track.as_ref().and_then(|track| track.along.as_ref());
         // What is wrong with a link along a line was reported with it.
-        let excused = along.is_some() && (chosen.iter().any(asks) || !report.is_clean());
+        let excused = along.is_some() && (asked || !report.is_clean());
         if mobile.track.is_some() && !excused {
-            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", or one with line_of_sight or coverage, in its timetable or failback";
+            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable or failback, or one with line_of_sight or coverage";
             report.wrong_key(&path.key("track"), message.to_owned());
         }
         return;

@@ -11,6 +11,8 @@ pub const END_S: u64 = 4_000;
 
 struct Generator {
     draws: Stream,
+    /// Of its own for links along a line, so that all else of a seed's scenario stays as it was without them.
+    line_draws: Stream,
     text: String,
 }
 
@@ -18,6 +20,7 @@ struct Generator {
 pub fn scenario(seed: u64) -> String {
     let mut generator = Generator {
         draws: Seed(seed).stream("stress"),
+        line_draws: Seed(seed).stream("stress line"),
         text: String::new(),
     };
     generator.all(seed);
@@ -78,6 +81,9 @@ impl Generator {
             self.below(3)
         };
         let mut access = Vec::new();
+        if mobiles > 0 {
+            self.line("\n[lines.rails]\ntunnels = [{ from = \"600 m\", to = \"900 m\" }, { from = \"1 km\", to = \"1.1 km\", shadow_behind = \"20 m\" }]");
+        }
         for mobile in 0..mobiles {
             let links = 2 + self.below(2);
             for link in 0..links {
@@ -123,6 +129,7 @@ impl Generator {
             }
             _ => {}
         }
+        self.reception(kind, to);
         if kind == "wired" || self.chance(20) && kind != "trace" {
             self.direction();
         } else if kind != "trace" {
@@ -139,6 +146,22 @@ impl Generator {
                 self.direction();
             }
         }
+    }
+
+    /// Shadows, and links whose state follows from where their mobile is: received from some place on to the end.
+    fn reception(&mut self, kind: &str, to: &str) {
+        let draw = self.line_draws.below(100);
+        let is_access = to.starts_with('m');
+        let key = match kind {
+            "geo" if draw < 20 => "shadowing = { mean_clear = \"5 s\", mean_shadow = \"60 ms\" }",
+            "geo" if draw < 40 && is_access => "line_of_sight = {}",
+            "geo" if draw < 60 && is_access => "line_of_sight = { announced = \"1 s\" }",
+            "wifi" if draw < 40 && is_access => {
+                "coverage = { from = \"700 m\", to = \"100 km\", spacing = \"940 m\" }"
+            }
+            _ => return,
+        };
+        self.line(key);
     }
 
     /// Keys of a direction.
@@ -194,6 +217,9 @@ impl Generator {
 
     fn mobile(&mut self, mobile: u64, links: u64) {
         self.line(&format!("\n[mobiles.m{mobile}]"));
+        if (0..links).any(|link| self.is_along_line(&format!("m{mobile}l{link}"))) {
+            self.line("track = { along = \"rails\", speed = \"100 m/s\", begin_jitter = \"1 s\" }");
+        }
         if self.chance(25) {
             let names: Vec<String> = (0..links)
                 .map(|link| format!("\"m{mobile}l{link}\""))
@@ -253,6 +279,14 @@ impl Generator {
         self.line("]");
     }
 
+    /// Whether a link's state follows from where its mobile is.
+    fn is_along_line(&self, link: &str) -> bool {
+        let head = format!("[links.{link}]");
+        let mut own = self.text.lines().skip_while(|line| *line != head).skip(1);
+        let mut keys = own.by_ref().take_while(|line| !line.starts_with('['));
+        keys.any(|line| line.starts_with("line_of_sight") || line.starts_with("coverage"))
+    }
+
     /// Outages that end, and other parameters.
     fn changes(&mut self) {
         let names: Vec<String> = self
@@ -270,6 +304,9 @@ impl Generator {
                 let at = self.below((RESTLESS_S - 4) * 1_000);
                 if self.chance(50) {
                     let until = at + 1 + self.below(4_000);
+                    if self.is_along_line(&name) {
+                        continue;
+                    }
                     for (at, state) in [(at, "down"), (until, "up")] {
                         self.line(&format!("\n[[changes]]\nat = \"{at} ms\"\nlink = \"{name}\"\nstate = \"{state}\""));
                     }
