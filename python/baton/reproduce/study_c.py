@@ -26,7 +26,8 @@ ERRORS = (1e-4, 1e-3, 1e-2)
 FULL, OVER_S = 0.9, 2.0
 #: Payload rates in bytes a second, of packets with 1460 B in 1500 B.
 RATE = {"wifi": 2e6 / 8 * 1460 / 1500, "satellite": 1e6 / 8 * 1460 / 1500}
-#: Round-trip times of the links, which is how long ahead each says that it goes down.
+#: How long ahead each link says that it goes down, and its round-trip time.
+AHEAD = {"wifi": 0.1, "satellite": 1.1}
 ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
 
 
@@ -55,7 +56,7 @@ class Delivery:
     """A run's bytes over time, and its handovers."""
 
     def __init__(self, run: Run):
-        series = run.find("flow transfer", "delivered_bytes")
+        series = run.find("flow transfer", "delivered bytes")
         assert series is not None, "the scenarios of the study record their series"
         self.times: Floats = series.time_ns / 1e9
         self.bytes: Floats = series.value
@@ -92,8 +93,8 @@ def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[
     handovers = standard.handovers
     begun = handovers[number]["at_s"]
     until = handovers[number + 1]["at_s"] if number + 1 < len(handovers) else standard.end
-    ahead = 0.5 if link == "wifi" else 0.02
-    trigger, end = begun - ahead, standard.at_full_rate(handovers[number]["completed_s"], until, link)
+    old = "satellite" if link == "wifi" else "wifi"
+    trigger, end = begun - AHEAD[old], standard.at_full_rate(handovers[number]["completed_s"], until, link)
     times = np.array([trigger, end])
     more, usual = np.diff(scheme.at(times))[0], np.diff(standard.at(times))[0]
     return float(more - usual), float(100 * (more - usual) / usual)
@@ -128,7 +129,7 @@ def _single(link: str, latency: float, at: float) -> list[str]:
     first = f"{{ at = '0 s', attach = '{old}' }}"
     second = (
         f"{{ at = '{at} s', attach = '{link}', handover = 'hard', outage = '{latency} s',"
-        f" announced = '{ROUND_TRIP[old]}', jitter = '{ROUND_TRIP[old]}' }}"
+        f" announced = '{AHEAD[old]} s', jitter = '{ROUND_TRIP[old]}' }}"
     )
     return [f"mobiles.mobile.timetable=[{first}, {second}]"]
 
