@@ -172,9 +172,10 @@ def test_what_is_no_congestion_control_is_said(folder):
         ("python:broken.Reno", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
         (
             "python:mine",
-            '"python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", or "python:',
+            '"python:mine" names no class in a module; expected "reno", "newreno", "cubic", "bbr", "westwood", '
+            '"scalable", "bic", "vegas", "hybla", or "python:',
         ),
-        ("cubik", 'unknown congestion "cubik"; did you mean "cubic"? (valid: reno, newreno, cubic, bbr)'),
+        ("cubik", 'unknown congestion "cubik"; did you mean "cubic"? (valid: reno, newreno, cubic, bbr, westwood, '),
     ]
     for name, message in cases:
         with pytest.raises(baton.ScenarioError) as raised:

@@ -297,7 +297,7 @@ const CASES: &[Case] = &[
         r#""newreno""#,
         r#"{ kind = "vegas", alpha = 6 }"#,
         &[
-            r#"test.toml:51:14: flows.download.congestion: alpha 6 is above beta 4; expected it to be at most that"#,
+            r#"test.toml:51:1: flows.download.congestion: alpha 6 is above beta 4; expected it to be at most that"#,
         ],
     ),
     (
