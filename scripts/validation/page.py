@@ -116,6 +116,11 @@ def share(value: float) -> str:
 
 #: Of each study: what it is about, and what is to be said beside its numbers.
 STUDIES = {
+    "C": (
+        "a scheme for hard handovers between satellite and WiFi, 2009; remedies [eclair](models/remedy-eclair.md) and"
+        " [atcp](models/remedy-atcp.md)",
+        "",
+    ),
     "D": (
         "aircraft that change cells with network mobility, 2011; link [ldacs1](models/ldacs1.md), protocol"
         " [mobile-ipv6](models/mobile-ipv6.md)",

@@ -3,6 +3,7 @@
 use super::rules::{Rules, check_rest, drain, serve_timers};
 use super::{INITIAL, STREAMS, endpoint, profile};
 use crate::bytes::Bytes;
+use baton_proto::crosslayer::HandoverNotice;
 use baton_proto::packet::{Payload, pattern_byte};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Connection, State};
@@ -10,6 +11,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
 use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::{SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use core::num::NonZeroU8;
 
 /// Steps of a script; what is left of the input is ignored.
 const MOST_STEPS: u32 = 600;
@@ -280,5 +282,9 @@ fn options(bytes: &mut Bytes<'_>, first: u8) -> TcpOptions {
             SackBlocks::default()
         },
         snack_permitted: bit(6),
+        notice: NonZeroU8::new(first & 3).map(|number| HandoverNotice {
+            number,
+            outstanding: bytes.u8().into(),
+        }),
     }
 }

@@ -19,7 +19,11 @@ from .page import write_page
 #: Version of what `--json` prints.
 FORMAT = 1
 #: Scenarios of which the page shows a whole run, the first of the runs that were counted.
-SHOWN = {"C": ("upload", "download"), "D": ("baseline", "proposal-1", "proposal-2"), "T": ("download", "download-back", "upload")}
+SHOWN = {
+    "C": ("upload", "download"),
+    "D": ("baseline", "proposal-1", "proposal-2"),
+    "T": ("download", "download-back", "upload"),
+}
 
 
 def run(ids: Sequence[str], *, as_json: bool) -> int:

@@ -88,8 +88,8 @@ def simulate(file: Path, seed: int, remedies: str, overrides: list[str]) -> Deli
 
 
 def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[float, float]:
-    """Bytes that a scheme has delivered more than standard TCP, from the trigger of a handover until standard TCP is at full rate;
-    and the same in percent of what standard TCP has delivered by then."""
+    """Bytes that a scheme has delivered more than standard TCP, from the trigger of a handover until standard TCP is at
+    full rate; and the same in percent of what standard TCP has delivered by then."""
     handovers = standard.handovers
     begun = handovers[number]["at_s"]
     until = handovers[number + 1]["at_s"] if number + 1 < len(handovers) else standard.end
