@@ -536,7 +536,8 @@ count = 1
     ),
     Section(
         "##", "flows", "flows",
-        "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does.",
+        "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does. "
+        "Remedies each have [a page](../models/README.md).",
         '''
 [[flows]]
 name = "download"
@@ -545,6 +546,7 @@ to = "laptop"
 transport = "tcp"
 profile = "rfc"
 congestion = "cubic"
+remedies = "none"                   # or ["freeze-tcp"], where one end is a mobile
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
