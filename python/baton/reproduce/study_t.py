@@ -25,6 +25,8 @@ RED = [
 #: Chosen: nothing passes for two seconds, and what the old link held is lost.
 LOSS = 'handover = "hard", outage = "2 s"'
 DISCARD = ["mobiles.mobile.timetable.1.old_queue=discard"]
+#: Remedies of section 7 that are the transport's, in the order of their checks: T7.j to T7.m and so on.
+REMEDIES = ("timeout-reset", "window-reset", "path-reset", "path-window")
 #: Windows and segment sizes of T4, in bytes.
 WINDOWS = {"2k": (2048, 1024), "4k": (4096, 1024), "8k": (8192, 1024), "16k": (16_384, 1024), "small": (2144, 536)}
 
@@ -108,6 +110,10 @@ def _towards_gsm(file: Path, seed: int, samples: Samples) -> None:
             "T7.e": red.rtt_near(red.handover_s + STABLE[1]),
         },
     )
+    for place, remedy in enumerate(REMEDIES):
+        remedied = towards_gsm(simulate(file, seed, [f"flows.download.remedies={remedy}"]))
+        figures = {"jklm"[place]: ratio(remedied["T3.c"], plain["T3.c"]), "nopq"[place]: remedied["T2.h"]}
+        _put(samples, {f"T7.{letter}": value for letter, value in figures.items()})
 
 
 def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
@@ -124,6 +130,9 @@ def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
             "T7.i": discard.time_to(100_000),
         },
     )
+    for letter, remedy in zip("rstu", REMEDIES, strict=True):
+        remedied = towards_wavelan(simulate(file, seed, [f"flows.download.remedies={remedy}"]))
+        _put(samples, {f"T7.{letter}": remedied["T6.b"]})
 
 
 def _farther_and_lossy(folder: Path, seed: int, samples: Samples) -> None:

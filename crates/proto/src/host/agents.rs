@@ -3,8 +3,8 @@
 //!
 //! What arrives is offered to the access routers, which may be told of mobiles by it, to the home agent, to the access
 //! routers again, which keep what is for mobiles that have left or may come, then to the mobile node, then to the
-//! correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent and
-//! then, where the route leads to [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to
+//! correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent, to the
+//! home agent and then, where the route leads to [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to
 //! the access router of that interface.
 
 mod ipv4;
@@ -215,10 +215,14 @@ impl Agents {
         {
             return ipv4.handle_outgoing(now, packet);
         }
-        Some(match &mut self.correspondent {
+        let packet = match &mut self.correspondent {
             Some(correspondent) => correspondent.handle_outgoing(now, packet),
             None => packet,
-        })
+        };
+        match &mut self.home_agent {
+            Some(agent) => agent.handle_outgoing(now, packet),
+            None => Some(packet),
+        }
     }
 
     /// The address from which a connection to `remote` is to speak, if an agent minds.

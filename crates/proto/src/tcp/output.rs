@@ -61,7 +61,6 @@ impl Connection {
         match self.state {
             State::Closed => return None,
             State::SynSent | State::SynReceived if self.syn_due => return Some(Due::Syn),
-            State::SynReceived => {}
             _ if self.owes_acknowledgment() => return Some(Due::OwedAcknowledgment),
             _ if self.acks.is_due_alone() || self.is_frozen() => {}
             State::Established
@@ -81,7 +80,7 @@ impl Connection {
                     return Some(Due::Data(stretch));
                 }
             }
-            State::SynSent | State::FinWait2 | State::TimeWait => {}
+            State::SynSent | State::SynReceived | State::FinWait2 | State::TimeWait => {}
         }
         (self.ack_due && self.state != State::SynSent).then_some(Due::Acknowledgment)
     }

@@ -78,9 +78,11 @@ impl Connection {
             self.profile.repair_before_new_data && self.recovery.phase == Phase::AfterTimeout;
         let every_segment = self.profile.rto_arithmetic == RtoArithmetic::Linux20;
         let window_segments = (self.congestion.window() / self.segment_size).max(1);
+        let timed_since = self.timed_since();
         let (rtt, statistics) = (&mut self.rtt, &mut self.statistics);
         let acknowledged = self.sent.acknowledge(position, |segment| {
-            if every_segment && !repairing && !segment.retransmitted {
+            let counts = timed_since.is_none_or(|since| since <= segment.sent_at);
+            if every_segment && !repairing && !segment.retransmitted && counts {
                 rtt.sample(rtt.measure(segment.sent_at, now), window_segments);
                 statistics.rtt_samples += 1;
             }
@@ -99,6 +101,7 @@ impl Connection {
                 .oldest_sent_at
                 .map(|sent| self.rtt.measure(sent, now)),
         };
+        let sample = sample.filter(|rtt| timed_since.is_none_or(|since| since + *rtt <= now));
         if let Some(sample) = sample
             && !every_segment
             && self.rtt.ends_timing(position, self.next)

@@ -20,6 +20,8 @@ pub(super) struct Steering {
     frozen: bool,
     /// The timer has gone off while frozen.
     timed_out: bool,
+    /// When it was thawed: what was sent before says nothing of a round-trip time.
+    thawed_at: Option<Instant>,
     forgives_timeout: bool,
     tolerates_reordering: bool,
     offer: Option<u32>,
@@ -58,6 +60,9 @@ impl Connection {
                 steering.keeps_last = keeps;
                 steering.kept = steering.kept.take().filter(|_| keeps);
             }
+            // In a handshake there is nothing to acknowledge.
+            Control::Acknowledge(_)
+                if matches!(self.state, State::SynSent | State::SynReceived) => {}
             Control::Acknowledge(copies) => {
                 let offer = steering.offer;
                 let room = MOST_ACKNOWLEDGMENTS.saturating_sub(steering.acknowledgments.len());
@@ -97,8 +102,10 @@ impl Connection {
 
     fn thaw(&mut self, now: Instant) {
         if let Some(steering) = &mut self.steering {
-            (steering.frozen, steering.holds_new_data) = (false, false);
-            steering.timed_out = false;
+            if core::mem::take(&mut steering.frozen) {
+                steering.thawed_at = Some(now);
+            }
+            (steering.holds_new_data, steering.timed_out) = (false, false);
         }
         if !self.sent.is_empty() && !self.timers.is_set(Timer::Retransmission) {
             self.restart_timer(now);
@@ -162,6 +169,11 @@ impl Connection {
         if self.timers.is_set(Timer::Retransmission) {
             self.restart_timer(now);
         }
+    }
+
+    /// Since when round-trip times are measured; `None` if always.
+    pub(super) fn timed_since(&self) -> Option<Instant> {
+        self.steering.as_ref()?.thawed_at
     }
 
     /// Whether neither data nor timeouts count now.

@@ -32,7 +32,10 @@ impl Connection {
             sample = news.echo.and_then(|echo| self.since_timestamp(now, echo));
             news.latest_rtt = sample;
         }
-        let Some(sample) = sample else {
+        let timed_since = self.timed_since();
+        let counts = |rtt: &Duration| timed_since.is_none_or(|since| since + *rtt <= now);
+        news.latest_rtt = news.latest_rtt.filter(counts);
+        let Some(sample) = sample.filter(counts) else {
             return;
         };
         if let Some(latest) = news.latest_rtt {

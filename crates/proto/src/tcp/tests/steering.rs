@@ -72,6 +72,29 @@ fn a_frozen_connection_notes_a_timeout_and_does_nothing() {
     }
 }
 
+/// An old path that kept what was out delivers it when the mobile is back.
+#[test]
+fn frozen_time_is_no_round_trip() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        let rtt = solo.connection.smoothed_rtt();
+        steer(&mut solo, &[Control::Freeze]);
+        solo.at(5_000);
+        steer(&mut solo, &[Control::Thaw]);
+        solo.at(5_100).receive(ack(10_001));
+        assert_eq!(solo.connection.smoothed_rtt(), rtt);
+        assert!(!solo.sends().is_empty());
+        let acknowledged = solo.connection.bytes_in_flight();
+        solo.at(5_200)
+            .receive(ack(10_001 + i64::from(acknowledged)));
+        assert_ne!(
+            solo.connection.smoothed_rtt(),
+            rtt,
+            "what was sent since counts"
+        );
+    }
+}
+
 #[test]
 fn what_is_out_is_sent_again_from_one_segment_without_a_timeout() {
     for profile in stacks() {

@@ -76,6 +76,18 @@ fn a_handover_takes_the_time_of_its_messages() {
     assert!((least..least + 0.02).contains(&unasked), "{unasked}");
 }
 
+/// A home agent that is a correspondent as well: what it sends itself goes through the tunnel, too.
+#[test]
+fn a_home_agent_speaks_with_its_mobile_itself() {
+    let own = voice("aircraft").replace("\"correspondent\"", "\"home-agent\"");
+    let echo = "[[flows]]\nname = \"echo\"\nfrom = \"home-agent\"\nto = \"aircraft\"\ntraffic = \"ping\"\nstart = \"25 s\"\n";
+    let results = run(&scenario(40, &[LINKS, &aircraft(HOST), &own, echo]));
+    let abroad = results.summary.handovers[0].completed_s.unwrap();
+    let lost = flow(&results.summary, "voice").lost_packets;
+    near(lost as f64, (abroad - 20.0) / 0.02, 10.0);
+    assert_eq!(flow(&results.summary, "echo").lost_packets, 0);
+}
+
 /// Without a protocol the routes follow at once; with one, packets go to the home cell until the home agent knows.
 #[test]
 fn packets_are_lost_until_the_home_agent_knows() {

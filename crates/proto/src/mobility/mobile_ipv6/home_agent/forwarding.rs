@@ -59,6 +59,20 @@ impl HomeAgent {
         }
     }
 
+    /// A packet that this node itself sends: for a mobile that is away it goes where the mobile is, as one from elsewhere would
+    /// (RFC 6275 section 10.4.1). Any other comes back.
+    pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let to_mobile = match packet.ip.destination {
+            IpAddr::V6(destination) => self.mobile_of(destination).is_some(),
+            IpAddr::V4(_) => false,
+        };
+        if !to_mobile {
+            return Some(packet);
+        }
+        self.forward(now, packet, None);
+        None
+    }
+
     fn handle_message(
         &mut self,
         now: Instant,
