@@ -85,7 +85,7 @@ fn frozen_time_is_no_round_trip() {
         assert_eq!(solo.connection.smoothed_rtt(), rtt);
         assert!(!solo.sends().is_empty());
         let acknowledged = solo.connection.bytes_in_flight();
-        solo.at(5_200)
+        solo.at(5_250)
             .receive(ack(10_001 + i64::from(acknowledged)));
         assert_ne!(
             solo.connection.smoothed_rtt(),
