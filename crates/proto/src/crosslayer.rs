@@ -146,7 +146,7 @@ pub enum Control {
         /// How many at least.
         times: u8,
     },
-    /// Duplicate acknowledgments and gaps are not taken for losses, until a timeout at the latest.
+    /// Duplicate acknowledgments and gaps are not taken for losses, until all that is out now is acknowledged, or a timeout.
     TolerateReordering(bool),
 }
 

@@ -7,8 +7,10 @@ use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::Instant;
 
 /// Method #1: the reordering approach towards a shorter path, the adaptive timer towards a longer one.
-#[derive(Debug)]
-pub(super) struct Method1;
+#[derive(Debug, Default)]
+pub(super) struct Method1 {
+    reordering: reordering::Sender,
+}
 
 impl Remedy for Method1 {
     fn on_signal(
@@ -22,7 +24,7 @@ impl Remedy for Method1 {
             CrossLayerSignal::PeerMoved(moved) if moved.is_longer_than(transport.smoothed_rtt) => {
                 AdaptiveTimer.on_signal(now, signal, transport, controls);
             }
-            _ => reordering::Sender.on_signal(now, signal, transport, controls),
+            _ => self.reordering.on_signal(now, signal, transport, controls),
         }
     }
 }

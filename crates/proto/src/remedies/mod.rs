@@ -147,11 +147,11 @@ impl Kind {
         }
         let remedy: Box<dyn Remedy> = match self {
             Kind::ClosingWindow => Box::new(closing_window::ClosingWindow::default()),
-            Kind::Reordering => Box::new(reordering::Sender),
+            Kind::Reordering => Box::new(reordering::Sender::default()),
             Kind::ForgottenPath => Box::new(forgotten_path::ForgottenPath),
             Kind::AdaptiveTimer => Box::new(adaptive_timer::AdaptiveTimer),
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
-            Kind::Method1 => Box::new(combined::Method1),
+            Kind::Method1 => Box::new(combined::Method1::default()),
             Kind::Method2 => Box::new(combined::Method2::default()),
             Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
                 Box::new(notice::Reset::new(self))

@@ -35,8 +35,11 @@ impl Remedy for Receiver {
 }
 
 /// The sender's part: its mode.
-#[derive(Debug)]
-pub(super) struct Sender;
+#[derive(Debug, Default)]
+pub(super) struct Sender {
+    /// The mobile has said that something is missing: what was sent by the new path has arrived.
+    overtaken: bool,
+}
 
 impl Remedy for Sender {
     fn on_signal(
@@ -48,12 +51,11 @@ impl Remedy for Sender {
     ) {
         match signal {
             CrossLayerSignal::PeerMoved(moved) if !moved.is_longer_than(transport.smoothed_rtt) => {
+                self.overtaken = false;
                 controls.push(Control::TolerateReordering(true));
             }
-            CrossLayerSignal::Noticed(notice) if notice.outstanding == 0 => {
-                controls.push(Control::TolerateReordering(false));
-            }
-            CrossLayerSignal::AllAcknowledged => {
+            CrossLayerSignal::Noticed(notice) if notice.outstanding > 0 => self.overtaken = true,
+            CrossLayerSignal::Noticed(_) if core::mem::take(&mut self.overtaken) => {
                 controls.push(Control::TolerateReordering(false));
             }
             _ => {}

@@ -180,6 +180,8 @@ fn reordering_is_tolerated_towards_a_shorter_path_until_nothing_is_missing() {
         let mut sender = part(kind, false, true);
         let tolerates = [Control::TolerateReordering(true)];
         assert_eq!(hears(&mut *sender, &moved(5), &VIEW), tolerates);
+        // Nothing has overtaken anything yet.
+        assert_eq!(hears(&mut *sender, &noticed(1, 0), &VIEW), []);
         assert_eq!(hears(&mut *sender, &noticed(1, 12), &VIEW), []);
         let ends = [Control::TolerateReordering(false)];
         assert_eq!(hears(&mut *sender, &noticed(1, 0), &VIEW), ends);

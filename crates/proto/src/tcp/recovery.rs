@@ -161,6 +161,8 @@ impl Connection {
         match self.recovery.phase {
             Phase::Open => {
                 self.recovery.duplicate_acks = 0;
+                // Of tolerated reordering, whose gap this closes in part.
+                self.recovery.inflation = 0;
                 if self.negotiated.sack && self.sent.sacked() > 0 {
                     self.mark_lost_by_sack();
                 }

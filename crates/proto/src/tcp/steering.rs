@@ -23,7 +23,8 @@ pub(super) struct Steering {
     /// When it was thawed: what was sent before says nothing of a round-trip time.
     thawed_at: Option<Instant>,
     forgives_timeout: bool,
-    tolerates_reordering: bool,
+    /// Gaps are no losses before this is acknowledged.
+    tolerates_until: u64,
     offer: Option<u32>,
     keeps_last: bool,
     kept: Option<TcpHeader>,
@@ -78,7 +79,7 @@ impl Connection {
                 });
             }
             Control::TolerateReordering(tolerates) => {
-                steering.tolerates_reordering = tolerates;
+                steering.tolerates_until = if tolerates { self.next } else { 0 };
                 if !tolerates && self.recovery.phase == Phase::Open {
                     self.recovery.inflation = 0;
                 }
@@ -199,7 +200,7 @@ impl Connection {
             steering.timed_out = true;
             return true;
         }
-        steering.tolerates_reordering = false;
+        steering.tolerates_until = 0;
         false
     }
 
@@ -211,7 +212,7 @@ impl Connection {
 
     pub(super) fn tolerates_reordering(&self) -> bool {
         let steering = self.steering.as_ref();
-        steering.is_some_and(|steering| steering.tolerates_reordering)
+        steering.is_some_and(|steering| steering.tolerates_until > self.unacknowledged)
     }
 
     /// Whether an acknowledgment is due on a remedy's behalf.
