@@ -4,7 +4,7 @@ use crate::bench::{Bench, Side};
 use crate::seen::Carried;
 use baton_proto::packet::pattern_byte;
 use baton_proto::tcp::Event;
-use baton_proto::time::Instant;
+use baton_proto::time::{Duration, Instant};
 
 /// Bytes of one write or read.
 const CHUNK: usize = 64 * 1024;
@@ -95,6 +95,12 @@ impl Bench {
         self.until("settled", |bench| {
             bench.connection().bytes_in_flight() == 0 && bench.kernel.info().tcpi_unacked == 0
         });
+    }
+
+    /// Waits for half a second, in which what a stack has held back leaves: an acknowledgment, or the window that reading opened.
+    pub fn quieten(&mut self) {
+        let free = self.now() + Duration::from_millis(500);
+        self.until("rested", |bench| bench.now() >= free);
     }
 
     /// Closes both ends in good order, `first` first; before the second closes it still sends `bytes`.
