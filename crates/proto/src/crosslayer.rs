@@ -4,7 +4,7 @@
 //! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
 
 use crate::rate::DataRate;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use core::fmt::Debug;
 use core::num::NonZeroU8;
 
@@ -101,6 +101,8 @@ pub struct TransportView {
     pub congestion_window: u32,
     /// Slow-start threshold; `u32::MAX` while it is arbitrarily high.
     pub slow_start_threshold: u32,
+    /// Sent and not acknowledged.
+    pub bytes_in_flight: u32,
     /// Payload of a full segment.
     pub segment_size: u32,
     /// Smoothed round-trip time, if any was measured.
@@ -120,7 +122,8 @@ pub enum Control {
     Thaw,
     /// What is out counts as lost, and the congestion control does not hear of it.
     ResendOutstanding,
-    /// The next timeout takes the window for the threshold, and does not halve it.
+    /// If what is out now is not acknowledged before the timer goes off, that takes the window for the threshold, and does not
+    /// halve it.
     ForgiveTimeout,
     /// The congestion control goes on from here, and forgets what it has learnt of the path. In bytes.
     NewPath {
@@ -152,14 +155,8 @@ pub enum Control {
 
 /// A published scheme against what a handover does to a transport: signals in, controls out. One serves one connection.
 pub trait Remedy: Debug + Send {
-    /// Something has reached the host. `controls` are carried out in their order.
-    fn on_signal(
-        &mut self,
-        now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    );
+    /// Something has reached the host: what is to be done, in this order.
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control>;
 }
 
 #[cfg(test)]

@@ -87,11 +87,7 @@ impl Captures {
 
     /// A packet that was offered at `from` has come out at the other end.
     pub fn received(&mut self, at: Instant, link: usize, from: End, packet: &Packet) {
-        let end = match from {
-            End::A => End::B,
-            End::B => End::A,
-        };
-        self.see(at, link, end, Direction::Inbound, packet);
+        self.see(at, link, from.other(), Direction::Inbound, packet);
     }
 
     fn see(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {

@@ -1,7 +1,7 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
 use super::few::FewQueued;
-use crate::crosslayer::{Control, CrossLayerSignal, Remedy};
+use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
@@ -85,10 +85,8 @@ impl Socket {
 
     /// Tells remedies, and carries out what each one wants before the next one hears of it.
     fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
-        let mut controls: Vec<Control> = Vec::new();
         for remedy in &mut self.remedies {
-            remedy.on_signal(now, signal, &self.connection.view(), &mut controls);
-            for control in controls.drain(..) {
+            for control in remedy.on_signal(signal, &self.connection.view()) {
                 self.connection.steer(now, control);
             }
         }

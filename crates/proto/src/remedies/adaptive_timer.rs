@@ -3,22 +3,18 @@
 //! first acknowledgment can have come by a longer path.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// The sender's part, which is all of it.
 #[derive(Debug)]
 pub(super) struct AdaptiveTimer;
 
 impl Remedy for AdaptiveTimer {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        _transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
-        if let CrossLayerSignal::PeerMoved(moved) = signal {
-            controls.push(Control::RestartTiming(Some(moved.round_trip())));
+    fn on_signal(&mut self, signal: &CrossLayerSignal, _transport: &TransportView) -> Vec<Control> {
+        match signal {
+            CrossLayerSignal::PeerMoved(moved) => {
+                vec![Control::RestartTiming(Some(moved.round_trip()))]
+            }
+            _ => vec![],
         }
     }
 }

@@ -6,7 +6,6 @@
 //! takes the sender out of its backoff, then with an open one.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// The mobile's part, which is all of it.
 #[derive(Debug)]
@@ -23,50 +22,40 @@ impl Atcp {
         }
     }
 
-    fn connect_sender(transport: &TransportView, controls: &mut Vec<Control>) {
-        if transport.timed_out {
-            controls.extend([
-                Control::NewPath {
-                    window: transport.segment_size,
-                    threshold: transport.congestion_window,
-                },
-                Control::ResendOutstanding,
-            ]);
-        } else {
-            controls.push(Control::ForgiveTimeout);
+    fn connect_sender(transport: &TransportView) -> Vec<Control> {
+        if !transport.timed_out {
+            return vec![Control::ForgiveTimeout, Control::Thaw];
         }
-        controls.push(Control::Thaw);
+        let path = Control::NewPath {
+            window: transport.segment_size,
+            threshold: transport.congestion_window,
+        };
+        vec![path, Control::ResendOutstanding, Control::Thaw]
     }
 }
 
 impl Remedy for Atcp {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::Disconnected => {
                 self.disconnected = true;
-                if self.sends {
-                    controls.push(Control::Freeze);
+                match self.sends {
+                    true => vec![Control::Freeze],
+                    false => vec![],
                 }
             }
             CrossLayerSignal::Connected(_) if core::mem::take(&mut self.disconnected) => {
-                if self.sends {
-                    Atcp::connect_sender(transport, controls);
-                } else {
-                    controls.extend([
+                match self.sends {
+                    true => Atcp::connect_sender(transport),
+                    false => vec![
                         Control::Offer(Some(0)),
                         Control::Acknowledge(1),
                         Control::Offer(None),
                         Control::Acknowledge(1),
-                    ]);
+                    ],
                 }
             }
-            _ => {}
+            _ => vec![],
         }
     }
 }

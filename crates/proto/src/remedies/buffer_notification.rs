@@ -2,35 +2,29 @@
 //! many packets the new link's queue holds, and that bounds the window at the handover.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// The sender's part, which is all of it.
 #[derive(Debug)]
 pub(super) struct BufferNotification;
 
 impl Remedy for BufferNotification {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
-        if let CrossLayerSignal::PeerMoved(moved) = signal
-            && let Some(packets) = moved.queue_packets
-        {
-            limit(packets, transport, controls);
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
+        match signal {
+            CrossLayerSignal::PeerMoved(moved) => limit(moved.queue_packets, transport),
+            _ => vec![],
         }
     }
 }
 
 /// Lowers a window that is larger than so many segments to them, and leaves slow start with it.
-pub(super) fn limit(packets: u32, transport: &TransportView, controls: &mut Vec<Control>) {
-    let most = packets.saturating_mul(transport.segment_size);
-    if transport.congestion_window > most {
-        controls.push(Control::NewPath {
+pub(super) fn limit(packets: Option<u32>, transport: &TransportView) -> Vec<Control> {
+    let most = packets.unwrap_or(u32::MAX);
+    let most = most.saturating_mul(transport.segment_size);
+    match transport.congestion_window > most {
+        true => vec![Control::NewPath {
             window: most,
             threshold: most,
-        });
+        }],
+        false => vec![],
     }
 }

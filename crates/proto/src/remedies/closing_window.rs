@@ -3,7 +3,6 @@
 //! path, by the update's rate and delay, is the slow-start threshold.
 
 use crate::crosslayer::{Control, CrossLayerSignal, PeerMoved, Remedy, TransportView, pipe};
-use crate::time::Instant;
 
 /// The sender's part, which is all of it.
 #[derive(Debug, Default)]
@@ -12,33 +11,33 @@ pub(super) struct ClosingWindow {
     new: Option<PeerMoved>,
 }
 
+impl ClosingWindow {
+    fn begin(&mut self, transport: &TransportView) -> Vec<Control> {
+        let Some(new) = self.new.take() else {
+            return vec![];
+        };
+        let pipe = new.rate.map(|rate| pipe(rate, new.round_trip()));
+        let path = Control::NewPath {
+            window: transport.segment_size,
+            threshold: pipe.unwrap_or(transport.slow_start_threshold),
+        };
+        vec![path, Control::Thaw]
+    }
+}
+
 impl Remedy for ClosingWindow {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::PeerMoved(moved) => {
                 self.new = Some(*moved);
-                controls.push(Control::HoldNewData);
+                match transport.bytes_in_flight {
+                    // No acknowledgment would come to wait for.
+                    0 => self.begin(transport),
+                    _ => vec![Control::HoldNewData],
+                }
             }
-            CrossLayerSignal::AllAcknowledged => {
-                let Some(new) = self.new.take() else {
-                    return;
-                };
-                let pipe = new.rate.map(|rate| pipe(rate, new.round_trip()));
-                controls.extend([
-                    Control::NewPath {
-                        window: transport.segment_size,
-                        threshold: pipe.unwrap_or(transport.slow_start_threshold),
-                    },
-                    Control::Thaw,
-                ]);
-            }
-            _ => {}
+            CrossLayerSignal::AllAcknowledged => self.begin(transport),
+            _ => vec![],
         }
     }
 }

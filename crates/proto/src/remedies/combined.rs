@@ -4,7 +4,6 @@ use super::adaptive_timer::AdaptiveTimer;
 use super::buffer_notification::limit;
 use super::reordering;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// Method #1: the reordering approach towards a shorter path, the adaptive timer towards a longer one.
 #[derive(Debug, Default)]
@@ -13,18 +12,12 @@ pub(super) struct Method1 {
 }
 
 impl Remedy for Method1 {
-    fn on_signal(
-        &mut self,
-        now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::PeerMoved(moved) if moved.is_longer_than(transport.smoothed_rtt) => {
-                AdaptiveTimer.on_signal(now, signal, transport, controls);
+                AdaptiveTimer.on_signal(signal, transport)
             }
-            _ => self.reordering.on_signal(now, signal, transport, controls),
+            _ => self.reordering.on_signal(signal, transport),
         }
     }
 }
@@ -38,28 +31,20 @@ pub(super) struct Method2 {
 }
 
 impl Remedy for Method2 {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         let CrossLayerSignal::PeerMoved(moved) = signal else {
-            return;
+            return vec![];
         };
         if !moved.is_longer_than(transport.smoothed_rtt) {
             self.remembered = Some(transport.slow_start_threshold);
-            if let Some(packets) = moved.queue_packets {
-                limit(packets, transport, controls);
-            }
-        } else if let Some(threshold) = self.remembered.take()
-            && threshold != u32::MAX
-        {
-            controls.push(Control::NewPath {
+            return limit(moved.queue_packets, transport);
+        }
+        match self.remembered.take() {
+            None | Some(u32::MAX) => vec![],
+            Some(threshold) => vec![Control::NewPath {
                 window: threshold,
                 threshold,
-            });
+            }],
         }
     }
 }

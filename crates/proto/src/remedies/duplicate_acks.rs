@@ -5,7 +5,6 @@
 //! A sender with selective acknowledgments takes copies without news for nothing (RFC 6675), and waits.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// Copies that make a sender retransmit (RFC 5681 section 3.2).
 const COPIES: u8 = 3;
@@ -17,27 +16,21 @@ pub(super) struct DuplicateAcks {
 }
 
 impl Remedy for DuplicateAcks {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         if !matches!(signal, CrossLayerSignal::Connected(_)) {
-            return;
+            return vec![];
         }
         if self.sends {
             let half = transport.congestion_window / 2;
-            controls.extend([
+            vec![
                 Control::NewPath {
                     window: half,
                     threshold: half,
                 },
                 Control::ResendOutstanding,
-            ]);
+            ]
         } else {
-            controls.push(Control::Acknowledge(COPIES));
+            vec![Control::Acknowledge(COPIES)]
         }
     }
 }

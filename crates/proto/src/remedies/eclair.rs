@@ -6,7 +6,6 @@
 //! that with a window fit for the new link.
 
 use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
-use crate::time::Instant;
 
 /// The mobile's part, which is all of it.
 #[derive(Debug)]
@@ -23,67 +22,58 @@ impl Eclair {
         }
     }
 
-    fn prepare(&self, controls: &mut Vec<Control>) {
-        if self.sends {
-            controls.push(Control::HoldNewData);
-        } else {
-            controls.extend([
+    fn prepare(&self) -> Vec<Control> {
+        match self.sends {
+            true => vec![Control::HoldNewData],
+            false => vec![
                 Control::Offer(Some(0)),
                 Control::Acknowledge(1),
                 Control::KeepLastAcknowledgment(true),
-            ]);
+            ],
         }
     }
 
-    fn connect(&self, path: &PathParameters, segment_size: u32, controls: &mut Vec<Control>) {
-        let pipe = path.pipe(self.sends).max(2 * segment_size);
-        if self.sends {
-            controls.extend([
-                Control::NewPath {
-                    window: segment_size,
-                    threshold: pipe,
-                },
-                Control::ResendOutstanding,
-                Control::Thaw,
-            ]);
-        } else {
-            controls.extend([
-                Control::KeepLastAcknowledgment(false),
-                Control::Offer(Some(pipe)),
-                Control::Acknowledge(1),
-            ]);
+    fn connect_sender(&mut self, path: &PathParameters, segment_size: u32) -> Vec<Control> {
+        // A soft handover loses nothing that would have to be hidden.
+        if !core::mem::take(&mut self.disconnected) {
+            return vec![Control::Thaw];
         }
+        let path = Control::NewPath {
+            window: segment_size,
+            threshold: path.pipe(true),
+        };
+        vec![path, Control::ResendOutstanding, Control::Thaw]
+    }
+
+    /// Sends the acknowledgment that was kept, with a window.
+    fn open(window: Option<u32>) -> Vec<Control> {
+        vec![
+            Control::KeepLastAcknowledgment(false),
+            Control::Offer(window),
+            Control::Acknowledge(1),
+        ]
     }
 }
 
 impl Remedy for Eclair {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
+        let segment_size = transport.segment_size;
         match signal {
-            CrossLayerSignal::GoingDown => self.prepare(controls),
-            CrossLayerSignal::Rollback if self.sends => controls.push(Control::Thaw),
-            CrossLayerSignal::Rollback => controls.extend([
-                Control::KeepLastAcknowledgment(false),
-                Control::Offer(None),
-                Control::Acknowledge(1),
-            ]),
-            CrossLayerSignal::Disconnected => {
+            CrossLayerSignal::GoingDown => self.prepare(),
+            CrossLayerSignal::Rollback if self.sends => vec![Control::Thaw],
+            CrossLayerSignal::Rollback => Eclair::open(None),
+            CrossLayerSignal::Disconnected if self.sends => {
                 self.disconnected = true;
-                if self.sends {
-                    controls.push(Control::Freeze);
-                }
+                vec![Control::Freeze]
             }
-            // A soft handover loses nothing that would have to be hidden.
-            CrossLayerSignal::Connected(path) if core::mem::take(&mut self.disconnected) => {
-                self.connect(path, transport.segment_size, controls);
+            CrossLayerSignal::Connected(path) if self.sends => {
+                self.connect_sender(path, segment_size)
             }
-            CrossLayerSignal::Connected(_) if self.sends => controls.push(Control::Thaw),
-            _ => {}
+            CrossLayerSignal::Connected(path) => {
+                let pipe = path.pipe(false).max(2 * segment_size);
+                Eclair::open(Some(pipe))
+            }
+            _ => vec![],
         }
     }
 }

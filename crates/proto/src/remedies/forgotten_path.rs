@@ -2,22 +2,16 @@
 //! by the binding update, the sender's congestion control forgets the round-trip times of the path that it has left.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// The sender's part, which is all of it.
 #[derive(Debug)]
 pub(super) struct ForgottenPath;
 
 impl Remedy for ForgottenPath {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        _transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
-        if matches!(signal, CrossLayerSignal::PeerMoved(_)) {
-            controls.push(Control::ForgetPath);
+    fn on_signal(&mut self, signal: &CrossLayerSignal, _transport: &TransportView) -> Vec<Control> {
+        match signal {
+            CrossLayerSignal::PeerMoved(_) => vec![Control::ForgetPath],
+            _ => vec![],
         }
     }
 }

@@ -5,7 +5,6 @@
 //! It works if the link tells a round trip ahead; without that nothing is shut in time, and the three acknowledgments stay.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// Acknowledgments after reconnection ("TR-ACKs").
 const REPEATS: u8 = 3;
@@ -15,24 +14,18 @@ const REPEATS: u8 = 3;
 pub(super) struct FreezeTcp;
 
 impl Remedy for FreezeTcp {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        _transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, _transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::GoingDown => {
-                controls.extend([Control::Offer(Some(0)), Control::Acknowledge(1)]);
+                vec![Control::Offer(Some(0)), Control::Acknowledge(1)]
             }
             CrossLayerSignal::Rollback => {
-                controls.extend([Control::Offer(None), Control::Acknowledge(1)]);
+                vec![Control::Offer(None), Control::Acknowledge(1)]
             }
             CrossLayerSignal::Connected(_) => {
-                controls.extend([Control::Offer(None), Control::Acknowledge(REPEATS)]);
+                vec![Control::Offer(None), Control::Acknowledge(REPEATS)]
             }
-            _ => {}
+            _ => vec![],
         }
     }
 }

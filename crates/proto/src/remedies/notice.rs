@@ -3,7 +3,6 @@
 
 use super::Kind;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 use core::num::NonZeroU8;
 
 /// Acknowledgments that carry the option: the first may be lost.
@@ -25,23 +24,15 @@ pub(super) struct Announcer {
 }
 
 impl Remedy for Announcer {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        _transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
-        if matches!(signal, CrossLayerSignal::Connected(_)) {
-            let number = next_number(&mut self.last);
-            controls.extend([
-                Control::Notice {
-                    number,
-                    times: NOTICES,
-                },
-                Control::Acknowledge(1),
-            ]);
+    fn on_signal(&mut self, signal: &CrossLayerSignal, _transport: &TransportView) -> Vec<Control> {
+        if !matches!(signal, CrossLayerSignal::Connected(_)) {
+            return vec![];
         }
+        let notice = Control::Notice {
+            number: next_number(&mut self.last),
+            times: NOTICES,
+        };
+        vec![notice, Control::Acknowledge(1)]
     }
 }
 
@@ -65,13 +56,7 @@ impl Reset {
 }
 
 impl Remedy for Reset {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         let is_news = match signal {
             CrossLayerSignal::Connected(_) => true,
             CrossLayerSignal::Noticed(notice) => {
@@ -80,17 +65,15 @@ impl Remedy for Reset {
             _ => false,
         };
         if !is_news {
-            return;
+            return vec![];
         }
-        if self.window {
-            // Half of the window, as for a loss: nobody has said what the new path holds.
-            controls.push(Control::NewPath {
-                window: transport.segment_size,
-                threshold: transport.congestion_window / 2,
-            });
-        }
-        if self.timing {
-            controls.push(Control::RestartTiming(None));
-        }
+        // Half of the window, as for a loss: nobody has said what the new path holds.
+        let window = Control::NewPath {
+            window: transport.segment_size,
+            threshold: transport.congestion_window / 2,
+        };
+        let window = self.window.then_some(window);
+        let timing = self.timing.then_some(Control::RestartTiming(None));
+        window.into_iter().chain(timing).collect()
     }
 }

@@ -2,23 +2,22 @@
 //! the link in use holds, and one full segment more, so that no queue builds up which a handover would have to wait for.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 
 /// The receiver's part, which is all of it.
 #[derive(Debug)]
 pub(super) struct PathWindow;
 
 impl Remedy for PathWindow {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
-        if let CrossLayerSignal::Begun(path) | CrossLayerSignal::Connected(path) = signal {
-            let segments = path.pipe(false).div_ceil(transport.segment_size).max(1) + 1;
-            controls.push(Control::Offer(Some(segments * transport.segment_size)));
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
+        match signal {
+            CrossLayerSignal::Begun(path) | CrossLayerSignal::Connected(path) => {
+                let segments = path.pipe(false).div_ceil(transport.segment_size).max(1);
+                let window = segments
+                    .saturating_add(1)
+                    .saturating_mul(transport.segment_size);
+                vec![Control::Offer(Some(window))]
+            }
+            _ => vec![],
         }
     }
 }

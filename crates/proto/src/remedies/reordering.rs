@@ -4,7 +4,6 @@
 
 use super::notice::next_number;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::time::Instant;
 use core::num::NonZeroU8;
 
 /// Acknowledgments that say so even if nothing is missing.
@@ -17,19 +16,13 @@ pub(super) struct Receiver {
 }
 
 impl Remedy for Receiver {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        _transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
-        if *signal == CrossLayerSignal::UpdateSent {
-            let number = next_number(&mut self.last);
-            controls.push(Control::Notice {
-                number,
+    fn on_signal(&mut self, signal: &CrossLayerSignal, _transport: &TransportView) -> Vec<Control> {
+        match signal {
+            CrossLayerSignal::UpdateSent => vec![Control::Notice {
+                number: next_number(&mut self.last),
                 times: LEAST_NOTICES,
-            });
+            }],
+            _ => vec![],
         }
     }
 }
@@ -42,23 +35,20 @@ pub(super) struct Sender {
 }
 
 impl Remedy for Sender {
-    fn on_signal(
-        &mut self,
-        _now: Instant,
-        signal: &CrossLayerSignal,
-        transport: &TransportView,
-        controls: &mut Vec<Control>,
-    ) {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::PeerMoved(moved) if !moved.is_longer_than(transport.smoothed_rtt) => {
                 self.overtaken = false;
-                controls.push(Control::TolerateReordering(true));
+                vec![Control::TolerateReordering(true)]
             }
-            CrossLayerSignal::Noticed(notice) if notice.outstanding > 0 => self.overtaken = true,
+            CrossLayerSignal::Noticed(notice) if notice.outstanding > 0 => {
+                self.overtaken = true;
+                vec![]
+            }
             CrossLayerSignal::Noticed(_) if core::mem::take(&mut self.overtaken) => {
-                controls.push(Control::TolerateReordering(false));
+                vec![Control::TolerateReordering(false)]
             }
-            _ => {}
+            _ => vec![],
         }
     }
 }

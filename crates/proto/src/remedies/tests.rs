@@ -6,7 +6,7 @@ use crate::crosslayer::{
     Control, CrossLayerSignal, HandoverNotice, PathParameters, PeerMoved, Remedy, TransportView,
 };
 use crate::rate::DataRate;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use core::num::NonZeroU8;
 
 /// Study C's satellite: a pipe of 62,500 bytes.
@@ -21,6 +21,7 @@ const SATELLITE: PathParameters = PathParameters {
 const VIEW: TransportView = TransportView {
     congestion_window: 40_000,
     slow_start_threshold: 60_000,
+    bytes_in_flight: 40_000,
     segment_size: 1_000,
     smoothed_rtt: Some(Duration::from_millis(20)),
     timed_out: false,
@@ -45,9 +46,7 @@ fn noticed(number: u8, outstanding: u16) -> CrossLayerSignal {
 }
 
 fn hears(remedy: &mut dyn Remedy, signal: &CrossLayerSignal, view: &TransportView) -> Vec<Control> {
-    let mut controls = Vec::new();
-    remedy.on_signal(Instant::ZERO, signal, view, &mut controls);
-    controls
+    remedy.on_signal(signal, view)
 }
 
 /// At the mobile or the correspondent, which sends or not.
@@ -153,6 +152,9 @@ fn the_scheme_of_study_c_stops_in_time_and_begins_with_the_new_pipe() {
         Control::Acknowledge(1),
     ];
     assert_eq!(hears(&mut *receiver, &CONNECTED, &VIEW), open);
+    // A soft handover that was announced opens the window again, too.
+    assert_eq!(hears(&mut *receiver, &ahead, &VIEW), shut);
+    assert_eq!(hears(&mut *receiver, &CONNECTED, &VIEW), open);
 }
 
 /// 1 Mbit/s and twice 250 ms.
@@ -168,6 +170,12 @@ fn the_scheme_at_the_sender_waits_until_all_is_acknowledged() {
     let begins = [path(1_000, 62_500), Control::Thaw];
     assert_eq!(hears(&mut *remedy, &all, &VIEW), begins);
     assert_eq!(hears(&mut *remedy, &all, &VIEW), []);
+    // With nothing out, no acknowledgment would ever end the wait.
+    let idle = TransportView {
+        bytes_in_flight: 0,
+        ..VIEW
+    };
+    assert_eq!(hears(&mut *remedy, &moved(250), &idle), begins);
 }
 
 #[test]

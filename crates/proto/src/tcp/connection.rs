@@ -271,7 +271,7 @@ impl Connection {
         self.statistics.path_mtu_reductions += 1;
         self.sent.mark_longer_lost(self.segment_size);
         if self.recovers_as_linux() {
-            self.on_longer_marked_lost();
+            self.repair_without_reduction();
         }
     }
 

@@ -3,13 +3,12 @@
 use super::options::{self, TIMESTAMPS_LENGTH};
 use super::profile::Recovery;
 use super::recovery::Phase;
-use super::scps::SNACK_LENGTH;
 use super::timer::Timer;
 use super::{Connection, Segment, State};
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
 use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use crate::wire::tcp::{SNACK_LENGTH, SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
 /// Data to be sent, the FIN behind it included.
 #[derive(Clone, Copy, Debug)]

@@ -15,9 +15,6 @@ use super::{Connection, options};
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::Snack;
 
-/// Bytes of a SNACK option with its padding.
-pub(super) const SNACK_LENGTH: u32 = 8;
-
 impl Connection {
     /// Whether data has to wait for the bucket; the timer is set then.
     pub(super) fn is_held_by_rate(&mut self, now: Instant) -> bool {

@@ -22,7 +22,8 @@ pub(super) struct Steering {
     timed_out: bool,
     /// When it was thawed: what was sent before says nothing of a round-trip time.
     thawed_at: Option<Instant>,
-    forgives_timeout: bool,
+    /// A timeout before this is acknowledged leaves the threshold at the window.
+    forgives_until: u64,
     /// Gaps are no losses before this is acknowledged.
     tolerates_until: u64,
     offer: Option<u32>,
@@ -52,7 +53,7 @@ impl Connection {
             Control::Freeze => steering.frozen = true,
             Control::Thaw => self.thaw(now),
             Control::ResendOutstanding => self.resend_outstanding(),
-            Control::ForgiveTimeout => steering.forgives_timeout = true,
+            Control::ForgiveTimeout => steering.forgives_until = self.next,
             Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
             Control::ForgetPath => self.congestion.on_path_change(),
             Control::RestartTiming(sample) => self.restart_timing(now, sample),
@@ -92,6 +93,7 @@ impl Connection {
         TransportView {
             congestion_window: self.congestion.window(),
             slow_start_threshold: self.congestion.slow_start_threshold(),
+            bytes_in_flight: self.bytes_in_flight(),
             segment_size: self.segment_size,
             smoothed_rtt: self.rtt.smoothed(),
             timed_out: self
@@ -137,7 +139,7 @@ impl Connection {
         self.recovery.inflation = 0;
         self.recovery.duplicate_acks = 0;
         if self.recovers_as_linux() {
-            self.on_longer_marked_lost();
+            self.repair_without_reduction();
             self.force_first();
         }
     }
@@ -206,8 +208,10 @@ impl Connection {
 
     /// Whether the timeout that is under way leaves the threshold at the window.
     pub(super) fn forgives_timeout(&mut self) -> bool {
+        let unacknowledged = self.unacknowledged;
         let steering = self.steering.as_mut();
-        steering.is_some_and(|steering| core::mem::take(&mut steering.forgives_timeout))
+        steering
+            .is_some_and(|steering| core::mem::take(&mut steering.forgives_until) > unacknowledged)
     }
 
     pub(super) fn tolerates_reordering(&self) -> bool {

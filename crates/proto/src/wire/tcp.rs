@@ -175,15 +175,17 @@ const LONGEST_OPTIONS: u32 = 40;
 /// notice's number, a byte of zero, and how many segments are outstanding, in two bytes.
 const NOTICE: u16 = 0x4254;
 const NOTICE_LENGTH: u8 = 8;
+/// Bytes of a SNACK option with its padding.
+pub const SNACK_LENGTH: u32 = 8;
 
 impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
     pub fn wire_length(&self) -> u32 {
         // Asked for at every hop, and most segments carry no block.
-        let selective = match (self.sack.is_empty(), self.sack.snack()) {
+        let selective = match (self.sack.is_empty(), self.snack_that_fits()) {
             (true, None) => 0,
-            (true, Some(_)) => 8,
+            (true, Some(_)) => SNACK_LENGTH,
             (false, _) => match self.blocks_that_fit().len() as u32 {
                 0 => 0,
                 blocks => 4 + 8 * blocks,
@@ -199,6 +201,12 @@ impl TcpOptions {
             + u32::from(self.snack_permitted);
         let notice = self.notice.map_or(0, |_| u32::from(NOTICE_LENGTH));
         4 * four + notice + if self.timestamps.is_some() { 12 } else { 0 }
+    }
+
+    /// The SNACK that is written: beside everything else that a header may have there is no room.
+    fn snack_that_fits(&self) -> Option<Snack> {
+        let snack = self.sack.snack()?;
+        (self.length_without_sack() + SNACK_LENGTH <= LONGEST_OPTIONS).then_some(snack)
     }
 
     /// The blocks that are written: three beside timestamps, four without (RFC 2018 section 3).
@@ -236,7 +244,7 @@ impl TcpOptions {
         if self.snack_permitted {
             out.extend_from_slice(&[kind::SCPS_CAPABILITIES, 4, SNACK_CAPABILITY, 0]);
         }
-        if let Some(snack) = self.sack.snack() {
+        if let Some(snack) = self.snack_that_fits() {
             let [padding, option] = [kind::NO_OPERATION, kind::SNACK];
             out.extend_from_slice(&[padding, padding, option, 6]);
             out.extend_from_slice(&snack.offset.to_be_bytes());

@@ -3,11 +3,13 @@
 use super::checksum::Checksum;
 use super::icmp::{Echo, IcmpError, IcmpMessage};
 use super::sequence::SequenceNumber;
-use super::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use super::tcp::{SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use super::udp::UdpHeader;
 use super::{DecodeError, protocol};
+use crate::crosslayer::HandoverNotice;
 use crate::packet::IpHeader;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::num::NonZeroU8;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -124,6 +126,22 @@ fn options_never_exceed_forty_bytes() {
                 ..TcpOptions::default()
             },
             1,
+        ),
+        // Nothing of the kind is sent; but it is not to write a header that says another length.
+        (
+            TcpOptions {
+                sack: SackBlocks::negative(Snack { offset: 1, size: 2 }),
+                timestamps,
+                maximum_segment_size: Some(1460),
+                window_scale: Some(7),
+                sack_permitted: true,
+                snack_permitted: true,
+                notice: Some(HandoverNotice {
+                    number: NonZeroU8::MIN,
+                    outstanding: 3,
+                }),
+            },
+            0,
         ),
     ] {
         let header = TcpHeader {

@@ -52,6 +52,14 @@ impl End {
             End::B => 1,
         }
     }
+
+    /// The end across.
+    pub const fn other(self) -> End {
+        match self {
+            End::A => End::B,
+            End::B => End::A,
+        }
+    }
 }
 
 /// What has become of a packet.

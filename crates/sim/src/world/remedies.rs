@@ -109,10 +109,7 @@ impl World {
             true => End::A,
             false => End::B,
         };
-        let at_network = match at_mobile {
-            End::A => End::B,
-            End::B => End::A,
-        };
+        let at_network = at_mobile.other();
         PathParameters {
             to_mobile: packet_rate(config, at_network),
             from_mobile: packet_rate(config, at_mobile),

@@ -73,7 +73,11 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
                 };
                 if let (Some(size), Some(scale), true) = (size, scale, permitted) {
                     let offset = scale.into();
-                    options.sack = SackBlocks::negative(Snack { offset, size });
+                    let mut more = options;
+                    more.sack = SackBlocks::negative(Snack { offset, size });
+                    if more.wire_length() > options.wire_length() {
+                        options = more;
+                    }
                 }
                 for (first, after_last) in blocks {
                     let mut more = options;

@@ -189,7 +189,7 @@ impl Connection {
     /// The window that a reduction was on its way to belongs to another path: what is lost is repaired without it.
     pub(super) fn forget_reduction(&mut self) {
         if self.is_reducing() {
-            self.on_longer_marked_lost();
+            self.repair_without_reduction();
         }
     }
 
@@ -199,7 +199,7 @@ impl Connection {
     }
 
     /// `tcp_simple_retransmit`: what was too long for the path is lost without a reduction.
-    pub(super) fn on_longer_marked_lost(&mut self) {
+    pub(super) fn repair_without_reduction(&mut self) {
         self.linux.phase = Phase::Loss;
         self.linux.point = self.next;
         self.linux.undo = Undo::default();

@@ -136,6 +136,22 @@ fn a_forgiven_timeout_leaves_the_threshold_at_the_window() {
 }
 
 #[test]
+fn what_is_forgiven_is_the_timeout_of_what_was_out() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::ForgiveTimeout]);
+        solo.at(200).receive(ack(10_001));
+        assert!(!solo.sends().is_empty());
+        let window = solo.connection.congestion_window();
+        while solo.connection.statistics().timeouts == 0 {
+            let next = solo.connection.poll_timeout().expect("something is out");
+            solo.at(next.as_nanos().div_ceil(1_000_000)).sends();
+        }
+        assert!(solo.connection.slow_start_threshold() < window);
+    }
+}
+
+#[test]
 fn timing_begins_anew_with_a_sample_or_without() {
     for profile in stacks() {
         let mut solo = ten_out(&profile);

@@ -210,8 +210,8 @@ impl World {
         if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
             (&run.spec.transport, config.medium)
         {
-            let back = if from == End::A { End::B } else { End::A };
-            let acknowledgment = config.service_time(back, ACKNOWLEDGMENT_LENGTH)?.as_nanos();
+            let acknowledgment = config.service_time(from.other(), ACKNOWLEDGMENT_LENGTH)?;
+            let acknowledgment = acknowledgment.as_nanos();
             let segments = 1 + u64::from(receiver.delayed_ack.is_some());
             time += Duration::from_nanos(acknowledgment / segments);
         }

@@ -97,7 +97,7 @@ fn no_remedy_stops_a_transfer_for_good() {
             { at = "0 s", attach = "wifi" },
             { at = "5 s", attach = "satellite", handover = "hard", outage = "700 ms", announced = "5 ms" },
             { at = "12 s", attach = "wifi", handover = "hard", outage = "3 s", announced = "1 s" },
-            { at = "20 s", attach = "satellite" },
+            { at = "20 s", attach = "satellite", announced = "300 ms" },
             { at = "25 s", attach = "wifi" },
         ]
         [[changes]]
