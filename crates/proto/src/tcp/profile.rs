@@ -111,7 +111,8 @@ pub struct Profile {
     /// The shortest round-trip time is that of so long a time, by which losses are found and rates are measured (Linux's
     /// `tcp_min_rtt_wlen`); `None` is the connection's. Only with [`Recovery::Linux`].
     pub minimum_rtt_window: Option<Duration>,
-    /// The last of several segments that leave together carries PSH. Only with [`Recovery::Linux`].
+    /// Segments leave in pieces of several, for a full one of which they wait a moment, and the last of a piece carries PSH.
+    /// Only with [`Recovery::Linux`].
     pub push_bursts: bool,
     /// Timers go off at the granularity of Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the
     /// delay for long ones.

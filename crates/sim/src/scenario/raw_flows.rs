@@ -337,7 +337,7 @@ pub struct RawTcpEnd {
     pub long_term_rate: Option<bool>,
     /// recovery "linux": the shortest round-trip time is that of so long a time; "off" is the connection's.
     pub minimum_rtt_window: Option<OrOff<PositiveTime>>,
-    /// recovery "linux": the last of several segments that leave together carries PSH.
+    /// recovery "linux": segments leave in pieces of several, wait a moment for a full one, and the last carries PSH.
     pub push_bursts: Option<bool>,
     /// Timers with the granularity of Linux's.
     pub timer_wheel: Option<bool>,
