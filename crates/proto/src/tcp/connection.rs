@@ -268,6 +268,7 @@ impl Connection {
         }
         self.path_mtu = mtu;
         self.segment_size = self.sendable_segment_size();
+        self.congestion.on_segment_size(self.segment_size);
         self.statistics.path_mtu_reductions += 1;
         self.sent.mark_longer_lost(self.segment_size);
         if self.recovers_as_linux() {
