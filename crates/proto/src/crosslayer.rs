@@ -51,7 +51,8 @@ pub enum CrossLayerSignal {
     Disconnected,
     /// The mobile has said where it is now, and packets may come by both ways (study S, Table 2).
     UpdateSent,
-    /// Packets pass again, or by another link (Link_Handover_Complete, or the registration's end; study C's s3, "connected").
+    /// Packets pass again, or by another link (Link_Handover_Complete, the registration's end, or for a connection to a
+    /// correspondent that sends directly its binding update's departure; study C's s3, "connected").
     Connected(PathParameters),
     /// To a correspondent: the peer has said that it is elsewhere.
     PeerMoved(PeerMoved),
