@@ -288,7 +288,7 @@ impl Connection {
             self.persist_backoff += 1;
             self.probe_due = true;
         }
-        if self.timers.take_due(Timer::DelayedAck, now) {
+        if self.timers.take_due(Timer::DelayedAck, now) && !self.release_trailing() {
             self.ack_due = true;
             if let Some(least) = self.quick_acks()
                 && self.ack_pending_bytes > 0

@@ -28,6 +28,8 @@ pub(super) struct Steering {
     tolerates_until: u64,
     offer: Option<u32>,
     keeps_last: bool,
+    /// How long an acknowledgment waits for the next.
+    trails_for: Option<Duration>,
     kept: Option<TcpHeader>,
     /// Acknowledgments that are due, with the window that each offers.
     acknowledgments: VecDeque<Option<u32>>,
@@ -62,6 +64,7 @@ impl Connection {
                 steering.keeps_last = keeps;
                 steering.kept = steering.kept.take().filter(|_| keeps);
             }
+            Control::TrailAcknowledgments(longest) => steering.trails_for = longest,
             // In a handshake there is nothing to acknowledge.
             Control::Acknowledge(_)
                 if matches!(self.state, State::SynSent | State::SynReceived) => {}
@@ -235,11 +238,37 @@ impl Connection {
     }
 
     /// Lets an acknowledgment through, or the one that was kept instead.
-    pub(super) fn let_through(&mut self, acknowledgment: TcpHeader) -> Option<TcpHeader> {
-        match &mut self.steering {
-            Some(steering) if steering.keeps_last => steering.kept.replace(acknowledgment),
-            _ => Some(acknowledgment),
+    pub(super) fn let_through(
+        &mut self,
+        now: Instant,
+        acknowledgment: TcpHeader,
+    ) -> Option<TcpHeader> {
+        let in_order = self.receive.next() > 0 && self.receive.missing() == 0;
+        let steering = match &mut self.steering {
+            Some(steering) if steering.keeps_last || steering.trails_for.is_some() => steering,
+            _ => return Some(acknowledgment),
+        };
+        if !steering.keeps_last && !in_order {
+            steering.kept = None;
+            return Some(acknowledgment);
         }
+        let before = steering.kept.replace(acknowledgment);
+        if let Some(longest) = steering.trails_for.filter(|_| !steering.keeps_last) {
+            self.timers.set(Timer::DelayedAck, now + longest);
+        }
+        before
+    }
+
+    /// An acknowledgment has trailed for long enough: one that says the same leaves. Says whether there was one.
+    pub(super) fn release_trailing(&mut self) -> bool {
+        let Some(steering) = &mut self.steering else {
+            return false;
+        };
+        if steering.keeps_last || steering.kept.take().is_none() {
+            return false;
+        }
+        steering.acknowledgments.push_back(steering.offer);
+        true
     }
 
     /// The window field that is offered, of one that could be, scaled by `shift`.
