@@ -305,3 +305,22 @@ fn tolerated_reordering_is_no_loss() {
         assert_eq!(solo.connection.statistics().fast_retransmits, 1);
     }
 }
+
+/// The old way goes on delivering in order while the new one overtakes it: what is acknowledged moves, and gaps are above it.
+#[test]
+fn tolerated_reordering_is_no_loss_while_acknowledgments_advance() {
+    for profile in stacks().into_iter().filter(|profile| profile.sack) {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::TolerateReordering(true)]);
+        for number in 1..4_u32 {
+            let sacked = [(5001, 5001 + 1000 * number)];
+            solo.at(200)
+                .receive(ack((1 + 1000 * number).into()).sack(&sacked));
+        }
+        let sent = solo.sends();
+        let last = sent
+            .first()
+            .and_then(|sent| sent.split("..").next()?.parse::<u32>().ok());
+        assert!(last.is_none_or(|start| start > 10_000), "{sent:?}");
+    }
+}
