@@ -12,7 +12,7 @@ import numpy as np
 from baton.live.trials import Figures
 from baton.report.tables import Run
 
-from .checks import Check, judge, load_expected, load_notes
+from .checks import Reproduced, judged
 from .transfer import Floats
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handovers' times (± one RTT).
@@ -31,7 +31,7 @@ AHEAD = {"wifi": 0.1, "satellite": 1.1}
 ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[Check]:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
     """All checks of the study, in the order of its file of expectations."""
     cases = (_baseline, _latencies, _errors)
     tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
@@ -41,9 +41,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) ->
         for (_, seed), figures in zip(tasks, found, strict=True):
             progress(f"seed {seed} of {RUNS}")
             _put(samples, figures)
-    notes = load_notes(folder / "notes.toml")
-    expected = load_expected(folder / "expected.toml")
-    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
+    return Reproduced(judged(folder, samples))
 
 
 def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
