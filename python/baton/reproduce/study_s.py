@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,6 @@ from .study_s_run import (
     ENTERS,
     LEAVES,
     OVER_S,
-    PIPE,
     SEGMENT,
     Flow,
     convergence,
@@ -83,6 +81,7 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
     runs = Runs()
     single, pair = folder / "single.toml", folder / "pair.toml"
     errors = "links.satellite.packet_error_rate={}"
+    shorter = "duration=800 s"
 
     def alone(into: dict[Key, Flow], key: str, overrides: list[str], seed: int) -> None:
         (into[key, seed],) = simulate(single, seed, {"download": key}, overrides)
@@ -91,7 +90,7 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
         into[key, seed] = simulate(pair, seed, {"first": key, "second": key}, overrides)
 
     def mixed(seed: int) -> None:
-        runs.mixed[seed] = simulate(pair, seed, {"first": "method-2", "second": "bic"})
+        runs.mixed[seed] = simulate(pair, seed, {"first": "method-2", "second": "bic"}, [shorter])
 
     # Each with the number of its seeds.
     cases: list[tuple[Callable[[int], None], int]] = [(mixed, seeds)]
@@ -101,7 +100,7 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Run
         cases.append((partial(alone, runs.lossy_single, key, [errors.format(1e-3)]), count))
     cases += [(partial(together, runs.pair, key, []), seeds) for key in PAIRS]
     cases += [(partial(together, runs.pair, key, []), min(seeds, RUNS)) for key in MORE_PAIRS]
-    cases += [(partial(together, runs.lossy_pair, key, [errors.format(5e-4)]), seeds) for key in LOSSY]
+    cases += [(partial(together, runs.lossy_pair, key, [shorter, errors.format(5e-4)]), seeds) for key in LOSSY]
     tasks = [(case, seed) for seed in range(1, seeds + 1) for case, count in cases if seed <= count]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, _ in enumerate(pool.map(lambda task: task[0](task[1]), tasks)):
