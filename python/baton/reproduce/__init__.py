@@ -41,7 +41,10 @@ def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
 
 
 def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, Reproduced]:
-    """The simulated checks that ``ids`` name, by study, and the figures of those studies. Raises `InputError` for an id that does not exist."""
+    """The simulated checks that ``ids`` name, by study, and the figures of those studies.
+
+    Raises `InputError` for an id that does not exist.
+    """
     from . import study_c, study_d, study_s, study_t
 
     modules = {"C": study_c, "D": study_d, "S": study_s, "T": study_t}

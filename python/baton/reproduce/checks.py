@@ -153,8 +153,8 @@ def _verdict(expected: Expected, mean: float | None, low: float | None, high: fl
         return "beyond"
     if mean is None:
         return "differs"
-    within = expected.rule == "within" and low is not None and high is not None
-    inside = within and low <= expected.published <= high
+    published = expected.published
+    inside = expected.rule == "within" and low is not None and high is not None and low <= published <= high
     return "agrees" if inside or _agrees(expected, mean) else "differs"
 
 

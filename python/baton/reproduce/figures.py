@@ -88,7 +88,7 @@ _SECTION = """<section id="figures" aria-label="Figures"><h2>Figures, drawn as i
 def _panel(place: int, figure: Figure) -> str:
     told = escape(f"{figure.title}: {', '.join(curve.name for curve in figure.curves)}")
     return (
-        f'<section class="panel"><div class="caption"><h3>{escape(figure.title)} <small>{escape(figure.y)}</small></h3>'
+        f'<section class="panel"><div class="caption"><h3>{escape(figure.title)}</h3>'
         f'</div><div class="plot" id="figure-{place}" role="img" aria-label="{told}"></div>'
         f'<p class="note">{escape(figure.note)}</p></section>'
     )

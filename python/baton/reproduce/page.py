@@ -40,7 +40,10 @@ td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 </body>
 </html>
 """
-_HEADINGS = '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval<th class="n">Seeds<th>Verdict'
+_HEADINGS = (
+    '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval'
+    '<th class="n">Seeds<th>Verdict'
+)
 _LIVE_HEADINGS = (
     '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated<br>linux-2.0.36'
     '<th class="n">Simulated<br>linux-6<th class="n">Kernel<th class="n">Least to greatest'

@@ -28,7 +28,8 @@ from .study_s_run import (
     simulate,
 )
 
-#: Seeds over which comparisons are counted; a seed draws the flows' starts (ten RTTs) and the handovers' times (± one RTT).
+#: Seeds over which comparisons are counted; a seed draws the flows' starts (ten RTTs) and the handovers' times (± one
+#: RTT).
 SEEDS = 20
 #: Runs whose mean is compared with a number, as in the study's figures 10 to 12.
 RUNS = 10

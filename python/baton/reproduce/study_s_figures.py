@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -120,17 +120,21 @@ def _goodputs(title: str, found: Mapping[Key, list[Flow]]) -> Figure:
     for key in ("method-2", "bic"):
         for number in (0, 1):
             name, look = f"{SCHEMES[key].name}, flow #{number + 1}", LOOKS[key] + 6 * number
-            curves.append(_mean(name, look, found, key, lambda flows, number=number: _rate(flows[number]) / 1e6))
+            curves.append(_mean(name, look, [_rate(flows[number]) / 1e6 for flows in _first_ten(found, key)]))
     return _figure(
         title, "Mbit/s", curves, "Means of the first ten seeds with their 95 % intervals; each point is of ten seconds."
     )
 
 
 def _fairness(title: str, runs: Runs, keys: Sequence[str]) -> Figure:
-    def index(flows: Sequence[Flow]) -> Floats:
-        return jain(*(_rate(flow) for flow in flows))
-
-    curves = [_mean(SCHEMES[key].name, LOOKS[key], runs.pair, key, index) for key in keys]
+    curves = [
+        _mean(
+            SCHEMES[key].name,
+            LOOKS[key],
+            [jain(_rate(one), _rate(other)) for one, other in _first_ten(runs.pair, key)],
+        )
+        for key in keys
+    ]
     return _figure(title, "Jain's index", curves, "Means of the first ten seeds with their 95 % intervals.")
 
 
@@ -139,30 +143,24 @@ def _rate(flow: Flow) -> Floats:
     return np.diff(flow.delivered[::STEP]) * 8 / STEP
 
 
-def _mean(
-    name: str, look: int, found: Mapping[Key, list[Flow]], key: str, of: Callable[[Sequence[Flow]], Floats]
-) -> Curve:
-    """The mean of a quantity over the seeds that a figure of the study has."""
-    values = np.array([of(flows) for (scheme, seed), flows in found.items() if scheme == key and seed <= 10])
-    mean, low, high = (
-        np.array([_or_nan(each) for each in column])
-        for column in zip(*(mean_interval(list(moment)) for moment in values.T), strict=True)
-    )
-    times = STEP * (np.arange(values.shape[1]) + 0.5)
-    return Curve(name, times, mean, look, *((None, None) if np.isnan(low).any() else (low, high)))
+def _first_ten(found: Mapping[Key, list[Flow]], key: str) -> list[list[Flow]]:
+    """Of a scheme, the runs of the seeds of which a figure of the study has as many."""
+    return [flows for (scheme, seed), flows in found.items() if scheme == key and seed <= 10]
+
+
+def _mean(name: str, look: int, values: Sequence[Floats]) -> Curve:
+    """The mean of a quantity over several runs, for each ten seconds."""
+    mean, low, high = _columns([mean_interval(moment) for moment in zip(*values, strict=True)])
+    times = STEP * (np.arange(len(mean)) + 0.5)
+    return Curve(name, times, mean, look, low, high)
 
 
 def _convergence(runs: Runs, published: Mapping[str, Expected]) -> Figure:
     letters = {"newreno": "a", "method-2": "b", "bic": "c", "westwood": "e", "scalable": "f"}
     keys = (*letters, "forgetting", *BEYOND)
-    found = [
-        mean_interval(
-            [convergence(*flows) for (scheme, seed), flows in runs.pair.items() if scheme == key and seed <= 10]
-        )
-        for key in keys
-    ]
+    found = [mean_interval([convergence(*flows) for flows in _first_ten(runs.pair, key)]) for key in keys]
     places = np.arange(len(keys), dtype=np.float64)
-    mean, low, high = (np.array([_or_nan(each) for each in column]) for column in zip(*found, strict=True))
+    mean, low, high = _columns(found)
     told = [published[f"S5.{letters[key]}"].published if key in letters else None for key in keys]
     return Figure(
         "Convergence times of two flows (section 8)",
@@ -181,6 +179,14 @@ def _convergence(runs: Runs, published: Mapping[str, Expected]) -> Figure:
         "Means of the first ten seeds with their 95 % intervals. The run ends 675 s after the handover.",
         names=[SCHEMES[key].name for key in keys],
     )
+
+
+def _columns(
+    found: Sequence[tuple[float | None, float | None, float | None]],
+) -> tuple[Floats, Floats | None, Floats | None]:
+    """Means and the ends of their intervals, if all have one."""
+    mean, low, high = (np.array([_or_nan(each) for each in column]) for column in zip(*found, strict=True))
+    return (mean, None, None) if np.isnan(low).any() else (mean, low, high)
 
 
 def _or_nan(value: float | None) -> float:

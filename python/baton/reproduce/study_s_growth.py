@@ -13,7 +13,8 @@ from .transfer import Floats
 CONTROLS = ("newreno", "scalable", "bic")
 #: The most that a window can be on WiFi (section 7): 9 packets of pipe, 35 of queue, and one.
 ON_WIFI = 45
-#: A flow that begins as one goes on after the handover: the satellite alone, in congestion avoidance from WiFi's window on.
+#: A flow that begins as one goes on after the handover: the satellite alone, in congestion avoidance from WiFi's window
+#: on.
 _ALONE = [
     "mobiles.train.timetable=[{ at = '0 s', attach = 'satellite' }]",
     f"flows.download.tcp.initial_window={ON_WIFI}",
@@ -22,7 +23,7 @@ _ALONE = [
 
 
 def growth(file: Path, control: str) -> tuple[float, float]:
-    """Round trips from WiFi's largest window to the satellite's, and from what the first loss has left back to where it was found."""
+    """Round trips from WiFi's largest window to the satellite's, and from what a loss has left to where it was."""
     run = result(file, 1, {"download": control}, _ALONE)
     times, window = series(run, "download", "congestion window")
     window = window / SEGMENT

@@ -17,10 +17,10 @@ from .transfer import Floats
 SEGMENT = 1400
 #: The train enters the tunnel and leaves it, in seconds.
 ENTERS, LEAVES = 405.0, 525.0
-#: The satellite's pipe of nominal 5 Mbit/s and 580 ms, and with its queue the most that a window can be (section 7), in packets.
-PIPE, MOST = 242, 492
-#: Chosen: the part of the most at which a window is full, and the part of the faster flow's goodput that the slower one has
-#: when both share equally, over so many seconds (studies/S/expected.toml).
+#: The most that a window can be over the satellite, in packets: 242 of its pipe, and 250 of its queue (section 7).
+MOST = 492
+#: Chosen: the part of the most at which a window is full, and the part of the faster flow's goodput that the slower one
+#: has when both share equally, over so many seconds (studies/S/expected.toml).
 FULL, EQUAL, OVER_S = 0.9, 0.75, 50
 
 #: The study's BIC (section 7).
@@ -37,7 +37,8 @@ class Scheme:
     moving: Sequence[str] = ()
 
 
-#: The study's, and those that it names for further study; a proxy on the satellite's segment belongs here when there is one.
+#: The study's, and those that it names for further study. A proxy on the satellite's segment belongs here when there is
+#: one.
 SCHEMES = {
     "newreno": Scheme("NewReno"),
     "method-1": Scheme("method #1", moving=["remedies=method-1"]),

@@ -25,11 +25,11 @@ function draw(figure, place) {
   const named = figure.names.length ? { tickvals: figure.names.map((_, at) => at), ticktext: figure.names, range: [-0.5, figure.names.length - 0.5] } : {};
   const at = (x) => (figure.logarithmic ? Math.log10(x) : x);
   const lines = figure.marks.map(([x]) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "below", line: { color: css("handover"), width: 1.2, dash: "dot" } }));
-  const labels = figure.marks.map(([x, text]) => ({ x: at(x), y: 1, yref: "paper", yanchor: "top", xanchor: "left", showarrow: false, text, font: { size: 11, color: css("handover") } }));
+  const labels = figure.marks.map(([x, text]) => ({ x: at(x), y: 1, yref: "paper", yanchor: "bottom", xanchor: "left", showarrow: false, text, font: { size: 11, color: css("handover") } }));
   Plotly.react(plot, figure.curves.flatMap(traces), {
     width: plot.clientWidth, height: 360, margin: { l: 64, r: 14, t: 8, b: 44 }, separators: ".\u202f", hovermode: "x unified",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family, color: css("ink"), size: 12 },
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, showlegend: true,
+    legend: { orientation: "h", y: figure.marks.length ? 1.07 : 1.02, yanchor: "bottom", x: 0 }, showlegend: true,
     hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12, family } },
     xaxis: { ...axis, ...named, title: title(figure.x), type: figure.logarithmic ? "log" : "linear" },
     yaxis: { ...axis, title: title(figure.y), rangemode: "tozero" }, shapes: lines, annotations: labels,
