@@ -151,7 +151,7 @@ def _first_ten(found: Mapping[Key, list[Flow]], key: str) -> list[list[Flow]]:
 def _mean(name: str, look: int, values: Sequence[Floats]) -> Curve:
     """The mean of a quantity over several runs, for each ten seconds."""
     mean, low, high = _columns([mean_interval(moment) for moment in zip(*values, strict=True)])
-    times = STEP * (np.arange(len(mean)) + 0.5)
+    times = STEP * np.arange(0.5, len(mean), dtype=np.float64)
     return Curve(name, times, mean, look, low, high)
 
 
