@@ -1,5 +1,7 @@
 // The page of a reproduced study: its figures, each a set of curves over one axis.
 
+// So many points are shown as such, besides the line.
+const FEW = 12;
 const drawing = JSON.parse(document.getElementById("data").textContent);
 
 // A curve, below it the band of its interval; or points with bars.
@@ -11,7 +13,7 @@ function traces(curve) {
     const symbol = curve.dash === "solid" ? "circle" : "circle-open";
     return [{ ...common, mode: "markers", marker: { color, size: 9, symbol, line: { width: 1.6, color } }, error_y: bars }];
   }
-  const line = { ...common, mode: "lines", connectgaps: false, line: { color, dash: curve.dash, width: 1.8 } };
+  const line = { ...common, mode: x.length > FEW ? "lines" : "lines+markers", marker: { color, size: 6 }, connectgaps: false, line: { color, dash: curve.dash, width: 1.8 } };
   if (!low) return [line];
   const band = { x: [...x, ...x.slice().reverse()], y: [...high, ...low.slice().reverse()], fill: "toself", mode: "lines",
     line: { width: 0 }, fillcolor: color, opacity: 0.16, hoverinfo: "skip", showlegend: false, legendgroup: curve.name };
@@ -31,7 +33,7 @@ function draw(figure, place) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family, color: css("ink"), size: 12 },
     legend: { orientation: "h", y: figure.marks.length ? 1.07 : 1.02, yanchor: "bottom", x: 0 }, showlegend: true,
     hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12, family } },
-    xaxis: { ...axis, ...named, title: title(figure.x), type: figure.logarithmic ? "log" : "linear" },
+    xaxis: { ...axis, ...named, title: title(figure.x), type: figure.logarithmic ? "log" : "linear", dtick: figure.logarithmic ? 1 : undefined },
     yaxis: { ...axis, title: title(figure.y), rangemode: "tozero" }, shapes: lines, annotations: labels,
   }, { displayModeBar: false, responsive: false });
 }
