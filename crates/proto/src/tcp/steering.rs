@@ -20,8 +20,8 @@ pub(super) struct Steering {
     frozen: bool,
     /// The timer has gone off while frozen.
     timed_out: bool,
-    /// When it was thawed: what was sent before says nothing of a round-trip time.
-    thawed_at: Option<Instant>,
+    /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
+    timed_since: Option<Instant>,
     /// A timeout before this is acknowledged leaves the threshold at the window.
     forgives_until: u64,
     /// Gaps are no losses before this is acknowledged.
@@ -109,7 +109,7 @@ impl Connection {
     fn thaw(&mut self, now: Instant) {
         if let Some(steering) = &mut self.steering {
             if core::mem::take(&mut steering.frozen) {
-                steering.thawed_at = Some(now);
+                steering.timed_since = Some(now);
             }
             (steering.holds_new_data, steering.timed_out) = (false, false);
         }
@@ -164,6 +164,7 @@ impl Connection {
             self.forget_shortest();
         }
         if let Some(sample) = sample {
+            self.steering.get_or_insert_default().timed_since = Some(now);
             if self.recovers_as_linux() {
                 self.rtt
                     .sample_as_linux(sample, self.unacknowledged, self.next);
@@ -179,7 +180,7 @@ impl Connection {
 
     /// Since when round-trip times are measured; `None` if always.
     pub(super) fn timed_since(&self) -> Option<Instant> {
-        self.steering.as_ref()?.thawed_at
+        self.steering.as_ref()?.timed_since
     }
 
     /// Whether neither data nor timeouts count now.

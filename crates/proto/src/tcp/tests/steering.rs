@@ -170,6 +170,21 @@ fn timing_begins_anew_with_a_sample_or_without() {
     }
 }
 
+/// Study S, section 4: the update keeps the timer from going off "until an ACK is received through the new network".
+#[test]
+fn what_went_the_old_way_does_not_time_the_new_path() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(solo.at(110), &[Control::RestartTiming(Some(ms(600)))]);
+        let timeout = solo.connection.retransmission_timeout();
+        for number in 1..9_u32 {
+            solo.at(120).receive(ack((1 + 1000 * number).into()));
+        }
+        assert_eq!(solo.connection.retransmission_timeout(), timeout);
+        assert_eq!(solo.connection.smoothed_rtt(), Some(ms(600)));
+    }
+}
+
 /// RFC 9293 section 3.8.6: what was offered before is still taken.
 #[test]
 fn a_shut_window_is_said_and_what_is_under_way_is_taken() {
@@ -349,4 +364,23 @@ fn a_trailing_acknowledgment_is_there_after_a_break() {
     ];
     steer(&mut solo, &reconnected);
     assert_eq!(solo.sends(), ["ack 2001", "ack 2001", "ack 2001"]);
+}
+
+/// The old way goes on delivering in order while the new one overtakes it: what is acknowledged moves, and gaps are above it.
+#[test]
+fn tolerated_reordering_is_no_loss_while_acknowledgments_advance() {
+    for profile in stacks().into_iter().filter(|profile| profile.sack) {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::TolerateReordering(true)]);
+        for number in 1..4_u32 {
+            let sacked = [(5001, 5001 + 1000 * number)];
+            solo.at(200)
+                .receive(ack((1 + 1000 * number).into()).sack(&sacked));
+        }
+        let sent = solo.sends();
+        let last = sent
+            .first()
+            .and_then(|sent| sent.split("..").next()?.parse::<u32>().ok());
+        assert!(last.is_none_or(|start| start > 10_000), "{sent:?}");
+    }
 }
