@@ -1,0 +1,23 @@
+"""How the comparison measures and ranks, in words for the page."""
+
+METHOD = (
+    "Gain. At a handover, the bytes that the download delivers from when the handover is announced, or begins, to the next"
+    " one or the end of the run, less those without the remedy on the same seed, as a share of what the links carry in"
+    " that time. The rank is the mean gain over all handovers of the headline.\n"
+    "Intervals. 95 %, of the mean over the handovers, which each seed has one of: Student's t of paired differences. They"
+    " speak of chance in the runs; another path would give another mean. A handover counts as better or worse if its own"
+    " interval does not reach zero.\n"
+    "Stall. The longest time without new data that ends after the handover began, less that without the remedy.\n"
+    "Spurious. Retransmissions that brought the receiver nothing new, at a handover, less those without the remedy.\n"
+    "Others. What a second connection over the same links, which has no remedy, delivers at the handover, against what it"
+    " delivers beside a first one that has none either; and the change of Jain's index of both.\n"
+    "Cost. What the download delivers on a link without any handover, against installing nothing.\n"
+    "100 passengers. 20 download, 70 ask for a page of 100 kB each, 10 speak (a datagram each 20 ms); all TCP connections"
+    " have the remedy. A page's load time is that of the pages that were finished; a voice gap is the longest silence at a"
+    " handover, mean of the calls.\n"
+    "Refused. Where the engine refuses a remedy, nothing is installed, and it gains nothing there.\n"
+    "Encrypted. QUIC: whether what the remedy does exists in QUIC, and needs no sight of the transport on the way. IPsec:"
+    " whether it works where IPsec hides the transport from the network.\n"
+    "The choice. Of the remedies that need one place alone, the one with the largest mean gain if its interval lies above"
+    " zero, else none. Those whose paired difference to it has an interval that reaches zero are named with it."
+)
