@@ -529,8 +529,8 @@ def json_link_budget(budget: str, snr_db: float, distance_m: float) -> str:
 def json_remedies() -> str:
     """What the engine knows of each remedy, as JSON text: an array of objects.
 
-    `name`, `about`; `installed`, where it is for data that goes to the mobile: "mobile", "sender", "gateway", or several;
-    `quic` and `ipsec`, whether it works there; `own`, whether it is Baton's own and no published one.
+    `name`, `about`; `installed`, where it is for data that goes to the mobile: "mobile", "sender", "gateway", or
+    several; `quic` and `ipsec`, whether it works there; `own`, whether it is Baton's own and no published one.
     """
 
 def json_schema() -> str:

@@ -58,7 +58,8 @@ class HandoverFlow(TypedDict):
 
     name: Annotated[str, "Name of the flow"]
     delivered_bytes: Annotated[
-        int, "Payload delivered, from when this handover was announced or, if it was not, began, to the same of the next"
+        int,
+        "Payload delivered, from when this handover was announced or, if it was not, began, to the same of the next",
     ]
     stall_s: Annotated[float, "Longest time without new data"]
     lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]

@@ -1,8 +1,8 @@
 """What an operator should install who controls one place only: a sentence for each place, by a rule from the numbers.
 
-Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen if
-its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an interval
-that reaches zero: they cannot be told from it.
+Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen
+if its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an
+interval that reaches zero: they cannot be told from it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from baton.sweep.statistics import Statistics
 from .facts import NOTHING, PLACES, in_place
 from .gains import Cell, Runs, gain, is_above, is_below
 from .ranking import Standing
+from .words import interval, percent
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ class Advice:
         """The advice in a sentence."""
         who = f"An operator who controls only {PLACES[self.place]} should"
         if self.best is None:
-            return f"{who} install nothing: no remedy that needs {PLACES[self.place]} alone is better than that at 95 %."
+            return (
+                f"{who} install nothing: no remedy that needs {PLACES[self.place]} alone is better than that at 95 %."
+            )
         best = self.best
         told = (
             f"{who} install {best.remedy.name}: over the {len(best.cells)} handovers it gains {percent(best.gain.mean)}"
@@ -108,18 +111,4 @@ def distances(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> l
 def _distance(own: Standing, best: Standing, where: str, runs: Runs, cells: Sequence[Cell]) -> Distance:
     pair = (best.remedy.name, own.remedy.name)
     each = [runs.over([cell], pair, gain) for cell in cells]
-    return Distance(
-        own, best, where, runs.over(cells, pair, gain), sum(map(is_above, each)), sum(map(is_below, each))
-    )
-
-
-def percent(value: float | None) -> str:
-    """A share with its sign, in percent."""
-    return "–" if value is None else f"{100 * value + 0.0:+.1f} %".replace("-", "−")
-
-
-def interval(found: Statistics) -> str:
-    """The 95 % interval of a share."""
-    if found.low is None or found.high is None:
-        return "one run: no interval"
-    return f"{percent(found.low)} to {percent(found.high)}"
+    return Distance(own, best, where, runs.over(cells, pair, gain), sum(map(is_above, each)), sum(map(is_below, each)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from baton.errors import InputError
 from baton.progress import sweep_progress
 from baton.summary import Json
-from baton.sweep.execute import PointRuns, execute
+from baton.sweep.execute import execute
 from baton.sweep.folder import manifest, open_folder, write_text
 from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_table
 
@@ -100,9 +100,7 @@ def run(options: CompareOptions) -> int:
     print(f"{study.title}: {count:,} runs at most", file=sys.stderr)
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
         with sweep_progress() as progress:
-            complete = execute(
-                folder, runs, seeds, None, workers=options.jobs, progress=progress, row_of=measure.row
-            )
+            complete = execute(folder, runs, seeds, None, workers=options.jobs, progress=progress, row_of=measure.row)
         sweep = Sweep(name, out, [point.values for point in crossed], seeds, runs, complete)
         found = _found(study, sweep, crossed, time.monotonic() - begun)
         _write(found)

@@ -69,8 +69,9 @@ class Runs:
         self, cells: Sequence[Cell], remedies: tuple[str, str], change: Callable[[Cell, Row, Row], float]
     ) -> np.ndarray:
         """For each seed that all cells have, the mean over them."""
-        pairs = [(cell, *(self.of(cell.situation, remedy) for remedy in remedies)) for cell in cells]
-        seeds = _common(rows.keys() for _, *both in pairs for rows in both)
+        base, other = remedies
+        pairs = [(cell, self.of(cell.situation, base), self.of(cell.situation, other)) for cell in cells]
+        seeds = _common(rows for _, *both in pairs for rows in both)
         means = [np.mean([change(cell, one[seed], two[seed]) for cell, one, two in pairs]) for seed in seeds]
         return np.array(means, dtype=np.float64)
 

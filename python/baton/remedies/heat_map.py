@@ -1,5 +1,5 @@
-"""The picture of the page: what each remedy gains at each handover, as a heat map for each stack; and the second questions
-in the same form.
+"""The picture of the page: what each remedy gains at each handover, as a heat map for each stack; and the second
+questions in the same form.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from baton.sweep.statistics import Statistics
 
-from .advice import interval, percent
 from .gains import is_above, is_below
 from .ranking import Standing
+from .words import MINUS, interval, percent
 
 if TYPE_CHECKING:
     from .cli import Comparison
@@ -21,17 +21,17 @@ FULL_TONE = 0.5
 """The gain at which a cell has its full colour. Chosen."""
 STRONGEST = 72
 """Percent of colour then, so that the number can be read."""
-KINDS = {"hard": "hard", "announced": "announced", "soft": "soft"}
 
 
 def section(found: Comparison) -> str:
     """One map for each stack of the headline."""
     maps = "".join(_headline_map(found, stack) for stack in found.study.headline)
     return (
-        '<section class="map"><h2>Gain at each handover</h2><p class="note">In percent of what the links carry until the'
-        ' next handover. <span class="key" style="background: var(--gain)"></span>more than with nothing'
-        ' <span class="key" style="background: var(--loss)"></span>less; in italics where the 95 % interval reaches zero.'
-        f" Full colour from {FULL_TONE:.0%} on; the interval stands in a cell’s tip.</p>{maps}</section>"
+        '<section class="map"><h2>Gain at each handover</h2><p class="note">In percent of what the links carry until'
+        ' the next handover. <span class="key" style="background: var(--gain)"></span>more than with nothing'
+        ' <span class="key" style="background: var(--loss)"></span>less; in italics where the 95 % interval reaches'
+        " zero."
+        f" Full colour from {FULL_TONE:.0%} on; the interval stands in a cell's tip.</p>{maps}</section>"
     )
 
 
@@ -40,7 +40,7 @@ def _headline_map(found: Comparison, stack: str) -> str:
     cells = [found.cells.headline[place] for place in places]
     groups = [f"{found.study.paths[cell.situation.path].ways[cell.number]}\n{cell.situation.path}" for cell in cells]
     order = sorted(range(len(cells)), key=lambda place: list(dict.fromkeys(groups)).index(groups[place]))
-    columns = [KINDS.get(cells[place].situation.handover, cells[place].situation.handover) for place in order]
+    columns = [cells[place].situation.handover for place in order]
     rows = [(each, [each.cells[places[place]] for place in order]) for each in found.standings]
     return f"<h3>{html.escape(stack)}</h3>" + _table([groups[place] for place in order], columns, rows)
 
@@ -83,11 +83,11 @@ def _row(each: Standing, cells: Sequence[Statistics]) -> str:
 
 def _cell(found: Statistics) -> str:
     if found.mean is None:
-        return "<td>–</td>"
+        return "<td>\u2013</td>"
     tone = "up" if found.mean > 0 else "down"
     unsure = "" if is_above(found) or is_below(found) else " unsure"
     share = min(abs(found.mean) / FULL_TONE, 1) * STRONGEST
-    text = f"{100 * found.mean + 0.0:+.0f}".replace("-", "−")
+    text = f"{100 * found.mean + 0.0:+.0f}".replace("-", MINUS)
     tip = f"{percent(found.mean)} ({interval(found)})"
-    text = "0" if text in ("+0", "−0") else text
+    text = "0" if text.strip("+0" + MINUS) == "" else text
     return f'<td class="{tone}{unsure}" style="--share: {share:.0f}%" title="{tip}">{text}</td>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from baton.summary import Json
@@ -11,7 +11,7 @@ from baton.sweep.flatten import Row
 from .loads import CALL, OTHER, PAGE
 
 
-def row(summary: Json) -> Row:
+def row(summary: Mapping[str, Any]) -> Row:
     """The numbers of a run by name.
 
     `bytes`, `spurious`: of all that have the remedy, over the whole run. `page_load_s`, `pages_unfinished`,
@@ -46,8 +46,9 @@ def _begin_s(handover: Json) -> float:
 
 
 def _of_handover(handover: Json, end_s: float) -> Iterator[tuple[str, Any]]:
-    """Of a handover, until the next one or the end: `bytes` of those with the remedy, those `carried` by the links, the longest `stall_s` (mean of downloads), `spurious` retransmissions; `other_bytes` and `fair`
-    (Jain's index) if there is one without the remedy, and `voice_gap_s`, the mean of the calls' longest silences.
+    """Of a handover, until the next one or the end: `bytes` of those with the remedy, bytes `carried` by the links, the
+    longest `stall_s` (mean of downloads), `spurious` retransmissions; `other_bytes` and `fair` (Jain's index) if there
+    is one without the remedy; and `voice_gap_s`, the mean of the calls' longest silences.
     """
     treated = [flow for flow in handover["flows"] if _is_treated(flow)]
     downloads = [flow for flow in treated if not flow["name"].startswith(PAGE)]
@@ -64,7 +65,7 @@ def _of_handover(handover: Json, end_s: float) -> Iterator[tuple[str, Any]]:
         yield "voice_gap_s", _mean(calls)
 
 
-def _of_pages(summary: Json) -> Row:
+def _of_pages(summary: Mapping[str, Any]) -> Row:
     """Of pages: from the request until all is there; of one that is not finished, to the end of the run."""
     pages = [flow for flow in summary["flows"] if flow["name"].startswith(PAGE)]
     if not pages:

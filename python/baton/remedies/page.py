@@ -1,4 +1,4 @@
-"""The page of the comparison: the ranking, the picture, the second questions, how it was run, and the advice at its end."""
+"""The page of the comparison: ranking, picture, second questions, how it was run, and the advice at its end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def page(found: Comparison) -> str:
         "map": heat_map.section(found),
         "second": heat_map.second(found),
         "refused": _refused(found),
-        "own": render.listed("Our own remedies against the published ones", [each.sentence for each in found.distances]),
+        "own": render.listed(
+            "Our own remedies against the published ones", [each.sentence for each in found.distances]
+        ),
         "details": render.details("How it is measured and ranked", METHOD)
         + render.details("How it was run", _how(found))
         + _paths(found),
@@ -39,7 +41,8 @@ def page(found: Comparison) -> str:
 
 
 _BANNER = (
-    '<p class="banner" role="status">This comparison was interrupted: what follows is made of the runs that had ended.</p>'
+    '<p class="banner" role="status">This comparison was interrupted: what follows is made of the runs that had'
+    " ended.</p>"
 )
 
 
@@ -47,8 +50,8 @@ def _lead(found: Comparison) -> str:
     paths = ", ".join(path.replace("-", " and ") for path in found.study.paths)
     return (
         f"What each remedy does at a handover of {paths}, there and back, for one download with"
-        f" {' and with '.join(found.study.headline)}; all against installing nothing, on the same seeds. The advice stands"
-        " at the end."
+        f" {' and with '.join(found.study.headline)}; all against installing nothing, on the same seeds. The advice"
+        " stands at the end."
     )
 
 
@@ -71,7 +74,12 @@ def _refused(found: Comparison) -> str:
 
 
 def _how(found: Comparison) -> str:
-    lines = [f"# {found.study.file}", found.command, "", "# Blocks: everything in one with everything else in it, and with all remedies"]
+    lines = [
+        f"# {found.study.file}",
+        found.command,
+        "",
+        "# Blocks: everything in one with everything else in it, and with all remedies",
+    ]
     for block in found.study.blocks:
         kinds = ", ".join(HANDOVERS[each] for each in block.handovers)
         lines += [

@@ -1,13 +1,14 @@
-"""A path: a scenario file with a mobile, its handovers, and one flow to it. The cross changes the handovers and the flow.
+"""A path: a scenario file with a mobile, its handovers, and one flow to it, both of which the cross changes.
 
-Each handover says how it is at its hardest, with `outage` and `announced`; what a kind of handover does not have is left
-out. So every kind happens at the same moments, and what is announced is announced as early.
+Each handover says how it is at its hardest, with `outage` and `announced`; what a kind of handover does not have is
+left out. So every kind happens at the same moments, and what is announced is announced as early.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class AccessPath:
     def ways(self) -> list[str]:
         """Each handover in words: from where to where."""
         names = [str(entry["attach"]) for entry in self.timetable]
-        return [f"{old} → {new}" for old, new in zip(names, names[1:], strict=False)]
+        return [f"{old} → {new}" for old, new in pairwise(names)]
 
     def kinds(self, handover: str) -> list[str]:
         """A kind of handover as values of the axis: "none" is one for each link."""
@@ -87,7 +88,9 @@ def read_path(file: Path) -> AccessPath:
         for problem, expected in _problems(entry):
             raise _unfit(file, f"{where}.timetable[{place}]", problem, expected)
     if flow["to"] != mobile:
-        raise _unfit(file, "flows[0].to", f"is {flow['to']!r}", f"the mobile, {mobile!r}: remedies are compared on downloads")
+        raise _unfit(
+            file, "flows[0].to", f"is {flow['to']!r}", f"the mobile, {mobile!r}: remedies are compared on downloads"
+        )
     for key in ("transport", "traffic", "remedies", "congestion", "profile"):
         if key in flow:
             raise _unfit(file, f"flows[0].{key}", "is given", "none: the cross sets it")
@@ -96,7 +99,10 @@ def read_path(file: Path) -> AccessPath:
 
 def _problems(entry: Table) -> Iterator[tuple[str, str]]:
     if entry.get("handover") != "hard" or "outage" not in entry or "announced" not in entry:
-        yield "does not say all of a handover", 'handover = "hard", with outage and announced; kinds leave away what they lack'
+        yield (
+            "does not say all of a handover",
+            'handover = "hard", with outage and announced; kinds leave away what they lack',
+        )
     if entry.get("attach") == "none":
         yield "leaves the mobile without a link", "a link to go to"
 

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from baton.report.text_tables import quantity
+from baton.report.text_tables import ABSENT
 from baton.sweep.statistics import Statistics
 
-from .advice import interval, percent
 from .gains import is_above, is_below
 from .ranking import Standing
+from .words import MINUS, interval, percent, plain, seconds, size
 
 if TYPE_CHECKING:
     from .cli import Comparison
-
-ABSENT = "–"
 
 
 def section(found: Comparison) -> str:
     """The table with its heading."""
     stacks = found.study.headline
     heads = ["Remedy", "Install at", "QUIC", "IPsec", *[f"Gain, {stack}" for stack in stacks]]
-    heads += ["Gain, all", "Bytes a handover", "Longest stall", "Spurious", "Others’ bytes", "Cost without handover"]
+    heads += ["Gain, all", "Bytes a handover", "Longest stall", "Spurious", "Others' bytes", "Cost without handover"]
     heads += ["Better / worse"]
     crowded = any(each.crowd["page_load_s"].values for each in found.standings)
     heads += ["Page load, 100 passengers", "Voice gap"] if crowded else []
-    row_heads = "".join(f'<th scope="col"{"" if place < 4 else " class=n"}>{head}</th>' for place, head in enumerate(heads))
+    row_heads = "".join(
+        f'<th scope="col"{"" if place < 4 else " class=n"}>{head}</th>' for place, head in enumerate(heads)
+    )
     rows = "".join(_row(each, stacks, crowded, len(heads)) for each in found.standings)
     return (
         '<section class="ranking"><h2>Ranking</h2><p class="note">Changes against installing nothing, with their 95 %'
@@ -56,42 +56,28 @@ def _numbers(each: Standing, stacks: list[str], crowded: bool) -> Iterator[str]:
         yield from ('<td class="n"></td>' for _ in range(2 if crowded else 0))
         return
     for stack in stacks:
-        yield _share(each.by_stack.get(stack))
-    yield _share(each.gain)
-    yield _cell(each.bytes, quantity(each.bytes.mean, "B"), _range(each.bytes, lambda value: quantity(value, "B")))
-    yield _cell(each.stall_s, _seconds(each.stall_s.mean), _range(each.stall_s, _seconds))
-    yield _cell(each.spurious, _plain(each.spurious.mean), _range(each.spurious, _plain))
-    yield _share(each.others, "" if each.fairness.mean is None else f"Jain {each.fairness.mean:+.3f}".replace("-", "−"))
-    yield _share(each.cost)
+        yield _cell(each.by_stack[stack])
+    yield _cell(each.gain)
+    yield _cell(each.bytes, size)
+    yield _cell(each.stall_s, seconds)
+    yield _cell(each.spurious, plain)
+    fair = "" if each.fairness.mean is None else f"Jain {_three(each.fairness.mean)}"
+    yield _cell(each.others, also=fair)
+    yield _cell(each.cost)
     yield f'<td class="n">{each.better} / {each.worse}<small>of {len(each.cells)} handovers</small></td>'
     if crowded:
         for key in ("page_load_s", "voice_gap_s"):
-            yield _cell(each.crowd[key], _seconds(each.crowd[key].mean), _range(each.crowd[key], _seconds))
+            yield _cell(each.crowd[key], seconds)
 
 
-def _share(found: Statistics | None, also: str = "") -> str:
-    if found is None or found.mean is None:
-        return f'<td class="n">{ABSENT}</td>'
-    between = "" if found.low is None or found.low == found.high else interval(found)
-    return _cell(found, percent(found.mean), "<br>".join(each for each in (between, also) if each))
-
-
-def _cell(found: Statistics, text: str, small: str) -> str:
+def _cell(found: Statistics, shown: Callable[[float | None], str] = percent, also: str = "") -> str:
     if found.mean is None:
         return f'<td class="n">{ABSENT}</td>'
     strong = " strong" if is_above(found) or is_below(found) else ""
-    return f'<td class="n{strong}">{text}<small>{small}</small></td>'
+    between = "" if found.low is None or found.low == found.high else interval(found, shown)
+    small = "<br>".join(each for each in (between, also) if each)
+    return f'<td class="n{strong}">{shown(found.mean)}<small>{small}</small></td>'
 
 
-def _range(found: Statistics, shown: object) -> str:
-    if found.low is None or found.high is None or found.low == found.high or not callable(shown):
-        return ""
-    return f"{shown(found.low)} to {shown(found.high)}"
-
-
-def _seconds(value: float | None) -> str:
-    return ABSENT if value is None else f"{value + 0.0:+.2f} s".replace("-", "−")
-
-
-def _plain(value: float | None) -> str:
-    return ABSENT if value is None else f"{value + 0.0:+.1f}".replace("-", "−")
+def _three(value: float) -> str:
+    return f"{value + 0.0:+.3f}".replace("-", MINUS)

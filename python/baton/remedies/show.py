@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from baton.sweep.statistics import Statistics
 from baton.tables import NOTHING, count, new_console, new_table
 
-from .advice import interval, percent
+from .words import interval, percent, plain, seconds
 
 if TYPE_CHECKING:
     from .cli import Comparison
@@ -20,7 +19,17 @@ def show(found: Comparison) -> None:
     console.print(f"{found.study.title}: {count(runs)} runs in {found.wall_s:.0f} s")
     stacks = found.study.headline
     table = new_table(
-        "Remedy", "At", "QUIC", "IPsec", *stacks, "Gain", "95 % interval", "Stall", "Spurious", "Others", "Cost",
+        "Remedy",
+        "At",
+        "QUIC",
+        "IPsec",
+        *stacks,
+        "Gain",
+        "95 % interval",
+        "Stall",
+        "Spurious",
+        "Others",
+        "Cost",
         text_columns=4,
     )
     for each in found.standings:
@@ -31,8 +40,14 @@ def show(found: Comparison) -> None:
             continue
         gains = [percent(each.by_stack[stack].mean) for stack in stacks if stack in each.by_stack]
         table.add_row(
-            *head, *gains, percent(each.gain.mean), interval(each.gain),
-            _signed(each.stall_s, " s"), _signed(each.spurious, ""), percent(each.others.mean), percent(each.cost.mean),
+            *head,
+            *gains,
+            percent(each.gain.mean),
+            interval(each.gain),
+            seconds(each.stall_s.mean),
+            plain(each.spurious.mean),
+            percent(each.others.mean),
+            percent(each.cost.mean),
         )
     table.caption = (
         "All against installing nothing. Gain: of what the links carry, mean over all handovers. Others: bytes of a"
@@ -49,7 +64,3 @@ def show(found: Comparison) -> None:
 
 def _word(works: bool) -> str:
     return "yes" if works else "no"
-
-
-def _signed(found: Statistics, unit: str) -> str:
-    return NOTHING if found.mean is None else f"{found.mean + 0.0:+.2f}{unit}"

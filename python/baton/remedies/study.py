@@ -1,17 +1,17 @@
 """What is crossed: a study file in a folder of its own, with paths, stacks, and blocks of levels.
 
-    title = "…"
-    most_runs = 5000                    # more than that the standard cross must not have
-    paths = ["one.toml", …]             # files beside it
-    [[stacks]]                          # who speaks: keys of a flow
-    name = "Linux 6 CUBIC"
-    headline = true
-    set = { profile = "linux-6", congestion = "cubic" }
-    [[blocks]]                          # everything in it with everything else in it, and with all remedies
-    name = "handovers"
-    paths, handovers, stacks, loss, loads = lists of levels
-    seeds = 4
-    [full]                              # handovers, loss, loads and seeds of `--full`
+title = "…"
+most_runs = 5000                    # more than that the standard cross must not have
+paths = ["one.toml", …]             # files beside it
+[[stacks]]                          # who speaks: keys of a flow
+name = "Linux 6 CUBIC"
+headline = true
+set = { profile = "linux-6", congestion = "cubic" }
+[[blocks]]                          # everything in it with everything else in it, and with all remedies
+name = "handovers"
+paths, handovers, stacks, loss, loads = lists of levels
+seeds = 4
+[full]                              # handovers, loss, loads and seeds of `--full`
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class RemedyStudy:
     most_runs: int | None
 
     def situations(self) -> dict[Situation, int]:
-        """All situations, each with the number of its seeds; one that several blocks have is run as often as the most."""
+        """All situations, each with the number of its seeds: the largest of the blocks that have it."""
         found: dict[Situation, int] = {}
         for block in self.blocks:
             for path, handover, *rest in itertools.product(*(getattr(block, level) for level in LEVELS)):

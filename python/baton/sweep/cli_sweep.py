@@ -79,7 +79,9 @@ def _compare_remedies(options: SweepOptions, file: Path) -> int:
     from baton.remedies import cli
 
     if options.until_width is not None:
-        raise InputError("--until-width: a study of remedies has the seeds that its blocks say; choose others with --seeds")
+        raise InputError(
+            "--until-width: a study of remedies has the seeds that its blocks say; choose others with --seeds"
+        )
     kept = {each.name: getattr(options, each.name) for each in fields(cli.CompareOptions) if each.name != "file"}
     return cli.run(cli.CompareOptions(file=file, **kept))
 
