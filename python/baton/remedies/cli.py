@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from baton.errors import InputError
-from baton.progress import sweep_progress
+from baton.progress import SweepReport, sweep_progress
 from baton.summary import Json
 from baton.sweep.execute import execute
-from baton.sweep.folder import manifest, open_folder, write_text
+from baton.sweep.folder import manifest, open_folder, read_json, write_text
 from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_table
 
 from . import measure, page, show
@@ -27,6 +27,7 @@ from .study import RemedyStudy, narrowed, read
 FAILED = 1
 INTERRUPTED = 130
 FIRST_SEED = 1
+ESTIMATE_AFTER_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,8 @@ def run(options: CompareOptions) -> int:
     """Runs the comparison, writes and prints it; returns the exit status."""
     study = read(options.file, full=options.full, own_path=options.path)
     study = narrowed(study, options.overrides, options.seeds)
-    count = study.count()
-    if study.most_runs is not None and count > study.most_runs and options.seeds is None:
-        raise InputError(f"{study.file}: the cross has {count:,} runs; most_runs is {study.most_runs:,}")
+    for note in study.fit():
+        print(f"baton: {note}", file=sys.stderr)
     situations = study.situations()
     crossed = points(study)
     runs = [loaded(point, situations[point.situation]) for point in crossed]
@@ -97,18 +97,44 @@ def run(options: CompareOptions) -> int:
     swept = manifest(name, study.file, [entry(point, each) for point, each in zip(crossed, runs, strict=True)])
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
     begun = time.monotonic()
-    print(f"{study.title}: {count:,} runs at most", file=sys.stderr)
+    print(f"{study.title}: {study.count():,} runs at most", file=sys.stderr)
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
         with sweep_progress() as progress:
-            complete = execute(folder, runs, seeds, None, workers=options.jobs, progress=progress, row_of=measure.row)
+            complete = execute(
+                folder, runs, seeds, None, workers=options.jobs, progress=_estimating(progress), row_of=measure.row
+            )
         sweep = Sweep(name, out, [point.values for point in crossed], seeds, runs, complete)
-        found = _found(study, sweep, crossed, time.monotonic() - begun)
+        found = _found(study, sweep, crossed, _before(out) + time.monotonic() - begun)
         _write(found)
     _show(found, as_json=options.json)
     if not complete:
         print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
         return INTERRUPTED
     return FAILED if any(point.failures for point in runs) else 0
+
+
+def _estimating(progress: SweepReport) -> SweepReport:
+    """Tells once, where no bar shows it, how long it will take."""
+    begun, told = time.monotonic(), sys.stderr.isatty()
+    first: int | None = None
+
+    def report(ended: int, total: int, failed: int) -> None:
+        nonlocal told, first
+        progress(ended, total, failed)
+        first = ended if first is None else first
+        passed = time.monotonic() - begun
+        if not told and passed > ESTIMATE_AFTER_S and ended > first:
+            left = passed / (ended - first) * (total - ended)
+            print(f"baton: {ended - first:,} runs in {passed:.0f} s; about {left / 60:.0f} min to go", file=sys.stderr)
+            told = True
+
+    return report
+
+
+def _before(folder: Path) -> float:
+    """Seconds that a sweep which is resumed has taken before."""
+    file = folder / STATISTICS_FILE
+    return float(read_json(file).get("wall_s", 0.0)) if file.is_file() else 0.0
 
 
 def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: float) -> Comparison:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from dataclasses import dataclass
 
 from baton import Scenario, ScenarioError
@@ -26,6 +27,12 @@ class CrossPoint:
     """What is set in it, as `baton run --set` takes it."""
 
     @property
+    def command(self) -> str:
+        """One run of it, with its report."""
+        sets = [word for override in self.overrides for word in ("--set", override)]
+        return shlex.join(["baton", "run", self.file, "--seed", "1", *sets])
+
+    @property
     def values(self) -> dict[str, str]:
         """The value on each axis."""
         return {key: str(value) for key, value in vars(self.situation).items()} | {"remedy": self.remedy}
@@ -33,10 +40,11 @@ class CrossPoint:
 
 def points(study: RemedyStudy) -> list[CrossPoint]:
     """Every situation with every remedy."""
-    return [_point(study, situation, remedy) for situation in study.situations() for remedy in study.remedies]
+    return [point_of(study, situation, remedy) for situation in study.situations() for remedy in study.remedies]
 
 
-def _point(study: RemedyStudy, situation: Situation, remedy: str) -> CrossPoint:
+def point_of(study: RemedyStudy, situation: Situation, remedy: str) -> CrossPoint:
+    """A situation with a remedy as changes to its path's scenario."""
     path, stack = study.paths[situation.path], study.stacks[situation.stack]
     overrides = [
         f"mobiles.{path.mobile}.timetable={toml_text(path.timetable_of(situation.handover))}",

@@ -10,6 +10,7 @@ from baton.report import render
 from baton.report.text_tables import number, with_unit
 
 from . import heat_map, ranking_table
+from .cross import point_of
 from .method import METHOD
 from .paths import HANDOVERS
 
@@ -24,6 +25,7 @@ def page(found: Comparison) -> str:
         "lead": html.escape(_lead(found)),
         "banner": "" if found.sweep.complete else _BANNER,
         "facts": render.facts(_facts(found)),
+        "links": _LINKS,
         "own_style": resources.files("baton.report").joinpath("assets/remedies.css").read_text(encoding="utf-8"),
         "ranking": ranking_table.section(found),
         "map": heat_map.section(found),
@@ -46,12 +48,18 @@ _BANNER = (
 )
 
 
+_LINKS = (
+    '<p class="links">Beside this page: <a href="runs.parquet">every run</a>, <a href="statistics.json">every number'
+    ' here</a>, <a href="sweep.json">what was run</a>.</p>'
+)
+
+
 def _lead(found: Comparison) -> str:
-    paths = ", ".join(path.replace("-", " and ") for path in found.study.paths)
+    paths = "; ".join(path.description or path.name for path in found.study.paths.values())
     return (
-        f"What each remedy does at a handover of {paths}, there and back, for one download with"
-        f" {' and with '.join(found.study.headline)}; all against installing nothing, on the same seeds. The advice"
-        " stands at the end."
+        f"What each remedy does at vertical handovers ({paths}) to one download with"
+        f" {' and with '.join(found.study.headline)}, against installing nothing, on the same seeds. The advice stands"
+        " at the end."
     )
 
 
@@ -62,7 +70,7 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
         ("Handovers", number(len(found.cells.headline))),
         ("Runs", number(runs)),
         ("Failed", number(sum(len(point.failures) for point in found.sweep.points))),
-        ("Took", with_unit(round(found.wall_s, 1), "s")),
+        ("Took", with_unit(round(found.wall_s), "s")),
     ]
 
 
@@ -77,6 +85,9 @@ def _how(found: Comparison) -> str:
     lines = [
         f"# {found.study.file}",
         found.command,
+        "",
+        "# One run of it, with its report",
+        point_of(found.study, found.cells.headline[0].situation, found.standings[0].remedy.name).command,
         "",
         "# Blocks: everything in one with everything else in it, and with all remedies",
     ]

@@ -40,6 +40,7 @@ class AccessPath:
     """The first entry, then the handovers."""
     flow: Table
     duration_s: float
+    description: str
 
     @property
     def links(self) -> list[str]:
@@ -94,7 +95,9 @@ def read_path(file: Path) -> AccessPath:
     for key in ("transport", "traffic", "remedies", "congestion", "profile"):
         if key in flow:
             raise _unfit(file, f"flows[0].{key}", "is given", "none: the cross sets it")
-    return AccessPath(scenario.name, file, str(mobile), timetable, dict(flow), scenario.duration_s)
+    return AccessPath(
+        scenario.name, file, str(mobile), timetable, dict(flow), scenario.duration_s, scenario.description
+    )
 
 
 def _problems(entry: Table) -> Iterator[tuple[str, str]]:

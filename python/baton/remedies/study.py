@@ -30,6 +30,8 @@ from .loads import LOADS
 from .paths import HANDOVERS, AccessPath, Table, read_path
 
 STUDY_FILE = "study.toml"
+LEAST_SEEDS = 2
+"""Of which an interval can be made."""
 KEYS = {"title", "most_runs", "paths", "stacks", "blocks", "full"}
 LEVELS = ("paths", "handovers", "stacks", "loss", "loads")
 AXES = ("path", "handover", "stack", "loss", "load", "remedy")
@@ -96,6 +98,19 @@ class RemedyStudy:
     def count(self) -> int:
         """Runs, if the engine refuses none."""
         return len(self.remedies) * sum(self.situations().values())
+
+    def fit(self) -> Iterator[str]:
+        """Takes seeds away until there are no more than `most_runs` runs, and says so: new remedies are no mistake."""
+        asked = self.count()
+        while self.most_runs is not None and self.count() > self.most_runs:
+            largest = max(self.blocks, key=lambda block: block.seeds)
+            if largest.seeds <= LEAST_SEEDS:
+                raise InputError(
+                    f"{self.file}: {self.count():,} runs, and most_runs is {self.most_runs:,}; shorten a block"
+                )
+            self.blocks[self.blocks.index(largest)] = Block(**vars(largest) | {"seeds": largest.seeds - 1})
+        if self.count() < asked:
+            yield f"{asked:,} runs would be above most_runs, {self.most_runs:,}: some blocks have fewer seeds"
 
     @property
     def headline(self) -> list[str]:
