@@ -22,6 +22,7 @@ __all__ = [
     "json_defaults",
     "json_ldacs1",
     "json_link_budget",
+    "json_remedies",
     "json_schema",
     "quantity",
 ]
@@ -523,6 +524,13 @@ def json_link_budget(budget: str, snr_db: float, distance_m: float) -> str:
     `noise_figure_db`, `bandwidth_hz` and `margin_db`. The result has `noise_dbm`, `sensitivity_dbm`,
     `operation_point_dbm`, `received_dbm`, `margin_db`, and `range_m`, where no margin is left. Raises `ValueError` if
     `budget` is no such object.
+    """
+
+def json_remedies() -> str:
+    """What the engine knows of each remedy, as JSON text: an array of objects.
+
+    `name`, `about`; `installed`, where it is for data that goes to the mobile: "mobile", "sender", "gateway", or
+    several; `quic` and `ipsec`, whether it works there; `own`, whether it is Baton's own and no published one.
     """
 
 def json_schema() -> str:

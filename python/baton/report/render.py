@@ -50,17 +50,22 @@ def embedded(data: dict[str, Any]) -> str:
 
 def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: ColumnStore) -> str:
     """A template from its parts, with style, scripts, packed columns and the drawing library."""
-    filled = parts | {
-        "style": asset("report.css").replace("/* looks */", look_variables()),
+    drawn = {
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
         "plotly": drawing_library(),
         "script": "\n".join(asset(name) for name in scripts),
     }
+    return filled(template, parts | drawn)
+
+
+def filled(template: str, parts: dict[str, str]) -> str:
+    """A template from its parts, with the style."""
+    parts = parts | {"style": asset("report.css").replace("/* looks */", look_variables())}
     pieces = asset(template).split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
-        out += [filled[name], rest]
+        out += [parts[name], rest]
     return "".join(out)
 
 

@@ -34,6 +34,26 @@ pub enum Place {
     Sender,
 }
 
+impl Place {
+    /// Where that is for data that goes to the mobile: "mobile", "sender", "gateway", or several of them.
+    pub const fn for_downloads(self) -> &'static [&'static str] {
+        match self {
+            Place::Mobile | Place::MobileReceiver => &["mobile"],
+            Place::CorrespondentSender => &["sender"],
+            Place::BothEnds | Place::Sender => &["sender", "mobile"],
+        }
+    }
+}
+
+/// Whether a remedy works where the transport is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encrypted {
+    /// In QUIC (RFC 9000), whose packets show nothing on the way, and whose receiver cannot take credit back.
+    pub quic: bool,
+    /// Where IPsec (RFC 4303) hides the transport from the network, and the ends are as before.
+    pub ipsec: bool,
+}
+
 /// How a remedy at a correspondent comes to know of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
@@ -117,6 +137,28 @@ impl Kind {
     /// The one of this name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Whether it is Baton's own, and no published one.
+    pub const fn is_own(self) -> bool {
+        false
+    }
+
+    /// Whether it works on encrypted transports: at the ends yes, on the way no, but for those that say otherwise.
+    pub fn encrypted(self) -> Encrypted {
+        let at_ends = !self.place().for_downloads().contains(&"gateway");
+        match self {
+            // They shut the sender out by a window of zero, or speak in duplicate acknowledgments. QUIC's credit is never
+            // taken back (RFC 9000 section 4.1), and its packet numbers never come twice (section 12.3).
+            Kind::FreezeTcp | Kind::DuplicateAcks | Kind::Atcp | Kind::Eclair => Encrypted {
+                quic: false,
+                ipsec: true,
+            },
+            _ => Encrypted {
+                quic: at_ends,
+                ipsec: at_ends,
+            },
+        }
     }
 
     /// Its part at the mobile, which sends or receives the data, if it has one there.

@@ -45,6 +45,7 @@ mod traces;
 mod units;
 
 pub use defaults::json_defaults;
+pub use resolve_remedies::json_remedies;
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
 pub use profiles::PythonControls;

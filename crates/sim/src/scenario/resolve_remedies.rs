@@ -8,6 +8,23 @@ use super::raw_flows::RawFlow;
 use super::resolve::Report;
 use super::resolve_protocols::Agents;
 use baton_proto::remedies::{Kind, Place, Tells};
+use serde_json::{Value, json};
+
+/// What is known of each remedy, as JSON, for comparisons.
+pub fn json_remedies() -> Value {
+    let told = |kind: &Kind| {
+        let encrypted = kind.encrypted();
+        json!({
+            "name": kind.name(),
+            "about": kind.about(),
+            "installed": kind.place().for_downloads(),
+            "quic": encrypted.quic,
+            "ipsec": encrypted.ipsec,
+            "own": kind.is_own(),
+        })
+    };
+    Kind::ALL.iter().map(told).collect()
+}
 
 /// The remedies that a flow names.
 pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<Kind> {

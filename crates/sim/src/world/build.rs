@@ -148,6 +148,7 @@ impl World {
                 chooser,
                 steps: VecDeque::new(),
                 handovers: Vec::new(),
+                announced: None,
                 losses_before: Losses::default(),
                 subject,
                 flows,

@@ -139,7 +139,8 @@ impl World {
         }
     }
 
-    fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
+    /// What a mobile's link is like, as its own layers know it.
+    pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
         let wire = &self.wires[link];
         let config = wire.link.config();
         let at_mobile = match wire.ends[0].0 == self.mobiles[number].node.0 {

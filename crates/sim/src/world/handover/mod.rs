@@ -4,7 +4,7 @@
 
 mod record;
 
-pub use record::{HandoverRecord, Losses};
+pub use record::{Announcement, HandoverRecord, Losses};
 
 use super::agents::ProtocolRun;
 use super::flow::Delivered;
@@ -33,6 +33,8 @@ pub struct MobileRun {
     /// What is still to be done for handovers that have begun, in order of time.
     pub steps: VecDeque<(Instant, Step)>,
     pub handovers: Vec<HandoverRecord>,
+    /// The next handover, if it was announced.
+    pub announced: Option<Announcement>,
     /// Packets lost since the link in use went down, for the handover that this may lead to.
     pub losses_before: Losses,
     pub subject: Subject,
@@ -157,7 +159,9 @@ impl World {
             && next_moment(entry) <= self.now
         {
             entry.announced = None;
-            if let Some(link) = mobile.attached {
+            let attached = mobile.attached;
+            self.note_announcement(number);
+            if let Some(link) = attached {
                 self.signal(number, link, LinkSignal::GoingDown);
             }
         }
@@ -278,12 +282,14 @@ impl World {
         let old = self.mobiles[number].attached;
         let flows = self.flows_at_handover(number);
         let mobile = &mut self.mobiles[number];
+        let announced = mobile.announced.take();
         // Of what the last handover had planned, only the end of its overlap stays.
         mobile.outgoing = None;
         mobile
             .steps
             .retain(|(_, step)| matches!(step, Step::Silence(_)));
         let mut record = HandoverRecord {
+            announced: announced.map(|announcement| announcement.at),
             at,
             completed: None,
             links: [old, to],
