@@ -7,6 +7,7 @@ mod buffer_notification;
 mod closing_window;
 mod combined;
 mod duplicate_acks;
+mod ebsn;
 mod eclair;
 mod forgotten_path;
 mod freeze_tcp;
@@ -31,6 +32,8 @@ pub enum Place {
     BothEnds,
     /// The sender alone if it is the mobile, else both ends.
     Sender,
+    /// The sender, whoever that is, and the base station of a link that repeats.
+    SenderAndBaseStation,
 }
 
 /// How a remedy at a correspondent comes to know of a handover.
@@ -108,6 +111,8 @@ kinds! {
         "Both (study T, section 7).";
     PathWindow = "path-window", MobileReceiver, Own,
         "The receiver offers what the link in use holds (studies T and D).";
+    Ebsn = "ebsn", SenderAndBaseStation, Own,
+        "The timer starts again whenever the base station has failed to pass a segment on (Bakshi et al., 1997).";
 }
 
 impl Kind {
@@ -131,7 +136,9 @@ impl Kind {
                 Box::new(notice::Reset::new(self))
             }
             Kind::PathWindow => Box::new(path_window::PathWindow),
-            Kind::ClosingWindow
+            Kind::Ebsn if sends => Box::new(ebsn::Ebsn),
+            Kind::Ebsn
+            | Kind::ClosingWindow
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
@@ -153,6 +160,7 @@ impl Kind {
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1::default()),
             Kind::Method2 => Box::new(combined::Method2::default()),
+            Kind::Ebsn => Box::new(ebsn::Ebsn),
             Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
                 Box::new(notice::Reset::new(self))
             }
@@ -178,6 +186,8 @@ impl Kind {
             Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
+            // It starts the timer, and leaves to others what it is set to.
+            Kind::Ebsn => &[],
         }
     }
 

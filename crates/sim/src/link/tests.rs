@@ -48,6 +48,8 @@ pub(super) fn plain() -> LinkConfig {
             limit: QueueLimit::Packets(2),
             management: QueueManagement::DropTail,
         },
+        flow_control: None,
+        retransmission: None,
         channel: ChannelConfig {
             packet_error_rate: 0.0,
             bit_error_rate: 0.0,
@@ -62,6 +64,7 @@ pub(super) fn plain() -> LinkConfig {
         medium: Medium::FullDuplex,
         down: direction.clone(),
         up: direction,
+        regulators: Vec::new(),
         mtu: 1500,
     }
 }

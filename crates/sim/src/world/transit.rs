@@ -22,8 +22,10 @@ impl World {
             }
         }
         self.leave(link, end, id);
-        let length = self.packets[id].length;
-        self.wires[link].link.offer(self.now, end, id, length);
+        let travelling = &self.packets[id];
+        let (length, flow) = (travelling.length, travelling.packet.flow);
+        let link_offered = &mut self.wires[link].link;
+        link_offered.offer_of(self.now, end, (id, length), flow);
         self.touch(link);
     }
 
