@@ -186,8 +186,8 @@ impl Kind {
             Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
-            // It starts the timer, and leaves to others what it is set to.
-            Kind::Ebsn => &[],
+            // What it is set to is left to others.
+            Kind::Ebsn => &[Held::Start],
         }
     }
 
@@ -209,6 +209,8 @@ pub enum Held {
     Sending,
     /// The retransmission timeout.
     Timing,
+    /// When the retransmission timer starts.
+    Start,
     /// What gaps mean.
     Gaps,
     /// What the congestion control remembers.
@@ -223,6 +225,7 @@ impl Held {
             Held::Window => "the congestion window",
             Held::Sending => "whether the sender sends",
             Held::Timing => "the retransmission timeout",
+            Held::Start => "when the retransmission timer starts",
             Held::Gaps => "what gaps mean",
             Held::Path => "what the congestion control remembers",
         }

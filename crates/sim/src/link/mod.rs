@@ -335,10 +335,7 @@ impl Link {
     pub fn next_deadline(&self) -> Option<Instant> {
         if let Some(dcf) = &self.dcf {
             let release = (self.release_at != Instant::NEVER).then_some(self.release_at);
-            return earlier(
-                dcf.next_deadline(&self.directions, &self.config),
-                release,
-            );
+            return earlier(dcf.next_deadline(&self.directions, &self.config), release);
         }
         let [down, up] = self.deadlines;
         let first = down.min(up).min(self.release_at);

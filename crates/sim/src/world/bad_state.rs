@@ -18,8 +18,7 @@ impl World {
 
     fn tell_of_bad_state(&mut self, link: usize, from: End, id: PacketId) {
         let packet = &self.packets[id].packet;
-        let carries_data =
-            matches!(&packet.body, Body::Tcp(_, payload) if payload.length() > 0);
+        let carries_data = matches!(&packet.body, Body::Tcp(_, payload) if payload.length() > 0);
         let hears = packet.flow.is_some_and(|flow| {
             let remedies = &self.flows[flow.0 as usize].spec.remedies;
             remedies.contains(&Kind::Ebsn)

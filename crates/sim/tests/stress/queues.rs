@@ -58,7 +58,8 @@ fn keeping(scenario: &Scenario) -> Vec<&str> {
         };
         for (place, entry) in entries.iter().enumerate() {
             if let Handover::Hard {
-                old_queue: OldQueue::Stays, ..
+                old_queue: OldQueue::Stays,
+                ..
             } = entry.handover
             {
                 let used = entries[..place].iter().filter_map(|before| before.link);

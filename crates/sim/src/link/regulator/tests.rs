@@ -138,7 +138,11 @@ fn flows_share_a_bucket_or_have_one_each() {
         });
         assert_eq!(admitted.count(), passed);
         // Neither another flow, nor the other direction, nor what belongs to no flow.
-        for (from, flow) in [(End::A, Some(FlowId(7))), (End::B, Some(FLOW)), (End::A, None)] {
+        for (from, flow) in [
+            (End::A, Some(FlowId(7))),
+            (End::B, Some(FLOW)),
+            (End::A, None),
+        ] {
             let admission = policer.offer(Instant::ZERO, from, flow, (ids[0], 9000));
             assert_eq!(admission, Admission::Passes);
         }

@@ -389,7 +389,8 @@ impl World {
             if own && wire.link.is_up() {
                 wire.broken = true;
                 wire.leaving = None;
-                wire.reroutes = old_queue == OldQueue::Rerouted && wire.link.config().flow_controlled();
+                wire.reroutes =
+                    old_queue == OldQueue::Rerouted && wire.link.config().flow_controlled();
                 if wire.reroutes {
                     wire.link.hold_at_ip(self.now);
                 } else {

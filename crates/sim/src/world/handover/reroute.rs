@@ -16,7 +16,9 @@ impl World {
             }
             let mobile = &self.mobiles[number];
             let outgoing = mobile.outgoing == Some(link);
-            let moving = wire.ends.map(|(node, _)| node != mobile.node.0 || !outgoing);
+            let moving = wire
+                .ends
+                .map(|(node, _)| node != mobile.node.0 || !outgoing);
             self.wires[link].reroutes = outgoing;
             for end in [End::A, End::B] {
                 if moving[end.index()] {
