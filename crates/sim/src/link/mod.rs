@@ -209,8 +209,13 @@ impl Link {
         }
     }
 
-    /// As [`offer`](Link::offer), for a packet of a flow that shapers or policers may know.
+    /// Whether it has shapers or policers, which are to know whose packets they are offered.
     #[inline]
+    pub fn is_regulated(&self) -> bool {
+        self.entrance.is_some()
+    }
+
+    /// As [`offer`](Link::offer), for a packet of a flow.
     pub fn offer_of(
         &mut self,
         now: Instant,
@@ -218,13 +223,12 @@ impl Link {
         (packet, length): (PacketId, u32),
         flow: Option<FlowId>,
     ) {
-        if self.entrance.is_none() || self.admits(now, from, (packet, length), flow) {
+        if self.admits(now, from, (packet, length), flow) {
             self.offer(now, from, packet, length);
         }
     }
 
     /// Whether the entrance lets a packet pass at once.
-    #[cold]
     fn admits(
         &mut self,
         now: Instant,

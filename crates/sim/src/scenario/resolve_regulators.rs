@@ -105,10 +105,6 @@ impl<'a> Written<'a> {
                 }
             }
         }
-        if self.rate.0.bits_per_second() == 0 {
-            let message = "lets nothing pass; expected a rate above zero";
-            report.wrong(&path.key("rate"), message.to_owned());
-        }
         if self.burst.0 < u64::from(mtu) {
             let message = format!(
                 "a full packet of {mtu} B would never pass; expected at least the link's mtu, \"{mtu} B\""

@@ -22,10 +22,14 @@ impl World {
             }
         }
         self.leave(link, end, id);
-        let travelling = &self.packets[id];
-        let (length, flow) = (travelling.length, travelling.packet.flow);
-        let link_offered = &mut self.wires[link].link;
-        link_offered.offer_of(self.now, end, (id, length), flow);
+        let length = self.packets[id].length;
+        let wire = &mut self.wires[link];
+        if wire.link.is_regulated() {
+            let flow = self.packets[id].packet.flow;
+            wire.link.offer_of(self.now, end, (id, length), flow);
+        } else {
+            wire.link.offer(self.now, end, id, length);
+        }
         self.touch(link);
     }
 

@@ -76,7 +76,8 @@ fn limits(scenario: &Scenario, keeping: &[&str]) -> BTreeMap<String, (&'static s
     let mut limits = BTreeMap::new();
     for (index, link) in scenario.links.iter().enumerate() {
         let name = link.config.name.as_str();
-        if keeping.contains(&name) {
+        // The series counts what waits at a shaper, too.
+        if keeping.contains(&name) || !link.config.regulators.is_empty() {
             continue;
         }
         let changes = scenario
