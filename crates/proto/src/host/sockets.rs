@@ -330,11 +330,13 @@ impl Sockets {
         else {
             return quoted.protocol == 6;
         };
-        self.sockets[id.0 as usize].connection.handle_icmp(
-            now,
-            error,
-            SequenceNumber(quoted.sequence),
-        );
+        let socket = &mut self.sockets[id.0 as usize];
+        let sequence = SequenceNumber(quoted.sequence);
+        if error != IcmpError::BadState {
+            socket.connection.handle_icmp(now, error, sequence);
+        } else if socket.connection.is_out(sequence) {
+            socket.signal(now, &CrossLayerSignal::BadState);
+        }
         self.touch(id);
         true
     }

@@ -7,6 +7,7 @@ mod buffer_notification;
 mod closing_window;
 mod combined;
 mod duplicate_acks;
+mod ebsn;
 mod eclair;
 mod forgotten_path;
 mod freeze_tcp;
@@ -32,6 +33,8 @@ pub enum Place {
     BothEnds,
     /// The sender alone if it is the mobile, else both ends.
     Sender,
+    /// The sender, whoever that is, and the base station of a link that repeats.
+    SenderAndBaseStation,
 }
 
 impl Place {
@@ -41,6 +44,7 @@ impl Place {
             Place::Mobile | Place::MobileReceiver => &["mobile"],
             Place::CorrespondentSender => &["sender"],
             Place::BothEnds | Place::Sender => &["sender", "mobile"],
+            Place::SenderAndBaseStation => &["sender", "gateway"],
         }
     }
 }
@@ -131,6 +135,8 @@ kinds! {
         "The receiver offers what the link in use holds (studies T and D).";
     ReadyMobile = "ready-mobile", Mobile, Own,
         "Baton's own: acknowledgments one behind, a window by the link, shut ahead of a disconnection.";
+    Ebsn = "ebsn", SenderAndBaseStation, Own,
+        "The timer starts again whenever the base station has failed to pass a segment on (Bakshi et al., 1997).";
 }
 
 impl Kind {
@@ -178,7 +184,9 @@ impl Kind {
             Kind::PathWindow => Box::new(path_window::PathWindow),
             Kind::ReadyMobile if sends => Box::new(ready_mobile::Sender::default()),
             Kind::ReadyMobile => Box::new(ready_mobile::Receiver::default()),
-            Kind::ClosingWindow
+            Kind::Ebsn if sends => Box::new(ebsn::Ebsn),
+            Kind::Ebsn
+            | Kind::ClosingWindow
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
@@ -200,6 +208,7 @@ impl Kind {
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1::default()),
             Kind::Method2 => Box::new(combined::Method2::default()),
+            Kind::Ebsn => Box::new(ebsn::Ebsn),
             Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
                 Box::new(notice::Reset::new(self))
             }
@@ -226,6 +235,8 @@ impl Kind {
             Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
+            // What it is set to is left to others.
+            Kind::Ebsn => &[Held::Start],
         }
     }
 
@@ -247,6 +258,8 @@ pub enum Held {
     Sending,
     /// The retransmission timeout.
     Timing,
+    /// When the retransmission timer starts.
+    Start,
     /// What gaps mean.
     Gaps,
     /// What the congestion control remembers.
@@ -261,6 +274,7 @@ impl Held {
             Held::Window => "the congestion window",
             Held::Sending => "whether the sender sends",
             Held::Timing => "the retransmission timeout",
+            Held::Start => "when the retransmission timer starts",
             Held::Gaps => "what gaps mean",
             Held::Path => "what the congestion control remembers",
         }

@@ -224,6 +224,12 @@ impl Connection {
             .max(1)
     }
 
+    /// Whether a segment with this sequence number is out: only of these an error is believed (RFC 5927 section 4).
+    pub fn is_out(&self, sequence: SequenceNumber) -> bool {
+        let position = self.send_position(sequence);
+        position >= self.unacknowledged as i64 && position < self.next as i64
+    }
+
     /// A router or host reports an error about a segment of ours with this sequence number. Numbers that are
     /// not in flight are not believed (RFC 5927 section 4).
     pub fn handle_icmp(
@@ -232,9 +238,7 @@ impl Connection {
         error: IcmpError,
         quoted_sequence: SequenceNumber,
     ) {
-        let position = self.send_position(quoted_sequence);
-        let in_flight = position >= self.unacknowledged as i64 && position < self.next as i64;
-        if !in_flight {
+        if !self.is_out(quoted_sequence) {
             return;
         }
         match error {

@@ -419,8 +419,8 @@ pub enum Handover {
     Soft {
         /// How long the old interface still receives; `None` is until it is empty.
         overlap: Option<Duration>,
-        /// Whether packets that still wait in the old link's queues are discarded instead.
-        discard_queue: bool,
+        /// What becomes of packets that still wait in the old link's queues.
+        old_queue: OldQueue,
         /// For how long the mobile's own packets go on taking the old link.
         outgoing_after: Duration,
     },
@@ -428,10 +428,22 @@ pub enum Handover {
     Hard {
         /// From the loss of the old link to the first packet on the new one.
         outage: Duration,
-        /// Whether the old link buffers what it holds, and what it is offered meanwhile, until the mobile
-        /// attaches to it again, instead of losing it.
-        keep_queue: bool,
+        /// What becomes of what the old link holds, and of what it is offered meanwhile.
+        old_queue: OldQueue,
     },
+}
+
+/// What becomes of packets that wait in a link's queues when its mobile leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldQueue {
+    /// They stay there. A link that is left softly delivers them; one that breaks buffers them, what it is offered meanwhile and
+    /// what was in flight, until the mobile attaches to it again.
+    Stays,
+    /// They are lost.
+    Discarded,
+    /// What waits at IP, by the link's flow control, takes the new way; what the link itself holds is delivered, or lost if
+    /// it breaks.
+    Rerouted,
 }
 
 /// Choice among links by preference.

@@ -134,6 +134,8 @@ pub enum RawOldQueue {
     Discard,
     /// Hard handovers: the old link keeps them until the mobile comes back.
     Keep,
+    /// What waits at IP takes the new link, in order; the old link delivers, or breaking loses, what `flow_control` lets it hold.
+    Reroute,
 }
 
 /// The most preferred link that is up, with rules for leaving and returning.

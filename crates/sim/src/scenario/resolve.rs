@@ -11,7 +11,7 @@ use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
     expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
-    resolve_mobility, resolve_protocols, resolve_remedies,
+    resolve_mobility, resolve_protocols, resolve_regulators, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -122,7 +122,8 @@ pub(super) fn resolve(
         lines: &raw.lines,
         end,
     };
-    let links = resolve_links::links(&raw.links, &sky, traces, report);
+    let mut links = resolve_links::links(&raw.links, &sky, traces, report);
+    resolve_regulators::regulators(raw, &mut links, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = resolve_protocols::agents(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
@@ -131,6 +132,7 @@ pub(super) fn resolve(
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     resolve_protocols::check_flows(raw, &flows, &mobiles, report);
     resolve_remedies::check(raw, (&flows, &mobiles, &agents), report);
+    resolve_remedies::check_base_stations(raw, (&flows, &mobiles), &links, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {

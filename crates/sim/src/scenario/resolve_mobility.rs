@@ -3,7 +3,7 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex, OldQueue,
 };
 use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
 use super::resolve::{Report, node};
@@ -59,6 +59,12 @@ pub(super) fn mobiles(
         if mobility.is_some() {
             refuse_outgoing_after(&attachment, &path.key("timetable"), report);
         }
+        check_rerouting(
+            (&attachment, mobility.is_some()),
+            &path.key("timetable"),
+            links,
+            report,
+        );
         let mobile = Mobile {
             node,
             attachment,
@@ -82,6 +88,43 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
             let message =
                 "does not go with mobility, whose registration says when; expected one of them";
             report.wrong_key(&path.index(index).key("outgoing_after"), message.to_owned());
+        }
+    }
+}
+
+/// What takes another way has to wait where it can.
+fn check_rerouting(
+    (attachment, has_protocol): (&AttachmentPolicy, bool),
+    path: &Path,
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    let AttachmentPolicy::Timetable(entries) = attachment else {
+        return;
+    };
+    for (index, pair) in entries.windows(2).enumerate() {
+        let [before, entry] = pair else { continue };
+        let (Handover::Soft { old_queue, .. } | Handover::Hard { old_queue, .. }) = entry.handover;
+        if old_queue != OldQueue::Rerouted {
+            continue;
+        }
+        let path = path.index(index + 1).key("old_queue");
+        if has_protocol {
+            let message = "\"reroute\" does not go with mobility: what waits is in a tunnel to the address that the mobile leaves, \
+                           and no other way leads there; expected \"discard\", or buffers of the home agent or of access routers";
+            report.wrong(&path, message.to_owned());
+        }
+        let Some(LinkIndex(old)) = before.link else {
+            report.wrong(&path, "leaves no link".to_owned());
+            continue;
+        };
+        let config = &links.specs[old].config;
+        if !config.flow_controlled() {
+            let message = format!(
+                "nothing waits at IP before {}, which holds all itself; expected flow_control at that link, like \"2 packets\"",
+                quoted(&config.name)
+            );
+            report.wrong(&path, message);
         }
     }
 }
@@ -117,7 +160,7 @@ fn check_radio(
     };
     let plain = Handover::Soft {
         overlap: None,
-        discard_queue: false,
+        old_queue: OldQueue::Stays,
         outgoing_after: Duration::ZERO,
     };
     for (index, entry) in entries.iter().enumerate().skip(1) {
@@ -338,7 +381,11 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             }
             Handover::Soft {
                 overlap: raw.overlap.map(|overlap| overlap.0),
-                discard_queue: raw.old_queue == Some(RawOldQueue::Discard),
+                old_queue: match raw.old_queue {
+                    None | Some(RawOldQueue::Deliver | RawOldQueue::Keep) => OldQueue::Stays,
+                    Some(RawOldQueue::Discard) => OldQueue::Discarded,
+                    Some(RawOldQueue::Reroute) => OldQueue::Rerouted,
+                },
                 outgoing_after: raw.outgoing_after.map_or(Duration::ZERO, |time| time.0),
             }
         }
@@ -350,13 +397,18 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             }
             Handover::Hard {
                 outage: raw.outage.map_or(Duration::ZERO, |outage| outage.0),
-                keep_queue: raw.old_queue == Some(RawOldQueue::Keep),
+                old_queue: match raw.old_queue {
+                    None | Some(RawOldQueue::Discard | RawOldQueue::Deliver) => OldQueue::Discarded,
+                    Some(RawOldQueue::Keep) => OldQueue::Stays,
+                    Some(RawOldQueue::Reroute) => OldQueue::Rerouted,
+                },
             }
         }
     }
 }
 
 fn wrong_queue(path: &Path, context: &str, own: &str, report: &mut Report<'_>) {
-    let message = format!("does not go with {context}; expected \"discard\" or \"{own}\"");
+    let message =
+        format!("does not go with {context}; expected \"discard\", \"reroute\" or \"{own}\"");
     report.wrong(&path.key("old_queue"), message);
 }

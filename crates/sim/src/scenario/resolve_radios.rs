@@ -269,6 +269,8 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
         ("line_of_sight", raw.line_of_sight.is_some()),
         ("shadowing", raw.shadowing.is_some()),
         ("coverage", raw.coverage.is_some()),
+        ("shapers", raw.shapers.is_some()),
+        ("policers", raw.policers.is_some()),
     ];
     report.misplaced(path, &own, &[], context);
     let layers = [
@@ -287,7 +289,7 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
 }
 
 /// Keys of a direction that a radio network has not, and whether they are given.
-fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 8] {
+fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 10] {
     [
         ("rate", raw.rate.is_some()),
         ("delay", raw.delay.is_some()),
@@ -297,6 +299,8 @@ fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 8] {
         ("burst_loss", raw.burst_loss.is_some()),
         ("damaged", raw.damaged.is_some()),
         ("framing", raw.framing.is_some()),
+        ("flow_control", raw.flow_control.is_some()),
+        ("retransmission", raw.retransmission.is_some()),
     ]
 }
 

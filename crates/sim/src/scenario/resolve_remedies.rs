@@ -6,6 +6,7 @@ use super::model::{Flow, Mobile, Transport};
 use super::raw::RawScenario;
 use super::raw_flows::RawFlow;
 use super::resolve::Report;
+use super::resolve_links::Links;
 use super::resolve_protocols::Agents;
 use baton_proto::remedies::{Kind, Place, Tells};
 use serde_json::{Value, json};
@@ -70,10 +71,45 @@ pub(super) fn check(
     }
 }
 
+/// Refuses remedies that a base station is to help and that none can.
+pub(super) fn check_base_stations(
+    raw: &RawScenario,
+    (flows, mobiles): (&[Flow], &[Mobile]),
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    let repeats = links.specs.iter().any(|link| link.config.repeats());
+    for (index, written) in raw.flows.iter().enumerate() {
+        let Some(flow) = flows.iter().find(|flow| flow.name == written.name) else {
+            continue;
+        };
+        let speaks = |mobile: &Mobile| {
+            mobile.mobility.is_some() && [flow.from, flow.to].contains(&mobile.node)
+        };
+        let why = if !repeats {
+            "hears of a link that sends again what it has lost; expected retransmission at one of `links`"
+        } else if mobiles.iter().any(speaks) {
+            "hears from a base station, which knows of a packet in a tunnel only where the tunnel begins; expected no mobility at the flow's mobile"
+        } else {
+            continue;
+        };
+        for kind in &flow.remedies {
+            if kind.place() == Place::SenderAndBaseStation {
+                let path = Path::default().key("flows").index(index).key("remedies");
+                report.wrong(&path, format!("{} {why}", quoted(kind.name())));
+            }
+        }
+    }
+}
+
 /// Whether a remedy can act on a flow; if not, why, as the rest of a sentence.
 fn can_act(kind: Kind, flow: &Flow, mobiles: &[Mobile], agents: &Agents) -> Result<(), String> {
     if !matches!(flow.transport, Transport::Tcp { .. }) {
         return Err("acts on TCP; expected transport \"tcp\"".to_owned());
+    }
+    if kind.place() == Place::SenderAndBaseStation {
+        // Its sender may be anywhere: see `check_base_stations`.
+        return Ok(());
     }
     let at = |node| mobiles.iter().find(|mobile| mobile.node == node);
     let (mobile, sends) = match (at(flow.from), at(flow.to)) {

@@ -5,7 +5,7 @@ mod radios;
 mod reception;
 
 use super::model::{
-    AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport,
+    AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, OldQueue, Traffic, Transport,
 };
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
@@ -148,12 +148,12 @@ fn timetable() {
     assert_eq!(links, [1, 2, 1].map(|link| Some(LinkIndex(link))));
     let soft = Handover::Soft {
         overlap: Some(Duration::from_secs(5)),
-        discard_queue: false,
+        old_queue: OldQueue::Stays,
         outgoing_after: Duration::ZERO,
     };
     let hard = Handover::Hard {
         outage: Duration::from_secs(2),
-        keep_queue: true,
+        old_queue: OldQueue::Stays,
     };
     assert_eq!(
         (entries[1].at, entries[1].handover),

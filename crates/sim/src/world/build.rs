@@ -244,6 +244,8 @@ fn wires(
             link: Link::new(spec.config.clone(), seed),
             timer: Timer::default(),
             touched: false,
+            repeats: spec.config.repeats(),
+            reroutes: false,
             ends,
             in_use: true,
             mobile: None,

@@ -6,6 +6,7 @@
 //! off at one moment has happened before the next moment begins.
 
 mod agents;
+mod bad_state;
 mod build;
 pub mod flow;
 mod handover;
@@ -116,6 +117,10 @@ struct Wire {
     /// The mobile whose access link it is.
     mobile: Option<usize>,
     touched: bool,
+    /// Whether it sends again what its channel loses.
+    repeats: bool,
+    /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.
+    reroutes: bool,
     /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
     in_use: bool,
     /// Whether the scenario lets it work.
@@ -251,6 +256,9 @@ impl World {
         while let Some(&link) = self.touched.get(done) {
             done += 1;
             self.wires[link].touched = false;
+            if self.wires[link].repeats {
+                self.tell_of_failures(link);
+            }
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }

@@ -3,6 +3,7 @@
 //! At each change all routes of the world are computed anew, in time proportional to nodes times links.
 
 mod record;
+mod reroute;
 
 pub use record::{Announcement, HandoverRecord, Losses};
 
@@ -11,7 +12,7 @@ use super::flow::Delivered;
 use super::{Event, Wire, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
-use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex};
+use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex, OldQueue};
 use baton_proto::host::LinkSignal;
 use baton_proto::mobility::failback::Failback;
 use baton_proto::packet::FlowId;
@@ -258,7 +259,7 @@ impl World {
                 let switch = failback.poll(now)?;
                 let soft = Handover::Soft {
                     overlap: None,
-                    discard_queue: false,
+                    old_queue: OldQueue::Stays,
                     outgoing_after: Duration::ZERO,
                 };
                 Some(Due {
@@ -321,17 +322,18 @@ impl World {
             }
             Some(Handover::Soft {
                 overlap,
-                discard_queue,
+                old_queue,
                 outgoing_after,
             }) => {
                 self.attach(number, link);
                 if let Some(old) = old {
-                    self.leave_softly(number, old, overlap, discard_queue);
+                    self.leave_softly(number, old, overlap, old_queue);
                     self.keep_outgoing(number, old, outgoing_after);
+                    self.reroute(number);
                 }
             }
-            Some(Handover::Hard { outage, keep_queue }) => {
-                self.break_links(number, keep_queue);
+            Some(Handover::Hard { outage, old_queue }) => {
+                self.break_links(number, old_queue);
                 if outage.is_zero() {
                     self.attach(number, link);
                 } else {
@@ -347,11 +349,15 @@ impl World {
         number: usize,
         old: usize,
         overlap: Option<Duration>,
-        discard_queue: bool,
+        old_queue: OldQueue,
     ) {
-        if discard_queue {
-            self.wires[old].link.discard_queue(self.now);
-            self.touch(old);
+        match old_queue {
+            OldQueue::Stays => {}
+            OldQueue::Discarded => {
+                self.wires[old].link.discard_queue(self.now);
+                self.touch(old);
+            }
+            OldQueue::Rerouted => self.wires[old].reroutes = true,
         }
         if overlap.is_none() && self.changes_address(number) {
             self.begin_leaving(old);
@@ -375,10 +381,11 @@ impl World {
             self.touch(old);
         }
         self.install_routes();
+        self.reroute(number);
     }
 
     /// Lets nothing pass on any link of a mobile, an old one that still delivers included.
-    fn break_links(&mut self, number: usize, keep_queue: bool) {
+    fn break_links(&mut self, number: usize, old_queue: OldQueue) {
         let changes_address = self.changes_address(number);
         for link in 0..self.wires.len() {
             let wire = &mut self.wires[link];
@@ -388,7 +395,13 @@ impl World {
             if own && wire.link.is_up() {
                 wire.broken = true;
                 wire.leaving = None;
-                wire.link.set_down(self.now, keep_queue);
+                wire.reroutes =
+                    old_queue == OldQueue::Rerouted && wire.link.config().flow_controlled();
+                if wire.reroutes {
+                    wire.link.hold_at_ip(self.now);
+                } else {
+                    wire.link.set_down(self.now, old_queue == OldQueue::Stays);
+                }
                 self.touch(link);
                 self.signal(number, link, LinkSignal::Down);
             }
@@ -424,6 +437,7 @@ impl World {
             wire.in_use = !has_protocol;
             wire.broken = false;
             wire.leaving = None;
+            wire.reroutes = false;
             if wire.works && !wire.link.is_up() {
                 wire.link.set_up(self.now);
             }
@@ -436,6 +450,9 @@ impl World {
         // Over the links of a mobile with a protocol no route leads: its agents decide.
         if !has_protocol {
             self.install_routes();
+        }
+        if link.is_some() {
+            self.reroute(number);
         }
         self.record_attachment(number);
     }
@@ -476,6 +493,7 @@ impl World {
     pub(super) fn apply_change(&mut self, number: usize) {
         let change = self.scenario.changes[number].clone();
         let wire = &mut self.wires[change.link.0];
+        wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
         for (node, interface) in wire.ends {
             self.nodes[node]
