@@ -1,5 +1,5 @@
 //! Published schemes against what a handover does to a transport, one file each. Each is a [`Remedy`]: signals in, controls
-//! out. [`Kind`] says which there are, where they are installed, and makes them.
+//! out. [`Kind`] says which there are, where they are installed, and makes them; a [`Scheme`] may also come from outside.
 
 mod adaptive_timer;
 mod atcp;
@@ -8,6 +8,7 @@ mod closing_window;
 mod combined;
 mod duplicate_acks;
 mod eclair;
+mod external;
 mod forgotten_path;
 mod freeze_tcp;
 mod notice;
@@ -16,7 +17,48 @@ mod reordering;
 #[cfg(test)]
 mod tests;
 
+pub use external::{External, Side};
+
 use crate::crosslayer::Remedy;
+
+/// What a flow has against a handover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// A published one.
+    Published(Kind),
+    /// One from outside.
+    External(External),
+}
+
+impl Scheme {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Scheme::Published(kind) => kind.name(),
+            Scheme::External(external) => external.name(),
+        }
+    }
+
+    /// How its part at the correspondent, if there is one, hears of a handover.
+    pub fn tells(&self) -> Tells {
+        match self {
+            Scheme::Published(kind) => kind.tells(),
+            Scheme::External(external) => match external.side() {
+                Side::Mobile => Tells::Own,
+                Side::Correspondent => Tells::BindingUpdate,
+            },
+        }
+    }
+
+    /// Its part at one side of a connection, which sends or receives the data, if it has one there.
+    pub fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
+        match (self, side) {
+            (Scheme::Published(kind), Side::Mobile) => kind.at_mobile(sends),
+            (Scheme::Published(kind), Side::Correspondent) => kind.at_correspondent(sends),
+            (Scheme::External(external), _) => external.part(side, sends),
+        }
+    }
+}
 
 /// Where something has to be changed for a remedy to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
