@@ -34,7 +34,7 @@ def models():
 
 def remedies():
     """The page of each remedy: what it does at a handover, the studies' tables show."""
-    yield from (f"remedy-{name}.md" for name in catalogue.remedies() if name != "none")
+    yield from (f"remedy-{name}.md" for name in [*catalogue.remedies(), "python"] if name != "none")
 
 
 def test_every_model_has_a_page_and_every_page_a_model():

@@ -368,13 +368,13 @@ cells.home = { node = "ground", position = { latitude = 50.9, longitude = 5.7, a
     ),
     Section(
         "##", "mobiles.NAME", "mobiles.*",
-        "A node that uses one of its links at a time, by a timetable or by failback: exactly one of them.",
+        "A node that uses one of its links at a time, by a timetable, by failback or by a decision: exactly one of them.",
         '''
 [mobiles.laptop]
 timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
 
 [mobiles.ship]
-failback = { prefer = ["harbour", "satellite"] }
+failback = { prefer = ["harbour", "satellite"] }     # or: decision = { class = "python:mine.Cheapest", links = ["harbour", "satellite"] }
 
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -570,6 +570,16 @@ state = "down"
 ''',
     ),
     Section(
+        "###", "decision", "mobiles.*.decision",
+        "A class of yours chooses: [Write a remedy or a handover decision](../how-to/write-a-remedy-or-a-decision.md). Not for live runs.",
+        '''
+[mobiles.ship]
+failback = { prefer = ["harbour", "satellite"] }
+# with a file mine.py beside the scenario instead:
+# decision = { class = "python:mine.Cheapest", links = ["harbour", "satellite"] }
+''',
+    ),
+    Section(
         "##", "changes", "changes",
         "From a time on, a link has other parameters, or another state. [Keys of a direction](#keys-of-a-direction) stand here too.",
         '''
@@ -612,7 +622,7 @@ to = "laptop"
 transport = "tcp"
 profile = "rfc"
 congestion = "cubic"
-remedies = "none"                   # or ["freeze-tcp"], where one end is a mobile
+remedies = "none"                   # or ["freeze-tcp", "python:mine.Remedy"], where one end is a mobile
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"

@@ -1,5 +1,5 @@
 //! Published schemes against what a handover does to a transport, one file each. Each is a [`Remedy`]: signals in, controls
-//! out. [`Kind`] says which there are, where they are installed, and makes them.
+//! out. [`Kind`] says which there are, where they are installed, and makes them; a [`Scheme`] may also come from outside.
 
 mod adaptive_timer;
 mod atcp;
@@ -9,6 +9,7 @@ mod combined;
 mod duplicate_acks;
 mod ebsn;
 mod eclair;
+mod external;
 mod forgotten_path;
 mod freeze_tcp;
 mod notice;
@@ -18,7 +19,48 @@ mod reordering;
 #[cfg(test)]
 mod tests;
 
+pub use external::{External, Side};
+
 use crate::crosslayer::Remedy;
+
+/// What a flow has against a handover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// A published one.
+    Published(Kind),
+    /// One from outside.
+    External(External),
+}
+
+impl Scheme {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Scheme::Published(kind) => kind.name(),
+            Scheme::External(external) => external.name(),
+        }
+    }
+
+    /// How its part at the correspondent, if there is one, hears of a handover.
+    pub fn tells(&self) -> Tells {
+        match self {
+            Scheme::Published(kind) => kind.tells(),
+            Scheme::External(external) => match external.side() {
+                Side::Mobile => Tells::Own,
+                Side::Correspondent => Tells::BindingUpdate,
+            },
+        }
+    }
+
+    /// Its part at one side of a connection, which sends or receives the data, if it has one there.
+    pub fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
+        match (self, side) {
+            (Scheme::Published(kind), Side::Mobile) => kind.at_mobile(sends),
+            (Scheme::Published(kind), Side::Correspondent) => kind.at_correspondent(sends),
+            (Scheme::External(external), _) => external.part(side, sends),
+        }
+    }
+}
 
 /// Where something has to be changed for a remedy to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +189,7 @@ impl Kind {
 
     /// Whether it is Baton's own, and no published one.
     pub const fn is_own(self) -> bool {
-        false
+        matches!(self, Kind::ReadyMobile)
     }
 
     /// Whether it works on encrypted transports: at the ends yes, on the way no, but for those that say otherwise.
@@ -156,7 +198,11 @@ impl Kind {
         match self {
             // They shut the sender out by a window of zero, or speak in duplicate acknowledgments. QUIC's credit is never
             // taken back (RFC 9000 section 4.1), and its packet numbers never come twice (section 12.3).
-            Kind::FreezeTcp | Kind::DuplicateAcks | Kind::Atcp | Kind::Eclair => Encrypted {
+            Kind::FreezeTcp
+            | Kind::DuplicateAcks
+            | Kind::Atcp
+            | Kind::Eclair
+            | Kind::ReadyMobile => Encrypted {
                 quic: false,
                 ipsec: true,
             },

@@ -9,6 +9,7 @@ use crate::position::Track;
 use crate::position::line::LineRun;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
+use baton_proto::mobility::decision;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
@@ -217,6 +218,8 @@ pub struct MobileIpv6 {
     pub detection: DuplicateAddressDetection,
     /// When access routers advertise themselves.
     pub advertisements: Advertisements,
+    /// Who is asked before a care-of address is used.
+    pub aaa: Option<AccessControl>,
     /// Whether it optimises routes.
     pub route_optimization: bool,
     /// Whether it asks its home agent to hold packets.
@@ -231,6 +234,15 @@ pub struct MobileIpv6 {
     pub network_prefix: Option<Ipv6Prefix>,
     /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
     pub clamp_segment_size: bool,
+}
+
+/// Who says whether a mobile may use a visited network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessControl {
+    /// The AAA server's node.
+    pub server: NodeIndex,
+    /// How long it thinks about a request.
+    pub processing: Duration,
 }
 
 /// When access routers advertise themselves.
@@ -349,6 +361,8 @@ pub enum AttachmentPolicy {
     Timetable(Vec<Attachment>),
     /// The most preferred link that is up, with rules for leaving and returning.
     Failback(Failback),
+    /// By a decision from outside.
+    Decision(Chosen),
 }
 
 impl AttachmentPolicy {
@@ -359,6 +373,7 @@ impl AttachmentPolicy {
                 entries.iter().filter_map(|entry| entry.link).collect()
             }
             AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+            AttachmentPolicy::Decision(chosen) => chosen.links.clone(),
         };
         let stands_for = |link: LinkIndex| {
             let of_radio = radios.iter().find_map(|radio| {
@@ -459,6 +474,17 @@ pub struct Failback {
     pub longest_switch_time: Duration,
 }
 
+/// A decision from outside, and what it chooses from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// What decides.
+    pub decision: decision::External,
+    /// Access links; radio networks as in [`Attachment::link`].
+    pub links: Vec<LinkIndex>,
+    /// Their names in the scenario, in the same order.
+    pub names: Vec<String>,
+}
+
 /// A flow of data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
@@ -481,7 +507,7 @@ pub struct Flow {
     /// What is asked of radio networks for its packets.
     pub radio_service: RadioService,
     /// Schemes against what a handover does to it, in the order in which they hear of one.
-    pub remedies: Vec<remedies::Kind>,
+    pub remedies: Vec<remedies::Scheme>,
 }
 
 /// What is asked of a radio network for packets.

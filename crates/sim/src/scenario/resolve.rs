@@ -4,7 +4,7 @@
 use super::document::{Document, Path};
 use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
-use super::profiles::PythonControls;
+use super::profiles::PythonClasses;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::resolve_radios::Sky;
@@ -23,18 +23,18 @@ pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 pub(super) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
-    /// What brings congestion controls in Python, where Python runs the scenario.
-    pub controls: Option<PythonControls<'d>>,
+    /// What brings classes in Python, where Python runs the scenario.
+    pub classes: Option<&'d dyn PythonClasses>,
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl<'d> Report<'d> {
     /// Nothing is wrong so far.
-    pub fn new(document: &'d Document, controls: Option<PythonControls<'d>>) -> Report<'d> {
+    pub fn new(document: &'d Document, classes: Option<&'d dyn PythonClasses>) -> Report<'d> {
         Report {
             document,
-            controls,
+            classes,
             diagnostics: Vec::new(),
             warnings: Vec::new(),
         }

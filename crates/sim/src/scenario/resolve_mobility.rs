@@ -3,9 +3,13 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex, OldQueue,
+    Attachment, AttachmentPolicy, Chosen, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+    OldQueue,
 };
-use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
+use super::profiles;
+use super::raw::{
+    Named, RawAttachment, RawDecision, RawFailback, RawHandover, RawMobile, RawOldQueue,
+};
 use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
@@ -20,6 +24,7 @@ pub(super) fn mobiles(
     report: &mut Report<'_>,
 ) -> Vec<Mobile> {
     let top = Path::default().key("mobiles");
+    let moving: Vec<&str> = raw.0.iter().map(|(name, _)| name.as_str()).collect();
     let mut mobiles = Vec::new();
     for (name, mobile) in &raw.0 {
         let path = top.key(name);
@@ -27,30 +32,14 @@ pub(super) fn mobiles(
             continue;
         };
         let access = Access { node, links };
-        let attachment = match (&mobile.timetable, &mobile.failback) {
-            (Some(entries), None) => {
-                let path = path.key("timetable");
-                AttachmentPolicy::Timetable(timetable(entries, &path, &access, end, report))
-            }
-            (None, Some(failback)) => {
-                let path = path.key("failback");
-                AttachmentPolicy::Failback(access.failback(failback, &path, report))
-            }
-            (Some(_), Some(_)) => {
-                let message = "stands beside a timetable; expected one of them";
-                report.wrong_key(&path.key("failback"), message.to_owned());
-                continue;
-            }
-            (None, None) => {
-                let message = "has neither a timetable nor failback; expected one of them";
-                report.wrong(&path, message.to_owned());
-                continue;
-            }
+        let Some(attachment) = attachment(mobile, &path, &access, end, report) else {
+            continue;
         };
         let around = Surroundings {
             links,
             agents,
             others: &mobiles,
+            moving: &moving,
         };
         check_radio(mobile, &attachment, &access, &path, report);
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
@@ -74,6 +63,45 @@ pub(super) fn mobiles(
         mobiles.push(mobile);
     }
     mobiles
+}
+
+/// How a mobile chooses its link: by the one of three keys that is there.
+fn attachment(
+    mobile: &RawMobile,
+    path: &Path,
+    access: &Access<'_>,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Option<AttachmentPolicy> {
+    let beside = |key: &str, other: &str, report: &mut Report<'_>| {
+        let message = format!("stands beside {other}; expected one of them");
+        report.wrong_key(&path.key(key), message);
+        None
+    };
+    match (&mobile.timetable, &mobile.failback, &mobile.decision) {
+        (Some(entries), None, None) => {
+            let path = path.key("timetable");
+            let entries = timetable(entries, &path, access, end, report);
+            Some(AttachmentPolicy::Timetable(entries))
+        }
+        (None, Some(failback), None) => {
+            let path = path.key("failback");
+            Some(AttachmentPolicy::Failback(
+                access.failback(failback, &path, report),
+            ))
+        }
+        (None, None, Some(decision)) => access
+            .decision(decision, &path.key("decision"), report)
+            .map(AttachmentPolicy::Decision),
+        (Some(_), Some(_), _) => beside("failback", "a timetable", report),
+        (Some(_), _, Some(_)) => beside("decision", "a timetable", report),
+        (_, Some(_), Some(_)) => beside("decision", "failback", report),
+        (None, None, None) => {
+            let message = "has no timetable, failback or decision; expected one of them";
+            report.wrong(path, message.to_owned());
+            None
+        }
+    }
 }
 
 /// With a protocol, its messages decide when the mobile's own packets leave the old link.
@@ -142,6 +170,7 @@ fn check_radio(
             entries.iter().filter_map(|entry| entry.link).collect()
         }
         AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+        AttachmentPolicy::Decision(chosen) => chosen.links.clone(),
     };
     if !chosen.iter().any(|&link| links.is_of_radio(link)) {
         let mut own = links.of(node).filter_map(|link| link.reception.as_ref());
@@ -150,7 +179,7 @@ fn check_radio(
         // What is wrong with a link along a line was reported with it.
         let excused = along.is_some() && (asked || !report.is_clean());
         if mobile.track.is_some() && !excused {
-            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable or failback, or one with line_of_sight or coverage";
+            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable, failback or decision, or one with line_of_sight or coverage";
             report.wrong_key(&path.key("track"), message.to_owned());
         }
         return;
@@ -203,18 +232,41 @@ impl Access<'_> {
         None
     }
 
-    fn failback(&self, raw: &RawFailback, path: &Path, report: &mut Report<'_>) -> Failback {
-        let mut prefer = Vec::new();
-        for (index, name) in raw.prefer.iter().enumerate() {
-            let here = path.key("prefer").index(index);
+    /// Links by name, each once.
+    fn links(&self, names: &[String], path: &Path, report: &mut Report<'_>) -> Vec<LinkIndex> {
+        let mut links = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let here = path.index(index);
             let Some(link) = self.link(name, &here, report) else {
                 continue;
             };
-            if prefer.contains(&link) {
+            if links.contains(&link) {
                 report.wrong(&here, format!("{} stands here twice", quoted(name)));
             }
-            prefer.push(link);
+            links.push(link);
         }
+        links
+    }
+
+    fn decision(&self, raw: &RawDecision, path: &Path, report: &mut Report<'_>) -> Option<Chosen> {
+        let links = self.links(&raw.links, &path.key("links"), report);
+        let brought = profiles::brought(&raw.class, report.classes);
+        match brought.and_then(|(class, classes)| classes.decision(class)) {
+            Ok(decision) => Some(Chosen {
+                decision,
+                links,
+                names: raw.links.clone(),
+            }),
+            Err(why) => {
+                let message = format!("{} {why}", quoted(&raw.class));
+                report.wrong(&path.key("class"), message);
+                None
+            }
+        }
+    }
+
+    fn failback(&self, raw: &RawFailback, path: &Path, report: &mut Report<'_>) -> Failback {
+        let prefer = self.links(&raw.prefer, &path.key("prefer"), report);
         let or = |time: Option<super::units::Time>, default| time.map_or(default, |time| time.0);
         Failback {
             prefer,

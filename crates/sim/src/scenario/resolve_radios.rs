@@ -120,13 +120,14 @@ fn link(
     }
 }
 
-/// The links that a mobile's timetable or preferences name.
+/// The links that a mobile's timetable, preferences or decision name.
 fn names(raw: &RawMobile) -> impl Iterator<Item = &str> {
     let entries = raw.timetable.iter().flatten();
     let preferred = raw.failback.iter().flat_map(|failback| &failback.prefer);
+    let chosen = raw.decision.iter().flat_map(|decision| &decision.links);
     entries
         .map(|entry| entry.attach.as_str())
-        .chain(preferred.map(String::as_str))
+        .chain(preferred.chain(chosen).map(String::as_str))
 }
 
 /// Without another link, an aircraft outside all cells is out of reach.

@@ -31,6 +31,7 @@ use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::link::{End, Link};
 use crate::packets::Packets;
+use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{Scenario, SignallingLoss};
 use baton_proto::host::{Few, Host, InterfaceId};
@@ -58,6 +59,8 @@ pub struct World {
     radios: Vec<RadioRun>,
     /// What links will say whose state follows from where their mobile is.
     notices: Vec<Notice>,
+    /// For links whose state follows from where their mobile is, its run as drawn.
+    runs: BTreeMap<usize, LineRun>,
     recorder: Recorder,
     captures: Option<Captures>,
     /// The access link over which the packet came that a host is taking in.

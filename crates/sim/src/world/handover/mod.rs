@@ -2,9 +2,11 @@
 //!
 //! At each change all routes of the world are computed anew, in time proportional to nodes times links.
 
+mod decider;
 mod record;
 mod reroute;
 
+pub use decider::Decider;
 pub use record::{Announcement, HandoverRecord, Losses};
 
 use super::agents::ProtocolRun;
@@ -14,6 +16,7 @@ use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex, OldQueue};
 use baton_proto::host::LinkSignal;
+use baton_proto::mobility::decision::LinkEvent;
 use baton_proto::mobility::failback::Failback;
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -52,6 +55,8 @@ pub enum Chooser {
     Timetable(VecDeque<Attachment>),
     /// The policy, and the links by rank.
     Failback(Failback, Vec<usize>),
+    /// A decision from outside.
+    Decision(Decider),
 }
 
 /// A handover that is due.
@@ -103,6 +108,7 @@ impl MobileRun {
         let choice = match &self.chooser {
             Chooser::Timetable(entries) => entries.front().map(next_moment),
             Chooser::Failback(failback, _) => failback.poll_timeout(),
+            Chooser::Decision(decider) => decider.deadline(),
         };
         let step = self.steps.front().map(|&(at, _)| at);
         [choice, step].into_iter().flatten().min()
@@ -203,9 +209,14 @@ impl World {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
         };
         let mobile = &self.mobiles[number];
-        if matches!(mobile.chooser, Chooser::Failback(..)) {
+        let by = match mobile.chooser {
+            Chooser::Timetable(_) => None,
+            Chooser::Failback(..) => Some("prefer"),
+            Chooser::Decision(_) => Some("decision"),
+        };
+        if let Some(key) = by {
             return Err(format!(
-                "{name} chooses its link by `prefer`; expected a mobile with a timetable, or a change of a link's state"
+                "{name} chooses its link by `{key}`; expected a mobile with a timetable, or a change of a link's state"
             ));
         }
         let Some(LinkIndex(link)) = to else {
@@ -268,6 +279,7 @@ impl World {
                     handover: switch.lost_at.is_none().then_some(soft),
                 })
             }
+            Chooser::Decision(_) => self.next_decided(number),
         }
     }
 
@@ -523,12 +535,26 @@ impl World {
                 let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
                 self.signal(number, link, signal);
             }
-            if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
-                && let Some(rank) = links.iter().position(|&known| known == link)
-            {
-                failback.handle_link(self.now, rank, up);
-            }
-            self.arm_mobile(number);
+            let event = if up { LinkEvent::Up } else { LinkEvent::Down };
+            self.tell_chooser(number, link, event);
         }
+    }
+
+    /// Tells what decides which link a mobile uses what one of its links says.
+    pub(super) fn tell_chooser(&mut self, number: usize, link: usize, event: LinkEvent) {
+        let now = self.now;
+        if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
+            && let Some(rank) = links.iter().position(|&known| known == link)
+        {
+            match event {
+                LinkEvent::Up => failback.handle_link(now, rank, true),
+                LinkEvent::Down => failback.handle_link(now, rank, false),
+                LinkEvent::GoingDown => failback.handle_going_down(now, rank, true),
+                LinkEvent::Rollback => failback.handle_going_down(now, rank, false),
+                LinkEvent::Detected | LinkEvent::ParametersReport => {}
+            }
+        }
+        self.tell_decision(number, link, event);
+        self.arm_mobile(number);
     }
 }
