@@ -754,6 +754,7 @@ long_term_rate = true
 minimum_rtt_window = "300 s"
 push_bursts = true
 timer_wheel = true
+transaction_opening = false
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
 ''',

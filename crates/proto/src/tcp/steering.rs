@@ -141,7 +141,7 @@ impl Connection {
     }
 
     /// As after a timeout, but that the window stays.
-    fn resend_outstanding(&mut self) {
+    pub(super) fn resend_outstanding(&mut self) {
         if self.sent.is_empty() {
             return;
         }

@@ -338,6 +338,9 @@ pub struct RawTcpEnd {
     pub push_bursts: Option<bool>,
     /// Timers with the granularity of Linux's.
     pub timer_wheel: Option<bool>,
+    /// Open with a request (T/TCP, RFC 1644) where the hosts have spoken before; anyone who guesses a number can have his data
+    /// taken for the peer's.
+    pub transaction_opening: Option<bool>,
     /// How long TIME_WAIT lasts.
     pub time_wait: Option<Time>,
 }
