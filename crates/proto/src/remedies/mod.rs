@@ -31,6 +31,19 @@ pub enum Place {
     BothEnds,
     /// The sender alone if it is the mobile, else both ends.
     Sender,
+    /// The gateway alone: the router at the network's end of the mobile's access links; of several, each.
+    Gateway,
+    /// The gateway alone, where the mobile receives.
+    GatewayTowardsMobile,
+}
+
+/// What a remedy does at a gateway ([`crate::host`] has the agents).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatewayPart {
+    /// It watches connections, and sends again from copies.
+    Snoop,
+    /// It ends connections and opens its own.
+    Split,
 }
 
 /// How a remedy at a correspondent comes to know of a handover.
@@ -108,6 +121,12 @@ kinds! {
         "Both (study T, section 7).";
     PathWindow = "path-window", MobileReceiver, Own,
         "The receiver offers what the link in use holds (studies T and D).";
+    Snoop = "snoop", GatewayTowardsMobile, Own,
+        "The gateway keeps copies and sends again what the last hop loses (Balakrishnan et al., 1995).";
+    SplitConnection = "split-connection", Gateway, Own,
+        "The gateway ends the connection and opens its own towards the mobile (I-TCP; Bakre and Badrinath, 1995).";
+    SatellitePep = "satellite-pep", Gateway, Own,
+        "The same with a stack for long paths on the mobile's side (RFC 3135).";
 }
 
 impl Kind {
@@ -135,9 +154,26 @@ impl Kind {
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
-            | Kind::Method2 => return None,
+            | Kind::Method2
+            | Kind::Snoop
+            | Kind::SplitConnection
+            | Kind::SatellitePep => return None,
         };
         Some(remedy)
+    }
+
+    /// What it does at the gateway, if it is installed there.
+    pub const fn at_gateway(self) -> Option<GatewayPart> {
+        match self {
+            Kind::Snoop => Some(GatewayPart::Snoop),
+            Kind::SplitConnection | Kind::SatellitePep => Some(GatewayPart::Split),
+            _ => None,
+        }
+    }
+
+    /// What steers the half towards the mobile of a connection that is split, if it does so.
+    pub fn steering(self) -> Option<Box<dyn Remedy>> {
+        None
     }
 
     /// Its part at the correspondent, which sends or receives the data, if it has one there.
@@ -160,7 +196,10 @@ impl Kind {
             | Kind::DuplicateAcks
             | Kind::Atcp
             | Kind::Eclair
-            | Kind::PathWindow => return None,
+            | Kind::PathWindow
+            | Kind::Snoop
+            | Kind::SplitConnection
+            | Kind::SatellitePep => return None,
         };
         Some(remedy)
     }
@@ -178,6 +217,7 @@ impl Kind {
             Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
+            Kind::Snoop | Kind::SplitConnection | Kind::SatellitePep => &[Held::Answers],
         }
     }
 
@@ -203,6 +243,8 @@ pub enum Held {
     Gaps,
     /// What the congestion control remembers.
     Path,
+    /// What the sender hears of the receiver.
+    Answers,
 }
 
 impl Held {
@@ -215,6 +257,7 @@ impl Held {
             Held::Timing => "the retransmission timeout",
             Held::Gaps => "what gaps mean",
             Held::Path => "what the congestion control remembers",
+            Held::Answers => "what the sender hears of the receiver",
         }
     }
 }

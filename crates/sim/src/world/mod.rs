@@ -8,6 +8,7 @@
 mod agents;
 mod build;
 pub mod flow;
+mod gateways;
 mod handover;
 mod hosts;
 mod losses;

@@ -69,12 +69,18 @@ impl World {
             LinkSignal::Up | LinkSignal::HandoverImminent => return,
         };
         self.tell(number, &told);
+        self.tell_gateway(number, link, &told);
     }
 
     /// Tells a mobile's connections that a handover is complete.
     pub(super) fn tell_connected(&mut self, number: usize, link: usize) {
         let path = self.path_parameters(number, link);
-        self.tell(number, &CrossLayerSignal::Connected(path));
+        let connected = CrossLayerSignal::Connected(path);
+        self.tell(number, &connected);
+        // Where a protocol is spoken, a gateway hears by its messages.
+        if self.mobiles[number].protocol.is_none() {
+            self.tell_gateway(number, link, &connected);
+        }
     }
 
     /// Tells the connections of a mobile.
@@ -102,7 +108,7 @@ impl World {
         }
     }
 
-    fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
+    pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
         let wire = &self.wires[link];
         let config = wire.link.config();
         let at_mobile = match wire.ends[0].0 == self.mobiles[number].node.0 {
