@@ -4,7 +4,7 @@
 //! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
 
 use crate::rate::DataRate;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use core::fmt::Debug;
 use core::num::NonZeroU8;
 
@@ -57,6 +57,15 @@ pub enum CrossLayerSignal {
     PeerMoved(PeerMoved),
     /// The other end's notice arrived with a segment.
     Noticed(HandoverNotice),
+    /// To a sender: an acknowledgment has come.
+    Acknowledged {
+        /// When.
+        at: Instant,
+        /// Bytes that it acknowledged for the first time, at least one.
+        bytes: u64,
+        /// The round-trip time that it measured, if it measured one. The view's smoothed one has it already.
+        rtt: Option<Duration>,
+    },
     /// All that was out is acknowledged.
     AllAcknowledged,
 }
@@ -132,6 +141,8 @@ pub enum Control {
         /// Slow-start threshold.
         threshold: u32,
     },
+    /// Slow start goes on up to here, in bytes, if that is more than its threshold.
+    RaiseThreshold(u32),
     /// The congestion control forgets what it has learnt of the path, and goes on with its window.
     ForgetPath,
     /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.

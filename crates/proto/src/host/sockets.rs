@@ -75,7 +75,16 @@ impl Socket {
     #[cold]
     fn handle_steered_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let was_out = self.connection.bytes_in_flight() > 0;
+        let acknowledged = self.connection.bytes_acknowledged();
+        let samples = self.connection.statistics().rtt_samples;
         self.connection.handle_segment(now, header, payload);
+        let bytes = self.connection.bytes_acknowledged() - acknowledged;
+        if bytes > 0 {
+            let measured = self.connection.statistics().rtt_samples > samples;
+            let rtt = self.connection.last_rtt_sample().filter(|_| measured);
+            let at = now;
+            self.signal(now, &CrossLayerSignal::Acknowledged { at, bytes, rtt });
+        }
         if let Some(notice) = header.options.notice {
             self.signal(now, &CrossLayerSignal::Noticed(notice));
         }

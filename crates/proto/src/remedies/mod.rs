@@ -2,12 +2,14 @@
 //! out. [`Kind`] says which there are, where they are installed, and makes them.
 
 mod adaptive_timer;
+mod astart;
 mod atcp;
 mod buffer_notification;
 mod closing_window;
 mod combined;
 mod duplicate_acks;
 mod eclair;
+mod faster_timeout_decrease;
 mod forgotten_path;
 mod freeze_tcp;
 mod notice;
@@ -31,6 +33,8 @@ pub enum Place {
     BothEnds,
     /// The sender alone if it is the mobile, else both ends.
     Sender,
+    /// The sender alone, mobile or correspondent.
+    SenderAlone,
 }
 
 /// How a remedy at a correspondent comes to know of a handover.
@@ -100,6 +104,10 @@ kinds! {
         "Study S: the window bounded towards the shorter path, the threshold restored towards the longer one.";
     ForgottenPath = "forgotten-path", CorrespondentSender, BindingUpdate,
         "The congestion control forgets the old path, as Westwood+ its shortest round-trip time (study S, section 8).";
+    Astart = "astart", CorrespondentSender, BindingUpdate,
+        "The threshold follows what the new path delivers (Wang et al., 2004; study S, section 6).";
+    FasterTimeoutDecrease = "faster-timeout-decrease", SenderAlone, Own,
+        "The timeout follows a round-trip time that has become much shorter (study T, section 7.2.2).";
     TimeoutReset = "timeout-reset", Sender, TcpOption,
         "The timeout begins anew (study T, section 7).";
     WindowReset = "window-reset", Sender, TcpOption,
@@ -131,7 +139,12 @@ impl Kind {
                 Box::new(notice::Reset::new(self))
             }
             Kind::PathWindow => Box::new(path_window::PathWindow),
+            Kind::FasterTimeoutDecrease if sends => {
+                Box::new(faster_timeout_decrease::FasterTimeoutDecrease::default())
+            }
             Kind::ClosingWindow
+            | Kind::Astart
+            | Kind::FasterTimeoutDecrease
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
@@ -149,6 +162,10 @@ impl Kind {
             Kind::ClosingWindow => Box::new(closing_window::ClosingWindow::default()),
             Kind::Reordering => Box::new(reordering::Sender::default()),
             Kind::ForgottenPath => Box::new(forgotten_path::ForgottenPath),
+            Kind::Astart => Box::new(astart::Astart::default()),
+            Kind::FasterTimeoutDecrease => {
+                Box::new(faster_timeout_decrease::FasterTimeoutDecrease::default())
+            }
             Kind::AdaptiveTimer => Box::new(adaptive_timer::AdaptiveTimer),
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1::default()),
@@ -170,12 +187,14 @@ impl Kind {
         match self {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
             Kind::DuplicateAcks | Kind::BufferNotification => &[Held::Window],
-            Kind::Method2 | Kind::WindowReset => &[Held::Window],
+            Kind::Method2 | Kind::WindowReset | Kind::Astart => &[Held::Window],
             Kind::Atcp | Kind::Eclair => &[Held::Offer, Held::Window, Held::Sending],
             Kind::ClosingWindow => &[Held::Window, Held::Sending],
             Kind::Reordering => &[Held::Gaps],
             Kind::ForgottenPath => &[Held::Path],
-            Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
+            Kind::AdaptiveTimer | Kind::TimeoutReset | Kind::FasterTimeoutDecrease => {
+                &[Held::Timing]
+            }
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
         }
