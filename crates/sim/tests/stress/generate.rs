@@ -1,6 +1,7 @@
 //! Random scenarios as text. Blocks are divided by blank lines, and every key has its line, so that a failing
 //! scenario can be made smaller.
 
+use baton_proto::remedies::{Kind, Place, Tells};
 use baton_sim::rng::{Seed, Stream};
 use std::fmt::Write;
 
@@ -13,12 +14,19 @@ struct Generator {
     draws: Stream,
     /// Of its own for links along a line, so that all else of a seed's scenario stays as it was without them.
     line_draws: Stream,
+    /// Of its own for remedies, announcements and T/TCP, for the same reason.
+    remedy_draws: Stream,
+    /// Whether the flows of this scenario open with T/TCP.
+    transactions: bool,
     text: String,
 }
 
 /// The scenario of a seed.
 pub fn scenario(seed: u64) -> String {
+    let mut remedy_draws = Seed(seed).stream("stress remedy");
     let mut generator = Generator {
+        transactions: remedy_draws.below(100) < 20,
+        remedy_draws,
         draws: Seed(seed).stream("stress"),
         line_draws: Seed(seed).stream("stress line"),
         text: String::new(),
@@ -266,8 +274,13 @@ impl Generator {
                 ", handover = \"hard\", outage = \"50 ms\", old_queue = \"keep\"",
                 ", jitter = \"400 ms\"",
             ]);
+            let announced = match self.remedy_draws.below(100) {
+                0..20 if !how.contains("jitter") => ", announced = \"300 ms\"",
+                20..40 if !how.contains("jitter") => ", announced = \"1 s\"",
+                _ => "",
+            };
             self.line(&format!(
-                "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l{present}\"{how} }},"
+                "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l{present}\"{how}{announced} }},"
             ));
         }
         if !attached {
@@ -358,6 +371,7 @@ impl Generator {
                 } else {
                     self.line(&format!("stop = \"{RESTLESS_S} s\""));
                 }
+                self.remedies(from, to);
                 self.tcp();
             }
             6 => {
@@ -365,6 +379,7 @@ impl Generator {
                 self.sometimes(80, "count", &["1", "7"]);
                 self.sometimes(50, "think_time", &["\"0 s\"", "\"300 ms\""]);
                 self.line(&format!("stop = \"{RESTLESS_S} s\""));
+                self.remedies(from, to);
                 self.tcp();
             }
             7 => {
@@ -400,7 +415,31 @@ impl Generator {
         }
     }
 
+    /// One or two that can act on a flow between these nodes and do not contradict each other.
+    fn remedies(&mut self, from: &str, to: &str) {
+        let [sends, receives] = [from, to].map(|node| node.starts_with('m'));
+        if sends == receives || self.remedy_draws.below(100) >= 50 {
+            return;
+        }
+        let acts = |kind: &&Kind| match kind.place() {
+            Place::MobileReceiver | Place::CorrespondentSender | Place::BothEnds if sends => false,
+            // Nobody speaks Mobile IPv6 here; those are in `tcp/tests/remedies.rs` of `proto`.
+            _ => kind.tells() != Tells::BindingUpdate,
+        };
+        let kinds: Vec<Kind> = Kind::ALL.iter().filter(acts).copied().collect();
+        let mut draw = || kinds[self.remedy_draws.below(kinds.len() as u64) as usize];
+        let (one, two) = (draw(), draw());
+        let names = match one.contradicts(two) {
+            Some(_) => format!("\"{}\"", one.name()),
+            None => format!("\"{}\", \"{}\"", one.name(), two.name()),
+        };
+        self.line(&format!("remedies = [{names}]"));
+    }
+
     fn tcp(&mut self) {
+        if self.transactions {
+            self.line("tcp.transaction_opening = true");
+        }
         let profiles = [
             "\"rfc\"",
             "\"ns2\"",
