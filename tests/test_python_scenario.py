@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import baton
-from baton.sweep.study import _text
+from baton.sweep.study import toml_text
 
 RICH = {
     "name": "rich",
@@ -76,7 +76,7 @@ def answer(call: Any) -> str:
 
 def same(document: dict[str, Any]) -> str:
     """What is said of the document in code, which must be what is said of it as a file."""
-    file = "\n".join(f"{key} = {_text(value)}" for key, value in document.items())
+    file = "\n".join(f"{key} = {toml_text(value)}" for key, value in document.items())
     said = answer(lambda: baton.Scenario.build(**document))
     assert sorted(said.splitlines()) == sorted(answer(lambda: baton.Scenario.parse(file)).splitlines())
     return said

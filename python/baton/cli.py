@@ -196,7 +196,12 @@ def rerun(
 
 @app.command()
 def sweep(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A scenario (file or shipped name), or a study file.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY", help="A scenario (file or shipped name), a study file, or the folder of a study."
+        ),
+    ],
     seeds: Annotated[
         int | None, typer.Option(min=1, max=1_000_000, help="Runs of each point; default: the study's, or 10.")
     ] = None,
@@ -216,12 +221,18 @@ def sweep(
             " flows.download.completion_s=5%.",
         ),
     ] = None,
+    path: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Compare remedies in all situations, for hours.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario over many values and seeds, on all cores: one table, statistics, a page."""
     from baton.sweep import cli_sweep
 
-    options = cli_sweep.SweepOptions(study, seeds, overrides or [], out, force, resume, jobs, until_width, json)
+    options = cli_sweep.SweepOptions(
+        study, seeds, overrides or [], out, force, resume, jobs, until_width, json, path, full
+    )
     raise typer.Exit(cli_sweep.run(options))
 
 
@@ -319,7 +330,7 @@ def main() -> None:
         status = app(arguments, prog_name="baton", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
         status = fail("interrupted", 130, arguments)
-    except SystemExit as error:  # called for by a congestion control in Python, which does not end the program
+    except SystemExit as error:  # called for by a class in Python, which does not end the program
         traceback.print_exception(error)
         status = fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except BrokenPipeError:

@@ -57,6 +57,10 @@ class HandoverFlow(TypedDict):
     """What a handover did to a flow, until the next handover."""
 
     name: Annotated[str, "Name of the flow"]
+    delivered_bytes: Annotated[
+        int,
+        "Payload delivered, from when this handover was announced or, if it was not, began, to the same of the next",
+    ]
     stall_s: Annotated[float, "Longest time without new data"]
     lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]
     spurious_retransmissions: Annotated[int, "Segments that came to the far end with nothing new in them"]
@@ -70,11 +74,14 @@ Handover = TypedDict(
     "Handover",
     {
         "at_s": Annotated[float, "When it began"],
+        "announced_s": Annotated["float | None", "When the old link said that it would go down; null if it did not"],
         "mobile": Annotated[str, "Which mobile"],
         "from": Annotated["str | None", "Old access link; null for none"],
         "to": Annotated["str | None", "New access link; null for none"],
         "kind": Annotated[str, "`soft` or `hard`"],
         "completed_s": Annotated["float | None", "When the new link was taken into use; null if the run ended before"],
+        "old_rate_bps": Annotated["int | None", "Rate at which the old link carries full packets to the mobile"],
+        "new_rate_bps": Annotated["int | None", "The same of the new link"],
         "lost_packets": Annotated[int, "Packets lost with the old link or with its queue"],
         "flows": Annotated[list[HandoverFlow], "The mobile's flows, from this handover to the next"],
     },

@@ -51,23 +51,17 @@ pub enum CrossLayerSignal {
     Disconnected,
     /// The mobile has said where it is now, and packets may come by both ways (study S, Table 2).
     UpdateSent,
-    /// Packets pass again, or by another link (Link_Handover_Complete, or the registration's end; study C's s3, "connected").
+    /// Packets pass again, or by another link (Link_Handover_Complete, the registration's end, or for a connection to a
+    /// correspondent that sends directly its binding update's departure; study C's s3, "connected").
     Connected(PathParameters),
     /// To a correspondent: the peer has said that it is elsewhere.
     PeerMoved(PeerMoved),
     /// The other end's notice arrived with a segment.
     Noticed(HandoverNotice),
-    /// To a sender: an acknowledgment has come.
-    Acknowledged {
-        /// When.
-        at: Instant,
-        /// Bytes that it acknowledged for the first time, at least one.
-        bytes: u64,
-        /// The round-trip time that it measured, if it measured one. The view's smoothed one has it already.
-        rtt: Option<Duration>,
-    },
     /// All that was out is acknowledged.
     AllAcknowledged,
+    /// To a sender: a base station has failed once more to pass on a segment of what is out, and goes on trying.
+    BadState,
 }
 
 /// What a correspondent learns of a binding update (study S, Table 2).
@@ -120,6 +114,17 @@ pub struct TransportView {
     pub timed_out: bool,
 }
 
+/// An acknowledgment of new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgment {
+    /// When it came.
+    pub at: Instant,
+    /// Bytes that it acknowledged for the first time, at least one.
+    pub bytes: u64,
+    /// The round-trip time that it measured, if it measured one. The view's smoothed one has it already.
+    pub rtt: Option<Duration>,
+}
+
 /// What is done with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
@@ -147,10 +152,14 @@ pub enum Control {
     ForgetPath,
     /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.
     RestartTiming(Option<Duration>),
+    /// The retransmission timer, if it runs, starts again with the timeout in force.
+    RestartTimer,
     /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.
     Offer(Option<u32>),
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment(bool),
+    /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. `None` ends it.
+    TrailAcknowledgments(Option<Duration>),
     /// So many acknowledgments leave at once, with the window that is offered now.
     Acknowledge(u8),
     /// Acknowledgments carry a notice of this number: so many, and as long as something is missing.
@@ -168,6 +177,15 @@ pub enum Control {
 pub trait Remedy: Debug + Send {
     /// Something has reached the host: what is to be done, in this order.
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control>;
+
+    /// The same when new data of ours is acknowledged, of which few want to hear.
+    fn on_acknowledged(
+        &mut self,
+        _acknowledgment: &Acknowledgment,
+        _transport: &TransportView,
+    ) -> Vec<Control> {
+        vec![]
+    }
 }
 
 #[cfg(test)]

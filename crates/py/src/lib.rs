@@ -4,10 +4,13 @@
 //! documentation stand in `python/baton/_baton.pyi`.
 #![forbid(unsafe_code)]
 
+mod classes;
 mod connection;
 mod control;
+mod decision;
 mod errors;
 mod pool;
+mod remedy;
 mod result;
 mod scenario;
 mod table;
@@ -26,6 +29,8 @@ mod _baton {
     #[pymodule_export]
     use super::control::{AckSample, LossSample};
     #[pymodule_export]
+    use super::decision::{Decision, LinkEvent, LinkView, MobileView};
+    #[pymodule_export]
     use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]
     use super::json_defaults;
@@ -34,11 +39,15 @@ mod _baton {
     #[pymodule_export]
     use super::json_link_budget;
     #[pymodule_export]
+    use super::json_remedies;
+    #[pymodule_export]
     use super::json_schema;
     #[pymodule_export]
     use super::pool::Pool;
     #[pymodule_export]
     use super::quantity;
+    #[pymodule_export]
+    use super::remedy::{Control, PathParameters, Signal, TransportView};
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]
@@ -51,6 +60,15 @@ mod _baton {
 #[pyfunction]
 fn json_schema() -> String {
     baton_sim::scenario::json_schema().to_string()
+}
+
+/// What the engine knows of each remedy, as JSON text: an array of objects.
+///
+/// `name`, `about`; `installed`, where it is for data that goes to the mobile: "mobile", "sender", "gateway", or several;
+/// `quic` and `ipsec`, whether it works there; `own`, whether it is Baton's own and no published one.
+#[pyfunction]
+fn json_remedies() -> String {
+    baton_sim::scenario::json_remedies().to_string()
 }
 
 /// The defaults of links, queues, burst loss and TCP profiles, by the names of a scenario's keys, as JSON text.

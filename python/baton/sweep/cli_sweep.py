@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from baton import Scenario, ScenarioError, expect
 from baton.errors import InputError
 from baton.progress import sweep_progress
+from baton.remedies.study import study_file
 from baton.summary import Json, skeleton
 
 from . import page, tables
@@ -36,10 +37,17 @@ class SweepOptions:
     jobs: int | None
     until_width: str | None
     json: bool
+    path: Path | None = None
+    full: bool = False
 
 
 def run(options: SweepOptions) -> int:
     """Sweeps, writes and prints; returns the exit status."""
+    file = study_file(options.study)
+    if file is not None:
+        return _compare_remedies(options, file)
+    if options.path or options.full:
+        raise InputError("--path and --full belong to a study of remedies, as studies/remedies; see docs/sweeps.md")
     study = read_study(options.study, options.overrides, options.seeds)
     until = Until.parse(options.until_width) if options.until_width else None
     points = study.points()
@@ -65,6 +73,17 @@ def run(options: SweepOptions) -> int:
         print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
         return INTERRUPTED
     return FAILED if sweep.failures else 0
+
+
+def _compare_remedies(options: SweepOptions, file: Path) -> int:
+    from baton.remedies import cli
+
+    if options.until_width is not None:
+        raise InputError(
+            "--until-width: a study of remedies has the seeds that its blocks say; choose others with --seeds"
+        )
+    kept = {each.name: getattr(options, each.name) for each in fields(cli.CompareOptions) if each.name != "file"}
+    return cli.run(cli.CompareOptions(file=file, **kept))
 
 
 def _load(study: Study, point: Point) -> PointRuns:

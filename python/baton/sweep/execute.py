@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class PointRuns:
     rows: dict[int, Row] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
     enough: int | None = None
-    """After how many seeds it was stopped, because its interval was narrow."""
+    """After how many seeds it ends: its interval was narrow, or no more were asked for."""
     _looked: int = 0
 
     def add(self, seed: int, row: Row | None, reason: str | None) -> None:
@@ -117,13 +117,14 @@ def execute(
     *,
     workers: int | None,
     progress: SweepReport,
+    row_of: Callable[[Mapping[str, Any]], Row] = flatten,
 ) -> bool:
-    """Runs what is missing, in `workers` threads (by default one for each core).
+    """Runs what is missing, in `workers` threads (by default one for each core); `row_of` makes a row of a summary.
 
     Returns whether that is all; Ctrl-C ends it early.
     """
     for kept in folder.kept:
-        row = None if kept.summary is None else flatten(kept.summary)
+        row = None if kept.summary is None else row_of(kept.summary)
         points[kept.point].add(kept.seed, row, kept.reason)
     for point in points:
         point.look(seeds, until)
@@ -147,7 +148,7 @@ def execute(
             place, seed, summary, reason = outcome
             folder.keep(numbers[place], seed, summary, reason)
             point = points[numbers[place]]
-            point.add(seed, None if summary is None else flatten(json.loads(summary)), reason)
+            point.add(seed, None if summary is None else row_of(json.loads(summary)), reason)
             point.look(seeds, until)
             if time.monotonic() - told > REPORT_EVERY_S:
                 told = time.monotonic()

@@ -175,7 +175,7 @@ def assigned(axes: Mapping[str, Any]) -> Study:
 def _values(where: str, axes: Mapping[str, Any]) -> dict[str, list[str]]:
     """The values of each key as `--set` takes them; one that is no list is the same in all points."""
     values = {
-        key: [_text(each) for each in value] if isinstance(value, (list, tuple)) else [_text(value)]
+        key: [toml_text(each) for each in value] if isinstance(value, (list, tuple)) else [toml_text(value)]
         for key, value in _dotted(axes)
     }
     for key, listed in values.items():
@@ -195,7 +195,7 @@ def _variants(path: Path, listed: Any) -> Iterator[tuple[str, Assignment]]:
         if variant["name"] in seen:
             raise InputError(f"{where}: there is a variant {variant['name']} already")
         seen.add(variant["name"])
-        yield variant["name"], {key: _text(value) for key, value in _dotted(variant["set"])}
+        yield variant["name"], {key: toml_text(value) for key, value in _dotted(variant["set"])}
 
 
 def _refuse_twice(where: str, values: Sequence[str]) -> None:
@@ -213,14 +213,14 @@ def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
             yield f"{above}{key}", value
 
 
-def _text(value: Any) -> str:
+def toml_text(value: Any) -> str:
     """A value of a TOML file as TOML again, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_text, value))}]"
+        return f"[{', '.join(map(toml_text, value))}]"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{json.dumps(key)} = {_text(each)}' for key, each in value.items())} }}"
+        return f"{{ {', '.join(f'{json.dumps(key)} = {toml_text(each)}' for key, each in value.items())} }}"
     return str(value)

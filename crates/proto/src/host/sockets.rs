@@ -1,7 +1,7 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
 use super::few::FewQueued;
-use crate::crosslayer::{CrossLayerSignal, Remedy};
+use crate::crosslayer::{Acknowledgment, CrossLayerSignal, Remedy};
 use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
@@ -82,14 +82,26 @@ impl Socket {
         if bytes > 0 {
             let measured = self.connection.statistics().rtt_samples > samples;
             let rtt = self.connection.last_rtt_sample().filter(|_| measured);
-            let at = now;
-            self.signal(now, &CrossLayerSignal::Acknowledged { at, bytes, rtt });
+            self.tell_of_acknowledgment(&Acknowledgment {
+                at: now,
+                bytes,
+                rtt,
+            });
         }
         if let Some(notice) = header.options.notice {
             self.signal(now, &CrossLayerSignal::Noticed(notice));
         }
         if was_out && self.connection.bytes_in_flight() == 0 {
             self.signal(now, &CrossLayerSignal::AllAcknowledged);
+        }
+    }
+
+    fn tell_of_acknowledgment(&mut self, acknowledgment: &Acknowledgment) {
+        for remedy in &mut self.remedies {
+            let view = self.connection.view();
+            for control in remedy.on_acknowledged(acknowledgment, &view) {
+                self.connection.steer(acknowledgment.at, control);
+            }
         }
     }
 
@@ -264,6 +276,11 @@ impl Sockets {
         }
     }
 
+    /// With whom connections are, once for each connection.
+    pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
+        self.sockets.iter().map(|socket| socket.pair.1.address)
+    }
+
     pub fn signal_to(&mut self, now: Instant, id: SocketId, signal: &CrossLayerSignal) {
         let socket = self.sockets.get_mut(id.0 as usize);
         if let Some(socket) = socket.filter(|socket| !socket.remedies.is_empty()) {
@@ -352,11 +369,13 @@ impl Sockets {
         else {
             return quoted.protocol == 6;
         };
-        self.sockets[id.0 as usize].connection.handle_icmp(
-            now,
-            error,
-            SequenceNumber(quoted.sequence),
-        );
+        let socket = &mut self.sockets[id.0 as usize];
+        let sequence = SequenceNumber(quoted.sequence);
+        if error != IcmpError::BadState {
+            socket.connection.handle_icmp(now, error, sequence);
+        } else if socket.connection.is_out(sequence) {
+            socket.signal(now, &CrossLayerSignal::BadState);
+        }
         self.touch(id);
         true
     }

@@ -9,7 +9,7 @@
 //! acknowledgments, and each sample makes up a tenth of the estimate, as in Westwood+. The shortest round-trip time is twice
 //! the update's delay.
 
-use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::crosslayer::{Acknowledgment, Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -102,8 +102,15 @@ impl Remedy for Astart {
                 self.path = Some(NewPath::new(shortest, transport.slow_start_threshold));
                 vec![]
             }
-            CrossLayerSignal::Acknowledged { at, bytes, .. } => self.follow(*at, *bytes, transport),
             _ => vec![],
         }
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        acknowledgment: &Acknowledgment,
+        transport: &TransportView,
+    ) -> Vec<Control> {
+        self.follow(acknowledgment.at, acknowledgment.bytes, transport)
     }
 }

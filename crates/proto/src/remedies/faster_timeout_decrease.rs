@@ -6,7 +6,7 @@
 //! The study gives no numbers. Chosen: *significantly* is below half of the smoothed round-trip time, *several* is three in a
 //! row, as TCP takes three duplicates for evidence, and *the same* is within a factor of two, which queues make of short times.
 
-use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::crosslayer::{Acknowledgment, Control, CrossLayerSignal, Remedy, TransportView};
 use crate::time::Duration;
 
 /// Measurements in a row that show it.
@@ -45,11 +45,17 @@ impl FasterTimeoutDecrease {
 }
 
 impl Remedy for FasterTimeoutDecrease {
-    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
-        match (signal, transport.smoothed_rtt) {
-            (CrossLayerSignal::Acknowledged { rtt: Some(rtt), .. }, Some(smoothed)) => {
-                self.measure(*rtt, smoothed)
-            }
+    fn on_signal(&mut self, _: &CrossLayerSignal, _: &TransportView) -> Vec<Control> {
+        vec![]
+    }
+
+    fn on_acknowledged(
+        &mut self,
+        acknowledgment: &Acknowledgment,
+        transport: &TransportView,
+    ) -> Vec<Control> {
+        match (acknowledgment.rtt, transport.smoothed_rtt) {
+            (Some(rtt), Some(smoothed)) => self.measure(rtt, smoothed),
             _ => vec![],
         }
     }

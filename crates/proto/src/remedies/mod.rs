@@ -1,5 +1,5 @@
 //! Published schemes against what a handover does to a transport, one file each. Each is a [`Remedy`]: signals in, controls
-//! out. [`Kind`] says which there are, where they are installed, and makes them.
+//! out. [`Kind`] says which there are, where they are installed, and makes them; a [`Scheme`] may also come from outside.
 
 mod adaptive_timer;
 mod astart;
@@ -8,17 +8,61 @@ mod buffer_notification;
 mod closing_window;
 mod combined;
 mod duplicate_acks;
+mod ebsn;
 mod eclair;
+mod external;
 mod faster_timeout_decrease;
 mod forgotten_path;
 mod freeze_tcp;
 mod notice;
 mod path_window;
+mod ready_mobile;
 mod reordering;
 #[cfg(test)]
 mod tests;
 
+pub use external::{External, Side};
+
 use crate::crosslayer::Remedy;
+
+/// What a flow has against a handover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// A published one.
+    Published(Kind),
+    /// One from outside.
+    External(External),
+}
+
+impl Scheme {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Scheme::Published(kind) => kind.name(),
+            Scheme::External(external) => external.name(),
+        }
+    }
+
+    /// How its part at the correspondent, if there is one, hears of a handover.
+    pub fn tells(&self) -> Tells {
+        match self {
+            Scheme::Published(kind) => kind.tells(),
+            Scheme::External(external) => match external.side() {
+                Side::Mobile => Tells::Own,
+                Side::Correspondent => Tells::BindingUpdate,
+            },
+        }
+    }
+
+    /// Its part at one side of a connection, which sends or receives the data, if it has one there.
+    pub fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
+        match (self, side) {
+            (Scheme::Published(kind), Side::Mobile) => kind.at_mobile(sends),
+            (Scheme::Published(kind), Side::Correspondent) => kind.at_correspondent(sends),
+            (Scheme::External(external), _) => external.part(side, sends),
+        }
+    }
+}
 
 /// Where something has to be changed for a remedy to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +79,29 @@ pub enum Place {
     Sender,
     /// The sender alone, mobile or correspondent.
     SenderAlone,
+    /// The sender, whoever that is, and the base station of a link that repeats.
+    SenderAndBaseStation,
+}
+
+impl Place {
+    /// Where that is for data that goes to the mobile: "mobile", "sender", "gateway", or several of them.
+    pub const fn for_downloads(self) -> &'static [&'static str] {
+        match self {
+            Place::Mobile | Place::MobileReceiver => &["mobile"],
+            Place::CorrespondentSender | Place::SenderAlone => &["sender"],
+            Place::BothEnds | Place::Sender => &["sender", "mobile"],
+            Place::SenderAndBaseStation => &["sender", "gateway"],
+        }
+    }
+}
+
+/// Whether a remedy works where the transport is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encrypted {
+    /// In QUIC (RFC 9000), whose packets show nothing on the way, and whose receiver cannot take credit back.
+    pub quic: bool,
+    /// Where IPsec (RFC 4303) hides the transport from the network, and the ends are as before.
+    pub ipsec: bool,
 }
 
 /// How a remedy at a correspondent comes to know of a handover.
@@ -116,12 +183,42 @@ kinds! {
         "Both (study T, section 7).";
     PathWindow = "path-window", MobileReceiver, Own,
         "The receiver offers what the link in use holds (studies T and D).";
+    ReadyMobile = "ready-mobile", Mobile, Own,
+        "Baton's own: acknowledgments one behind, a window by the link, shut ahead of a disconnection.";
+    Ebsn = "ebsn", SenderAndBaseStation, Own,
+        "The timer starts again whenever the base station has failed to pass a segment on (Bakshi et al., 1997).";
 }
 
 impl Kind {
     /// The one of this name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Whether it is Baton's own, and no published one.
+    pub const fn is_own(self) -> bool {
+        matches!(self, Kind::ReadyMobile)
+    }
+
+    /// Whether it works on encrypted transports: at the ends yes, on the way no, but for those that say otherwise.
+    pub fn encrypted(self) -> Encrypted {
+        let at_ends = !self.place().for_downloads().contains(&"gateway");
+        match self {
+            // They shut the sender out by a window of zero, or speak in duplicate acknowledgments. QUIC's credit is never
+            // taken back (RFC 9000 section 4.1), and its packet numbers never come twice (section 12.3).
+            Kind::FreezeTcp
+            | Kind::DuplicateAcks
+            | Kind::Atcp
+            | Kind::Eclair
+            | Kind::ReadyMobile => Encrypted {
+                quic: false,
+                ipsec: true,
+            },
+            _ => Encrypted {
+                quic: at_ends,
+                ipsec: at_ends,
+            },
+        }
     }
 
     /// Its part at the mobile, which sends or receives the data, if it has one there.
@@ -142,7 +239,11 @@ impl Kind {
             Kind::FasterTimeoutDecrease if sends => {
                 Box::new(faster_timeout_decrease::FasterTimeoutDecrease::default())
             }
-            Kind::ClosingWindow
+            Kind::ReadyMobile if sends => Box::new(ready_mobile::Sender::default()),
+            Kind::ReadyMobile => Box::new(ready_mobile::Receiver::default()),
+            Kind::Ebsn if sends => Box::new(ebsn::Ebsn),
+            Kind::Ebsn
+            | Kind::ClosingWindow
             | Kind::Astart
             | Kind::FasterTimeoutDecrease
             | Kind::ForgottenPath
@@ -170,6 +271,7 @@ impl Kind {
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1::default()),
             Kind::Method2 => Box::new(combined::Method2::default()),
+            Kind::Ebsn => Box::new(ebsn::Ebsn),
             Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
                 Box::new(notice::Reset::new(self))
             }
@@ -177,7 +279,8 @@ impl Kind {
             | Kind::DuplicateAcks
             | Kind::Atcp
             | Kind::Eclair
-            | Kind::PathWindow => return None,
+            | Kind::PathWindow
+            | Kind::ReadyMobile => return None,
         };
         Some(remedy)
     }
@@ -188,7 +291,9 @@ impl Kind {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
             Kind::DuplicateAcks | Kind::BufferNotification => &[Held::Window],
             Kind::Method2 | Kind::WindowReset | Kind::Astart => &[Held::Window],
-            Kind::Atcp | Kind::Eclair => &[Held::Offer, Held::Window, Held::Sending],
+            Kind::Atcp | Kind::Eclair | Kind::ReadyMobile => {
+                &[Held::Offer, Held::Window, Held::Sending]
+            }
             Kind::ClosingWindow => &[Held::Window, Held::Sending],
             Kind::Reordering => &[Held::Gaps],
             Kind::ForgottenPath => &[Held::Path],
@@ -197,6 +302,8 @@ impl Kind {
             }
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
+            // What it is set to is left to others.
+            Kind::Ebsn => &[Held::Start],
         }
     }
 
@@ -218,6 +325,8 @@ pub enum Held {
     Sending,
     /// The retransmission timeout.
     Timing,
+    /// When the retransmission timer starts.
+    Start,
     /// What gaps mean.
     Gaps,
     /// What the congestion control remembers.
@@ -232,6 +341,7 @@ impl Held {
             Held::Window => "the congestion window",
             Held::Sending => "whether the sender sends",
             Held::Timing => "the retransmission timeout",
+            Held::Start => "when the retransmission timer starts",
             Held::Gaps => "what gaps mean",
             Held::Path => "what the congestion control remembers",
         }

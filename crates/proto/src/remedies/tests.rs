@@ -3,7 +3,8 @@
 
 use super::Kind;
 use crate::crosslayer::{
-    Control, CrossLayerSignal, HandoverNotice, PathParameters, PeerMoved, Remedy, TransportView,
+    Acknowledgment, Control, CrossLayerSignal, HandoverNotice, PathParameters, PeerMoved, Remedy,
+    TransportView,
 };
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
@@ -280,13 +281,18 @@ fn a_path_is_forgotten_when_the_peer_has_moved() {
     assert_eq!(hears(&mut *sender, &CONNECTED, &VIEW), []);
 }
 
-/// What an acknowledgment says at so many milliseconds.
-fn acknowledged(at_ms: u64, bytes: u64, rtt_ms: Option<u64>) -> CrossLayerSignal {
-    CrossLayerSignal::Acknowledged {
+/// What it answers to an acknowledgment at so many milliseconds.
+fn acknowledged(
+    remedy: &mut dyn Remedy,
+    (at_ms, bytes, rtt_ms): (u64, u64, Option<u64>),
+    view: &TransportView,
+) -> Vec<Control> {
+    let acknowledgment = Acknowledgment {
         at: Instant::from_millis(at_ms),
         bytes,
         rtt: rtt_ms.map(Duration::from_millis),
-    }
+    };
+    remedy.on_acknowledged(&acknowledgment, view)
 }
 
 /// 5 Mbit/s and twice 290 ms hold 362 segments of 1000 bytes. The window doubles each round trip, and its acknowledgments come at
@@ -300,8 +306,8 @@ fn the_threshold_follows_what_the_path_delivers() {
         smoothed_rtt: Some(Duration::from_millis(580)),
         ..VIEW
     };
-    let early = acknowledged(0, 1_000, None);
-    assert_eq!(hears(&mut *remedy, &early, &view), []);
+    let early = acknowledged(&mut *remedy, (0, 1_000, None), &view);
+    assert_eq!(early, []);
     assert_eq!(hears(&mut *remedy, &moved(290), &view), []);
     let pipe = 362_500.0;
     for round in 0..8 {
@@ -310,7 +316,7 @@ fn the_threshold_follows_what_the_path_delivers() {
         for number in 0..segments.min(362) {
             // A segment each 1.6 ms.
             let at = begin + number * 16 / 10;
-            let answer = hears(&mut *remedy, &acknowledged(at, 1_000, None), &view);
+            let answer = acknowledged(&mut *remedy, (at, 1_000, None), &view);
             if let [Control::RaiseThreshold(threshold)] = answer[..] {
                 assert!(threshold > view.slow_start_threshold);
                 view.slow_start_threshold = threshold;
@@ -330,8 +336,8 @@ fn the_threshold_follows_what_the_path_delivers() {
         ..view
     };
     for at in 0..300 {
-        let signal = acknowledged(20_000 + at, 10_000, None);
-        assert_eq!(hears(&mut *remedy, &signal, &halved), []);
+        let answer = acknowledged(&mut *remedy, (20_000 + at, 10_000, None), &halved);
+        assert_eq!(answer, []);
     }
 }
 
@@ -347,8 +353,8 @@ fn a_timeout_does_not_end_the_adaptive_start() {
         ..VIEW
     };
     let raised = (0..40).any(|number| {
-        let signal = acknowledged(number * 2, 1_000, None);
-        !hears(&mut *remedy, &signal, &timed_out).is_empty()
+        let signal = (number * 2, 1_000, None);
+        !acknowledged(&mut *remedy, signal, &timed_out).is_empty()
     });
     assert!(raised);
 }
@@ -364,7 +370,7 @@ fn three_short_round_trips_bring_the_timeout_down() {
             smoothed_rtt: Some(Duration::from_secs(14)),
             ..VIEW
         };
-        let mut says = |rtt| hears(&mut *sender, &acknowledged(0, 1_000, rtt), &view);
+        let mut says = |rtt| acknowledged(&mut *sender, (0, 1_000, rtt), &view);
         let falls = [Control::RestartTiming(Some(Duration::from_millis(10)))];
         assert_eq!(says(Some(10)), []);
         assert_eq!(says(None), [], "that of a retransmission");
@@ -397,4 +403,60 @@ fn contradictions_are_mutual_and_each_contradicts_itself() {
             assert_eq!(there.is_some(), back.is_some(), "{one:?} {two:?}");
         }
     }
+}
+
+/// The satellite's pipe is 62,500 bytes; of its queue of 35 packets half counts, rounded down.
+#[test]
+fn a_ready_mobile_is_one_acknowledgment_behind_and_offers_what_the_link_takes() {
+    let mut remedy = part(Kind::ReadyMobile, true, false);
+    let mut says = |signal| hears(&mut *remedy, &signal, &VIEW);
+    let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
+    let open = [
+        Control::KeepLastAcknowledgment(false),
+        Control::Offer(Some(62_500 + 17_000)),
+    ];
+    assert_eq!(
+        says(CrossLayerSignal::Begun(SATELLITE)),
+        [&[trails], &open[..]].concat()
+    );
+    // A soft handover needs no word to the sender.
+    assert_eq!(says(CONNECTED), [&[trails], &open[..]].concat());
+    let keeps = [Control::KeepLastAcknowledgment(true)];
+    assert_eq!(says(CrossLayerSignal::Disconnected), keeps);
+    let again = [&[trails], &open[..], &[Control::Acknowledge(3)]].concat();
+    assert_eq!(says(CONNECTED), again);
+    // Told ahead, it shuts the window.
+    let shut = [Control::Offer(Some(0)), Control::Acknowledge(1)];
+    assert_eq!(says(CrossLayerSignal::GoingDown), shut);
+    let stays = [&open[..], &[Control::Acknowledge(3)]].concat();
+    assert_eq!(says(CrossLayerSignal::Rollback), stays);
+}
+
+/// Where it sends it knows the new path: 0.5 s, and a window of what the link takes, or its own if that is smaller.
+#[test]
+fn a_ready_mobile_that_sends_goes_on_with_the_new_path() {
+    let mut remedy = part(Kind::ReadyMobile, true, true);
+    let mut says = |signal| hears(&mut *remedy, &signal, &VIEW);
+    let onto = [
+        path(40_000, 79_500),
+        Control::RestartTiming(Some(Duration::from_millis(500))),
+    ];
+    let soft = [&onto[..], &[Control::Thaw]].concat();
+    assert_eq!(says(CONNECTED), soft);
+    assert_eq!(says(CrossLayerSignal::Disconnected), [Control::Freeze]);
+    let lost = [&onto[..], &[Control::ResendOutstanding, Control::Thaw]].concat();
+    assert_eq!(says(CONNECTED), lost);
+}
+
+#[test]
+fn a_bad_state_starts_the_timer_again_and_nothing_else_does() {
+    for at_mobile in [true, false] {
+        let mut sender = part(Kind::Ebsn, at_mobile, true);
+        let bad = CrossLayerSignal::BadState;
+        assert_eq!(hears(&mut *sender, &bad, &VIEW), [Control::RestartTimer]);
+        assert_eq!(hears(&mut *sender, &CONNECTED, &VIEW), []);
+        assert_eq!(hears(&mut *sender, &moved(250), &VIEW), []);
+    }
+    assert!(Kind::Ebsn.at_mobile(false).is_none());
+    assert!(Kind::Ebsn.at_correspondent(false).is_none());
 }

@@ -228,6 +228,12 @@ impl Connection {
             .max(1)
     }
 
+    /// Whether a segment with this sequence number is out: only of these an error is believed (RFC 5927 section 4).
+    pub fn is_out(&self, sequence: SequenceNumber) -> bool {
+        let position = self.send_position(sequence);
+        position >= self.unacknowledged as i64 && position < self.next as i64
+    }
+
     /// A router or host reports an error about a segment of ours with this sequence number. Numbers that are
     /// not in flight are not believed (RFC 5927 section 4).
     pub fn handle_icmp(
@@ -236,9 +242,7 @@ impl Connection {
         error: IcmpError,
         quoted_sequence: SequenceNumber,
     ) {
-        let position = self.send_position(quoted_sequence);
-        let in_flight = position >= self.unacknowledged as i64 && position < self.next as i64;
-        if !in_flight {
+        if !self.is_out(quoted_sequence) {
             return;
         }
         match error {
@@ -272,6 +276,7 @@ impl Connection {
         }
         self.path_mtu = mtu;
         self.segment_size = self.sendable_segment_size();
+        self.congestion.on_segment_size(self.segment_size);
         self.statistics.path_mtu_reductions += 1;
         self.sent.mark_longer_lost(self.segment_size);
         if self.recovers_as_linux() {
@@ -291,7 +296,7 @@ impl Connection {
             self.persist_backoff += 1;
             self.probe_due = true;
         }
-        if self.timers.take_due(Timer::DelayedAck, now) {
+        if self.timers.take_due(Timer::DelayedAck, now) && !self.release_trailing() {
             self.ack_due = true;
             if let Some(least) = self.quick_acks()
                 && self.ack_pending_bytes > 0

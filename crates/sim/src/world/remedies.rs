@@ -11,8 +11,10 @@ use crate::scenario::model::Mobility;
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
 use baton_proto::host::{LinkSignal, SocketId};
 use baton_proto::rate::DataRate;
-use baton_proto::remedies::{Kind, Tells};
+use baton_proto::remedies::{Scheme, Side, Tells};
 use baton_proto::time::Duration;
+use core::net::IpAddr;
+use std::collections::BTreeSet;
 
 /// A full packet, where no smaller one fits the link.
 const FULL_PACKET: u32 = 1500;
@@ -32,11 +34,14 @@ impl World {
         }
         let sends = role == Role::Source;
         let mobile = self.mobiles.iter().position(|mobile| mobile.node.0 == node);
-        let part = |kind: &Kind| match mobile {
-            Some(_) => kind.at_mobile(sends),
-            None => kind.at_correspondent(sends),
+        let side = match mobile {
+            Some(_) => Side::Mobile,
+            None => Side::Correspondent,
         };
-        let parts: Vec<_> = run.spec.remedies.iter().filter_map(part).collect();
+        let schemes = run.spec.remedies.iter();
+        let parts: Vec<_> = schemes
+            .filter_map(|scheme| scheme.part(side, sends))
+            .collect();
         for part in parts {
             self.nodes[node].host.add_remedy(socket, part);
         }
@@ -71,10 +76,45 @@ impl World {
         self.tell(number, &told);
     }
 
-    /// Tells a mobile's connections that a handover is complete.
+    /// Tells a mobile's connections that a handover is complete; those to correspondents that still send to where the mobile
+    /// was hear when their update leaves.
     pub(super) fn tell_connected(&mut self, number: usize, link: usize) {
-        let path = self.path_parameters(number, link);
-        self.tell(number, &CrossLayerSignal::Connected(path));
+        let signal = CrossLayerSignal::Connected(self.path_parameters(number, link));
+        let (now, node) = (self.now, self.mobiles[number].node.0);
+        let elsewhere = self.correspondents_of_old_places(node);
+        let concerned = |peer| !elsewhere.contains(&peer);
+        self.nodes[node]
+            .host
+            .signal_towards(now, &signal, concerned);
+        self.pump(node);
+    }
+
+    /// A mobile's binding update to a correspondent leaves: what is sent from now on arrives after it.
+    pub(super) fn tell_of_update(&mut self, number: usize, correspondent: IpAddr) {
+        let mobile = &self.mobiles[number];
+        let (node, attached) = (mobile.node.0, mobile.attached);
+        let moved = self.correspondents_of_old_places(node);
+        let Some(link) = attached.filter(|_| moved.contains(&correspondent)) else {
+            return;
+        };
+        let connected = CrossLayerSignal::Connected(self.path_parameters(number, link));
+        for signal in [CrossLayerSignal::UpdateSent, connected] {
+            let concerned = |peer| peer == correspondent;
+            self.nodes[node]
+                .host
+                .signal_towards(self.now, &signal, concerned);
+        }
+    }
+
+    /// The peers of a mobile's connections that send to where it is no longer.
+    fn correspondents_of_old_places(&self, node: usize) -> BTreeSet<IpAddr> {
+        let host = &self.nodes[node].host;
+        let mobile = host.agents().and_then(|agents| agents.mobile.as_ref());
+        let is_moved = |peer: &IpAddr| match peer {
+            IpAddr::V6(peer) => mobile.is_some_and(|it| it.is_sought_elsewhere(self.now, *peer)),
+            IpAddr::V4(_) => false,
+        };
+        host.peers().filter(is_moved).collect()
     }
 
     /// Tells the connections of a mobile.
@@ -86,7 +126,7 @@ impl World {
 
     /// Lets the binding updates of a mobile report the link that it goes to, if a remedy of one of its flows hears by them.
     pub(super) fn report_path(&mut self, number: usize, link: usize) {
-        let by_update = |kind: &Kind| kind.tells() == Tells::BindingUpdate;
+        let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
         let of_mobile = |run: &&super::flow::FlowRun| run.mobiles.contains(&Some(number));
         let mut flows = self.flows.iter().filter(of_mobile);
         let wanted = flows.any(|run| run.spec.remedies.iter().any(by_update));
@@ -102,7 +142,8 @@ impl World {
         }
     }
 
-    fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
+    /// What a mobile's link is like, as its own layers know it.
+    pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
         let wire = &self.wires[link];
         let config = wire.link.config();
         let at_mobile = match wire.ends[0].0 == self.mobiles[number].node.0 {

@@ -174,6 +174,8 @@ pub struct PingResult {
 pub struct HandoverSummary {
     /// When it began, in seconds.
     pub at_s: f64,
+    /// When the old link said that it would go down, in seconds; null if it did not.
+    pub announced_s: Option<f64>,
     /// Which mobile.
     pub mobile: String,
     /// Old access link; null for none.
@@ -184,6 +186,10 @@ pub struct HandoverSummary {
     pub kind: &'static str,
     /// When the new link was taken into use, in seconds; null if the run ended before.
     pub completed_s: Option<f64>,
+    /// Rate at which the old link carries full packets to the mobile, in bits of IP packets per second; null for none.
+    pub old_rate_bps: Option<u64>,
+    /// The same of the new link.
+    pub new_rate_bps: Option<u64>,
     /// Packets lost with the old link or with its queue.
     pub lost_packets: u64,
     /// The mobile's flows, from this handover to the next.
@@ -195,6 +201,8 @@ pub struct HandoverSummary {
 pub struct HandoverFlowSummary {
     /// Name of the flow.
     pub name: String,
+    /// Payload bytes delivered, from when the handover was announced or, if it was not, when it began.
+    pub delivered_bytes: u64,
     /// Longest time without new data.
     pub stall_s: f64,
     /// Packets of it lost with the old link or with its queue.
@@ -338,10 +346,13 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
     let name =
         |link: Option<usize>| link.map(|link| world.scenario.links[link].config.name.clone());
     let mut all = Vec::new();
-    for mobile in &world.mobiles {
+    for (number, mobile) in world.mobiles.iter().enumerate() {
         for record in &mobile.handovers {
+            let rate = |link: usize| world.path_parameters(number, link).to_mobile;
+            let rate = |link: Option<usize>| link.map(|link| rate(link).bits_per_second());
             let flows = record.flows.iter().map(|entry| HandoverFlowSummary {
                 name: world.flows[entry.flow].spec.name.clone(),
+                delivered_bytes: entry.delivered,
                 stall_s: entry.longest_stall.as_secs_f64(),
                 lost_packets: entry.lost_packets,
                 spurious_retransmissions: entry.spurious,
@@ -353,11 +364,14 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
             });
             all.push(HandoverSummary {
                 at_s: record.at.as_secs_f64(),
+                announced_s: record.announced.map(Instant::as_secs_f64),
                 mobile: world.scenario.nodes[mobile.node.0].clone(),
                 from: name(record.links[0]),
                 to: name(record.links[1]),
                 kind: record.kind,
                 completed_s: record.completed.map(Instant::as_secs_f64),
+                old_rate_bps: rate(record.links[0]),
+                new_rate_bps: rate(record.links[1]),
                 lost_packets: record.lost_packets,
                 flows: flows.collect(),
             });

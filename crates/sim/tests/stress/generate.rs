@@ -18,6 +18,8 @@ struct Generator {
     remedy_draws: Stream,
     /// Whether the flows of this scenario open with T/TCP.
     transactions: bool,
+    /// The same for what the network does against losses and handovers.
+    network_draws: Stream,
     text: String,
 }
 
@@ -29,6 +31,7 @@ pub fn scenario(seed: u64) -> String {
         remedy_draws,
         draws: Seed(seed).stream("stress"),
         line_draws: Seed(seed).stream("stress line"),
+        network_draws: Seed(seed).stream("stress network"),
         text: String::new(),
     };
     generator.all(seed);
@@ -138,6 +141,7 @@ impl Generator {
             _ => {}
         }
         self.reception(kind, to);
+        self.network(kind, to);
         if kind == "wired" || self.chance(20) && kind != "trace" {
             self.direction();
         } else if kind != "trace" {
@@ -170,6 +174,34 @@ impl Generator {
             _ => return,
         };
         self.line(key);
+    }
+
+    /// Links that send again, flow control before access links, shapers and policers.
+    fn network(&mut self, kind: &str, to: &str) {
+        let draw = self.network_draws.below(100);
+        if kind != "wifi" && draw < 25 {
+            self.line("retransmission = { attempts = 5, pause = \"3 ms\" }");
+        }
+        if to.starts_with('m') {
+            self.line("flow_control = \"2 packets\"");
+        }
+        let bucket = "flows = [\"f0\"], rate = \"300 kbit/s\", burst = \"9 kB\"";
+        match self.network_draws.below(100) {
+            0..10 => self.line(&format!(
+                "shapers = [{{ {bucket}, queue = \"20 packets\" }}]"
+            )),
+            10..20 => self.line(&format!("policers = [{{ {bucket}, direction = \"up\" }}]")),
+            _ => {}
+        }
+    }
+
+    /// How a link is left, now and then with what waits at IP taking the new way.
+    fn rerouted(&mut self, how: &'static str) -> String {
+        let draw = self.network_draws.below(100);
+        match how {
+            _ if draw >= 40 || how.contains("old_queue") => how.to_owned(),
+            how => format!("{how}, old_queue = \"reroute\""),
+        }
     }
 
     /// Keys of a direction.
@@ -263,7 +295,7 @@ impl Generator {
             }
             let others = (present + 1 + self.below(links - 1)) % links;
             present = others;
-            attached = true;
+            let leaves = core::mem::replace(&mut attached, true);
             let how = self.pick(&[
                 "",
                 ", handover = \"soft\", overlap = \"300 ms\"",
@@ -275,9 +307,13 @@ impl Generator {
                 ", jitter = \"400 ms\"",
             ]);
             let announced = match self.remedy_draws.below(100) {
-                0..20 if !how.contains("jitter") => ", announced = \"300 ms\"",
-                20..40 if !how.contains("jitter") => ", announced = \"1 s\"",
+                0..20 if leaves && !how.contains("jitter") => ", announced = \"300 ms\"",
+                20..40 if leaves && !how.contains("jitter") => ", announced = \"1 s\"",
                 _ => "",
+            };
+            let how = match leaves {
+                true => self.rerouted(how),
+                false => how.to_owned(),
             };
             self.line(&format!(
                 "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l{present}\"{how}{announced} }},"
@@ -423,6 +459,7 @@ impl Generator {
         }
         let acts = |kind: &&Kind| match kind.place() {
             Place::MobileReceiver | Place::CorrespondentSender | Place::BothEnds if sends => false,
+            Place::SenderAndBaseStation => false,
             // Nobody speaks Mobile IPv6 here; those are in `tcp/tests/remedies.rs` of `proto`.
             _ => kind.tells() != Tells::BindingUpdate,
         };

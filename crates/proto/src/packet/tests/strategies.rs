@@ -126,6 +126,7 @@ fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
         Just(IcmpError::Unreachable),
         Just(IcmpError::PortUnreachable),
         Just(IcmpError::TimeExceeded),
+        Just(IcmpError::BadState),
     ];
     let quoted = (any_ip(), any::<(u16, u16, u32)>(), any::<u8>()).prop_map(
         |(ip, (source_port, destination_port, sequence), protocol)| {

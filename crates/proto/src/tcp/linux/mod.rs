@@ -221,14 +221,27 @@ impl Connection {
             return;
         };
         let armed = self.timers.is_set(Timer::Retransmission);
-        let after = if self.is_window_probe(first.start) {
-            self.rtt.timeout(self.persist_backoff)
-        } else if armed && self.linux.pending != Pending::Timeout {
+        let other = armed && self.linux.pending != Pending::Timeout;
+        let after = if other && !self.is_window_probe(first.start) {
             self.until_timeout(now)
         } else {
-            self.rtt.rto()
+            self.timeout_from(first.start)
         };
         self.set_pending(Pending::Timeout, now, after);
+    }
+
+    /// The timeout of a segment that is sent now: into a shut window the persist timer's, which backs off by itself.
+    fn timeout_from(&self, start: u64) -> Duration {
+        if self.is_window_probe(start) {
+            self.rtt.timeout(self.persist_backoff)
+        } else {
+            self.rtt.rto()
+        }
+    }
+
+    /// What stands in the place of the timeout, a probe or a timer for reordering, is given up for it.
+    pub(super) fn forgo_probe(&mut self) {
+        self.linux.pending = Pending::Timeout;
     }
 
     /// A timer that stood in its place has gone off: the timeout still counts from the last transmission of the oldest segment.

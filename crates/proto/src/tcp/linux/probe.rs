@@ -45,6 +45,10 @@ impl Connection {
         if !self.profile.tail_loss_probe || !self.negotiated.sack || !calm || self.sent.is_empty() {
             return false;
         }
+        // Into a shut window the persist timer probes.
+        if self.is_window_probe(self.unacknowledged) {
+            return false;
+        }
         // A single segment's acknowledgment may be delayed: the least timeout more (Linux; RFC 8985 section 7.2).
         let margin = if self.sent.len() == 1 {
             self.profile.minimum_rto

@@ -88,8 +88,8 @@ impl Connection {
             self.linux.reduction.on_sent();
         }
         if index == 0 && self.linux.pending != Pending::Reordering {
-            let rto = self.rtt.rto();
-            self.set_pending(Pending::Timeout, now, rto);
+            let after = self.timeout_from(start);
+            self.set_pending(Pending::Timeout, now, after);
         }
         Some(Stretch {
             start,

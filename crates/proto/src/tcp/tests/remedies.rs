@@ -2,7 +2,7 @@
 //! order, nobody waits for ever, and nothing is sent beyond the window that was offered. Random handovers of whole worlds are in `crates/sim/tests/stress`.
 
 use super::*;
-use crate::crosslayer::{CrossLayerSignal, PathParameters, PeerMoved, Remedy};
+use crate::crosslayer::{Acknowledgment, CrossLayerSignal, PathParameters, PeerMoved, Remedy};
 use crate::rate::DataRate;
 use crate::remedies::Kind;
 use crate::tcp::profile::Algorithm;
@@ -50,8 +50,17 @@ impl Steered {
         self.received += self.connection.discard(u64::MAX);
         let bytes = self.connection.bytes_acknowledged() - acknowledged;
         if bytes > 0 {
-            let (at, rtt) = (now, self.connection.last_rtt_sample());
-            self.tell(now, &CrossLayerSignal::Acknowledged { at, bytes, rtt });
+            let rtt = self.connection.last_rtt_sample();
+            let said = Acknowledgment {
+                at: now,
+                bytes,
+                rtt,
+            };
+            for remedy in &mut self.remedies {
+                for control in remedy.on_acknowledged(&said, &self.connection.view()) {
+                    self.connection.steer(now, control);
+                }
+            }
         }
         if let Some(notice) = header.options.notice {
             self.tell(now, &CrossLayerSignal::Noticed(notice));

@@ -29,6 +29,25 @@ fn a_shut_window_is_probed_at_doubling_intervals() {
     assert_eq!(solo.wakes_at(), Some(401_000));
 }
 
+/// Nor does a present Linux give a receiver up that has shut its window, and is out of reach for a while (`tcp_probe_timer`).
+#[test]
+fn a_present_linux_probes_at_doubling_intervals_too() {
+    let linux = super::linux6::linux();
+    let mut solo = Solo::connecting(&linux);
+    solo.at(100).receive(Incoming::syn_ack(&linux).window(0));
+    solo.sends();
+    solo.write(5_000);
+    assert_eq!(solo.sends(), Vec::<String>::new());
+    let mut at = 100 + 300;
+    for interval in [600, 1_200, 2_400, 4_800, 9_600, 19_200] {
+        assert_eq!(solo.wakes_at(), Some(at));
+        assert_eq!(solo.at(at).sends(), ["1..2"], "{at}");
+        at += interval;
+    }
+    solo.at(40_000).receive(ack(1).window(3_000));
+    assert_eq!(solo.sends()[..2], ["1..2", "2..1002"]);
+}
+
 #[test]
 fn a_probe_that_is_taken_counts_as_data() {
     let rfc = profile("rfc");

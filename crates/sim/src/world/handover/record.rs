@@ -22,6 +22,8 @@ const ACKNOWLEDGMENT_LENGTH: u32 = 40;
 /// A handover and what it did.
 #[derive(Clone, Debug)]
 pub struct HandoverRecord {
+    /// When the old link said that it would go down, if it did.
+    pub announced: Option<Instant>,
     /// When it began: of a link that was lost, when that was.
     pub at: Instant,
     /// When the new link was taken into use.
@@ -49,8 +51,21 @@ pub struct FlowAtHandover {
     pub spurious_before: u64,
     /// Its spurious retransmissions since; filled in when the next handover begins.
     pub spurious: u64,
+    /// Payload bytes delivered before the handover was announced or, if it was not, before it began.
+    pub delivered_before: u64,
+    /// Those delivered since; filled in when the next handover is announced or begins.
+    pub delivered: u64,
     /// Waits for 90 % of the new link's rate.
     pub watch: Option<RateWatch>,
+}
+
+/// A handover that was announced and has not begun.
+#[derive(Clone, Debug)]
+pub struct Announcement {
+    /// When that was.
+    pub at: Instant,
+    /// Flows, and the payload bytes that each had delivered.
+    pub delivered: Vec<(usize, u64)>,
 }
 
 /// Packets that went with a link, by flow.
@@ -125,8 +140,32 @@ impl World {
                 let observed = self.flows[flow].observed.as_deref();
                 !observed.is_some_and(ObservedFlow::is_over)
             })
-            .map(|&flow| self.flow_at_handover(flow))
+            .map(|&flow| FlowAtHandover {
+                delivered_before: self.delivered_before(number, flow),
+                ..self.flow_at_handover(flow)
+            })
             .collect()
+    }
+
+    /// Notes what the flows of a mobile have delivered when its next handover is announced.
+    pub(super) fn note_announcement(&mut self, number: usize) {
+        let flows = self.mobiles[number].flows.iter();
+        let bytes = |&flow: &usize| (flow, self.flows[flow].progress.delivered_bytes);
+        self.mobiles[number].announced = Some(Announcement {
+            at: self.now,
+            delivered: flows.map(bytes).collect(),
+        });
+    }
+
+    /// Payload bytes that a flow delivered before the next handover was announced, or if it is not, until now.
+    fn delivered_before(&self, number: usize, flow: usize) -> u64 {
+        let announced = self.mobiles[number].announced.iter();
+        announced
+            .flat_map(|announcement| &announcement.delivered)
+            .find(|(known, _)| *known == flow)
+            .map_or(self.flows[flow].progress.delivered_bytes, |&(_, bytes)| {
+                bytes
+            })
     }
 
     /// A conversation has begun since the last handover: its record takes it in.
@@ -151,6 +190,8 @@ impl World {
             lost_packets: 0,
             spurious_before: self.spurious_retransmissions(flow),
             spurious: 0,
+            delivered_before: self.flows[flow].progress.delivered_bytes,
+            delivered: 0,
             watch: None,
         }
     }
@@ -181,6 +222,8 @@ impl World {
             entry.spurious = entry.spurious.saturating_sub(entry.spurious_before);
             let open = self.flows[entry.flow].open_stall(self.now);
             entry.longest_stall = entry.longest_stall.max(open);
+            entry.delivered = self.delivered_before(number, entry.flow);
+            entry.delivered = entry.delivered.saturating_sub(entry.delivered_before);
         }
         self.mobiles[number].handovers.push(record);
     }

@@ -221,6 +221,31 @@ fn an_outage_silences_an_older_link_too() {
 }
 
 #[test]
+fn what_is_delivered_counts_from_the_announcement() {
+    let mobile = laptop(
+        "fast",
+        r#"{ at = "2.01 s", attach = "slow", handover = "hard", outage = "0.5 s", announced = "1 s" }, { at = "5.01 s", attach = "fast" }"#,
+    );
+    let results = run(&scenario(8, &[LINKS, &mobile, STEADY]));
+    let rows = packets(&results);
+    let mut all = [arrivals(&rows, "fast"), arrivals(&rows, "slow")].concat();
+    all.sort_by(f64::total_cmp);
+    let between = |from: f64, to: f64| {
+        let inside = all.iter().filter(|&&at| from < at && at <= to);
+        inside.count() as u64 * 972
+    };
+    let of = |number: usize| handover(&results, number).flows[0].delivered_bytes;
+    assert_eq!(of(0), between(1.01, 5.01));
+    assert_eq!(of(1), between(5.01, 8.0));
+    assert_eq!(handover(&results, 0).announced_s, Some(1.01));
+    assert_eq!(handover(&results, 1).announced_s, None);
+    // Links of 1 Mbit/s and 100 kbit/s, without framing.
+    let rates = handover(&results, 0);
+    assert_eq!(rates.old_rate_bps, Some(1_000_000));
+    assert_eq!(rates.new_rate_bps, Some(100_000));
+}
+
+#[test]
 fn tcp_comes_up_to_the_new_links_rate() {
     let mobile = laptop("slow", r#"{ at = "20 s", attach = "fast" }"#);
     let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"";

@@ -435,10 +435,17 @@ fn windows_at_equilibrium_follow_their_response_functions() {
             let expected = (8.0 / 3.0 * n * increase).sqrt();
             let name = algorithm.name().to_owned();
             let found = window_at_loss(algorithm, ms(rtt), segments);
-            assert!((found / expected - 1.0).abs() < 0.03, "{name}: {found}, {expected}");
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "{name}: {found}, {expected}"
+            );
         }
         let expected = n * 0.01 / 0.125;
-        close(window_at_loss(scalable(), ms(100), segments), expected, 0.02 * expected);
+        close(
+            window_at_loss(scalable(), ms(100), segments),
+            expected,
+            0.02 * expected,
+        );
     }
 }
 

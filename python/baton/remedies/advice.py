@@ -1,0 +1,114 @@
+"""What an operator should install who controls one place only: a sentence for each place, by a rule from the numbers.
+
+Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen
+if its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an
+interval that reaches zero: they cannot be told from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from baton.sweep.statistics import Statistics
+
+from .facts import NOTHING, PLACES, in_place
+from .gains import Cell, Runs, gain, is_above, is_below
+from .ranking import Standing
+from .words import interval, percent
+
+
+@dataclass(frozen=True)
+class Advice:
+    """For one place."""
+
+    place: str
+    best: Standing | None
+    """None if nothing is better than installing nothing."""
+    ties: list[Standing]
+    """Those that gain as much, as far as the runs tell."""
+
+    @property
+    def sentence(self) -> str:
+        """The advice in a sentence."""
+        who = f"An operator who controls only {PLACES[self.place]} should"
+        if self.best is None:
+            return (
+                f"{who} install nothing: no remedy that needs {PLACES[self.place]} alone is better than that at 95 %."
+            )
+        best = self.best
+        told = (
+            f"{who} install {best.remedy.name}: over the {len(best.cells)} handovers it gains {percent(best.gain.mean)}"
+            f" ({interval(best.gain)}) of what the links carry, is better than nothing at {best.better} of them and"
+            f" worse at {best.worse}, and changes what is delivered without a handover by {percent(best.cost.mean)}"
+        )
+        ties = ", ".join(each.remedy.name for each in self.ties)
+        return told + (f"; {ties} cannot be told from it at 95 %." if ties else ".")
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "place": self.place,
+            "remedy": self.best.remedy.name if self.best else NOTHING,
+            "ties": [each.remedy.name for each in self.ties],
+            "sentence": self.sentence,
+        }
+
+
+def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Advice]:
+    """One for each place."""
+    return [_advise(place, found, runs, cells) for place in PLACES]
+
+
+def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> Advice:
+    here = {each.name for each in in_place([standing.remedy for standing in found], place)}
+    candidates = [each for each in found if each.remedy.name in here and not each.never_run and is_above(each.gain)]
+    best = max(candidates, key=lambda each: each.gain.mean or 0.0, default=None)
+    if best is None:
+        return Advice(place, None, [])
+    apart = {each.remedy.name: runs.over(cells, (each.remedy.name, best.remedy.name), gain) for each in candidates}
+    ties = [each for each in candidates if each is not best and not is_above(apart[each.remedy.name])]
+    return Advice(place, best, ties)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far one of our own is from a published one: positive is better."""
+
+    own: Standing
+    published: Standing
+    where: str
+    """Where that one is the best."""
+    apart: Statistics
+    better: int
+    worse: int
+    """Handovers at which the interval of the paired difference is above or below zero."""
+
+    @property
+    def sentence(self) -> str:
+        """The distance in words."""
+        return (
+            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {self.published.remedy.name}, the best"
+            f" published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at {self.better} of"
+            f" {len(self.own.cells)} handovers, worse at {self.worse}."
+        )
+
+
+def distances(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Distance]:
+    """Of each of our own to the best published one in the same place, and to the best published one anywhere."""
+    published = [each for each in found if not each.remedy.own and each.remedy.name != NOTHING and not each.never_run]
+    told = []
+    for own in (each for each in found if each.remedy.own and not each.never_run):
+        same = [each for each in published if each.remedy.installed == own.remedy.installed]
+        for some, where in ((same, f"for {own.remedy.where} alone"), (published, "anywhere")):
+            best = max(some, key=lambda each: each.gain.mean or 0.0, default=None)
+            if best is not None:
+                told.append(_distance(own, best, where, runs, cells))
+    return told
+
+
+def _distance(own: Standing, best: Standing, where: str, runs: Runs, cells: Sequence[Cell]) -> Distance:
+    pair = (best.remedy.name, own.remedy.name)
+    each = [runs.over([cell], pair, gain) for cell in cells]
+    return Distance(own, best, where, runs.over(cells, pair, gain), sum(map(is_above, each)), sum(map(is_below, each)))

@@ -1,0 +1,167 @@
+"""`baton sweep` of a study that compares remedies: from the study's file to the page's path."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from baton.errors import InputError
+from baton.progress import SweepReport, sweep_progress
+from baton.summary import Json
+from baton.sweep.execute import execute
+from baton.sweep.folder import manifest, open_folder, read_json, write_text
+from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_table
+
+from . import measure, page, show
+from .advice import Advice, Distance, advise, distances
+from .cross import CrossPoint, entry, loaded, points
+from .facts import NOTHING
+from .gains import Runs
+from .ranking import Cells, Standing, standings
+from .study import RemedyStudy, narrowed, read
+
+FAILED = 1
+INTERRUPTED = 130
+FIRST_SEED = 1
+ESTIMATE_AFTER_S = 10.0
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """Options of `baton sweep` that a study of remedies takes."""
+
+    file: Path
+    path: Path | None
+    full: bool
+    seeds: int | None
+    overrides: list[str]
+    out: Path | None
+    force: bool
+    resume: bool
+    jobs: int | None
+    json: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that has been run."""
+
+    study: RemedyStudy
+    sweep: Sweep
+    runs: Runs
+    cells: Cells
+    standings: list[Standing]
+    advice: list[Advice]
+    distances: list[Distance]
+    refused: dict[str, list[str]]
+    """Why the engine refuses a remedy, by its name."""
+    wall_s: float
+    command: str
+    """What was typed."""
+
+    def to_json(self) -> Json:
+        """What `statistics.json` holds and `--json` prints."""
+        return {
+            "format": 1,
+            "name": self.study.name,
+            "complete": self.sweep.complete,
+            "runs": sum(len(self.sweep.rows(place)) for place in range(len(self.sweep.points))),
+            "wall_s": self.wall_s,
+            "headline": self.study.headline,
+            "handovers": [vars(cell.situation) | {"number": cell.number} for cell in self.cells.headline],
+            "remedies": [each.to_json() for each in self.standings],
+            "advice": [each.to_json() for each in self.advice],
+            "own": [each.sentence for each in self.distances],
+            "failures": [each for each in self.sweep.failures if each["seed"] is not None],
+        }
+
+
+def run(options: CompareOptions) -> int:
+    """Runs the comparison, writes and prints it; returns the exit status."""
+    study = read(options.file, full=options.full, own_path=options.path)
+    study = narrowed(study, options.overrides, options.seeds)
+    for note in study.fit():
+        print(f"baton: {note}", file=sys.stderr)
+    situations = study.situations()
+    crossed = points(study)
+    runs = [loaded(point, situations[point.situation]) for point in crossed]
+    if all(each.scenario is None for each in runs):
+        raise InputError(runs[0].reason or "there is nothing to run")
+    name = f"{study.name}-full" if options.full else study.name
+    name += f"-{next(iter(study.paths))}" if options.path else ""
+    out = options.out or Path("results") / f"{name}-sweep"
+    swept = manifest(name, study.file, [entry(point, each) for point, each in zip(crossed, runs, strict=True)])
+    seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
+    begun = time.monotonic()
+    print(f"{study.title}: {study.count():,} runs at most", file=sys.stderr)
+    with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
+        with sweep_progress() as progress:
+            complete = execute(
+                folder, runs, seeds, None, workers=options.jobs, progress=_estimating(progress), row_of=measure.row
+            )
+        sweep = Sweep(name, out, [point.values for point in crossed], seeds, runs, complete)
+        found = _found(study, sweep, crossed, _before(out) + time.monotonic() - begun)
+        _write(found)
+    _show(found, as_json=options.json)
+    if not complete:
+        print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
+        return INTERRUPTED
+    return FAILED if any(point.failures for point in runs) else 0
+
+
+def _estimating(progress: SweepReport) -> SweepReport:
+    """Tells once, where no bar shows it, how long it will take."""
+    begun, told = time.monotonic(), sys.stderr.isatty()
+    first: int | None = None
+
+    def report(ended: int, total: int, failed: int) -> None:
+        nonlocal told, first
+        progress(ended, total, failed)
+        first = ended if first is None else first
+        passed = time.monotonic() - begun
+        if not told and passed > ESTIMATE_AFTER_S and ended > first:
+            left = passed / (ended - first) * (total - ended)
+            print(f"baton: {ended - first:,} runs in {passed:.0f} s; about {left / 60:.0f} min to go", file=sys.stderr)
+            told = True
+
+    return report
+
+
+def _before(folder: Path) -> float:
+    """Seconds that a sweep which is resumed has taken before."""
+    file = folder / STATISTICS_FILE
+    return float(read_json(file).get("wall_s", 0.0)) if file.is_file() else 0.0
+
+
+def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: float) -> Comparison:
+    rows = {(point.situation, point.remedy): dict(sweep.rows(place)) for place, point in enumerate(crossed)}
+    refused: dict[str, list[str]] = {}
+    for point, each in zip(crossed, sweep.points, strict=True):
+        if each.reason is not None and point.remedy != NOTHING:
+            reasons = refused.setdefault(point.remedy, [])
+            reasons += [each.reason] if each.reason not in reasons else []
+    runs, cells = Runs(rows), Cells.of(study)
+    found = standings(study, runs, refused)
+    advice, apart = advise(found, runs, cells.headline), distances(found, runs, cells.headline)
+    command = shlex.join(["baton", *sys.argv[1:]])
+    return Comparison(study, sweep, runs, cells, found, advice, apart, refused, wall_s, command)
+
+
+def _write(found: Comparison) -> None:
+    folder = found.sweep.folder
+    write_table(found.sweep, folder / RUNS_TABLE)
+    write_text(folder / STATISTICS_FILE, json.dumps(found.to_json(), ensure_ascii=False) + "\n")
+    write_text(folder / PAGE, page.page(found))
+
+
+def _show(found: Comparison, *, as_json: bool) -> None:
+    folder = found.sweep.folder
+    if as_json:
+        print(json.dumps(found.to_json() | {"table": str(folder / RUNS_TABLE), "report": str(folder / PAGE)}))
+        return
+    show.show(found)
+    print(folder / PAGE)

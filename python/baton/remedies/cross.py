@@ -1,0 +1,72 @@
+"""From a situation and a remedy to a scenario that can be run."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from dataclasses import dataclass
+
+from baton import Scenario, ScenarioError
+from baton.summary import Json
+from baton.sweep.execute import PointRuns
+from baton.sweep.study import toml_text
+
+from .loads import flows
+from .study import RemedyStudy, Situation
+
+
+@dataclass(frozen=True)
+class CrossPoint:
+    """A situation with a remedy."""
+
+    situation: Situation
+    remedy: str
+    file: str
+    """The path's scenario file."""
+    overrides: list[str]
+    """What is set in it, as `baton run --set` takes it."""
+
+    @property
+    def command(self) -> str:
+        """One run of it, with its report."""
+        sets = [word for override in self.overrides for word in ("--set", override)]
+        return shlex.join(["baton", "run", self.file, "--seed", "1", *sets])
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The value on each axis."""
+        return {key: str(value) for key, value in vars(self.situation).items()} | {"remedy": self.remedy}
+
+
+def points(study: RemedyStudy) -> list[CrossPoint]:
+    """Every situation with every remedy."""
+    return [point_of(study, situation, remedy) for situation in study.situations() for remedy in study.remedies]
+
+
+def point_of(study: RemedyStudy, situation: Situation, remedy: str) -> CrossPoint:
+    """A situation with a remedy as changes to its path's scenario."""
+    path, stack = study.paths[situation.path], study.stacks[situation.stack]
+    overrides = [
+        f"mobiles.{path.mobile}.timetable={toml_text(path.timetable_of(situation.handover))}",
+        f"flows={toml_text(flows(path, situation.load, stack.set, remedy))}",
+    ]
+    if situation.loss:
+        overrides += [f"links.{link}.packet_error_rate={situation.loss}" for link in path.links]
+    return CrossPoint(situation, remedy, str(path.file), overrides)
+
+
+def loaded(point: CrossPoint, seeds: int) -> PointRuns:
+    """The scenario of a point, to be run with so many seeds, or the reason why the engine refuses it."""
+    try:
+        return PointRuns(Scenario.load(point.file, point.overrides), None, enough=seeds)
+    except ScenarioError as error:
+        return PointRuns(None, str(error).rpartition(": ")[2] if "\n" not in str(error) else str(error))
+
+
+def entry(point: CrossPoint, runs: PointRuns) -> Json:
+    """What `sweep.json` says of a point. There are many: of the scenario only the hash is kept."""
+    resolved = runs.scenario.resolved if runs.scenario else ""
+    told = f"# SHA-256 of the resolved scenario: {hashlib.sha256(resolved.encode()).hexdigest()}\n"
+    traces = runs.scenario.traces if runs.scenario else {}
+    # Of the flows of a hundred passengers nobody wants the text: the situation says it.
+    return {"values": point.values, "overrides": [], "resolved": told, "traces": traces, "reason": runs.reason}

@@ -1,0 +1,123 @@
+"""What remedies gain: each against installing nothing, on the same seeds.
+
+At a handover, the gain is the difference of the bytes delivered from its announcement, or its begin, to the next one or
+the end of the run, as a share of what the links carry in that time. Over several handovers it is their mean, which
+each seed has one of: intervals are of these means, so that they speak of chance in the runs and not of the difference
+between paths. Where the engine refuses a remedy, nothing is installed: it gains nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from baton.sweep.flatten import Row
+from baton.sweep.statistics import Statistics, describe
+
+from .facts import NOTHING
+from .study import Situation
+
+Rows = dict[int, Row]
+"""The runs of a point by seed."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A handover of a situation."""
+
+    situation: Situation
+    number: int
+    """Its place among the handovers of the run."""
+
+    def of(self, row: Row, key: str) -> float:
+        """A number of this handover; NaN without."""
+        return value_of(row, f"handovers.{self.number}.{key}")
+
+
+def value_of(row: Row, name: str) -> float:
+    """A number of a run; NaN without."""
+    value = row.get(name)
+    return float(value) if isinstance(value, (int, float)) else float("nan")
+
+
+class Runs:
+    """The runs of a comparison, by situation and remedy."""
+
+    def __init__(self, rows: dict[tuple[Situation, str], Rows]):
+        self._rows = rows
+
+    def of(self, situation: Situation, remedy: str) -> Rows:
+        """The runs with a remedy; those with nothing where it was refused or has not been run."""
+        return self._rows.get((situation, remedy)) or self._rows.get((situation, NOTHING), {})
+
+    def was_run(self, situation: Situation, remedy: str) -> bool:
+        """Whether there is a run with this remedy itself."""
+        return bool(self._rows.get((situation, remedy)))
+
+    def over(
+        self,
+        cells: Sequence[Cell],
+        remedies: tuple[str, str],
+        change: Callable[[Cell, Row, Row], float],
+    ) -> Statistics:
+        """The mean over cells of what `change` says of a run with the second remedy and one with the first."""
+        return describe(self.by_seed(cells, remedies, change))
+
+    def by_seed(
+        self, cells: Sequence[Cell], remedies: tuple[str, str], change: Callable[[Cell, Row, Row], float]
+    ) -> np.ndarray:
+        """For each seed that all cells have, the mean over them."""
+        base, other = remedies
+        pairs = [(cell, self.of(cell.situation, base), self.of(cell.situation, other)) for cell in cells]
+        seeds = _common(rows for _, *both in pairs for rows in both)
+        means = [np.mean([change(cell, one[seed], two[seed]) for cell, one, two in pairs]) for seed in seeds]
+        return np.array(means, dtype=np.float64)
+
+
+def _common(keys: Iterable[Iterable[int]]) -> list[int]:
+    sets = [set(each) for each in keys]
+    return sorted(set.intersection(*sets)) if sets else []
+
+
+def gain(cell: Cell, base: Row, other: Row) -> float:
+    """Bytes gained as a share of what the links carry until the next handover or the end."""
+    carried = cell.of(base, "carried")
+    return (cell.of(other, "bytes") - cell.of(base, "bytes")) / carried if carried else float("nan")
+
+
+def change_of(key: str) -> Callable[[Cell, Row, Row], float]:
+    """By how much a number of a handover changes."""
+    return lambda cell, base, other: cell.of(other, key) - cell.of(base, key)
+
+
+def relative_change_of(key: str) -> Callable[[Cell, Row, Row], float]:
+    """By which share of it a number of a handover changes."""
+
+    def change(cell: Cell, base: Row, other: Row) -> float:
+        before = cell.of(base, key)
+        return (cell.of(other, key) - before) / before if before else 0.0
+
+    return change
+
+
+def run_change_of(name: str) -> Callable[[Cell, Row, Row], float]:
+    """By how much a number of the whole run changes."""
+    return lambda _, base, other: value_of(other, name) - value_of(base, name)
+
+
+def run_cost(_: Cell, base: Row, other: Row) -> float:
+    """The share by which a whole run delivers more or less."""
+    before = value_of(base, "bytes")
+    return (value_of(other, "bytes") - before) / before if before else 0.0
+
+
+def is_above(found: Statistics) -> bool:
+    """Whether the interval is above zero."""
+    return found.low is not None and found.low > 0
+
+
+def is_below(found: Statistics) -> bool:
+    """Whether the interval is below zero."""
+    return found.high is not None and found.high < 0

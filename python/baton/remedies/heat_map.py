@@ -1,0 +1,93 @@
+"""The picture of the page: what each remedy gains at each handover, as a heat map for each stack; and the second
+questions in the same form.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from baton.sweep.statistics import Statistics
+
+from .gains import is_above, is_below
+from .ranking import Standing
+from .words import MINUS, interval, percent
+
+if TYPE_CHECKING:
+    from .cli import Comparison
+
+FULL_TONE = 0.5
+"""The gain at which a cell has its full colour. Chosen."""
+STRONGEST = 72
+"""Percent of colour then, so that the number can be read."""
+
+
+def section(found: Comparison) -> str:
+    """One map for each stack of the headline."""
+    maps = "".join(_headline_map(found, stack) for stack in found.study.headline)
+    return (
+        '<section class="map"><h2>Gain at each handover</h2><p class="note">In percent of what the links carry until'
+        ' the next handover. <span class="key" style="background: var(--gain)"></span>more than with nothing'
+        ' <span class="key" style="background: var(--loss)"></span>less; in italics where the 95 % interval reaches'
+        " zero."
+        f" Full colour from {FULL_TONE:.0%} on; the interval stands in a cell's tip.</p>{maps}</section>"
+    )
+
+
+def _headline_map(found: Comparison, stack: str) -> str:
+    places = [place for place, cell in enumerate(found.cells.headline) if cell.situation.stack == stack]
+    cells = [found.cells.headline[place] for place in places]
+    groups = [f"{found.study.paths[cell.situation.path].ways[cell.number]}\n{cell.situation.path}" for cell in cells]
+    order = sorted(range(len(cells)), key=lambda place: list(dict.fromkeys(groups)).index(groups[place]))
+    columns = [cells[place].situation.handover for place in order]
+    rows = [(each, [each.cells[places[place]] for place in order]) for each in found.standings]
+    return f"<h3>{html.escape(stack)}</h3>" + _table([groups[place] for place in order], columns, rows)
+
+
+def second(found: Comparison) -> str:
+    """Gains under random losses, with the studies' stacks, and with 100 passengers."""
+    parts = ""
+    losses = list(found.cells.losses)
+    stacks = list(found.cells.stacks)
+    if losses:
+        rows = [(each, [each.by_loss[rate] for rate in losses]) for each in found.standings]
+        groups = ["packet error rate on both links"] * len(losses)
+        parts += "<h3>Under random losses</h3>" + _table(groups, [f"{rate:g}" for rate in losses], rows)
+    if stacks:
+        rows = [(each, [each.by_other_stack[stack] for stack in stacks]) for each in found.standings]
+        parts += "<h3>With the stacks of the studies</h3>" + _table(["mean gain"] * len(stacks), stacks, rows)
+    if found.cells.crowd:
+        rows = [(each, [each.crowd["gain"]]) for each in found.standings]
+        parts += "<h3>With 100 passengers</h3>" + _table(["all downloads and pages"], ["gain"], rows)
+    return f'<section class="map"><h2>And otherwise</h2>{parts}</section>' if parts else ""
+
+
+def _table(groups: Sequence[str], columns: Sequence[str], rows: Sequence[tuple[Standing, list[Statistics]]]) -> str:
+    tops = ""
+    for group in dict.fromkeys(groups):
+        first, _, small = group.partition("\n")
+        label = html.escape(first) + (f"<br><small>{html.escape(small)}</small>" if small else "")
+        tops += f'<th class="way" scope="colgroup" colspan="{list(groups).count(group)}">{label}</th>'
+    heads = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
+    body = "".join(_row(each, cells) for each, cells in rows if each.remedy.installed and not each.never_run)
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="Gains"><table><thead>'
+        f"<tr><td></td>{tops}</tr><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(each: Standing, cells: Sequence[Statistics]) -> str:
+    return f'<tr><th scope="row">{html.escape(each.remedy.shown)}</th>{"".join(map(_cell, cells))}</tr>'
+
+
+def _cell(found: Statistics) -> str:
+    if found.mean is None:
+        return "<td>\u2013</td>"
+    tone = "up" if found.mean > 0 else "down"
+    unsure = "" if is_above(found) or is_below(found) else " unsure"
+    share = min(abs(found.mean) / FULL_TONE, 1) * STRONGEST
+    text = f"{100 * found.mean + 0.0:+.0f}".replace("-", MINUS)
+    tip = f"{percent(found.mean)} ({interval(found)})"
+    text = "0" if text.strip("+0" + MINUS) == "" else text
+    return f'<td class="{tone}{unsure}" style="--share: {share:.0f}%" title="{tip}">{text}</td>'
