@@ -186,7 +186,7 @@ fn a_short_transaction_saves_a_round_trip() {
     let completions = |setting: &str| {
         let page = |name: &str, start: &str| {
             format!(
-                "[[flows]]\nname = \"{name}\"\nfrom = \"server\"\nto = \"client\"\nstart = \"{start}\"\ntraffic = \"pages\"\npage = \"1 kB\"\ncount = 1\n{setting}"
+                "[[flows]]\nname = \"{name}\"\nfrom = \"server\"\nto = \"client\"\nstart = \"{start}\"\ntraffic = \"pages\"\npage = \"900 B\"\ncount = 1\n{setting}"
             )
         };
         let link = "[links.satellite]\nbetween = [\"server\", \"client\"]\nkind = \"wired\"\nrate = \"1 Gbit/s\"\ndelay = \"290 ms\"";
