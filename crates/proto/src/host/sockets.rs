@@ -1,7 +1,7 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
 use super::few::FewQueued;
-use crate::crosslayer::{CrossLayerSignal, Remedy};
+use crate::crosslayer::{Acknowledgment, CrossLayerSignal, Remedy};
 use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
@@ -84,12 +84,33 @@ impl Socket {
     #[cold]
     fn handle_steered_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let was_out = self.connection.bytes_in_flight() > 0;
+        let acknowledged = self.connection.bytes_acknowledged();
+        let samples = self.connection.statistics().rtt_samples;
         self.connection.handle_segment(now, header, payload);
+        let bytes = self.connection.bytes_acknowledged() - acknowledged;
+        if bytes > 0 {
+            let measured = self.connection.statistics().rtt_samples > samples;
+            let rtt = self.connection.last_rtt_sample().filter(|_| measured);
+            self.tell_of_acknowledgment(&Acknowledgment {
+                at: now,
+                bytes,
+                rtt,
+            });
+        }
         if let Some(notice) = header.options.notice {
             self.signal(now, &CrossLayerSignal::Noticed(notice));
         }
         if was_out && self.connection.bytes_in_flight() == 0 {
             self.signal(now, &CrossLayerSignal::AllAcknowledged);
+        }
+    }
+
+    fn tell_of_acknowledgment(&mut self, acknowledgment: &Acknowledgment) {
+        for remedy in &mut self.remedies {
+            let view = self.connection.view();
+            for control in remedy.on_acknowledged(acknowledgment, &view) {
+                self.connection.steer(acknowledgment.at, control);
+            }
         }
     }
 

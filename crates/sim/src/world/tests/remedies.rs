@@ -181,6 +181,18 @@ fn what_cannot_act_or_contradicts_is_refused_with_the_reason() {
             "hears of a handover by a binding update",
         ),
         (
+            up("[\"astart\"]"),
+            "acts where the correspondent sends; here the mobile does",
+        ),
+        (
+            down("[\"astart\"]"),
+            "hears of a handover by a binding update",
+        ),
+        (
+            up("[\"faster-timeout-decrease\", \"timeout-reset\"]"),
+            "contradict each other: both set the retransmission timeout",
+        ),
+        (
             down("[\"eclair\", \"freeze-tcp\"]"),
             "contradict each other: both set the window that the receiver offers",
         ),
