@@ -466,6 +466,7 @@ timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "sou
 protocol = "mobile-ipv6"
 home_agent = "airline"
 multicast_buffering = { size = "16 kB" }
+aaa = { server = "radius", processing = "20 ms" }
 
 [home_agents.university]
 prefix = "192.0.2.0/24"
@@ -482,6 +483,18 @@ delivery = "reverse-tunnel"
 policy = [{ to = "server", delivery = "care-of-address" }]
 simultaneous_bindings = true
 smooth_handoff = false
+''',
+    ),
+    Section(
+        "###", "aaa", "mobiles.*.mobility.aaa",
+        "Who says whether a mobile may use a visited network: [Mobile IPv6](../models/mobile-ipv6.md).",
+        '''
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+
+[mobiles.helicopter]
+timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "south-cell" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "airline", aaa = { server = "radius", processing = "20 ms" } }
 ''',
     ),
     Section(

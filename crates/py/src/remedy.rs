@@ -212,7 +212,7 @@ impl TransportView {
         self.view.congestion_window
     }
 
-    /// Slow-start threshold, in bytes; 2³² − 1 while it is arbitrarily high.
+    /// Slow-start threshold, in bytes; the largest number of 32 bits while it is arbitrarily high.
     #[getter]
     fn slow_start_threshold(&self) -> u32 {
         self.view.slow_start_threshold
