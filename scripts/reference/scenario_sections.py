@@ -546,7 +546,7 @@ to = "laptop"
 transport = "tcp"
 profile = "rfc"
 congestion = "cubic"
-remedies = "none"                   # or ["freeze-tcp"], where one end is a mobile
+remedies = "none"                   # or ["freeze-tcp", "snoop"], where one end is a mobile
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
@@ -626,8 +626,8 @@ congestion = { kind = "hybla", reference_rtt = "25 ms" }
     ),
     Section(
         "###", "tcp", "flows.tcp",
-        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one. What each
-profile has: [TCP](../models/tcp.md).""",
+        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one, or in
+`gateway` for the half towards a mobile of a connection that a remedy splits. What each profile has: [TCP](../models/tcp.md).""",
         '''
 [[flows]]
 name = "download"
@@ -680,6 +680,7 @@ push_bursts = true
 timer_wheel = true
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
+# gateway = { congestion = "hybla" }, beside remedies = ["split-connection"]
 ''',
         default="the profile's",
     ),

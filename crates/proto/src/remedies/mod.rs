@@ -13,6 +13,7 @@ mod freeze_tcp;
 mod notice;
 mod path_window;
 mod reordering;
+pub mod snoop;
 #[cfg(test)]
 mod tests;
 
@@ -169,6 +170,17 @@ impl Kind {
             Kind::SplitConnection | Kind::SatellitePep => Some(GatewayPart::Split),
             _ => None,
         }
+    }
+
+    /// Whether the half towards the mobile of a connection that is split begins with the pipe of its access link for a
+    /// slow-start threshold.
+    pub const fn knows_path(self) -> bool {
+        matches!(self, Kind::SatellitePep)
+    }
+
+    /// Whether a connection that is split goes from gateway to gateway with its mobile.
+    pub const fn transfers_context(self) -> bool {
+        matches!(self, Kind::SatellitePep)
     }
 
     /// What steers the half towards the mobile of a connection that is split, if it does so.

@@ -69,7 +69,8 @@ impl World {
             LinkSignal::Up | LinkSignal::HandoverImminent => return,
         };
         self.tell(number, &told);
-        self.tell_gateway(number, link, &told);
+        let (gateway, _) = self.wires[link].far_from(self.mobiles[number].node.0);
+        self.tell_gateway(number, gateway, &told);
     }
 
     /// Tells a mobile's connections that a handover is complete.
@@ -77,10 +78,13 @@ impl World {
         let path = self.path_parameters(number, link);
         let connected = CrossLayerSignal::Connected(path);
         self.tell(number, &connected);
-        // Where a protocol is spoken, a gateway hears by its messages.
+        // Where a protocol is spoken, a gateway hears by its messages. Where none is, one that was left may go on serving.
         if self.mobiles[number].protocol.is_none() {
-            self.tell_gateway(number, link, &connected);
+            for gateway in self.gateway_nodes(number) {
+                self.tell_gateway(number, gateway, &connected);
+            }
         }
+        self.send_contexts_after(number);
     }
 
     /// Tells the connections of a mobile.
