@@ -635,7 +635,7 @@ to = "laptop"
 transport = "tcp"
 profile = "rfc"
 congestion = "cubic"
-remedies = "none"                   # or ["freeze-tcp", "python:mine.Remedy"], where one end is a mobile
+remedies = "none"                   # or ["freeze-tcp", "snoop"], where one end is a mobile
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
@@ -715,8 +715,8 @@ congestion = { kind = "hybla", reference_rtt = "25 ms" }
     ),
     Section(
         "###", "tcp", "flows.tcp",
-        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one. What each
-profile has: [TCP](../models/tcp.md).""",
+        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one, or in
+`gateway` for the half towards a mobile of a connection that a remedy splits. What each profile has: [TCP](../models/tcp.md).""",
         '''
 [[flows]]
 name = "download"
@@ -770,6 +770,7 @@ timer_wheel = true
 transaction_opening = false
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
+# gateway = { congestion = "hybla" }, beside remedies = ["split-connection"]
 ''',
         default="the profile's",
     ),

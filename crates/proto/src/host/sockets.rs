@@ -71,6 +71,15 @@ pub(super) struct Opening {
     pub flow: Option<FlowId>,
 }
 
+/// A connection out of its place, with what belongs to it.
+#[derive(Debug)]
+pub(super) struct Seated {
+    pub pair: Pair,
+    pub flow: Option<FlowId>,
+    pub connection: Connection,
+    pub remedies: Vec<Box<dyn Remedy>>,
+}
+
 /// A segment to send.
 pub struct Outgoing {
     pub local: Endpoint,
@@ -207,6 +216,28 @@ impl Sockets {
         let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
         let connection = Connection::accept(now, pair.0, pair.1, profile, initial, mtu, syn);
         self.add(connection, pair, flow)
+    }
+
+    /// Takes a connection out with all that is its own; a closed one stands in its place.
+    pub(super) fn take_out(&mut self, now: Instant, id: SocketId) -> Option<Seated> {
+        let socket = self.sockets.get_mut(id.0 as usize)?;
+        let (local, remote) = socket.pair;
+        let zero = SequenceNumber(0);
+        let mut gone = Connection::connect(now, local, remote, &Profile::rfc(), zero, 1500);
+        gone.abort();
+        Some(Seated {
+            pair: socket.pair,
+            flow: socket.flow,
+            connection: core::mem::replace(&mut socket.connection, gone),
+            remedies: core::mem::take(&mut socket.remedies),
+        })
+    }
+
+    /// Puts in a connection that was taken out elsewhere.
+    pub(super) fn put_in(&mut self, seated: Seated) -> SocketId {
+        let id = self.add(seated.connection, seated.pair, seated.flow);
+        self.sockets[id.0 as usize].remedies = seated.remedies;
+        id
     }
 
     /// Whether there is a connection between these ends that is not over.

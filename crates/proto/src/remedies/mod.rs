@@ -19,6 +19,7 @@ mod path_window;
 mod ready_gateway;
 mod ready_mobile;
 mod reordering;
+pub mod snoop;
 #[cfg(test)]
 mod tests;
 
@@ -306,6 +307,17 @@ impl Kind {
             }
             _ => None,
         }
+    }
+
+    /// Whether the half towards the mobile of a connection that is split begins with the pipe of its access link for a
+    /// slow-start threshold.
+    pub const fn knows_path(self) -> bool {
+        matches!(self, Kind::SatellitePep)
+    }
+
+    /// Whether a connection that is split goes from gateway to gateway with its mobile.
+    pub const fn transfers_context(self) -> bool {
+        matches!(self, Kind::SatellitePep)
     }
 
     /// What steers the half towards the mobile of a connection that is split, if it does so.

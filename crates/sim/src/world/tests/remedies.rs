@@ -155,7 +155,7 @@ fn no_remedy_stops_a_transfer_for_good() {
     }
 }
 
-fn refused(parts: &[&str]) -> String {
+pub(super) fn refused(parts: &[&str]) -> String {
     match scenario::parse(&scenario(40, parts), "test", Path::new("."), &[]) {
         Ok(_) => panic!("taken"),
         Err(error) => error.to_string(),
