@@ -97,7 +97,6 @@ def run(options: CompareOptions) -> int:
     swept = manifest(name, study.file, [entry(point, each) for point, each in zip(crossed, runs, strict=True)])
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
     begun = time.monotonic()
-    print(f"{study.title}: {study.count():,} runs at most", file=sys.stderr)
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
         with sweep_progress() as progress:
             complete = execute(
@@ -125,7 +124,7 @@ def _estimating(progress: SweepReport) -> SweepReport:
         passed = time.monotonic() - begun
         if not told and passed > ESTIMATE_AFTER_S and ended > first:
             left = passed / (ended - first) * (total - ended)
-            print(f"baton: {ended - first:,} runs in {passed:.0f} s; about {left / 60:.0f} min to go", file=sys.stderr)
+            print(f"baton: {ended:,} of {total:,} runs; about {left / 60:.0f} min to go", file=sys.stderr)
             told = True
 
     return report

@@ -29,6 +29,7 @@ from .facts import NOTHING, Remedy, remedies
 from .loads import LOADS
 from .paths import HANDOVERS, AccessPath, Table, read_path
 
+PACKAGE = Path(__file__).parent.parent
 STUDY_FILE = "study.toml"
 LEAST_SEEDS = 2
 """Of which an interval can be made."""
@@ -121,8 +122,11 @@ class RemedyStudy:
 
 
 def study_file(given: str) -> Path | None:
-    """The file of a study of this kind that a command line names, by its folder or itself; none if it is another."""
-    path = Path(given)
+    """The file of a study of this kind that a command line names, by its folder or itself; none if it is another.
+
+    A folder that is not there is looked for among what comes with Baton: `studies/remedies`.
+    """
+    path = Path(given) if Path(given).exists() else PACKAGE / given
     file = path / STUDY_FILE if path.is_dir() else path
     if not file.is_file():
         return None
