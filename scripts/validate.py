@@ -46,7 +46,13 @@ def write() -> None:
         rows = dict(zip(CASES, pool.map(rows_of, CASES), strict=True))
     sections = [(title, {name: rows[name] for name in cases}) for title, cases in SECTIONS.items()]
     today = datetime.date.today().isoformat()
-    text = page(sections, kernel_live.section(DOCS), reproduce([]), today, version("baton"))
+    text = page(
+        sections,
+        kernel_live.section(DOCS),
+        {study: found.checks for study, found in reproduce([]).items()},
+        today,
+        version("baton"),
+    )
     (DOCS / "validation.md").write_text(text, encoding="utf-8")
     figures.write(DOCS / "models" / "figures")
 

@@ -6,9 +6,11 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
@@ -18,6 +20,9 @@ from baton import report  # noqa: E402
 from baton.compare import page as comparison_page  # noqa: E402
 from baton.compare.measure import compare  # noqa: E402
 from baton.compare.runs import open_run  # noqa: E402
+from baton.reproduce import page as study_page  # noqa: E402
+from baton.reproduce.checks import Reproduced  # noqa: E402
+from baton.reproduce.figures import Curve, Figure  # noqa: E402
 from report_folder import handover_folder, large_folder  # noqa: E402
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -67,6 +72,23 @@ def open_page(browser: Any) -> Iterator[Any]:
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+def test_figures_of_a_study_are_drawn_in_both_schemes(open_page: Any, tmp_path: Path) -> None:
+    x = np.arange(100, dtype=np.float64)
+    line = Curve("with an interval", x, x, 0, x - 1, x + 1)
+    points = Curve("points", x[:2], x[:2], 7, x[:2] - 1, x[:2] + 1, "points")
+    figures = [
+        Figure("Lines", "time (s)", "packets", [line, replace(line, name="dashed", look=6)], marks=[(50, "here")]),
+        Figure("Points", "", "s", [points], names=["one", "other"]),
+        Figure("Rates", "rate", "MB", [replace(line, x=x + 1)], logarithmic=True),
+    ]
+    file = study_page.write_page(tmp_path / "report.html", "a study", Reproduced([], figures), [])
+    for scheme in ("light", "dark"):
+        page = open_page(file, scheme=scheme)
+        assert [page.locator(f"#figure-{place} .scatterlayer .trace").count() for place in range(3)] == [4, 1, 2]
+        assert page.locator("#figure-0 .annotation-text").all_text_contents() == ["here"]
+        assert page.locator("#figure-1 .xtick").all_text_contents() == ["one", "other"]
 
 
 def drawn(page: Any, times: int) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from baton.reproduce import STUDIES
+from baton.reproduce import STUDIES, study_s
 from baton.reproduce.checks import Expected, judge
-from baton.reproduce.cli_reproduce import SHOWN
+from baton.reproduce.cli_reproduce import SHOWN, write_study
+from baton.reproduce.figures import Curve, Figure, section
+from baton.reproduce.study_s_run import Flow, convergence, jain
 from baton.toml import loads
 
 
@@ -39,6 +44,17 @@ def test_verdicts(rule: str, published: float, tolerance: float, samples: list[f
     assert judge(expected(rule, published, tolerance), samples).verdict == verdict
 
 
+def test_a_comparison_is_counted_by_seeds() -> None:
+    rule = replace(expected("at_least", 0), seeds=19)
+    one_short, two_short = [1.0] * 19 + [-100.0], [1.0] * 18 + [-0.1] * 2
+    # The mean decides nothing: of the first it is negative, of the second positive.
+    found = judge(rule, one_short)
+    assert (found.verdict, found.held, found.runs) == ("agrees", 19, 20)
+    assert judge(rule, two_short).verdict == "differs"
+    assert judge(rule, []).verdict == "differs"
+    assert judge(expected("at_least", 0), one_short).held is None
+
+
 def test_interval_of_a_mean() -> None:
     # Worked by hand: mean 3, standard deviation sqrt(2.5), t(4) = 2.776: 2.776 * sqrt(2.5 / 5) = 1.9629.
     check = judge(expected("within", 3), [1, 2, 3, 4, 5])
@@ -54,6 +70,8 @@ MECHANISMS = {
     "D": "D0.a D0.b D0.d D1.a D1.b D1.c D1.d D1.e D1.f D2.a D2.b D2.c D2.e D2.f D2.g D2.h D3.d D3.e D3.f D3.g D3.h"
     " D3.i D5.a D5.b D5.c D5.d D5.f D6.a D7.c D8.a D8.d D8.e D9.a D9.b D10.a D10.b D10.c D10.e D10.f D10.h D10.j D10.k"
     " D11.a D11.b D11.c",
+    "S": "S1.a S1.b S1.c S1.d S1.e S2.c S2.d S2.f S2.g S2.i S2.j S2.k S3.c S3.e S3.f S3.g S3.h S3.j S3.l S4.a S4.b S4.c"
+    " S5.d S5.e S5.f S5.i S6.a S6.b S6.c S6.d S7.a S7.c",
     "T": "T1.a T1.b T2.a T2.b T2.c T2.d T2.g T2.h T2.i T3.a T3.c T3.d T3.g T4.a T4.b T5.a T5.b T5.c T5.d T6.a T6.c",
 }
 
@@ -61,10 +79,24 @@ MECHANISMS = {
 @pytest.fixture(scope="module", params=MECHANISMS)
 def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Study]:
     folder = tmp_path_factory.mktemp("reproduce")
+    if request.param == "S":
+        return "S", (folder, with_one_seed(folder))
     command = [sys.executable, "-m", "baton", "reproduce", request.param, "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     checks = json.loads(done.stdout)["checks"]
     return request.param, (folder, {check["id"]: check for check in checks})
+
+
+def with_one_seed(folder: Path) -> dict[str, dict[str, object]]:
+    """Study S as the command has it, but of one seed: all of them take minutes."""
+    found = study_s.reproduce(STUDIES / "S", seeds=1)
+    here = Path.cwd()
+    try:
+        os.chdir(folder)
+        write_study("S", found)
+    finally:
+        os.chdir(here)
+    return {check.id: check.as_json() for check in found.checks}
 
 
 def test_the_mechanism_of_a_study(study: tuple[str, Study]) -> None:
@@ -90,6 +122,47 @@ def test_the_page_links_whole_runs(study: tuple[str, Study]) -> None:
     for run in SHOWN[name]:
         assert f'href="{run}/report.html"' in page
         assert (folder / f"results/reproduce-{name}" / run / "report.html").is_file()
+
+
+def test_the_page_draws_the_figures_of_a_study(study: tuple[str, Study]) -> None:
+    name, (folder, _) = study
+    page = (folder / f"results/reproduce-{name}/report.html").read_text(encoding="utf-8")
+    assert page.count('class="plot"') == {"C": 7, "S": 14}.get(name, 0)
+
+
+def test_figures_are_thinned_and_have_no_numbers_that_json_lacks() -> None:
+    x = np.arange(5000, dtype=np.float64)
+    curve = Curve("a </script> b", x, np.where(x == 0, np.nan, x / 3), 7)
+    page = section([Figure("title", "s", "packets", [curve])])
+    held = page.split('id="data">')[1].split("</script>")[0]
+    drawn = json.loads(held)["figures"][0]["curves"][0]
+    assert drawn["name"] == curve.name
+    assert len(drawn["x"]) <= 1200
+    assert drawn["y"][:2] == [None, 1.6667]
+    assert (drawn["role"], drawn["dash"]) == ("link 2", "dash")
+    assert section([]) == ""
+
+
+def flow(window: list[float], bytes_a_second: list[float]) -> Flow:
+    """A flow with these windows and rates, a second each."""
+    delivered = np.concatenate([[0.0], np.cumsum(bytes_a_second)])
+    return Flow(np.array(window), delivered, np.full(len(delivered), 0.5), np.array([3.0, 8.0]), 0.0)
+
+
+def test_what_study_s_looks_at() -> None:
+    # Jain's index of rates 1 and 3: (1 + 3)² / (2 (1 + 9)).
+    assert jain(np.array([1.0, 2.0, 0.0]), np.array([3.0, 2.0, 5.0])).tolist() == [0.8, 1.0, 0.5]
+    # One flow has a third of the other's rate until 725 s, then as much. Over 50 s from t on it has three quarters when
+    # so many seconds k of it are equal: ((50 - k) + 3 k) / 150 = 3/4, so k = 31.25 and t = 725 - 18.
+    slow, fast = flow([], [1.0] * 725 + [3.0] * 475), flow([], [3.0] * 1200)
+    assert convergence(slow, fast) == 725 + 32 - 50 - 525
+    assert convergence(flow([], [1.0] * 1200), fast) == 675
+    growing = flow([min(float(second), 443.0) for second in range(801)], [1000.0] * 800)
+    assert growing.full_after(400) == 43
+    assert growing.full_after(100) == 343
+    assert growing.goodput(100, 200) == 8000
+    assert growing.timeouts_in(0, 5) == 1
+    assert growing.round_trips(0, 10) == 20
 
 
 def test_the_scenarios_of_study_d_differ_only_in_what_the_study_varies() -> None:

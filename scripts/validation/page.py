@@ -126,6 +126,12 @@ STUDIES = {
         " [mobile-ipv6](models/mobile-ipv6.md)",
         "",
     ),
+    "S": (
+        "trains between a satellite and a tunnel's WiFi, 2012; controls [bic](models/congestion-bic.md),"
+        " [scalable](models/congestion-scalable.md) and [westwood](models/congestion-westwood.md), remedies"
+        " [method-1](models/remedy-method-1.md) and [method-2](models/remedy-method-2.md)",
+        "",
+    ),
     "T": (
         "TCP between a wireless LAN and GSM, 1999; profile [linux-2.0.36](models/profile-linux-2.0.36.md), links"
         " [wifi](models/wifi.md) and [gsm](models/gsm.md)",

@@ -51,7 +51,8 @@ pub enum CrossLayerSignal {
     Disconnected,
     /// The mobile has said where it is now, and packets may come by both ways (study S, Table 2).
     UpdateSent,
-    /// Packets pass again, or by another link (Link_Handover_Complete, or the registration's end; study C's s3, "connected").
+    /// Packets pass again, or by another link (Link_Handover_Complete, the registration's end, or for a connection to a
+    /// correspondent that sends directly its binding update's departure; study C's s3, "connected").
     Connected(PathParameters),
     /// To a correspondent: the peer has said that it is elsewhere.
     PeerMoved(PeerMoved),
@@ -140,6 +141,8 @@ pub enum Control {
     Offer(Option<u32>),
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment(bool),
+    /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. `None` ends it.
+    TrailAcknowledgments(Option<Duration>),
     /// So many acknowledgments leave at once, with the window that is offered now.
     Acknowledge(u8),
     /// Acknowledgments carry a notice of this number: so many, and as long as something is missing.

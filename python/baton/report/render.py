@@ -53,15 +53,15 @@ def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: Co
     drawn = {
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
         "plotly": drawing_library(),
-        "script": "\n".join(_asset(name) for name in scripts),
+        "script": "\n".join(asset(name) for name in scripts),
     }
     return filled(template, parts | drawn)
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
     """A template from its parts, with the style."""
-    parts = parts | {"style": _asset("report.css").replace("/* looks */", _look_variables())}
-    pieces = _asset(template).split("{{")
+    parts = parts | {"style": asset("report.css").replace("/* looks */", look_variables())}
+    pieces = asset(template).split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
@@ -159,7 +159,9 @@ def _scenario_description(manifest: dict[str, Any]) -> str:
     return found[1].replace('\\"', '"') if found else ""
 
 
-def _look_variables() -> str:
+def look_variables() -> str:
+    """The colour of each role as a variable, for light and for dark ground."""
+
     def declarations(dark: bool) -> str:
         pairs = ((role.replace(" ", "-"), look.dark if dark else look.light) for role, look in LOOKS.items())
         return "".join(f"--{name}:{colour};" for name, colour in pairs)
@@ -170,5 +172,6 @@ def _look_variables() -> str:
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the pages: a style, a script or a template."""
     return resources.files(__package__).joinpath("assets/" + name).read_text(encoding="utf-8")

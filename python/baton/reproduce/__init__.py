@@ -7,7 +7,7 @@ from pathlib import Path
 
 from baton.errors import InputError, nearest
 
-from .checks import Check, Expected, load_expected
+from .checks import Expected, Reproduced, load_expected
 
 #: Scenario files, expected numbers and notes, a folder a study.
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -15,6 +15,7 @@ STUDIES = Path(__file__).parent.parent / "studies"
 TITLES = {
     "C": "a cross-layer scheme for hard handovers between satellite and WiFi",
     "D": "network mobility over L-DACS1: handovers of aircraft, and buffering by the home agent",
+    "S": "satellite and WiFi for high-speed trains: congestion controls and remedies at a tunnel",
     "T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4 on a testbed",
 }
 
@@ -39,16 +40,19 @@ def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
     return chosen
 
 
-def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, list[Check]]:
-    """The simulated checks that ``ids`` name, by study. Raises `InputError` for an id that does not exist."""
-    from . import study_c, study_d, study_t
+def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, Reproduced]:
+    """The simulated checks that ``ids`` name, by study, and the figures of those studies.
 
-    modules = {"C": study_c, "D": study_d, "T": study_t}
-    results: dict[str, list[Check]] = {}
+    Raises `InputError` for an id that does not exist.
+    """
+    from . import study_c, study_d, study_s, study_t
+
+    modules = {"C": study_c, "D": study_d, "S": study_s, "T": study_t}
+    results: dict[str, Reproduced] = {}
     for study, expected in select(ids).items():
         wanted = {each.id for each in expected}
-        checks = modules[study].reproduce(STUDIES / study, progress)
-        results[study] = [check for check in checks if check.id in wanted]
+        found = modules[study].reproduce(STUDIES / study, progress)
+        results[study] = Reproduced([check for check in found.checks if check.id in wanted], found.figures)
     return results
 
 

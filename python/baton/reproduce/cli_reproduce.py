@@ -13,8 +13,8 @@ from rich.table import Table
 from baton import Scenario
 
 from . import STUDIES, TITLES, reproduce
-from .checks import Check
-from .page import write_page
+from .checks import Check, Reproduced
+from .page import counted, write_page
 
 #: Version of what `--json` prints.
 FORMAT = 1
@@ -22,6 +22,7 @@ FORMAT = 1
 SHOWN = {
     "C": ("upload", "download"),
     "D": ("baseline", "proposal-1", "proposal-2"),
+    "S": ("single", "pair", "line"),
     "T": ("download", "download-back", "upload"),
 }
 
@@ -30,15 +31,15 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
     """Reproduces, prints and writes; returns the exit status."""
     with Console(stderr=True).status("starting") as status:
         results = reproduce(ids, lambda text: status.update(text))
-        pages = [write_study(study, checks) for study, checks in results.items()]
+        pages = [write_study(study, found) for study, found in results.items()]
     if as_json:
-        rows = [check.as_json() for checks in results.values() for check in checks]
+        rows = [check.as_json() for found in results.values() for check in found.checks]
         print(json.dumps({"format": FORMAT, "checks": rows, "reports": [str(page) for page in pages]}))
         return 0
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
-    for study, checks in results.items():
-        console.print(check_table(study, checks))
-        for check in checks:
+    for study, found in results.items():
+        console.print(check_table(study, found.checks))
+        for check in found.checks:
             if check.note:
                 console.print(f"{check.id}: {check.note}")
     for page in pages:
@@ -46,7 +47,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
     return 0
 
 
-def write_study(study: str, checks: Sequence[Check]) -> Path:
+def write_study(study: str, found: Reproduced) -> Path:
     """Writes a study's page and the runs that it shows, and returns the page."""
     from baton import report
 
@@ -56,7 +57,7 @@ def write_study(study: str, checks: Sequence[Check]) -> Path:
         scenario = Scenario.load(STUDIES / study / f"{name}.toml")
         scenario.run(folder / name, seed=1, force=True)
         report.write(folder / name)
-    return write_page(folder / "report.html", TITLES[study], checks, SHOWN[study])
+    return write_page(folder / "report.html", TITLES[study], found, SHOWN[study])
 
 
 def check_table(study: str, checks: Sequence[Check]) -> Table:
@@ -66,6 +67,7 @@ def check_table(study: str, checks: Sequence[Check]) -> Table:
         table.add_column(heading)
     for heading in ("Published", "Measured", "95 % interval"):
         table.add_column(heading, justify="right")
+    table.add_column("Seeds", justify="right")
     table.add_column("Verdict")
     for check in checks:
         table.add_row(
@@ -75,6 +77,7 @@ def check_table(study: str, checks: Sequence[Check]) -> Table:
             value(check.published),
             value(check.measured),
             interval(check),
+            counted(check),
             check.verdict,
         )
     agree = sum(check.verdict == "agrees" for check in checks)

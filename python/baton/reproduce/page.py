@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 
 from baton import report
+from baton.report.render import asset, look_variables
 
-from .checks import Check
+from .checks import Check, Reproduced
+from .figures import section
 from .live import REPETITIONS, Found, Row
 
 _PAGE = """<!doctype html>
@@ -34,12 +35,14 @@ td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 </thead>
 <tbody>
 {rows}
-</tbody></table></div></main>
+</tbody></table></div>
+{figures}</main>
 </body>
 </html>
 """
 _HEADINGS = (
-    '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval<th>Verdict'
+    '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval'
+    '<th class="n">Seeds<th>Verdict'
 )
 _LIVE_HEADINGS = (
     '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated<br>linux-2.0.36'
@@ -47,14 +50,15 @@ _LIVE_HEADINGS = (
 )
 
 
-def write_page(file: Path, title: str, checks: Sequence[Check], runs: Sequence[str]) -> Path:
+def write_page(file: Path, title: str, found: Reproduced, runs: Sequence[str]) -> Path:
     """Writes the page; `runs` are folders beside it that hold a report each."""
+    checks = found.checks
     counts = ", ".join(
         f"{sum(check.verdict == verdict for check in checks)} {words}"
         for verdict, words in (("agrees", "agree"), ("differs", "differ"), ("beyond", "go beyond"))
     )
     lead = f"Of {len(checks)} checks {counts} what was published."
-    return report.write_page(file, _page(title, lead, runs, (_HEADINGS, map(_row, checks))))
+    return report.write_page(file, _page(title, lead, runs, (_HEADINGS, map(_row, checks)), section(found.figures)))
 
 
 def write_live_page(file: Path, title: str, found: Found) -> Path:
@@ -86,16 +90,16 @@ def remarks(found: Found) -> Iterator[str]:
     yield from (f"Not compared: {line}." for line in found.not_compared)
 
 
-def _page(title: str, lead: str, runs: Sequence[str], table: tuple[str, Iterable[str]]) -> str:
-    style = resources.files("baton.report").joinpath("assets/report.css").read_text(encoding="utf-8")
+def _page(title: str, lead: str, runs: Sequence[str], table: tuple[str, Iterable[str]], figures: str = "") -> str:
     headings, rows = table
     return _PAGE.format(
         title=escape(title),
-        style=style.replace("/* looks */", ""),
+        style=asset("report.css").replace("/* looks */", look_variables()),
         lead=lead,
         runs=", ".join(f'<a href="{escape(run)}/report.html">{escape(run)}</a>' for run in runs) or "none",
         headings=headings,
         rows="\n".join(rows),
+        figures=figures,
     )
 
 
@@ -118,8 +122,14 @@ def _row(check: Check) -> str:
         f'<td class="n">{_with_unit(check.published, check.unit)}'
         f'<td class="n">{_with_unit(check.measured, check.unit)}'
         f'<td class="n">{between}'
+        f'<td class="n">{counted(check)}'
         f'<td class="{check.verdict}" title="{escape(check.rule)}; section {escape(check.source)}">{check.verdict}'
     )
+
+
+def counted(check: Check) -> str:
+    """In how many seeds a comparison holds, where that is counted."""
+    return "" if check.held is None else f"{check.held} of {check.runs}"
 
 
 def _with_unit(value: float | None, unit: str) -> str:

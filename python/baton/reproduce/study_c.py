@@ -10,81 +10,35 @@ from pathlib import Path
 import numpy as np
 
 from baton.live.trials import Figures
-from baton.report.tables import Run
 
-from .checks import Check, judge, load_expected, load_notes
-from .transfer import Floats
+from .checks import Reproduced, judged
+from .study_c_figures import draw
+from .study_c_run import ERRORS, LATENCIES, Delivery, simulate
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handovers' times (± one RTT).
-RUNS = 10
-#: Latencies of a handover (C3, C4, C6), in seconds: from five round trips of the new network up to 5 s.
-TO_SATELLITE = (2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
-TO_WIFI = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
-#: Packet error rates of C5, on the link of each direction.
-ERRORS = (1e-4, 1e-3, 1e-2)
-#: Chosen: the rate at which standard TCP counts as being at full rate, of what a link carries, and over which time.
-FULL, OVER_S = 0.9, 2.0
-#: Payload rates in bytes a second, of packets with 1460 B in 1500 B.
-RATE = {"wifi": 2e6 / 8 * 1460 / 1500, "satellite": 1e6 / 8 * 1460 / 1500}
+RUNS = 20
 #: How long ahead each link says that it goes down, and its round-trip time.
 AHEAD = {"wifi": 0.1, "satellite": 1.1}
 ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[Check]:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
     """All checks of the study, in the order of its file of expectations."""
     cases = (_baseline, _latencies, _errors)
     tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = pool.map(lambda task: task[0](folder, task[1]), tasks)
-        for (_, seed), figures in zip(tasks, found, strict=True):
+        for (_, seed), values in zip(tasks, found, strict=True):
             progress(f"seed {seed} of {RUNS}")
-            _put(samples, figures)
-    notes = load_notes(folder / "notes.toml")
-    expected = load_expected(folder / "expected.toml")
-    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
+            _put(samples, values)
+    return Reproduced(judged(folder, samples), draw(folder, samples))
 
 
 def _put(samples: dict[str, list[float]], figures: Mapping[str, float | None]) -> None:
     for name, value in figures.items():
         if value is not None:
             samples.setdefault(name, []).append(float(value))
-
-
-class Delivery:
-    """A run's bytes over time, and its handovers."""
-
-    def __init__(self, run: Run):
-        series = run.find("flow transfer", "delivered bytes")
-        assert series is not None, "the scenarios of the study record their series"
-        self.times: Floats = series.time_ns / 1e9
-        self.bytes: Floats = series.value
-        self.handovers = run.summary["handovers"]
-        self.flow = run.summary["flows"][0]
-        self.end: float = run.summary["simulated_s"]
-
-    def at(self, times: Floats | float) -> Floats:
-        """Bytes delivered by these times."""
-        place = np.searchsorted(self.times, times, side="right")
-        known: Floats = np.concatenate([[0.0], self.bytes])[place]
-        return known
-
-    def at_full_rate(self, after: float, until: float, link: str) -> float:
-        """When the transfer is at the link's full rate, or the end of what is looked at."""
-        starts = np.arange(after, until - OVER_S, 0.01)
-        rates = (self.at(starts + OVER_S) - self.at(starts)) / OVER_S
-        full = np.flatnonzero(rates >= FULL * RATE[link])
-        return float(starts[full[0]]) if len(full) else until
-
-
-def simulate(file: Path, seed: int, remedies: str, overrides: list[str]) -> Delivery:
-    """Runs one of the study's scenarios. Raises `ScenarioError`."""
-    from baton import Scenario
-    from baton.report.tables import run_of
-
-    settings = [f"flows.transfer.remedies={remedies}", *overrides]
-    return Delivery(run_of(Scenario.load(str(file), overrides=settings).run(seed=seed)))
 
 
 def gain(scheme: Delivery, standard: Delivery, number: int, link: str) -> tuple[float, float]:
@@ -135,25 +89,27 @@ def _single(link: str, latency: float, at: float) -> list[str]:
 
 
 def _latencies(folder: Path, seed: int) -> Figures:
-    """C3, C4 and C6: one handover, by its latency."""
+    """C3, C4 and C6: one handover, by its latency; and the gains themselves, for the figures."""
     figures: Figures = {}
-    for group, link, latencies in (("C3", "satellite", TO_SATELLITE), ("C4", "wifi", TO_WIFI)):
+    for group, link in (("C3", "satellite"), ("C4", "wifi")):
         gains: dict[str, list[float]] = {"upload": [], "download": []}
         beaten = 0
-        for latency in latencies:
+        for latency in LATENCIES[link]:
             settings = _single(link, latency, 20)
             for way, found in gains.items():
                 file = folder / f"{way}.toml"
                 standard = simulate(file, seed, "none", settings)
                 scheme = simulate(file, seed, "eclair", settings)
                 found.append(gain(scheme, standard, 0, link)[1])
+                figures[f"{way} {link} {latency}"] = found[-1]
                 if way == "upload":
-                    peer = simulate(file, seed, "atcp", settings)
-                    beaten += gain(peer, standard, 0, link)[0] < gain(scheme, standard, 0, link)[0]
+                    peer = gain(simulate(file, seed, "atcp", settings), standard, 0, link)[1]
+                    figures[f"atcp {link} {latency}"] = peer
+                    beaten += peer < found[-1]
         figures[f"{group}.a"] = min(gains["upload"])
         figures[f"{group}.b"] = max(gains["upload"])
         figures[f"{group}.c"] = float(np.mean(gains["download"]) - np.mean(gains["upload"]))
-        figures["C6.a" if group == "C3" else "C6.b"] = beaten / len(latencies)
+        figures["C6.a" if group == "C3" else "C6.b"] = beaten / len(LATENCIES[link])
     return figures
 
 
@@ -167,5 +123,5 @@ def _errors(folder: Path, seed: int) -> Figures:
             settings = ["duration=100 s", *_single(link, 4, 50), *errors]
             scheme, standard = (simulate(folder / "upload.toml", seed, each, settings) for each in ("eclair", "none"))
             whole = scheme.flow["delivered_bytes"] - standard.flow["delivered_bytes"]
-            figures[f"C5.{next(names)}"] = whole / 1e6
+            figures[f"C5.{next(names)}"] = figures[f"errors {link} {rate}"] = whole / 1e6
     return figures

@@ -12,7 +12,7 @@ from baton._baton import json_ldacs1
 from baton.live.trials import Figures
 
 from . import study_d_beyond as beyond
-from .checks import Check, judge, load_expected, load_notes
+from .checks import Reproduced, judged
 from .study_d_run import AircraftRun, simulate
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover's time (± one RTT).
@@ -37,7 +37,7 @@ OPAQUE = "home_agents.home-agent.buffering.drop_duplicates=false"
 FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, after = '50 s' }"
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[Check]:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
     """All checks of the study, in the order of its file of expectations."""
     cases = (_losses, _pings, _windows, _handovers, _conditions, *beyond.CASES)
     tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
@@ -49,9 +49,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) ->
             progress(f"seed {seed} of {RUNS}")
             _put(samples, figures)
     _put(samples, beyond.crowd(folder))
-    notes = load_notes(folder / "notes.toml")
-    expected = load_expected(folder / "expected.toml")
-    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
+    return Reproduced(judged(folder, samples))
 
 
 def window(kilobytes: int) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from baton.live.trials import Figures
 
-from .checks import Check, judge, load_expected, load_notes
+from .checks import Reproduced, judged
 from .study_run import STABLE, StudyRun, ratio, towards_gsm, towards_wavelan
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover time (± one RTT).
@@ -33,7 +33,7 @@ WINDOWS = {"2k": (2048, 1024), "4k": (4096, 1024), "8k": (8192, 1024), "16k": (1
 Samples = dict[str, list[float]]
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[Check]:
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
     """All checks of the study, in the order of its file of expectations."""
     samples: Samples = {}
     _put(samples, _capacities())
@@ -43,9 +43,7 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) ->
         _towards_wavelan(folder / "download-back.toml", seed, samples)
         _farther_and_lossy(folder, seed, samples)
         _upload(folder / "upload.toml", seed, samples)
-    notes = load_notes(folder / "notes.toml")
-    expected = load_expected(folder / "expected.toml")
-    return [judge(check, samples.get(check.id, []), notes.get(check.id, "")) for check in expected]
+    return Reproduced(judged(folder, samples))
 
 
 def simulate(file: Path, seed: int, overrides: list[str], flow: str = "download") -> StudyRun:

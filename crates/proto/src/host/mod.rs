@@ -205,6 +205,21 @@ impl Host {
         self.sockets.signal(now, signal, |_| true);
     }
 
+    /// Tells those of connections to some peers.
+    pub fn signal_towards(
+        &mut self,
+        now: Instant,
+        signal: &CrossLayerSignal,
+        concerned: impl Fn(IpAddr) -> bool,
+    ) {
+        self.sockets.signal(now, signal, concerned);
+    }
+
+    /// With whom this host's connections are, once for each connection.
+    pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
+        self.sockets.peers()
+    }
+
     /// Tells those of one connection.
     pub fn signal_to(&mut self, now: Instant, socket: SocketId, signal: &CrossLayerSignal) {
         self.sockets.signal_to(now, socket, signal);

@@ -247,6 +247,11 @@ impl Sockets {
         }
     }
 
+    /// With whom connections are, once for each connection.
+    pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
+        self.sockets.iter().map(|socket| socket.pair.1.address)
+    }
+
     pub fn signal_to(&mut self, now: Instant, id: SocketId, signal: &CrossLayerSignal) {
         let socket = self.sockets.get_mut(id.0 as usize);
         if let Some(socket) = socket.filter(|socket| !socket.remedies.is_empty()) {

@@ -12,6 +12,7 @@ mod forgotten_path;
 mod freeze_tcp;
 mod notice;
 mod path_window;
+mod ready_mobile;
 mod reordering;
 #[cfg(test)]
 mod tests;
@@ -128,6 +129,8 @@ kinds! {
         "Both (study T, section 7).";
     PathWindow = "path-window", MobileReceiver, Own,
         "The receiver offers what the link in use holds (studies T and D).";
+    ReadyMobile = "ready-mobile", Mobile, Own,
+        "Baton's own: acknowledgments one behind, a window by the link, shut ahead of a disconnection.";
 }
 
 impl Kind {
@@ -173,6 +176,8 @@ impl Kind {
                 Box::new(notice::Reset::new(self))
             }
             Kind::PathWindow => Box::new(path_window::PathWindow),
+            Kind::ReadyMobile if sends => Box::new(ready_mobile::Sender::default()),
+            Kind::ReadyMobile => Box::new(ready_mobile::Receiver::default()),
             Kind::ClosingWindow
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
@@ -202,7 +207,8 @@ impl Kind {
             | Kind::DuplicateAcks
             | Kind::Atcp
             | Kind::Eclair
-            | Kind::PathWindow => return None,
+            | Kind::PathWindow
+            | Kind::ReadyMobile => return None,
         };
         Some(remedy)
     }
@@ -213,7 +219,7 @@ impl Kind {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
             Kind::DuplicateAcks | Kind::BufferNotification => &[Held::Window],
             Kind::Method2 | Kind::WindowReset => &[Held::Window],
-            Kind::Atcp | Kind::Eclair => &[Held::Offer, Held::Window, Held::Sending],
+            Kind::Atcp | Kind::Eclair | Kind::ReadyMobile => &[Held::Offer, Held::Window, Held::Sending],
             Kind::ClosingWindow => &[Held::Window, Held::Sending],
             Kind::Reordering => &[Held::Gaps],
             Kind::ForgottenPath => &[Held::Path],

@@ -298,3 +298,46 @@ fn contradictions_are_mutual_and_each_contradicts_itself() {
         }
     }
 }
+
+/// The satellite's pipe is 62,500 bytes; of its queue of 35 packets half counts, rounded down.
+#[test]
+fn a_ready_mobile_is_one_acknowledgment_behind_and_offers_what_the_link_takes() {
+    let mut remedy = part(Kind::ReadyMobile, true, false);
+    let mut says = |signal| hears(&mut *remedy, &signal, &VIEW);
+    let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
+    let open = [
+        Control::KeepLastAcknowledgment(false),
+        Control::Offer(Some(62_500 + 17_000)),
+    ];
+    assert_eq!(
+        says(CrossLayerSignal::Begun(SATELLITE)),
+        [&[trails], &open[..]].concat()
+    );
+    // A soft handover needs no word to the sender.
+    assert_eq!(says(CONNECTED), [&[trails], &open[..]].concat());
+    let keeps = [Control::KeepLastAcknowledgment(true)];
+    assert_eq!(says(CrossLayerSignal::Disconnected), keeps);
+    let again = [&[trails], &open[..], &[Control::Acknowledge(3)]].concat();
+    assert_eq!(says(CONNECTED), again);
+    // Told ahead, it shuts the window.
+    let shut = [Control::Offer(Some(0)), Control::Acknowledge(1)];
+    assert_eq!(says(CrossLayerSignal::GoingDown), shut);
+    let stays = [&open[..], &[Control::Acknowledge(3)]].concat();
+    assert_eq!(says(CrossLayerSignal::Rollback), stays);
+}
+
+/// Where it sends it knows the new path: 0.5 s, and a window of what the link takes, or its own if that is smaller.
+#[test]
+fn a_ready_mobile_that_sends_goes_on_with_the_new_path() {
+    let mut remedy = part(Kind::ReadyMobile, true, true);
+    let mut says = |signal| hears(&mut *remedy, &signal, &VIEW);
+    let onto = [
+        path(40_000, 79_500),
+        Control::RestartTiming(Some(Duration::from_millis(500))),
+    ];
+    let soft = [&onto[..], &[Control::Thaw]].concat();
+    assert_eq!(says(CONNECTED), soft);
+    assert_eq!(says(CrossLayerSignal::Disconnected), [Control::Freeze]);
+    let lost = [&onto[..], &[Control::ResendOutstanding, Control::Thaw]].concat();
+    assert_eq!(says(CONNECTED), lost);
+}

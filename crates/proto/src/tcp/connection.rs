@@ -268,6 +268,7 @@ impl Connection {
         }
         self.path_mtu = mtu;
         self.segment_size = self.sendable_segment_size();
+        self.congestion.on_segment_size(self.segment_size);
         self.statistics.path_mtu_reductions += 1;
         self.sent.mark_longer_lost(self.segment_size);
         if self.recovers_as_linux() {
@@ -287,7 +288,7 @@ impl Connection {
             self.persist_backoff += 1;
             self.probe_due = true;
         }
-        if self.timers.take_due(Timer::DelayedAck, now) {
+        if self.timers.take_due(Timer::DelayedAck, now) && !self.release_trailing() {
             self.ack_due = true;
             if let Some(least) = self.quick_acks()
                 && self.ack_pending_bytes > 0

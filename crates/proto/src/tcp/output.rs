@@ -42,7 +42,7 @@ impl Connection {
             Due::EarlyAcknowledgment => bare(self.early_ack.take()?),
             Due::Acknowledgment => {
                 let header = self.bare_acknowledgment(now);
-                bare(self.let_through(header)?)
+                bare(self.let_through(now, header)?)
             }
             Due::OwedAcknowledgment => bare(self.owed_acknowledgment(now)?),
         };

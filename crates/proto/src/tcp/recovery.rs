@@ -163,7 +163,8 @@ impl Connection {
                 self.recovery.duplicate_acks = 0;
                 // Of tolerated reordering, whose gap this closes in part.
                 self.recovery.inflation = 0;
-                if self.negotiated.sack && self.sent.sacked() > 0 {
+                let reordered = self.tolerates_reordering();
+                if self.negotiated.sack && self.sent.sacked() > 0 && !reordered {
                     self.mark_lost_by_sack();
                 }
                 true

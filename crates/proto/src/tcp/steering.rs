@@ -20,14 +20,16 @@ pub(super) struct Steering {
     frozen: bool,
     /// The timer has gone off while frozen.
     timed_out: bool,
-    /// When it was thawed: what was sent before says nothing of a round-trip time.
-    thawed_at: Option<Instant>,
+    /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
+    timed_since: Option<Instant>,
     /// A timeout before this is acknowledged leaves the threshold at the window.
     forgives_until: u64,
     /// Gaps are no losses before this is acknowledged.
     tolerates_until: u64,
     offer: Option<u32>,
     keeps_last: bool,
+    /// How long an acknowledgment waits for the next.
+    trails_for: Option<Duration>,
     kept: Option<TcpHeader>,
     /// Acknowledgments that are due, with the window that each offers.
     acknowledgments: VecDeque<Option<u32>>,
@@ -62,6 +64,7 @@ impl Connection {
                 steering.keeps_last = keeps;
                 steering.kept = steering.kept.take().filter(|_| keeps);
             }
+            Control::TrailAcknowledgments(longest) => steering.trails_for = longest,
             // In a handshake there is nothing to acknowledge.
             Control::Acknowledge(_)
                 if matches!(self.state, State::SynSent | State::SynReceived) => {}
@@ -106,7 +109,7 @@ impl Connection {
     fn thaw(&mut self, now: Instant) {
         if let Some(steering) = &mut self.steering {
             if core::mem::take(&mut steering.frozen) {
-                steering.thawed_at = Some(now);
+                steering.timed_since = Some(now);
             }
             (steering.holds_new_data, steering.timed_out) = (false, false);
         }
@@ -161,6 +164,7 @@ impl Connection {
             self.forget_shortest();
         }
         if let Some(sample) = sample {
+            self.steering.get_or_insert_default().timed_since = Some(now);
             if self.recovers_as_linux() {
                 self.rtt
                     .sample_as_linux(sample, self.unacknowledged, self.next);
@@ -176,7 +180,7 @@ impl Connection {
 
     /// Since when round-trip times are measured; `None` if always.
     pub(super) fn timed_since(&self) -> Option<Instant> {
-        self.steering.as_ref()?.thawed_at
+        self.steering.as_ref()?.timed_since
     }
 
     /// Whether neither data nor timeouts count now.
@@ -235,11 +239,37 @@ impl Connection {
     }
 
     /// Lets an acknowledgment through, or the one that was kept instead.
-    pub(super) fn let_through(&mut self, acknowledgment: TcpHeader) -> Option<TcpHeader> {
-        match &mut self.steering {
-            Some(steering) if steering.keeps_last => steering.kept.replace(acknowledgment),
-            _ => Some(acknowledgment),
+    pub(super) fn let_through(
+        &mut self,
+        now: Instant,
+        acknowledgment: TcpHeader,
+    ) -> Option<TcpHeader> {
+        let in_order = self.receive.next() > 0 && self.receive.missing() == 0;
+        let steering = match &mut self.steering {
+            Some(steering) if steering.keeps_last || steering.trails_for.is_some() => steering,
+            _ => return Some(acknowledgment),
+        };
+        if !steering.keeps_last && !in_order {
+            steering.kept = None;
+            return Some(acknowledgment);
         }
+        let before = steering.kept.replace(acknowledgment);
+        if let Some(longest) = steering.trails_for.filter(|_| !steering.keeps_last) {
+            self.timers.set(Timer::DelayedAck, now + longest);
+        }
+        before
+    }
+
+    /// An acknowledgment has trailed for long enough: one that says the same leaves. Says whether there was one.
+    pub(super) fn release_trailing(&mut self) -> bool {
+        let Some(steering) = &mut self.steering else {
+            return false;
+        };
+        if steering.keeps_last || steering.kept.take().is_none() {
+            return false;
+        }
+        steering.acknowledgments.push_back(steering.offer);
+        true
     }
 
     /// The window field that is offered, of one that could be, scaled by `shift`.

@@ -13,6 +13,8 @@ use baton_proto::host::{LinkSignal, SocketId};
 use baton_proto::rate::DataRate;
 use baton_proto::remedies::{Kind, Tells};
 use baton_proto::time::Duration;
+use core::net::IpAddr;
+use std::collections::BTreeSet;
 
 /// A full packet, where no smaller one fits the link.
 const FULL_PACKET: u32 = 1500;
@@ -71,10 +73,45 @@ impl World {
         self.tell(number, &told);
     }
 
-    /// Tells a mobile's connections that a handover is complete.
+    /// Tells a mobile's connections that a handover is complete; those to correspondents that still send to where the mobile
+    /// was hear when their update leaves.
     pub(super) fn tell_connected(&mut self, number: usize, link: usize) {
-        let path = self.path_parameters(number, link);
-        self.tell(number, &CrossLayerSignal::Connected(path));
+        let signal = CrossLayerSignal::Connected(self.path_parameters(number, link));
+        let (now, node) = (self.now, self.mobiles[number].node.0);
+        let elsewhere = self.correspondents_of_old_places(node);
+        let concerned = |peer| !elsewhere.contains(&peer);
+        self.nodes[node]
+            .host
+            .signal_towards(now, &signal, concerned);
+        self.pump(node);
+    }
+
+    /// A mobile's binding update to a correspondent leaves: what is sent from now on arrives after it.
+    pub(super) fn tell_of_update(&mut self, number: usize, correspondent: IpAddr) {
+        let mobile = &self.mobiles[number];
+        let (node, attached) = (mobile.node.0, mobile.attached);
+        let moved = self.correspondents_of_old_places(node);
+        let Some(link) = attached.filter(|_| moved.contains(&correspondent)) else {
+            return;
+        };
+        let connected = CrossLayerSignal::Connected(self.path_parameters(number, link));
+        for signal in [CrossLayerSignal::UpdateSent, connected] {
+            let concerned = |peer| peer == correspondent;
+            self.nodes[node]
+                .host
+                .signal_towards(self.now, &signal, concerned);
+        }
+    }
+
+    /// The peers of a mobile's connections that send to where it is no longer.
+    fn correspondents_of_old_places(&self, node: usize) -> BTreeSet<IpAddr> {
+        let host = &self.nodes[node].host;
+        let mobile = host.agents().and_then(|agents| agents.mobile.as_ref());
+        let is_moved = |peer: &IpAddr| match peer {
+            IpAddr::V6(peer) => mobile.is_some_and(|it| it.is_sought_elsewhere(self.now, *peer)),
+            IpAddr::V4(_) => false,
+        };
+        host.peers().filter(is_moved).collect()
     }
 
     /// Tells the connections of a mobile.

@@ -190,6 +190,10 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.segment_size = segment_size;
+    }
+
     fn set(&mut self, window: u32, slow_start_threshold: u32) {
         self.window = (f64::from(window) / f64::from(self.segment_size)).max(1.0);
         self.slow_start_threshold = slow_start_threshold;

@@ -49,6 +49,9 @@ pub(super) trait Law: Debug + Send {
 
     /// The path is another one.
     fn on_path_change(&mut self) {}
+
+    /// Full segments are of this size from now on, in bytes.
+    fn on_segment_size(&mut self, _segment_size: u32) {}
 }
 
 /// A law in Reno's frame.
@@ -149,6 +152,11 @@ impl<L: Law> CongestionControl for Framed<L> {
 
     fn on_path_change(&mut self) {
         self.law.on_path_change();
+    }
+
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.segment_size = segment_size;
+        self.law.on_segment_size(segment_size);
     }
 
     fn set(&mut self, window: u32, slow_start_threshold: u32) {

@@ -52,6 +52,10 @@ pub trait CongestionControl: Debug + Send {
     /// The path is another one: what was measured of the old one's round-trip time says nothing of it.
     fn on_path_change(&mut self) {}
 
+    /// Full segments are of this size from now on, in bytes (path-MTU discovery). A window that counts segments keeps
+    /// their number, one that counts bytes its bytes (RFC 1191 section 6.4).
+    fn on_segment_size(&mut self, _segment_size: u32) {}
+
     /// The handshake is over; `rtt` is the round-trip time that it measured, if it measured one.
     fn on_established(&mut self, _now: Instant, _rtt: Option<Duration>) {}
 

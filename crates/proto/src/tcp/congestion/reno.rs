@@ -73,6 +73,10 @@ impl CongestionControl for Reno {
         self.acknowledged = 0;
     }
 
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.segment_size = segment_size;
+    }
+
     fn set(&mut self, window: u32, slow_start_threshold: u32) {
         self.window = window.max(self.segment_size);
         self.slow_start_threshold = slow_start_threshold;

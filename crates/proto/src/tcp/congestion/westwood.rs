@@ -89,4 +89,8 @@ impl Law for Westwood {
     fn on_path_change(&mut self) {
         self.shortest = Highest::default();
     }
+
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.segment_size = f64::from(segment_size);
+    }
 }

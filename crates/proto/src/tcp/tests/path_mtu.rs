@@ -1,6 +1,7 @@
 //! Path-MTU discovery by ICMP errors (RFC 1191, RFC 8201), and errors that are not to be believed.
 
 use super::*;
+use crate::tcp::profile::Algorithm;
 use crate::wire::icmp::IcmpError;
 
 fn too_big(mtu: u32) -> IcmpError {
@@ -25,6 +26,32 @@ fn what_was_too_long_goes_again_in_smaller_segments() {
     solo.at(200).receive(ack(2_001));
     assert_eq!(solo.sends(), ["2001..2501"]);
     assert_eq!(solo.connection.statistics().path_mtu_reductions, 1);
+}
+
+/// Linux counts its window in segments: with smaller ones it grows by one for each that is acknowledged, as before.
+#[test]
+fn a_window_in_segments_goes_on_growing_with_smaller_ones() {
+    for congestion in [Algorithm::Cubic, Algorithm::Reno, Algorithm::Bbr] {
+        let profile = Profile {
+            congestion,
+            ..profile("linux-6")
+        };
+        let mut solo = Solo::established(&profile);
+        let size = solo.connection.segment_size();
+        let segments = solo.connection.congestion_window() / size;
+        solo.write(30 * u64::from(size));
+        solo.sends();
+        solo.at(110)
+            .connection
+            .handle_icmp(at_ms(110), too_big(size), ISS_A + 1);
+        let smaller = solo.connection.segment_size();
+        assert!(smaller < size);
+        assert_eq!(solo.connection.congestion_window(), segments * smaller);
+        solo.sends();
+        solo.at(200).receive(ack(1 + i64::from(smaller)));
+        let grown = (segments + 1) * smaller;
+        assert_eq!(solo.connection.congestion_window(), grown);
+    }
 }
 
 #[test]

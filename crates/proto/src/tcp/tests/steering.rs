@@ -170,6 +170,21 @@ fn timing_begins_anew_with_a_sample_or_without() {
     }
 }
 
+/// Study S, section 4: the update keeps the timer from going off "until an ACK is received through the new network".
+#[test]
+fn what_went_the_old_way_does_not_time_the_new_path() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(solo.at(110), &[Control::RestartTiming(Some(ms(600)))]);
+        let timeout = solo.connection.retransmission_timeout();
+        for number in 1..9_u32 {
+            solo.at(120).receive(ack((1 + 1000 * number).into()));
+        }
+        assert_eq!(solo.connection.retransmission_timeout(), timeout);
+        assert_eq!(solo.connection.smoothed_rtt(), Some(ms(600)));
+    }
+}
+
 /// RFC 9293 section 3.8.6: what was offered before is still taken.
 #[test]
 fn a_shut_window_is_said_and_what_is_under_way_is_taken() {
@@ -303,5 +318,69 @@ fn tolerated_reordering_is_no_loss() {
             solo.sends();
         }
         assert_eq!(solo.connection.statistics().fast_retransmits, 1);
+    }
+}
+
+#[test]
+fn acknowledgments_trail_by_one_or_by_the_time_that_was_said() {
+    let mut solo = Solo::established(&Profile {
+        delayed_ack: None,
+        ..profile("rfc")
+    });
+    let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
+    steer(&mut solo, &[trails]);
+    solo.receive(data(1, 1001));
+    assert!(solo.sends().is_empty());
+    solo.at(110).receive(data(1001, 2001));
+    assert_eq!(solo.sends(), ["ack 1001"]);
+    assert!(solo.at(129).sends().is_empty());
+    assert_eq!(solo.at(130).sends(), ["ack 2001"]);
+    assert!(solo.at(500).sends().is_empty(), "it is said once");
+    // Duplicates are what a sender waits for.
+    solo.at(510).receive(data(2001, 3001));
+    assert!(solo.sends().is_empty());
+    solo.at(512).receive(data(4001, 5001));
+    assert_eq!(solo.sends(), ["ack 3001"]);
+    assert!(solo.at(600).sends().is_empty());
+}
+
+/// The link breaks with one acknowledgment in hand: it is what tells the sender that something arrived after all.
+#[test]
+fn a_trailing_acknowledgment_is_there_after_a_break() {
+    let mut solo = Solo::established(&Profile {
+        delayed_ack: None,
+        ..profile("rfc")
+    });
+    let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
+    steer(&mut solo, &[trails]);
+    solo.receive(data(1, 1001));
+    solo.receive(data(1001, 2001));
+    assert_eq!(solo.sends(), ["ack 1001"]);
+    steer(&mut solo, &[Control::KeepLastAcknowledgment(true)]);
+    assert!(solo.at(3_000).sends().is_empty());
+    let reconnected = [
+        Control::KeepLastAcknowledgment(false),
+        Control::Acknowledge(3),
+    ];
+    steer(&mut solo, &reconnected);
+    assert_eq!(solo.sends(), ["ack 2001", "ack 2001", "ack 2001"]);
+}
+
+/// The old way goes on delivering in order while the new one overtakes it: what is acknowledged moves, and gaps are above it.
+#[test]
+fn tolerated_reordering_is_no_loss_while_acknowledgments_advance() {
+    for profile in stacks().into_iter().filter(|profile| profile.sack) {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::TolerateReordering(true)]);
+        for number in 1..4_u32 {
+            let sacked = [(5001, 5001 + 1000 * number)];
+            solo.at(200)
+                .receive(ack((1 + 1000 * number).into()).sack(&sacked));
+        }
+        let sent = solo.sends();
+        let last = sent
+            .first()
+            .and_then(|sent| sent.split("..").next()?.parse::<u32>().ok());
+        assert!(last.is_none_or(|start| start > 10_000), "{sent:?}");
     }
 }

@@ -210,6 +210,9 @@ impl World {
         let Some(number) = self.mobiles.iter().position(|mobile| mobile.node.0 == node) else {
             return;
         };
+        if let AgentEvent::Mobile(MobileEvent::UpdateSent { to, .. }) = event {
+            self.tell_of_update(number, to.into());
+        }
         let mobile = &self.mobiles[number];
         let Some(record) = mobile.handovers.last() else {
             return;

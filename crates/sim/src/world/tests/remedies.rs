@@ -41,6 +41,32 @@ fn transfer(from: &str, to: &str, profile: &str, remedies: &str) -> String {
     )
 }
 
+/// Study C's links under Mobile IPv6: the correspondent goes on sending to the old place until its own binding is new.
+const OPTIMIZED: &str = r#"
+    [home_agents.gateway]
+    prefix = "2001:db8:1::/64"
+    [mobiles.mobile]
+    timetable = [
+        { at = "0 s", attach = "wifi" },
+        { at = "20 s", attach = "satellite", handover = "hard", outage = "1 s", announced = "400 ms" },
+    ]
+    mobility = { protocol = "mobile-ipv6", home_agent = "gateway", route_optimization = true, duplicate_address_detection = "icao-address" }
+"#;
+
+/// A window that opened with the home registration, as it did once, let the sender fill the path that is no longer there.
+#[test]
+fn a_shut_window_opens_when_the_correspondent_knows_the_new_place() {
+    let frozen = transfer("server", "mobile", "rfc", "[\"freeze-tcp\"]");
+    let flow = frozen.replace("[[flows]]", "[[flows]]\nstart = \"5 s\"");
+    let results = run(&scenario(40, &[LINKS, OPTIMIZED, &flow]));
+    let handover = &results.summary.handovers[0];
+    let flow = super::flow(&results.summary, "f");
+    assert_eq!(flow.timeouts, Some(0));
+    // The handover lasts for 1 s and three round trips of 0.5 s: a probe at each doubling of the timeout, and no data.
+    assert!(handover.lost_packets <= 3, "{}", handover.lost_packets);
+    assert!(flow.longest_stall_s < 0.4 + 1.0 + 6.0 * 0.5);
+}
+
 /// Study C: "no packet or ACK lost" (C7), whichever way the data goes.
 #[test]
 fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {

@@ -108,6 +108,13 @@ impl MobileNode {
         accepted.is_some() && accepted == self.care_of()
     }
 
+    /// Whether a correspondent sends directly to where the mobile is no longer.
+    pub fn is_sought_elsewhere(&self, now: Instant, peer: Ipv6Addr) -> bool {
+        let peer = self.peers.get(&peer);
+        let accepted = peer.and_then(|peer| peer.registration.accepted(now));
+        accepted.is_some() && accepted != self.care_of()
+    }
+
     /// The mobile is somewhere else: what it has asked from elsewhere is asked anew.
     pub(super) fn move_peers(&mut self, now: Instant) {
         self.peers.values_mut().for_each(Peer::forget_pending);

@@ -448,6 +448,10 @@ impl CongestionControl for Bbr {
         }
     }
 
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.segment_size = segment_size;
+    }
+
     fn set(&mut self, window: u32, _slow_start_threshold: u32) {
         self.window = (window / self.segment_size).max(1);
     }

@@ -222,6 +222,10 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.window.segment_size = segment_size;
+    }
+
     fn set(&mut self, window: u32, slow_start_threshold: u32) {
         self.window.set(window, slow_start_threshold);
     }

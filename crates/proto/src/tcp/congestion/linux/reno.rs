@@ -47,6 +47,10 @@ impl CongestionControl for Reno {
         self.set(restart_window, self.slow_start_threshold());
     }
 
+    fn on_segment_size(&mut self, segment_size: u32) {
+        self.window.segment_size = segment_size;
+    }
+
     fn set(&mut self, window: u32, slow_start_threshold: u32) {
         self.window.set(window, slow_start_threshold);
     }

@@ -1,0 +1,88 @@
+"""Study C's figures: throughput over time with the scheme and without, and gain over latency and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .checks import mean_interval
+from .figures import Curve, Figure
+from .study_c_run import ERRORS, LATENCIES, simulate
+from .transfer import Floats
+
+Samples = Mapping[str, Sequence[float]]
+WAYS = {"upload": "mobile to correspondent", "download": "correspondent to mobile"}
+TOWARDS = {"satellite": "to the satellite", "wifi": "to WiFi"}
+SCHEME, STANDARD, DIFFERENCE, ATCP = 0, 1, 2, 3
+#: Seconds over which throughput is drawn.
+STEP = 0.5
+_INTERVALS = "Means of all seeds with their 95 % intervals."
+
+
+def draw(folder: Path, samples: Samples) -> list[Figure]:
+    """All of them; the gains are those that the checks are made of."""
+    return [
+        *(_throughput(folder, way) for way in WAYS),
+        *(_gain(link, samples) for link in TOWARDS),
+        _errors(samples),
+        *(_atcp(link, samples) for link in TOWARDS),
+    ]
+
+
+def _throughput(folder: Path, way: str) -> Figure:
+    """As figure 10: a run with each, and how much more the scheme delivers."""
+    runs = [simulate(folder / f"{way}.toml", 1, remedy, []) for remedy in ("eclair", "none")]
+    times = np.arange(0, runs[0].end + STEP / 2, STEP)
+    scheme, standard = (np.diff(run.at(times)) * 8 / STEP / 1e6 for run in runs)
+    middle = times[:-1] + STEP / 2
+    return Figure(
+        f"Figure 10: throughput over time, {WAYS[way]}",
+        "time (s)",
+        "Mbit/s",
+        [
+            Curve("with the scheme", middle, scheme, SCHEME),
+            Curve("standard TCP", middle, standard, STANDARD),
+            Curve("difference", middle, scheme - standard, DIFFERENCE),
+        ],
+        f"The run with the first seed, by {STEP:g} s. A handover takes 4 s.",
+        [(handover["at_s"], TOWARDS[handover["to"]]) for handover in runs[0].handovers],
+    )
+
+
+def _gain(link: str, samples: Samples) -> Figure:
+    curves = [
+        _curve(name, look, LATENCIES[link], [samples[f"{way} {link} {latency}"] for latency in LATENCIES[link]])
+        for look, (way, name) in enumerate(WAYS.items())
+    ]
+    return Figure(
+        f"Gain over the latency of the handover, {TOWARDS[link]}", "latency (s)", "gain (%)", curves, _INTERVALS
+    )
+
+
+def _errors(samples: Samples) -> Figure:
+    curves = [
+        _curve(name, look, ERRORS, [samples[f"errors {link} {rate}"] for rate in ERRORS])
+        for look, (link, name) in enumerate(TOWARDS.items())
+    ]
+    title = "Gain over the packet error rate, in 100 s with a handover of 4 s"
+    return Figure(title, "packet error rate", "gain (MB)", curves, _INTERVALS, logarithmic=True)
+
+
+def _atcp(link: str, samples: Samples) -> Figure:
+    latencies = LATENCIES[link]
+    curves = [
+        _curve(name, look, latencies, [samples[f"{key} {link} {latency}"] for latency in latencies])
+        for name, look, key in (("the scheme", SCHEME, "upload"), ("ATCP", ATCP, "atcp"))
+    ]
+    title = f"The scheme and ATCP, {WAYS['upload']}, {TOWARDS[link]}"
+    return Figure(title, "latency (s)", "gain over standard TCP (%)", curves, _INTERVALS)
+
+
+def _curve(name: str, look: int, places: Sequence[float], values: Sequence[Sequence[float]]) -> Curve:
+    found = [mean_interval(each) for each in values]
+    x: Floats = np.array(places)
+    mean = np.array([each[0] for each in found], dtype=np.float64)
+    ends = [np.array([each[side] for each in found], dtype=np.float64) for side in (1, 2)]
+    return Curve(name, x, mean, look, *((None, None) if np.isnan(ends[0]).any() else ends))

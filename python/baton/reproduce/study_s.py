@@ -1,0 +1,235 @@
+"""Study S: a satellite and a tunnel's WiFi for high-speed trains (S1 to S7)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from baton.live.trials import Figures
+from baton.plan.coverage import Line, extension
+
+from . import study_s_figures as figures
+from .checks import Reproduced, judged
+from .study_s_growth import CONTROLS, growth
+from .study_s_run import (
+    ENTERS,
+    LEAVES,
+    OVER_S,
+    SEGMENT,
+    Flow,
+    convergence,
+    jain,
+    simulate,
+)
+
+#: Seeds over which comparisons are counted; a seed draws the flows' starts (ten RTTs) and the handovers' times (± one
+#: RTT).
+SEEDS = 20
+#: Runs whose mean is compared with a number, as in the study's figures 10 to 12.
+RUNS = 10
+#: Of one flow: the study's six schemes, and those that go beyond it.
+STUDIED = ("newreno", "method-1", "method-2", "bic", "scalable", "westwood")
+BEYOND = ("cubic", "bbr", "scps-vj", "scps-vegas")
+#: Of two flows with the same scheme, in the order of the checks.
+PAIRS = ("newreno", "method-2", "bic", "westwood", "scalable")
+MORE_PAIRS = ("forgetting", *BEYOND)
+#: Two flows with packet errors.
+LOSSY = ("method-2", "bic")
+#: Obstacles in metres and latitudes in degrees of figure 4.
+HEIGHTS, LATITUDES = np.linspace(0, 200, 41), (35.0, 40.0, 45.0, 50.0, 55.0, 60.0)
+
+Samples = dict[str, list[float]]
+#: A scheme and a seed.
+Key = tuple[str, int]
+
+
+@dataclass
+class Runs:
+    """What the study's runs have left, by scheme and seed."""
+
+    single: dict[Key, Flow] = field(default_factory=dict)
+    lossy_single: dict[Key, Flow] = field(default_factory=dict)
+    pair: dict[Key, list[Flow]] = field(default_factory=dict)
+    lossy_pair: dict[Key, list[Flow]] = field(default_factory=dict)
+    #: NewReno with method #2 in the train that meets the tunnel, BIC in the other; by seed.
+    mixed: dict[int, list[Flow]] = field(default_factory=dict)
+
+
+def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = SEEDS) -> Reproduced:
+    """All checks of the study, in the order of its file of expectations, and its figures."""
+    grown = {control: growth(folder / "single.toml", control) for control in CONTROLS}
+    runs = _simulated(folder, seeds, progress)
+    samples: Samples = {}
+    _put(samples, _coverage())
+    _put(samples, _growth(grown))
+    for seed in range(1, seeds + 1):
+        _put(samples, _single(runs, seed))
+        _put(samples, _pairs(runs, seed))
+        _put(samples, _mixed(runs.mixed[seed]))
+        if seed <= RUNS:
+            _put(samples, _means(runs, seed))
+    return Reproduced(judged(folder, samples), figures.draw(folder, runs, grown))
+
+
+def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Runs:
+    """All runs, on all cores."""
+    runs = Runs()
+    single, pair = folder / "single.toml", folder / "pair.toml"
+    errors = "links.satellite.packet_error_rate={}"
+    shorter = "duration=800 s"
+
+    def alone(into: dict[Key, Flow], key: str, overrides: list[str], seed: int) -> None:
+        (into[key, seed],) = simulate(single, seed, {"download": key}, overrides)
+
+    def together(into: dict[Key, list[Flow]], key: str, overrides: list[str], seed: int) -> None:
+        into[key, seed] = simulate(pair, seed, {"first": key, "second": key}, overrides)
+
+    def mixed(seed: int) -> None:
+        runs.mixed[seed] = simulate(pair, seed, {"first": "method-2", "second": "bic"}, [shorter])
+
+    # Each with the number of its seeds.
+    cases: list[tuple[Callable[[int], None], int]] = [(mixed, seeds)]
+    for key in (*STUDIED, *BEYOND):
+        count = seeds if key in STUDIED else 1
+        cases.append((partial(alone, runs.single, key, []), count))
+        cases.append((partial(alone, runs.lossy_single, key, [errors.format(1e-3)]), count))
+    cases += [(partial(together, runs.pair, key, []), seeds) for key in PAIRS]
+    cases += [(partial(together, runs.pair, key, []), min(seeds, RUNS)) for key in MORE_PAIRS]
+    cases += [(partial(together, runs.lossy_pair, key, [shorter, errors.format(5e-4)]), seeds) for key in LOSSY]
+    tasks = [(case, seed) for seed in range(1, seeds + 1) for case, count in cases if seed <= count]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, _ in enumerate(pool.map(lambda task: task[0](task[1]), tasks)):
+            progress(f"run {done + 1} of {len(tasks)}")
+    return runs
+
+
+def _put(samples: Samples, found: Mapping[str, float | None]) -> None:
+    for name, value in found.items():
+        if value is not None:
+            samples.setdefault(name, []).append(float(value))
+
+
+def _coverage() -> Figures:
+    """S1: equations 1 to 7, by the code of `baton plan coverage`."""
+    line = Line()
+    found = [[extension(line, latitude, float(height)) for height in HEIGHTS] for latitude in LATITUDES]
+    before = np.array([[each.before.extension_m for each in row] for row in found])
+    after = np.array([[each.after.extension_m for each in row] for row in found])
+    middle = extension(line, 45.0, 100.0)
+    return {
+        "S1.a": float(np.ptp(after)),
+        "S1.b": float(np.mean(np.diff(before, axis=1) > 0)),
+        # Without an obstacle there is no shadow, at any latitude.
+        "S1.c": float(np.mean(np.diff(before[:, 1:], axis=0) > 0)),
+        "S1.d": line.decision_s * line.speed_mps / line.coverage_m,
+        "S1.e": 10_600 / line.speed_mps,
+        "S1.f": middle.before.extension_m,
+        "S1.g": middle.after.extension_m,
+    }
+
+
+def _growth(grown: Mapping[str, tuple[float, float]]) -> Figures:
+    """S2, but for WiFi's pipe."""
+    newreno, scalable, bic = (grown[control] for control in CONTROLS)
+    return {
+        "S2.a": 5e6 * 0.58 / (8 * 1500),
+        "S2.c": newreno[0],
+        "S2.d": scalable[0],
+        "S2.e": bic[0],
+        "S2.f": newreno[1],
+        "S2.g": scalable[1],
+        "S2.h": bic[1],
+        "S2.i": scalable[0] / bic[0],
+        "S2.j": newreno[0] / scalable[0],
+        "S2.k": min(after_handover / after_loss for after_handover, after_loss in grown.values()),
+    }
+
+
+def _single(runs: Runs, seed: int) -> Figures:
+    """S3 and S4: one flow, with each scheme."""
+    flows = {key: runs.single[key, seed] for key in STUDIED}
+    lossy = {key: runs.lossy_single[key, seed] for key in STUDIED}
+    recovery = {key: flow.full_after(LEAVES) for key, flow in flows.items()}
+    window = {key: flow.mean_window(0, 800) for key, flow in flows.items()}
+    with_errors = {key: flow.mean_window(0, 800) for key, flow in lossy.items()}
+    goodput = {key: flow.goodput(0, 800) for key, flow in lossy.items()}
+    newreno = flows["newreno"]
+    packets = newreno.goodput(ENTERS + 10, LEAVES) / (8 * SEGMENT)
+    return {
+        "S2.b": packets * 0.02,
+        "S3.a": max(flow.mean_window(ENTERS + 10, LEAVES - 1) for flow in flows.values()),
+        "S3.b": newreno.largest_in_tunnel,
+        **{
+            f"S3.{name}": flows[key].timeouts_in(ENTERS - 1, ENTERS + 10)
+            for name, key in zip("cde", ("newreno", "method-1", "method-2"), strict=True)
+        },
+        "S3.f": recovery["scalable"] - recovery["bic"],
+        "S3.g": recovery["method-2"] - recovery["bic"],
+        "S3.h": recovery["newreno"] - recovery["scalable"],
+        "S3.i": recovery["newreno"] - recovery["method-2"],
+        "S3.j": recovery["westwood"] - recovery["scalable"],
+        "S3.k": recovery["westwood"] - recovery["method-2"],
+        "S3.l": window["bic"] / max(window[key] for key in ("newreno", "method-1", "method-2")),
+        "S4.a": with_errors["bic"] / max(value for key, value in with_errors.items() if key != "bic"),
+        "S4.b": goodput["bic"] / max(value for key, value in goodput.items() if key != "bic"),
+        "S4.c": max(with_errors[key] / window[key] for key in STUDIED),
+    }
+
+
+def _pairs(runs: Runs, seed: int) -> Figures:
+    """The comparisons of S5 and S7: two flows with the same scheme."""
+    time = {key: convergence(*runs.pair[key, seed]) for key in PAIRS}
+    fair = {key: fairness(runs.pair[key, seed]) for key in PAIRS}
+    lossy = {key: runs.lossy_pair[key, seed] for key in LOSSY}
+    goodput = {key: sum(flow.goodput(0, 800) for flow in flows) for key, flows in lossy.items()}
+    return {
+        "S5.g": time["newreno"] - time["method-2"],
+        "S5.h": time["method-2"] - time["bic"],
+        "S5.i": min(_tunnel_gain(runs.pair[key, seed]) for key in ("newreno", "method-2", "bic")),
+        "S7.a": goodput["bic"] / goodput["method-2"],
+        "S7.b": convergence(*lossy["method-2"]) - convergence(*lossy["bic"]),
+        "S7.c": min(fair["bic"], fair["method-2"]) - max(fair["westwood"], fair["scalable"]),
+    }
+
+
+def _means(runs: Runs, seed: int) -> Figures:
+    """The numbers of S5 and S7, and those beyond the study."""
+    found: Figures = {}
+    for key, name in zip((*PAIRS, *BEYOND), "abcefjklm", strict=True):
+        found[f"S5.{name}"] = convergence(*runs.pair[key, seed])
+    first = runs.pair["newreno", seed][0]
+    found["S5.d"] = first.round_trips(LEAVES, LEAVES + (found["S5.a"] or 0.0))
+    for key, name in zip(
+        ("newreno", "method-2", "bic", "scalable", "westwood", *MORE_PAIRS), "defghijklm", strict=True
+    ):
+        found[f"S7.{name}"] = fairness(runs.pair[key, seed])
+    return found
+
+
+def _mixed(flows: list[Flow]) -> Figures:
+    """S6: NewReno with method #2, which meets the tunnel, beside BIC."""
+    other, bic = flows
+    return {
+        "S6.a": bic.mean_window(LEAVES, 800) / bic.mean_window(100, ENTERS),
+        "S6.b": convergence(other, bic),
+        "S6.c": other.timeouts_in(0, 800),
+        "S6.d": bic.goodput(LEAVES, 800) / other.goodput(LEAVES, 800),
+    }
+
+
+def fairness(flows: list[Flow]) -> float:
+    """Mean of Jain's index from the second handover to 800 s."""
+    index = jain(*(flow.goodputs() for flow in flows))
+    return float(index[int(LEAVES) : 800 - OVER_S].mean())
+
+
+def _tunnel_gain(flows: list[Flow]) -> float:
+    """Goodput of both flows while one has WiFi for itself, over that before."""
+    inside, before = (sum(flow.goodput(*times) for flow in flows) for times in ((ENTERS + 10, LEAVES), (200, ENTERS)))
+    return inside / before

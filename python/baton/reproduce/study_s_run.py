@@ -1,0 +1,154 @@
+"""Runs of study S, and what the study looks at in them: windows, goodput, timeouts and convergence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from baton import Scenario
+from baton.report.tables import Run, run_of
+
+from .transfer import Floats
+
+#: Payload of a packet of 1500 B behind 20 B of TCP, 40 B of IPv6 and 40 B of tunnel.
+SEGMENT = 1400
+#: The train enters the tunnel and leaves it, in seconds.
+ENTERS, LEAVES = 405.0, 525.0
+#: The most that a window can be over the satellite, in packets: 242 of its pipe, and 250 of its queue (section 7).
+MOST = 492
+#: Chosen: the part of the most at which a window is full, and the part of the faster flow's goodput that the slower one
+#: has when both share equally, over so many seconds (studies/S/expected.toml).
+FULL, EQUAL, OVER_S = 0.9, 0.75, 50
+
+#: The study's BIC (section 7).
+_BIC = 'congestion={ kind = "bic", smallest_increment = 0.25, largest_increment = 32 }'
+_SCPS = ["profile=scps-tp", "tcp.sack=false", "tcp.recovery=newreno"]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What a flow uses: settings of a flow, and those that only a flow with handovers can have."""
+
+    name: str
+    settings: Sequence[str] = ()
+    moving: Sequence[str] = ()
+
+
+#: The study's, and those that it names for further study. A proxy on the satellite's segment belongs here when there is
+#: one.
+SCHEMES = {
+    "newreno": Scheme("NewReno"),
+    "method-1": Scheme("method #1", moving=["remedies=method-1"]),
+    "method-2": Scheme("method #2", moving=["remedies=method-2"]),
+    "bic": Scheme("BIC", [_BIC]),
+    "scalable": Scheme("Scalable", ["congestion=scalable"]),
+    "westwood": Scheme("Westwood+", ["congestion=westwood"]),
+    "forgetting": Scheme("Westwood+ that forgets", ["congestion=westwood"], ["remedies=forgotten-path"]),
+    "cubic": Scheme("CUBIC", ["congestion=cubic"]),
+    "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux"]),
+    "scps-vj": Scheme("SCPS-TP, Van Jacobson", [*_SCPS, "congestion=newreno"]),
+    "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "congestion=vegas"]),
+}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow of a run, second by second; windows in packets."""
+
+    window: Floats
+    #: Bytes delivered by the end of each second.
+    delivered: Floats
+    #: Smoothed, in seconds.
+    rtt: Floats
+    #: When the window fell to one packet: a timeout that did not follow another one.
+    timeouts: Floats
+    #: The largest window in the tunnel, from ten seconds after its begin.
+    largest_in_tunnel: float
+
+    def mean_window(self, begin: float, end: float) -> float:
+        """Mean over a time."""
+        return float(self.window[int(begin) : int(end)].mean())
+
+    def goodput(self, begin: float, end: float) -> float:
+        """In bit/s, over a time."""
+        return float(self.delivered[int(end)] - self.delivered[int(begin)]) * 8 / (end - begin)
+
+    def goodputs(self) -> Floats:
+        """In bit/s, over ``OVER_S`` from each second on."""
+        rates: Floats = (self.delivered[OVER_S:] - self.delivered[:-OVER_S]) * 8 / OVER_S
+        return rates
+
+    def full_after(self, at: float) -> float:
+        """Time from a moment until the window is full, or the run ends."""
+        full = np.flatnonzero(self.window[int(at) :] >= FULL * MOST)
+        return float(full[0]) if len(full) else len(self.window) - 1 - at
+
+    def timeouts_in(self, begin: float, end: float) -> int:
+        """How often the window fell to one packet."""
+        return int(np.count_nonzero((self.timeouts >= begin) & (self.timeouts < end)))
+
+    def round_trips(self, begin: float, end: float) -> float:
+        """Round trips that fit a time, each as long as it was then."""
+        known = self.rtt[int(begin) : int(end)]
+        return float(np.sum(1 / known[known > 0]))
+
+
+def simulate(file: Path, seed: int, schemes: Mapping[str, str], overrides: Sequence[str] = ()) -> list[Flow]:
+    """Runs a scenario of the study, with a scheme for each of its flows. Raises `ScenarioError`."""
+    run = result(file, seed, schemes, overrides)
+    return [_flow(run, name) for name in schemes]
+
+
+def result(file: Path, seed: int, schemes: Mapping[str, str], overrides: Sequence[str] = ()) -> Run:
+    """The same, whole."""
+    settings = list(overrides)
+    for place, (flow, key) in enumerate(schemes.items()):
+        chosen = SCHEMES[key]
+        # Of two trains only the first meets the tunnel; of the other nobody sends updates to hear.
+        own = [*chosen.settings, *(chosen.moving if place == 0 else [])]
+        settings += [f"flows.{flow}.{setting}" for setting in own]
+    return run_of(Scenario.load(str(file), overrides=settings).run(seed=seed))
+
+
+def series(run: Run, flow: str, quantity: str) -> tuple[Floats, Floats]:
+    """Times and values of one of a flow's series."""
+    found = run.find(f"flow {flow}", quantity)
+    assert found is not None, "the scenarios of the study record their series"
+    return found.time_ns / 1e9, found.value
+
+
+def _flow(run: Run, name: str) -> Flow:
+    seconds = np.arange(int(run.duration_s) + 1, dtype=np.float64)
+    times, window = series(run, name, "congestion window")
+    window = window / SEGMENT
+    fell = (window[1:] <= 1) & (window[:-1] > 1)
+    in_tunnel = window[(times > ENTERS + 10) & (times < LEAVES - 1)]
+    return Flow(
+        window=_at(seconds, times, window),
+        delivered=_at(seconds, *series(run, name, "delivered bytes")),
+        rtt=_at(seconds, *series(run, name, "smoothed round-trip time")),
+        timeouts=times[1:][fell],
+        largest_in_tunnel=float(in_tunnel.max(initial=0)),
+    )
+
+
+def _at(moments: Floats, times: Floats, values: Floats) -> Floats:
+    """A series' values at moments; before its first, zero."""
+    known: Floats = np.concatenate([[0.0], values])[np.searchsorted(times, moments, side="right")]
+    return known
+
+
+def jain(one: Floats, other: Floats) -> Floats:
+    """Jain's index of two rates: 1 if they are equal, a half if one is zero."""
+    index: Floats = (one + other) ** 2 / (2 * (one**2 + other**2))
+    return index
+
+
+def convergence(one: Flow, other: Flow) -> float:
+    """Time from the second handover until two flows share equally, or the run ends."""
+    rates = np.array([one.goodputs(), other.goodputs()])[:, int(LEAVES) :]
+    equal = np.flatnonzero(rates.min(axis=0) >= EQUAL * rates.max(axis=0))
+    return float(equal[0]) if len(equal) else len(one.delivered) - 1 - LEAVES
