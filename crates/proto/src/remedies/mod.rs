@@ -141,7 +141,7 @@ impl Kind {
 
     /// Whether it is Baton's own, and no published one.
     pub const fn is_own(self) -> bool {
-        false
+        matches!(self, Kind::ReadyMobile)
     }
 
     /// Whether it works on encrypted transports: at the ends yes, on the way no, but for those that say otherwise.
@@ -150,7 +150,11 @@ impl Kind {
         match self {
             // They shut the sender out by a window of zero, or speak in duplicate acknowledgments. QUIC's credit is never
             // taken back (RFC 9000 section 4.1), and its packet numbers never come twice (section 12.3).
-            Kind::FreezeTcp | Kind::DuplicateAcks | Kind::Atcp | Kind::Eclair => Encrypted {
+            Kind::FreezeTcp
+            | Kind::DuplicateAcks
+            | Kind::Atcp
+            | Kind::Eclair
+            | Kind::ReadyMobile => Encrypted {
                 quic: false,
                 ipsec: true,
             },
