@@ -160,6 +160,8 @@ def kind_of(entry: Schema) -> str:
         return "`python:module.Class`"
     if "properties" in entry or entry.get("type") == "object":
         return "table"
+    if entry.get("type") == "array" and "maxItems" not in entry:
+        return "tables" if "properties" in entry["items"] else "names"
     low, high = entry.get("minimum"), entry.get("maximum")
     span = f"{plain(low)} to {plain(high)}" if low is not None and high is not None else ""
     if span and entry.get("type") == "number":
@@ -184,7 +186,7 @@ def _flat(schema: Schema, before: str) -> Iterator[tuple[str, Schema]]:
         if name in ("up", "down", "sender", "receiver"):
             continue
         yield before + name, {**entry, "needed": name in schema.get("required", [])}
-        for inner in (entry, *entry.get("anyOf", [])):
+        for inner in (entry, entry.get("items", {}), *entry.get("anyOf", [])):
             if "properties" in inner:
                 yield from _flat(inner, f"{before}{name}.")
 

@@ -14,7 +14,7 @@ PAGES = sorted(MODELS.glob("*.md"))
 CLAIM = re.compile(r"`(\w+)`\s+in\s+`([\w./-]+\.(?:rs|py))`")
 OVERVIEWS = {
     *("README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"),
-    *("mobile-ipv4.md", "mobile-ipv6.md"),
+    *("mobile-ipv4.md", "mobile-ipv6.md", "retransmission.md", "flow-control.md", "shapers.md"),
 }
 """Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""
 
@@ -34,7 +34,7 @@ def models():
 
 def remedies():
     """The page of each remedy: what it does at a handover, the studies' tables show."""
-    yield from (f"remedy-{name}.md" for name in catalogue.remedies() if name != "none")
+    yield from (f"remedy-{name}.md" for name in [*catalogue.remedies(), "python"] if name != "none")
 
 
 def test_every_model_has_a_page_and_every_page_a_model():

@@ -8,16 +8,24 @@ __all__ = [
     "AckSample",
     "BatonError",
     "Connection",
+    "Control",
+    "Decision",
     "FolderError",
+    "LinkEvent",
+    "LinkView",
     "Listener",
     "LossSample",
+    "MobileView",
     "PacketError",
+    "PathParameters",
     "Pool",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Signal",
     "Table",
+    "TransportView",
     "build_commit",
     "json_defaults",
     "json_ldacs1",
@@ -139,8 +147,8 @@ class Scenario:
         Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
         false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
 
-        An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here. So is
-        the `KeyboardInterrupt` of a Ctrl-C that meets the control at work.
+        An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised here. So is
+        the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
         """
 
     def _repr_html_(self) -> str:
@@ -445,6 +453,329 @@ class LossSample:
     @property
     def repeated(self) -> bool:
         """The same data timed out again: the slow-start threshold stays (RFC 5681 section 3.1)."""
+
+@final
+class PathParameters:
+    """What a mobile's link carries, as far as the one who tells it knows."""
+
+    @property
+    def to_mobile_bps(self) -> int:
+        """Rate of full IP packets towards the mobile, in bit/s."""
+
+    @property
+    def from_mobile_bps(self) -> int:
+        """The same, from the mobile."""
+
+    @property
+    def round_trip(self) -> float:
+        """Shortest round-trip time, in seconds."""
+
+    @property
+    def queue_packets(self) -> int | None:
+        """Full packets that the queue towards the mobile holds; None if nobody says."""
+
+    def pipe(self, sends: bool) -> int:
+        """Bytes that fill it for a mobile that sends, or receives: rate times round-trip time."""
+
+class Signal:
+    """A signal that reaches one end of a connection."""
+
+    @final
+    class Begun(Signal):
+        """To a mobile's connection that begins: the link in use."""
+
+        __match_args__ = ("path",)
+        def __new__(cls, path: PathParameters) -> Signal.Begun: ...
+        @property
+        def path(self) -> PathParameters: ...
+
+    @final
+    class GoingDown(Signal):
+        """The link in use will soon be down (Link_Going_Down)."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.GoingDown: ...
+
+    @final
+    class Rollback(Signal):
+        """It stays after all."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.Rollback: ...
+
+    @final
+    class Disconnected(Signal):
+        """Packets no longer pass (Link_Down)."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.Disconnected: ...
+
+    @final
+    class UpdateSent(Signal):
+        """The mobile has said where it is now, and packets may come by both ways."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.UpdateSent: ...
+
+    @final
+    class Connected(Signal):
+        """Packets pass again, or by another link."""
+
+        __match_args__ = ("path",)
+        def __new__(cls, path: PathParameters) -> Signal.Connected: ...
+        @property
+        def path(self) -> PathParameters: ...
+
+    @final
+    class PeerMoved(Signal):
+        """To a correspondent: the peer is elsewhere. Seconds that the binding update was on its way; rate (bit/s) and queue of
+        the new link, if the update says."""
+
+        __match_args__ = ("delay", "rate_bps", "queue_packets")
+        def __new__(cls, delay: float, rate_bps: int | None, queue_packets: int | None) -> Signal.PeerMoved: ...
+        @property
+        def delay(self) -> float: ...
+        @property
+        def rate_bps(self) -> int | None: ...
+        @property
+        def queue_packets(self) -> int | None: ...
+
+    @final
+    class Noticed(Signal):
+        """The other end's notice arrived: which handover, and how many segments are missing below what has arrived there."""
+
+        __match_args__ = ("number", "outstanding")
+        def __new__(cls, number: int, outstanding: int) -> Signal.Noticed: ...
+        @property
+        def number(self) -> int: ...
+        @property
+        def outstanding(self) -> int: ...
+
+    @final
+    class AllAcknowledged(Signal):
+        """All that was out is acknowledged."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.AllAcknowledged: ...
+
+@final
+class TransportView:
+    """What a remedy may know of its connection."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether this end sends the data."""
+
+    @property
+    def congestion_window(self) -> int:
+        """Congestion window, in bytes."""
+
+    @property
+    def slow_start_threshold(self) -> int:
+        """Slow-start threshold, in bytes; 2³² − 1 while it is arbitrarily high."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes sent and not acknowledged."""
+
+    @property
+    def segment_size(self) -> int:
+        """Payload of a full segment, in bytes."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time in seconds, if any was measured."""
+
+    @property
+    def timed_out(self) -> bool:
+        """The retransmission timer has gone off since the connection was frozen."""
+
+class Control:
+    """What is done with a connection. Sizes in bytes, times in seconds."""
+
+    @final
+    class HoldNewData(Control):
+        """No new data until Thaw."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.HoldNewData: ...
+
+    @final
+    class Freeze(Control):
+        """No data at all until Thaw; a timeout is noted and changes nothing."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.Freeze: ...
+
+    @final
+    class Thaw(Control):
+        """Ends both. A timer that has gone off meanwhile is set anew."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.Thaw: ...
+
+    @final
+    class ResendOutstanding(Control):
+        """What is out counts as lost, and the congestion control does not hear of it."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.ResendOutstanding: ...
+
+    @final
+    class ForgiveTimeout(Control):
+        """If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is not halved."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.ForgiveTimeout: ...
+
+    @final
+    class NewPath(Control):
+        """The congestion control goes on from here, and forgets what it has learnt of the path."""
+
+        __match_args__ = ("window", "threshold")
+        def __new__(cls, window: int, threshold: int) -> Control.NewPath: ...
+        @property
+        def window(self) -> int: ...
+        @property
+        def threshold(self) -> int: ...
+
+    @final
+    class ForgetPath(Control):
+        """The congestion control forgets what it has learnt of the path, and goes on with its window."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.ForgetPath: ...
+
+    @final
+    class RestartTiming(Control):
+        """Round-trip time and timeout begin anew, with this sample if there is one."""
+
+        __match_args__ = ("sample",)
+        def __new__(cls, sample: float | None = None) -> Control.RestartTiming: ...
+        @property
+        def sample(self) -> float | None: ...
+
+    @final
+    class Offer(Control):
+        """At most this window is offered to the peer; zero shuts it, None ends it."""
+
+        __match_args__ = ("window",)
+        def __new__(cls, window: int | None) -> Control.Offer: ...
+        @property
+        def window(self) -> int | None: ...
+
+    @final
+    class KeepLastAcknowledgment(Control):
+        """Of acknowledgments one is kept back until the next is due."""
+
+        __match_args__ = ("keep",)
+        def __new__(cls, keep: bool) -> Control.KeepLastAcknowledgment: ...
+        @property
+        def keep(self) -> bool: ...
+
+    @final
+    class Acknowledge(Control):
+        """So many acknowledgments leave at once, with the window that is offered now."""
+
+        __match_args__ = ("copies",)
+        def __new__(cls, copies: int) -> Control.Acknowledge: ...
+        @property
+        def copies(self) -> int: ...
+
+    @final
+    class Notice(Control):
+        """Acknowledgments carry a notice of this number, from 1: so many, and as long as something is missing."""
+
+        __match_args__ = ("number", "times")
+        def __new__(cls, number: int, times: int) -> Control.Notice: ...
+        @property
+        def number(self) -> int: ...
+        @property
+        def times(self) -> int: ...
+
+    @final
+    class TolerateReordering(Control):
+        """Duplicate acknowledgments and gaps are no losses, until all that is out now is acknowledged, or a timeout."""
+
+        __match_args__ = ("tolerate",)
+        def __new__(cls, tolerate: bool) -> Control.TolerateReordering: ...
+        @property
+        def tolerate(self) -> bool: ...
+
+@final
+class LinkEvent:
+    """What a mobile's link says (IEEE 802.21), or that the time has come to decide again."""
+
+    @property
+    def name(self) -> str:
+        """Link_Detected, Link_Up, Link_Parameters_Report, Link_Going_Down, Link_Event_Rollback or Link_Down; or Asked, after
+        AskAgain."""
+
+    @property
+    def link(self) -> str | None:
+        """The link that says so; None for Asked."""
+
+@final
+class MobileView:
+    """What a mobile knows when it decides."""
+
+    @property
+    def now(self) -> float:
+        """What time it is, in seconds."""
+
+    @property
+    def in_use(self) -> str | None:
+        """The link in use, or that a handover under way leads to; None at the start."""
+
+    @property
+    def position_m(self) -> float | None:
+        """Where it is, in metres from its line's beginning, if it moves on a line."""
+
+    @property
+    def links(self) -> dict[str, LinkView]:
+        """The links to choose from, by name."""
+
+@final
+class LinkView:
+    """A link as its mobile knows it."""
+
+    @property
+    def up(self) -> bool:
+        """Whether it can be used."""
+
+    @property
+    def going_down(self) -> bool:
+        """Whether it has said that it will soon be down."""
+
+    @property
+    def received_dbm(self) -> float | None:
+        """Received power in dBm, where it is known and enough to be measured."""
+
+class Decision:
+    """What is to be done. Times in seconds."""
+
+    @final
+    class Use(Decision):
+        """This link is used from now on. Softly: the old one delivers what it holds. Otherwise that is broken first, and
+        nothing passes for the outage."""
+
+        __match_args__ = ("link", "soft", "outage")
+        def __new__(cls, link: str, soft: bool = True, outage: float = 0.0) -> Decision.Use: ...
+        @property
+        def link(self) -> str: ...
+        @property
+        def soft(self) -> bool: ...
+        @property
+        def outage(self) -> float: ...
+
+    @final
+    class AskAgain(Decision):
+        """Nothing yet: on_event is called again so much later. Of several such answers the last counts."""
+
+        __match_args__ = ("after",)
+        def __new__(cls, after: float) -> Decision.AskAgain: ...
+        @property
+        def after(self) -> float: ...
 
 @final
 class Listener:

@@ -330,7 +330,7 @@ def main() -> None:
         status = app(arguments, prog_name="baton", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
         status = fail("interrupted", 130, arguments)
-    except SystemExit as error:  # called for by a congestion control in Python, which does not end the program
+    except SystemExit as error:  # called for by a class in Python, which does not end the program
         traceback.print_exception(error)
         status = fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except BrokenPipeError:

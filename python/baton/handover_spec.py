@@ -81,7 +81,7 @@ def _mobile(scenario: Scenario, document: dict[str, Any]) -> tuple[str, list[str
     name = next(iter(mobiles))
     if "timetable" not in mobiles[name]:
         raise InputError(
-            f"--handover: {name} moves by preference (mobiles.{name}.failback), not by a timetable; let its links fail"
+            f"--handover: {name} moves by its links' state (mobiles.{name}), not by a timetable; let its links fail"
             " with [[changes]], or give it a timetable instead"
         )
     return name, [link for link, table in document["links"].items() if name in table["between"]]

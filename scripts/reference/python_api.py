@@ -9,10 +9,11 @@ from pathlib import Path
 from types import ModuleType
 
 import baton
+import baton.crosslayer
 import baton.plot
 import baton.sweep
 import baton.tcp
-from baton import controls
+from baton import classes
 
 from . import GENERATED
 
@@ -24,7 +25,8 @@ INTRODUCTION = f"""\
 {GENERATED}
 
 How to use it: [Run from Python](../how-to/run-from-python.md), [Drive one TCP end by hand](../how-to/drive-a-connection.md),
-[Write a congestion control](../how-to/write-a-congestion-control.md).
+[Write a congestion control](../how-to/write-a-congestion-control.md),
+[Write a remedy or a handover decision](../how-to/write-a-remedy-or-a-decision.md).
 
 ```python
 import baton
@@ -64,8 +66,10 @@ def page() -> str:
         *(render("baton.sweep", sweeps[name]) for name in baton.sweep.__all__),
         f"## baton.tcp\n\n{flat(baton.tcp.__doc__ or '')}\n",
         *(render("baton.tcp", stub[name]) for name in baton.tcp.__all__),
+        f"## baton.crosslayer\n\n{flat(baton.crosslayer.__doc__ or '')}\n",
+        *(render("baton.crosslayer", stub[name]) for name in baton.crosslayer.__all__),
         "## A congestion control\n\nA class of yours that a scenario names as `python:module.Class` has these methods, "
-        f"{', '.join(f'`{name}`' for name in controls.METHODS)}, and the attributes `window` and `slow_start_threshold`. "
+        f"{', '.join(f'`{name}`' for name in classes.METHODS['congestion control'])}, and the attributes `window` and `slow_start_threshold`. "
         "[How to write one](../how-to/write-a-congestion-control.md).\n",
     ]
     return "\n".join(parts).rstrip() + "\n"
@@ -88,6 +92,10 @@ def render(module: str, definition: Definition) -> str:
             lines.append(
                 f"- `{ast.unparse(member.target)}: {ast.unparse(member.annotation)}`\n\n{indented(described)}\n"
             )
+        if isinstance(member, ast.ClassDef):  # one of several kinds, with the fields of its constructor
+            made = next(each for each in member.body if isinstance(each, ast.FunctionDef) and each.name == "__new__")
+            fields = ast.unparse(ast.arguments(**{**vars(made.args), "args": made.args.args[1:]}))
+            lines.append(f"- `{member.name}({fields})`\n\n{indented(text(member))}\n")
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
             lines.append(f"- `{heading(member)}`\n\n{indented(text(member))}\n")
     return "\n".join(lines)

@@ -95,6 +95,8 @@ preamble = "short"
 rate = "11 Mbit/s"                     # a key of a direction, for both
 down = { queue = "50 packets" }        # for one
 up = { queue = "20 packets" }
+shapers = [{ flows = ["web"], rate = "2 Mbit/s", burst = "15 kB", queue = "50 packets" }]
+policers = [{ flows = ["voice"], rate = "100 kbit/s", burst = "4 kB" }]
 
 [lines.valley]
 
@@ -125,6 +127,16 @@ errors = "by-signal"
 joint_coding = true
 common_control_frames = 3
 queue = "64 kB"
+
+[[flows]]
+name = "web"
+from = "access-point"
+to = "laptop"
+
+[[flows]]
+name = "voice"
+from = "access-point"
+to = "laptop"
 ''',
         without="links.*.down",
     ),
@@ -139,6 +151,8 @@ rate = "2 Mbit/s"
 delay = "30 ms"
 jitter = "5 ms"
 queue = "64 kB"
+flow_control = "2 packets"
+retransmission = { attempts = 8, pause = "20 ms" }
 packet_error_rate = 0.001
 bit_error_rate = 1e-7
 damaged = "dropped"
@@ -177,6 +191,58 @@ weight = 0.002
 management = "codel"
 target = "10 ms"
 interval = "150 ms"
+''',
+    ),
+    Section(
+        "###", "retransmission", "links.*.down.retransmission",
+        "A link sends again what its channel has lost. [Links that send again](../models/retransmission.md).",
+        '''
+[links.radio]
+between = ["base", "van"]
+kind = "wired"
+packet_error_rate = 0.1
+retransmission = { attempts = 8, pause = "20 ms" }
+''',
+    ),
+    Section(
+        "###", "shapers", "links.*.shapers",
+        "Token buckets at the entrance of a link; what is too much waits. [Shapers and policers](../models/shapers.md).",
+        '''
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+shapers = [
+  { flows = ["mail", "web"], per_flow = true, rate = "1 Mbit/s", burst = "3000 B", queue = "60 packets", direction = "down" },
+]
+
+[[flows]]
+name = "mail"
+from = "gateway"
+to = "train"
+
+[[flows]]
+name = "web"
+from = "gateway"
+to = "train"
+''',
+    ),
+    Section(
+        "###", "policers", "links.*.policers",
+        "Token buckets at the entrance of a link; what is too much is dropped. [Shapers and policers](../models/shapers.md).",
+        '''
+[links.satellite]
+between = ["gateway", "train"]
+kind = "geo"
+policers = [{ flows = ["voice"], per_flow = false, rate = "100 kbit/s", burst = "1500 B", direction = "up" }]
+
+[[flows]]
+name = "voice"
+from = "train"
+to = "gateway"
+transport = "udp"
+traffic = "constant"
+rate = "64 kbit/s"
+packet_size = "160 B"
 ''',
     ),
     Section(
@@ -302,13 +368,13 @@ cells.home = { node = "ground", position = { latitude = 50.9, longitude = 5.7, a
     ),
     Section(
         "##", "mobiles.NAME", "mobiles.*",
-        "A node that uses one of its links at a time, by a timetable or by failback: exactly one of them.",
+        "A node that uses one of its links at a time, by a timetable, by failback or by a decision: exactly one of them.",
         '''
 [mobiles.laptop]
 timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
 
 [mobiles.ship]
-failback = { prefer = ["harbour", "satellite"] }
+failback = { prefer = ["harbour", "satellite"] }     # or: decision = { class = "python:mine.Cheapest", links = ["harbour", "satellite"] }
 
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -504,6 +570,16 @@ state = "down"
 ''',
     ),
     Section(
+        "###", "decision", "mobiles.*.decision",
+        "A class of yours chooses: [Write a remedy or a handover decision](../how-to/write-a-remedy-or-a-decision.md). Not for live runs.",
+        '''
+[mobiles.ship]
+failback = { prefer = ["harbour", "satellite"] }
+# with a file mine.py beside the scenario instead:
+# decision = { class = "python:mine.Cheapest", links = ["harbour", "satellite"] }
+''',
+    ),
+    Section(
         "##", "changes", "changes",
         "From a time on, a link has other parameters, or another state. [Keys of a direction](#keys-of-a-direction) stand here too.",
         '''
@@ -546,7 +622,7 @@ to = "laptop"
 transport = "tcp"
 profile = "rfc"
 congestion = "cubic"
-remedies = "none"                   # or ["freeze-tcp"], where one end is a mobile
+remedies = "none"                   # or ["freeze-tcp", "python:mine.Remedy"], where one end is a mobile
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
@@ -678,6 +754,7 @@ long_term_rate = true
 minimum_rtt_window = "300 s"
 push_bursts = true
 timer_wheel = true
+transaction_opening = false
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
 ''',

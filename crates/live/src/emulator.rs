@@ -13,7 +13,7 @@ use crate::program::{Ending, Program};
 use crate::readiness::{Signals, Waker, wait_readable};
 use crate::traffic::TrafficHandle;
 use baton_proto::time::{Duration as SimulatedDuration, Instant};
-use baton_sim::scenario::model::{Handover, LinkIndex, NodeIndex, Scenario};
+use baton_sim::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue, Scenario};
 use kernel::Samplers;
 use setup::{Names, Stage};
 use std::os::fd::AsFd;
@@ -241,12 +241,12 @@ fn obey(forwarding: &mut Forwarding<'_>, request: &Request) {
     let handover = match command.kind {
         HandoverKind::Soft => Handover::Soft {
             overlap: None,
-            discard_queue: false,
+            old_queue: OldQueue::Stays,
             outgoing_after: SimulatedDuration::ZERO,
         },
         HandoverKind::Hard => Handover::Hard {
             outage: SimulatedDuration::from_nanos((command.outage_s * 1e9) as u64),
-            keep_queue: false,
+            old_queue: OldQueue::Discarded,
         },
     };
     let world = forwarding.run.world_mut();

@@ -12,7 +12,9 @@ pub use kernel::KernelFacts;
 use crate::traffic::SocketOptions;
 use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_sim::scenario::Loaded;
-use baton_sim::scenario::model::{Flow, NodeIndex, Transport};
+use baton_sim::scenario::model::{
+    AttachmentPolicy, Flow, Handover, Mobile, NodeIndex, OldQueue, Transport,
+};
 use keys::{End, KEYS};
 use netlink_packet_route::route::RouteMetric;
 use serde::Serialize;
@@ -151,6 +153,17 @@ impl Plan {
     }
 }
 
+/// Whether a handover of a mobile sends what waits by another way.
+fn reroutes(mobile: &Mobile) -> bool {
+    let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
+        return false;
+    };
+    entries.iter().any(|entry| {
+        let (Handover::Soft { old_queue, .. } | Handover::Hard { old_queue, .. }) = entry.handover;
+        old_queue == OldQueue::Rerouted
+    })
+}
+
 /// Finds out what the kernel is to do of a scenario.
 pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
     let mut plan = Plan::default();
@@ -181,6 +194,13 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
             message,
             Some("a mobile without one, whose routes follow at once"),
         );
+    }
+    let rerouting = |mobile: &&Mobile| scenario.live.nat && reroutes(mobile);
+    if let Some(mobile) = scenario.mobiles.iter().find(rerouting) {
+        let key = format!("mobiles.{}.timetable", scenario.nodes[mobile.node.0]);
+        let message =
+            "what waits has an address that is translated on the old link, and cannot take another";
+        plan.refuse(&key, message, Some("live.nat = false"));
     }
     if let Some(radio) = scenario.radios.first() {
         let key = format!("links.{}.kind", radio.config.name);

@@ -60,6 +60,8 @@ pub enum CrossLayerSignal {
     Noticed(HandoverNotice),
     /// All that was out is acknowledged.
     AllAcknowledged,
+    /// To a sender: a base station has failed once more to pass on a segment of what is out, and goes on trying.
+    BadState,
 }
 
 /// What a correspondent learns of a binding update (study S, Table 2).
@@ -137,6 +139,8 @@ pub enum Control {
     ForgetPath,
     /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.
     RestartTiming(Option<Duration>),
+    /// The retransmission timer, if it runs, starts again with the timeout in force.
+    RestartTimer,
     /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.
     Offer(Option<u32>),
     /// Of acknowledgments one is kept back until the next is due.

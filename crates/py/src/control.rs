@@ -1,45 +1,22 @@
 //! A congestion control that is a class in Python.
 
+use crate::classes::attempt;
 use baton_proto::tcp::congestion::{self, CongestionControl, External};
-use baton_proto::tcp::profile::Algorithm;
 use baton_proto::time::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::cell::RefCell;
-use std::path::Path;
 
-thread_local! {
-    /// The first exception of a control in the run that this thread works on. The stack cannot hand it up: what
-    /// it calls there always succeeds.
-    static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-}
-
-/// Takes the exception that a control has raised on this thread since the last call.
-pub(crate) fn take_failure() -> Option<PyErr> {
-    FAILURE.take()
-}
-
-/// The congestion control `module.Class`; its module is looked for in `directory` first. Fails with a text that
-/// follows the name in a sentence.
-pub(crate) fn load(class: &str, directory: &Path) -> Result<Algorithm, String> {
-    Python::attach(|py| {
-        let helper = py.import("baton.controls")?;
-        let loaded = helper.call_method1("load", (class, directory))?;
-        Ok(loaded.unbind())
-    })
-    .map(|class_object| Algorithm::External(external(class, class_object)))
-    .map_err(|error: PyErr| Python::attach(|py| error.value(py).to_string()))
-}
-
-fn external(name: &str, class: Py<PyAny>) -> External {
+/// The congestion control that a class is.
+pub(crate) fn external(name: &str, class: &Bound<'_, PyAny>) -> External {
+    let class = class.clone().unbind();
     External::new(name, move |segment_size, window, threshold| {
         let mut control = PythonControl {
             object: None,
             window,
             threshold,
         };
-        control.attempt(|control, py| {
+        attempt(|py| {
             let object = class.bind(py).call1((segment_size, window, threshold))?;
             control.read(&object)?;
             control.object = Some(object.unbind());
@@ -58,25 +35,15 @@ struct PythonControl {
 }
 
 impl PythonControl {
-    /// Does something in Python, unless something has failed before: the run ends soon.
-    fn attempt(&mut self, call: impl FnOnce(&mut PythonControl, Python<'_>) -> PyResult<()>) {
-        if FAILURE.with_borrow(Option::is_some) {
-            return;
-        }
-        if let Err(error) = Python::attach(|py| call(self, py)) {
-            FAILURE.set(Some(error));
-        }
-    }
-
     fn tell<S>(&mut self, method: &str, sample: S)
     where
         S: for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
     {
-        self.attempt(|control, py| {
-            if let Some(object) = control.object.as_ref().map(|object| object.clone_ref(py)) {
+        attempt(|py| {
+            if let Some(object) = self.object.as_ref().map(|object| object.clone_ref(py)) {
                 let object = object.bind(py);
                 object.call_method1(method, sample(py)?)?;
-                control.read(object)?;
+                self.read(object)?;
             }
             Ok(())
         });

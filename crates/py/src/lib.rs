@@ -4,10 +4,13 @@
 //! documentation stand in `python/baton/_baton.pyi`.
 #![forbid(unsafe_code)]
 
+mod classes;
 mod connection;
 mod control;
+mod decision;
 mod errors;
 mod pool;
+mod remedy;
 mod result;
 mod scenario;
 mod table;
@@ -26,6 +29,8 @@ mod _baton {
     #[pymodule_export]
     use super::control::{AckSample, LossSample};
     #[pymodule_export]
+    use super::decision::{Decision, LinkEvent, LinkView, MobileView};
+    #[pymodule_export]
     use super::errors::{BatonError, FolderError, PacketError, RunError, ScenarioError};
     #[pymodule_export]
     use super::json_defaults;
@@ -41,6 +46,8 @@ mod _baton {
     use super::pool::Pool;
     #[pymodule_export]
     use super::quantity;
+    #[pymodule_export]
+    use super::remedy::{Control, PathParameters, Signal, TransportView};
     #[pymodule_export]
     use super::result::Result;
     #[pymodule_export]

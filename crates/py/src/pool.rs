@@ -1,6 +1,6 @@
 //! The pool of a sweep, for Python.
 
-use crate::control;
+use crate::classes;
 use crate::errors::RunError;
 use crate::scenario::Scenario;
 use baton_sim::sweep::{self, Task};
@@ -29,7 +29,7 @@ impl Pool {
 }
 
 impl Drop for Pool {
-    /// Waits for the threads without the interpreter lock, which a congestion control in Python may want.
+    /// Waits for the threads without the interpreter lock, which a class in Python may want.
     fn drop(&mut self) {
         Python::attach(|py| self.close(py));
     }
@@ -96,9 +96,9 @@ impl Pool {
     }
 }
 
-/// What a congestion control in Python has raised on this thread, as Python prints it: the way there, then the error.
+/// What a class in Python has raised on this thread, as Python prints it: the way there, then the error.
 fn failure() -> Option<String> {
-    let error = control::take_failure()?;
+    let error = classes::take_failure()?;
     Some(Python::attach(|py| {
         let traceback = error.traceback(py);
         // Without it, as of a thread that is out of memory, the error still tells.

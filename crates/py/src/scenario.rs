@@ -1,6 +1,6 @@
 //! Scenarios and their runs, for Python.
 
-use crate::control;
+use crate::classes::{self, Classes};
 use crate::errors::{from_run, from_scenario, guarded};
 use crate::result::Result;
 use crate::values;
@@ -46,13 +46,13 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        let controls = |class: &str| control::load(class, directory);
+        let classes = Classes(directory);
         let loaded = py
             .detach(|| {
                 if live {
                     scenario::load_live(&path, &changes)
                 } else {
-                    scenario::load_with(&path, &changes, &controls)
+                    scenario::load_with(&path, &changes, &classes)
                 }
             })
             .map_err(from_scenario)?;
@@ -79,9 +79,9 @@ impl Scenario {
         // Named as a file would be: messages read alike, and the manifest says where recordings lie.
         let origin = directory.join("scenario.toml");
         let name = origin.display().to_string();
-        let controls = |class: &str| control::load(class, &directory);
+        let classes = Classes(&directory);
         let loaded = py
-            .detach(|| scenario::parse_with(text, &name, &directory, &changes, &controls))
+            .detach(|| scenario::parse_with(text, &name, &directory, &changes, &classes))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -108,9 +108,9 @@ impl Scenario {
             Some(keys) => values::table(keys, "scenario")?,
             None => toml::Table::new(),
         };
-        let controls = |class: &str| control::load(class, &directory);
+        let classes = Classes(&directory);
         let loaded = py
-            .detach(|| scenario::build(values, &directory, &changes, &controls))
+            .detach(|| scenario::build(values, &directory, &changes, &classes))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -124,10 +124,10 @@ impl Scenario {
     fn with_overrides(&self, py: Python<'_>, overrides: Vec<String>) -> PyResult<Scenario> {
         let changes = parse_overrides(&overrides)?;
         let directory = Path::new(&self.origin).parent().unwrap_or(Path::new(""));
-        let controls = |class: &str| control::load(class, directory);
+        let classes = Classes(directory);
         let text = &self.loaded.resolved;
         let loaded = py
-            .detach(|| scenario::parse_with(text, &self.origin, directory, &changes, &controls))
+            .detach(|| scenario::parse_with(text, &self.origin, directory, &changes, &classes))
             .map_err(from_scenario)?;
         Ok(Scenario {
             loaded,
@@ -229,8 +229,8 @@ impl Scenario {
     /// Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
     /// false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
     ///
-    /// An exception in a congestion control in Python ends the run, nothing is kept, and it is raised here. So is
-    /// the `KeyboardInterrupt` of a Ctrl-C that meets the control at work.
+    /// An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised here. So is
+    /// the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
     #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, progress = None))]
     fn run(
         &self,
@@ -256,6 +256,8 @@ impl Scenario {
         };
         let results = py.detach(|| {
             guarded(|| {
+                // What an earlier run left when it ended otherwise.
+                classes::take_failure();
                 let mut run = Run::new(loaded, &options).map_err(from_run)?;
                 work(&mut run, progress.as_ref(), into_folder)?;
                 run.finish(Some(begun.elapsed().as_secs_f64()))
@@ -267,15 +269,13 @@ impl Scenario {
 }
 
 /// Works until the end, or until Python raises something: Ctrl-C, which is no error if what there is by then
-/// is kept, or an exception in `progress` or in a congestion control.
+/// is kept, or an exception in `progress` or in a class that the scenario names.
 fn work(run: &mut Run, progress: Option<&Py<PyAny>>, keep_interrupted: bool) -> PyResult<()> {
     let mut looked = Instant::now();
-    // What an earlier run left when it ended otherwise.
-    control::take_failure();
     loop {
         let done = run.advance().map_err(from_run)?;
-        if let Some(error) = control::take_failure() {
-            // Never kept: the slice has gone on with the control as it stood when it failed.
+        if let Some(error) = classes::take_failure() {
+            // Never kept: the slice has gone on with the class as it stood when it failed.
             return Err(error);
         }
         if done {

@@ -178,9 +178,9 @@ impl Shared {
         let mut loaded = loaded.clone();
         loaded.scenario.seed = task.seed;
         let say = |error: crate::run::RunError| error.to_string();
-        let mut run = Run::new(loaded, &RunOptions::default()).map_err(say)?;
         // What an earlier run left when it ended otherwise.
         (self.failure)();
+        let mut run = Run::new(loaded, &RunOptions::default()).map_err(say)?;
         loop {
             let done = run.advance().map_err(say)?;
             if let Some(failure) = (self.failure)() {

@@ -6,11 +6,14 @@ use crate::bytes::Bytes;
 use baton_proto::crosslayer::HandoverNotice;
 use baton_proto::packet::{Payload, pattern_byte};
 use baton_proto::tcp::profile::Profile;
+use baton_proto::tcp::transaction::{Learnt, OpeningCache};
 use baton_proto::tcp::{Connection, State};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
 use baton_proto::wire::sequence::SequenceNumber;
-use baton_proto::wire::tcp::{SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use baton_proto::wire::tcp::{
+    ConnectionCount, SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps,
+};
 use core::num::NonZeroU8;
 
 /// Steps of a script; what is left of the input is ignored.
@@ -60,14 +63,28 @@ impl Scene {
         let path_mtu = [1_500, 576, 9_000, 100][usize::from(first >> 6)];
         let (now, [local, remote]) = (Instant::ZERO, [endpoint(0), endpoint(1)]);
         let mut rules = Rules::new(0);
-        let connection = if first & 1 == 0 {
+        // The peer has opened a connection before, with a count of 1.
+        let mut cache = OpeningCache::default();
+        if profile.transaction_opening {
+            cache.learn(remote.address, Learnt::handshake(1, 1_000));
+        }
+        let mut connection = if first & 1 == 0 {
             Connection::connect(now, local, remote, &profile, INITIAL[0], path_mtu)
         } else {
             let mut syn = header(TcpFlags::SYN, INITIAL[1], SequenceNumber(0), window);
             syn.options = options(bytes, first);
             rules.received(&syn);
-            Connection::accept(now, local, remote, &profile, INITIAL[0], path_mtu, &syn)
+            let mut accepted =
+                Connection::accept(now, local, remote, &profile, INITIAL[0], path_mtu, &syn);
+            let opening = cache.accept(remote.address, &syn);
+            if let Some(acceptance) = opening.filter(|_| profile.transaction_opening) {
+                accepted.accept_transaction(now, acceptance, &syn, Payload::EMPTY);
+            }
+            accepted
         };
+        if first & 1 == 0 && profile.transaction_opening {
+            connection.open_transaction(now, cache.open(remote.address));
+        }
         Scene {
             now,
             connection,
@@ -208,7 +225,12 @@ impl Scene {
             Payload::Bytes(numbers.map(byte_of).collect())
         };
         self.rules.received(&header);
+        let before = self.connection.state();
         self.connection.handle_segment(self.now, &header, payload);
+        // With T/TCP the answer to a SYN may acknowledge data as well.
+        if before == State::SynSent && self.connection.state() != before {
+            self.first_byte.get_or_insert(header.sequence + 1);
+        }
     }
 
     fn read(&mut self, most: usize) {
@@ -267,7 +289,7 @@ fn header(
 /// Options as the bits of `first` say.
 fn options(bytes: &mut Bytes<'_>, first: u8) -> TcpOptions {
     let bit = |number: u32| first >> number & 1 == 1;
-    TcpOptions {
+    let mut options = TcpOptions {
         maximum_segment_size: bit(2).then(|| bytes.u16()),
         window_scale: bit(3).then(|| bytes.u8() % 15),
         sack_permitted: bit(4),
@@ -286,5 +308,16 @@ fn options(bytes: &mut Bytes<'_>, first: u8) -> TcpOptions {
             number,
             outstanding: bytes.u8().into(),
         }),
+    };
+    // Counts as the two ends of a script have them, or near them.
+    if first & 3 == 0 {
+        let (kind, own, echo) = (bytes.u8(), bytes.u8() % 4, bytes.u8() % 4);
+        let [own, echo] = [own, echo].map(u32::from);
+        options.sack.set_connection_count(match kind % 3 {
+            0 => ConnectionCount::Count(own),
+            1 => ConnectionCount::New(own),
+            _ => ConnectionCount::Echo { own, echo },
+        });
     }
+    options
 }

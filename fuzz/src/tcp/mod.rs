@@ -59,6 +59,7 @@ fn profile(bytes: &mut Bytes<'_>) -> Profile {
         ]);
         profile.recovery = bytes.one_of(&[Recovery::Reno, Recovery::NewReno, Recovery::Sack]);
     }
+    profile.transaction_opening = bit(15);
     if bit(10) {
         profile.maximum_segment_size = 64 + bytes.u16() % 9_000;
         profile.initial_window = 1 + u32::from(bytes.u8()) % 40;

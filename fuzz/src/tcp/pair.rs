@@ -88,6 +88,7 @@ fn side(end: usize, bytes: &mut Bytes<'_>) -> Side {
     profile.minimum_rto = profile.minimum_rto.min(four);
     // Who is gone cannot repeat its last acknowledgment; here is no host that would send a reset instead.
     profile.time_wait = Duration::from_secs(100_000);
+    profile.transaction_opening = false;
     let length = u64::from(bytes.u16());
     let smallest = profile.receive_buffer.min(profile.send_buffer);
     Side {

@@ -25,6 +25,8 @@ RED = [
 #: Chosen: nothing passes for two seconds, and what the old link held is lost.
 LOSS = 'handover = "hard", outage = "2 s"'
 DISCARD = ["mobiles.mobile.timetable.1.old_queue=discard"]
+#: Flow control between IP and link (section 7.2.3). Chosen: the least that keeps the line busy, one packet beside the one on it.
+REROUTE = ["links.gsm.flow_control=1 packets", "mobiles.mobile.timetable.1.old_queue=reroute"]
 #: Remedies of section 7 that are the transport's, in the order of their checks: T7.j to T7.m and so on.
 REMEDIES = ("timeout-reset", "window-reset", "path-reset", "path-window")
 #: Windows and segment sizes of T4, in bytes.
@@ -118,6 +120,7 @@ def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
     """T5 and T6, and T7's remedies of these."""
     plain = simulate(file, seed, [])
     discard = simulate(file, seed, DISCARD)
+    reroute = simulate(file, seed, REROUTE)
     _put(samples, towards_wavelan(plain))
     _put(
         samples,
@@ -126,6 +129,10 @@ def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
             "T7.g": discard.at_handover["stall_s"],
             "T7.h": plain.time_to(100_000),
             "T7.i": discard.time_to(100_000),
+            "T7.v": reroute.drain_time("gsm")[0],
+            "T7.w": reroute.at_handover["stall_s"],
+            "T7.x": reroute.time_to(100_000),
+            "T7.y": towards_wavelan(reroute)["T6.b"],
         },
     )
     for letter, remedy in zip("rstu", REMEDIES, strict=True):

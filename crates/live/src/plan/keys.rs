@@ -155,6 +155,9 @@ pub(super) const KEYS: &[(&str, Translate)] = &[
     ("timer_wheel", |end| {
         end.refuse_unless(end.profile.timer_wheel, "always has coarse timers");
     }),
+    ("transaction_opening", |end| {
+        end.refuse_unless(!end.profile.transaction_opening, "knows no T/TCP");
+    }),
     ("timer_from_transmission", refuse_old_linux),
     ("repair_before_new_data", refuse_old_linux),
     ("threshold_from_window", refuse_old_linux),

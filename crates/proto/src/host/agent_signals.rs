@@ -4,6 +4,7 @@ use super::AgentEvent;
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::mobile_ipv4::{self, ForeignAgentEvent, MobileNodeEvent, Point};
 use crate::mobility::mobile_ipv6::{HomeAgentEvent, MobileEvent};
+use crate::mobility::network_access::AccessEvent;
 use crate::packet::Signal;
 
 impl AgentEvent {
@@ -37,6 +38,14 @@ fn of_mobile(event: &MobileEvent) -> Option<Signal> {
         MobileEvent::Forwarding(false) => ("Not Forwarding", String::new()),
         MobileEvent::Expired => ("Binding Expired", String::new()),
         MobileEvent::Optimized(address) => ("Route Optimized", format!("correspondent {address}")),
+        MobileEvent::Access(event) => {
+            let (name, address) = match event {
+                AccessEvent::Granted(address) => ("Access Granted", address),
+                AccessEvent::Refused(address) => ("Access Refused", address),
+                AccessEvent::Unanswered(address) => ("Access Unanswered", address),
+            };
+            (name, format!("care-of address {address}"))
+        }
     };
     Some(Signal::new(name, details))
 }

@@ -18,6 +18,7 @@ use crate::mobility::mobile_ipv6::{
     AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Neighbor,
     Received, Towards,
 };
+use crate::mobility::network_access::AccessServer;
 use crate::mobility::tunnel::Refused;
 use crate::packet::{IpHeader, Packet};
 use crate::tcp::Endpoint;
@@ -79,6 +80,8 @@ pub struct Agents {
     pub correspondent: Option<Correspondent>,
     /// It advertises prefixes: one for each interface to an access link.
     pub routers: Vec<AccessRouter>,
+    /// It says who may come into visited networks.
+    pub access_server: Option<AccessServer>,
     /// Those of Mobile IPv4.
     pub ipv4: Option<Box<Ipv4Agents>>,
 }
@@ -188,6 +191,9 @@ impl Agents {
             router.handle_packet(now, &packet);
         }
         let mut packet = packet;
+        if let Some(server) = &mut self.access_server {
+            packet = server.handle_packet(now, packet)?;
+        }
         for router in &mut self.routers {
             packet = router.take_update(now, packet)?;
         }
@@ -257,7 +263,11 @@ impl Agents {
                 Towards::Network => Step::Forward(packet),
             });
         }
-        let packet = self.correspondent.as_mut()?.poll_transmit()?;
+        let server = self.access_server.as_mut();
+        let correspondent = self.correspondent.as_mut();
+        let packet = server
+            .and_then(AccessServer::poll_transmit)
+            .or_else(|| correspondent.and_then(Correspondent::poll_transmit))?;
         Some(Step::Forward(packet))
     }
 
@@ -305,6 +315,9 @@ impl Agents {
             sum.messages += counts.unauthenticated + counts.refused + counts.unexpected;
             sum.tunnelled += counts.unbound;
         }
+        if let Some(counts) = self.access_server.as_ref().map(AccessServer::counts) {
+            sum.messages += counts.unproved + counts.unexpected;
+        }
         if let Some(ipv4) = &self.ipv4 {
             ipv4.add_discarded(sum);
         }
@@ -319,6 +332,9 @@ impl Agents {
             self.correspondent
                 .as_ref()
                 .and_then(Correspondent::poll_timeout),
+            self.access_server
+                .as_ref()
+                .and_then(AccessServer::poll_timeout),
             self.ipv4.as_ref().and_then(|ipv4| ipv4.poll_timeout()),
         ]
         .into_iter()
@@ -340,6 +356,9 @@ impl Agents {
         }
         for router in &mut self.routers {
             router.handle_timeout(now);
+        }
+        if let Some(server) = &mut self.access_server {
+            server.handle_timeout(now);
         }
         if let Some(ipv4) = &mut self.ipv4 {
             ipv4.handle_timeout(now);

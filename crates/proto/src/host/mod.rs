@@ -321,6 +321,27 @@ impl Host {
         self.fit(interface, length)
     }
 
+    /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is given up,
+    /// and its source told.
+    pub fn route_again(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        length: u32,
+    ) -> Option<InterfaceId> {
+        match self.route_out(packet, length) {
+            // Agents see a packet before it waits, and not again.
+            Ok(InterfaceId::AGENT) => None,
+            Ok(interface) => Some(interface),
+            Err(error) => {
+                if let Some(quoted) = packet.quote() {
+                    self.tell(now, error, quoted);
+                }
+                None
+            }
+        }
+    }
+
     /// The interface, if a packet of `length` bytes fits it; as [`route_out`](Self::route_out).
     ///
     /// # Errors
@@ -711,6 +732,14 @@ impl Host {
         };
         let packet = self.packet((source, destination), body, flow);
         self.outbox.push_back(packet);
+    }
+
+    /// Lets a base station here tell the source of a packet that one more attempt to send it has failed, unless it is an
+    /// error itself. A source on this host hears at once.
+    pub fn notify_of_bad_state(&mut self, now: Instant, packet: &Packet) {
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, IcmpError::BadState, quoted);
+        }
     }
 
     /// Tells a packet's source what became of it.

@@ -6,6 +6,7 @@ use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
 use crate::tcp::profile::Profile;
+use crate::tcp::transaction::OpeningCache;
 use crate::tcp::{self, Connection, Endpoint, Segment, State};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
@@ -111,6 +112,8 @@ pub struct Sockets {
     bound: BTreeSet<u16>,
     secret: [u8; 16],
     next_port: u16,
+    /// Only where a connection was opened or accepted with T/TCP.
+    openings: Option<Box<OpeningCache>>,
 }
 
 impl Sockets {
@@ -127,6 +130,7 @@ impl Sockets {
             bound: BTreeSet::new(),
             secret,
             next_port: FIRST_EPHEMERAL_PORT,
+            openings: None,
         }
     }
 
@@ -144,7 +148,11 @@ impl Sockets {
             port: self.free_port(address, remote),
         };
         let initial = initial_sequence_number(&self.secret, now, local, remote);
-        let connection = Connection::connect(now, local, remote, profile, initial, mtu);
+        let mut connection = Connection::connect(now, local, remote, profile, initial, mtu);
+        if profile.transaction_opening {
+            let cache = self.openings.get_or_insert_default();
+            connection.open_transaction(now, cache.open(remote.address));
+        }
         self.add(connection, (local, remote), flow)
     }
 
@@ -276,6 +284,10 @@ impl Sockets {
                 } else {
                     socket.handle_steered_segment(now, header, payload);
                 }
+                if let Some(learnt) = socket.connection.take_learnt() {
+                    let cache = self.openings.get_or_insert_default();
+                    cache.learn(pair.1.address, learnt);
+                }
                 self.touch(id);
                 return Delivery::Taken;
             }
@@ -289,7 +301,7 @@ impl Sockets {
             Admission::Reset(reset) => return Delivery::Nobody(Some(reset)),
         }
         let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
-        let connection = Connection::accept(
+        let mut connection = Connection::accept(
             now,
             pair.0,
             pair.1,
@@ -298,6 +310,12 @@ impl Sockets {
             mtu(),
             header,
         );
+        if listening.profile.transaction_opening {
+            let cache = self.openings.get_or_insert_default();
+            if let Some(acceptance) = cache.accept(pair.1.address, header) {
+                connection.accept_transaction(now, acceptance, header, payload);
+            }
+        }
         let flow = listening.flow;
         let id = self.add(connection, pair, flow);
         self.sockets[id.0 as usize].half_open = true;
@@ -330,11 +348,13 @@ impl Sockets {
         else {
             return quoted.protocol == 6;
         };
-        self.sockets[id.0 as usize].connection.handle_icmp(
-            now,
-            error,
-            SequenceNumber(quoted.sequence),
-        );
+        let socket = &mut self.sockets[id.0 as usize];
+        let sequence = SequenceNumber(quoted.sequence);
+        if error != IcmpError::BadState {
+            socket.connection.handle_icmp(now, error, sequence);
+        } else if socket.connection.is_out(sequence) {
+            socket.signal(now, &CrossLayerSignal::BadState);
+        }
         self.touch(id);
         true
     }

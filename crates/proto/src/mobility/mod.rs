@@ -3,10 +3,12 @@
 pub mod address_configuration;
 pub mod binding;
 pub mod buffering;
+pub mod decision;
 pub mod draws;
 pub mod failback;
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
+pub mod network_access;
 pub mod tunnel;
 
 use crate::packet::{BitErrors, Body, IpHeader, Packet};

@@ -11,6 +11,7 @@ use crate::wire::mobility_header::{
 };
 use crate::wire::multicast_listener::{MulticastListenerReport, RecordKind};
 use crate::wire::neighbor_discovery::NeighborDiscovery;
+use crate::wire::radius::{self, Radius};
 use crate::wire::udp::UdpHeader;
 
 /// A signal in words.
@@ -197,13 +198,18 @@ fn of_agent(message: &AgentDiscovery) -> (&'static str, String) {
     }
 }
 
-/// Registration of Mobile IPv4, and what gives a host an address.
+/// Registration of Mobile IPv4, admission to a network, and what gives a host an address.
 fn of_datagram(header: &UdpHeader, bytes: &[u8]) -> Option<(&'static str, String)> {
     let ports = [header.source_port, header.destination_port];
     if ports.contains(&mobile_ipv4::PORT) {
         return Message::decode(bytes)
             .ok()
             .map(|message| of_registration(&message));
+    }
+    if ports.contains(&radius::PORT) {
+        return Radius::decode(bytes)
+            .ok()
+            .map(|message| of_access(&message));
     }
     if ports.contains(&dhcp::SERVER_PORT) && ports.contains(&dhcp::CLIENT_PORT) {
         return Dhcp::decode(bytes).ok().map(|message| of_dhcp(&message));
@@ -238,6 +244,12 @@ fn of_registration(message: &Message) -> (&'static str, String) {
             )
         }
     }
+}
+
+fn of_access(message: &Radius) -> (&'static str, String) {
+    let name = message.user_name.as_deref();
+    let user = name.map(|name| format!("user {}", String::from_utf8_lossy(name)));
+    (message.code.name(), user.unwrap_or_default())
 }
 
 fn of_dhcp(message: &Dhcp) -> (&'static str, String) {

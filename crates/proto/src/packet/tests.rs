@@ -6,7 +6,7 @@ use crate::wire::checksum::Checksum;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use crate::wire::protocol;
 use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::{SackBlocks, Snack, TcpFlags, TcpOptions, Timestamps};
+use crate::wire::tcp::{ConnectionCount, SackBlocks, Snack, TcpFlags, TcpOptions, Timestamps};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

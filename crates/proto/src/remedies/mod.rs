@@ -1,5 +1,5 @@
 //! Published schemes against what a handover does to a transport, one file each. Each is a [`Remedy`]: signals in, controls
-//! out. [`Kind`] says which there are, where they are installed, and makes them.
+//! out. [`Kind`] says which there are, where they are installed, and makes them; a [`Scheme`] may also come from outside.
 
 mod adaptive_timer;
 mod atcp;
@@ -7,7 +7,9 @@ mod buffer_notification;
 mod closing_window;
 mod combined;
 mod duplicate_acks;
+mod ebsn;
 mod eclair;
+mod external;
 mod forgotten_path;
 mod freeze_tcp;
 mod notice;
@@ -17,7 +19,48 @@ mod reordering;
 #[cfg(test)]
 mod tests;
 
+pub use external::{External, Side};
+
 use crate::crosslayer::Remedy;
+
+/// What a flow has against a handover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// A published one.
+    Published(Kind),
+    /// One from outside.
+    External(External),
+}
+
+impl Scheme {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Scheme::Published(kind) => kind.name(),
+            Scheme::External(external) => external.name(),
+        }
+    }
+
+    /// How its part at the correspondent, if there is one, hears of a handover.
+    pub fn tells(&self) -> Tells {
+        match self {
+            Scheme::Published(kind) => kind.tells(),
+            Scheme::External(external) => match external.side() {
+                Side::Mobile => Tells::Own,
+                Side::Correspondent => Tells::BindingUpdate,
+            },
+        }
+    }
+
+    /// Its part at one side of a connection, which sends or receives the data, if it has one there.
+    pub fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
+        match (self, side) {
+            (Scheme::Published(kind), Side::Mobile) => kind.at_mobile(sends),
+            (Scheme::Published(kind), Side::Correspondent) => kind.at_correspondent(sends),
+            (Scheme::External(external), _) => external.part(side, sends),
+        }
+    }
+}
 
 /// Where something has to be changed for a remedy to work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +75,8 @@ pub enum Place {
     BothEnds,
     /// The sender alone if it is the mobile, else both ends.
     Sender,
+    /// The sender, whoever that is, and the base station of a link that repeats.
+    SenderAndBaseStation,
 }
 
 impl Place {
@@ -41,6 +86,7 @@ impl Place {
             Place::Mobile | Place::MobileReceiver => &["mobile"],
             Place::CorrespondentSender => &["sender"],
             Place::BothEnds | Place::Sender => &["sender", "mobile"],
+            Place::SenderAndBaseStation => &["sender", "gateway"],
         }
     }
 }
@@ -131,6 +177,8 @@ kinds! {
         "The receiver offers what the link in use holds (studies T and D).";
     ReadyMobile = "ready-mobile", Mobile, Own,
         "Baton's own: acknowledgments one behind, a window by the link, shut ahead of a disconnection.";
+    Ebsn = "ebsn", SenderAndBaseStation, Own,
+        "The timer starts again whenever the base station has failed to pass a segment on (Bakshi et al., 1997).";
 }
 
 impl Kind {
@@ -182,7 +230,9 @@ impl Kind {
             Kind::PathWindow => Box::new(path_window::PathWindow),
             Kind::ReadyMobile if sends => Box::new(ready_mobile::Sender::default()),
             Kind::ReadyMobile => Box::new(ready_mobile::Receiver::default()),
-            Kind::ClosingWindow
+            Kind::Ebsn if sends => Box::new(ebsn::Ebsn),
+            Kind::Ebsn
+            | Kind::ClosingWindow
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
@@ -204,6 +254,7 @@ impl Kind {
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1::default()),
             Kind::Method2 => Box::new(combined::Method2::default()),
+            Kind::Ebsn => Box::new(ebsn::Ebsn),
             Kind::TimeoutReset | Kind::WindowReset | Kind::PathReset => {
                 Box::new(notice::Reset::new(self))
             }
@@ -230,6 +281,8 @@ impl Kind {
             Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
+            // What it is set to is left to others.
+            Kind::Ebsn => &[Held::Start],
         }
     }
 
@@ -251,6 +304,8 @@ pub enum Held {
     Sending,
     /// The retransmission timeout.
     Timing,
+    /// When the retransmission timer starts.
+    Start,
     /// What gaps mean.
     Gaps,
     /// What the congestion control remembers.
@@ -265,6 +320,7 @@ impl Held {
             Held::Window => "the congestion window",
             Held::Sending => "whether the sender sends",
             Held::Timing => "the retransmission timeout",
+            Held::Start => "when the retransmission timer starts",
             Held::Gaps => "what gaps mean",
             Held::Path => "what the congestion control remembers",
         }

@@ -341,3 +341,16 @@ fn a_ready_mobile_that_sends_goes_on_with_the_new_path() {
     let lost = [&onto[..], &[Control::ResendOutstanding, Control::Thaw]].concat();
     assert_eq!(says(CONNECTED), lost);
 }
+
+#[test]
+fn a_bad_state_starts_the_timer_again_and_nothing_else_does() {
+    for at_mobile in [true, false] {
+        let mut sender = part(Kind::Ebsn, at_mobile, true);
+        let bad = CrossLayerSignal::BadState;
+        assert_eq!(hears(&mut *sender, &bad, &VIEW), [Control::RestartTimer]);
+        assert_eq!(hears(&mut *sender, &CONNECTED, &VIEW), []);
+        assert_eq!(hears(&mut *sender, &moved(250), &VIEW), []);
+    }
+    assert!(Kind::Ebsn.at_mobile(false).is_none());
+    assert!(Kind::Ebsn.at_correspondent(false).is_none());
+}

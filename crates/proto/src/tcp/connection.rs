@@ -15,6 +15,7 @@ use super::send::SendBuffer;
 use super::sent::SentQueue;
 use super::steering::Steering;
 use super::timer::{self, Timer, TimerTable};
+use super::transaction::Transaction;
 use super::{Endpoint, Event, State, Statistics};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpError;
@@ -83,7 +84,9 @@ pub struct Connection {
     pub(super) persist_backoff: u32,
     /// Only of a connection that a remedy steers.
     pub(super) steering: Option<Box<Steering>>,
-    pub(super) reset_due: Option<TcpHeader>,
+    /// Only of a connection that was opened or accepted with T/TCP.
+    pub(super) transaction: Option<Box<Transaction>>,
+    pub(super) reset_due: Option<Box<TcpHeader>>,
     /// An acknowledgment from before what arrived last.
     pub(super) early_ack: Option<TcpHeader>,
 
@@ -157,6 +160,7 @@ impl Connection {
             recent_timestamp: (0, now),
             persist_backoff: 0,
             steering: None,
+            transaction: None,
             probe_due: false,
             reset_due: None,
             early_ack: None,
@@ -209,11 +213,11 @@ impl Connection {
 
     /// "Eff.snd.MSS" (RFC 9293 section 3.7.1, RFC 6691).
     pub(super) fn sendable_segment_size(&self) -> u32 {
-        let option = if self.negotiated.timestamps {
-            TIMESTAMPS_LENGTH
-        } else {
-            0
+        let timestamps = match self.negotiated.timestamps {
+            true => TIMESTAMPS_LENGTH,
+            false => 0,
         };
+        let option = timestamps + self.count_length();
         let path = self
             .path_mtu
             .saturating_sub(options::header_length(self.remote.address) + option);
@@ -224,6 +228,12 @@ impl Connection {
             .max(1)
     }
 
+    /// Whether a segment with this sequence number is out: only of these an error is believed (RFC 5927 section 4).
+    pub fn is_out(&self, sequence: SequenceNumber) -> bool {
+        let position = self.send_position(sequence);
+        position >= self.unacknowledged as i64 && position < self.next as i64
+    }
+
     /// A router or host reports an error about a segment of ours with this sequence number. Numbers that are
     /// not in flight are not believed (RFC 5927 section 4).
     pub fn handle_icmp(
@@ -232,9 +242,7 @@ impl Connection {
         error: IcmpError,
         quoted_sequence: SequenceNumber,
     ) {
-        let position = self.send_position(quoted_sequence);
-        let in_flight = position >= self.unacknowledged as i64 && position < self.next as i64;
-        if !in_flight {
+        if !self.is_out(quoted_sequence) {
             return;
         }
         match error {
@@ -427,7 +435,7 @@ impl Connection {
     /// Ends the connection at once, with a reset if the peer knows of it.
     pub fn abort(&mut self) {
         if !matches!(self.state, State::Closed | State::SynSent | State::TimeWait) {
-            self.reset_due = Some(self.bare_reset());
+            self.reset_due = Some(Box::new(self.bare_reset()));
         }
         self.state = State::Closed;
         self.timers.stop_all();

@@ -26,22 +26,23 @@ impl Connection {
         let mut header = *header;
         match self.state {
             State::Closed => return,
-            State::SynSent => return self.on_segment_in_syn_sent(now, &header, &payload),
+            State::SynSent => return self.on_segment_in_syn_sent(now, &header, payload),
             State::SynReceived if self.is_syn_again(&header) => {
                 if !header.flags.contains(TcpFlags::ACK) {
                     self.syn_due = true;
                     return;
                 }
                 // The SYN-ACK of a simultaneous open: its SYN is in already.
-                header.flags = TcpFlags(header.flags.0 & !TcpFlags::SYN.0);
-                header.sequence += 1;
-                // Nor is its window scaled (RFC 7323 section 2.2): what follows reads it as if it were.
-                header.window >>= self
-                    .negotiated
-                    .window_shifts
-                    .map_or(0, |(_, theirs)| theirs);
+                header = self.without_syn(&header);
+            }
+            _ if self.is_half_synchronized() && self.is_syn_again(&header) => {
+                self.syn_due = true;
+                return;
             }
             _ => {}
+        }
+        if !self.is_of_this_connection(&header) {
+            return self.challenge(now);
         }
         let start = self.receive_position(header.sequence);
         if !self.is_timely(now, &header) {
@@ -61,8 +62,21 @@ impl Connection {
             return;
         }
         if self.take_acknowledgment(now, &header, start, length) {
+            self.take_held(now);
             self.remember_timestamp(now, &header, start);
             self.take_data(now, &header, start, payload);
+        }
+    }
+
+    /// A segment whose SYN is in already.
+    fn without_syn(&self, header: &TcpHeader) -> TcpHeader {
+        let shifts = self.negotiated.window_shifts;
+        TcpHeader {
+            flags: header.flags.without(TcpFlags::SYN),
+            sequence: header.sequence + 1,
+            // It is not scaled (RFC 7323 section 2.2): what follows reads it as if it were.
+            window: header.window >> shifts.map_or(0, |(_, theirs)| theirs),
+            ..*header
         }
     }
 
@@ -73,12 +87,13 @@ impl Connection {
     }
 
     /// RFC 9293 section 3.10.7.3.
-    fn on_segment_in_syn_sent(&mut self, now: Instant, header: &TcpHeader, payload: &Payload) {
+    fn on_segment_in_syn_sent(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let flag = |bit| header.flags.contains(bit);
         let acknowledged = flag(TcpFlags::ACK);
-        let ours = self.next == 1 && self.send_position(header.acknowledgment) == 1;
+        let position = self.send_position(header.acknowledgment);
+        let ours = self.next == 1 && (1..=self.most_acknowledged_of_syn()).contains(&position);
         if acknowledged && !ours {
-            self.reset_due = reset_reply(header, payload.length());
+            self.reset_due = reset_reply(header, payload.length()).map(Box::new);
             return;
         }
         if flag(TcpFlags::RST) {
@@ -87,7 +102,7 @@ impl Connection {
             }
             return;
         }
-        if !flag(TcpFlags::SYN) {
+        if !flag(TcpFlags::SYN) || acknowledged && !self.take_echo(header) {
             return;
         }
         self.take_syn(now, header);
@@ -97,9 +112,24 @@ impl Connection {
             if self.quick_acks().is_some() {
                 self.acks.hurry_handshake();
             }
+            self.take_beside_syn(now, header, payload);
         } else {
             self.state = State::SynReceived;
             self.syn_due = true;
+        }
+    }
+
+    /// What a SYN-ACK says and brings besides, where T/TCP lets it.
+    fn take_beside_syn(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
+        let position = self.send_position(header.acknowledgment);
+        let speaks = self.resume_after_syn(now, position);
+        let header = self.without_syn(header);
+        let length = sequence_length(&header, payload.length());
+        if position == 1 && (length == 0 || !speaks) {
+            return;
+        }
+        if self.take_acknowledgment(now, &header, 1, length) && speaks {
+            self.take_data(now, &header, 1, payload);
         }
     }
 
@@ -143,7 +173,7 @@ impl Connection {
         }
     }
 
-    fn sample_handshake(&mut self, now: Instant, header: &TcpHeader) {
+    pub(super) fn sample_handshake(&mut self, now: Instant, header: &TcpHeader) {
         let arithmetic = self.profile.rto_arithmetic;
         let again = self.syn_transmissions > 1;
         let echo = header.options.timestamps.map(|stamps| stamps.echo);
@@ -240,7 +270,7 @@ impl Connection {
         }
         if self.state == State::TimeWait && header.flags.contains(TcpFlags::FIN) {
             // The peer has not heard our last acknowledgment.
-            let time_wait = self.profile.time_wait;
+            let time_wait = self.time_wait(now);
             self.set_timer(Timer::TimeWait, now, time_wait);
         }
         if length > u32::from(header.flags.contains(TcpFlags::SYN)) {
@@ -297,10 +327,11 @@ impl Connection {
         let position = self.send_position(header.acknowledgment);
         if self.state == State::SynReceived {
             if position != 1 || self.next == 0 {
-                self.reset_due = reset_reply(header, 0);
+                self.reset_due = reset_reply(header, 0).map(Box::new);
                 return false;
             }
             self.on_established(now, header);
+            self.trust_peer();
         }
         // RFC 5961 section 5.2.
         let oldest = self.unacknowledged as i64 - self.largest_peer_window as i64;
@@ -311,6 +342,7 @@ impl Connection {
         if position < self.unacknowledged as i64 {
             return true;
         }
+        self.end_half_synchronized(now, header);
         let position = position as u64;
         let (old_window, newer) = (self.peer_window, start > self.window_update.0);
         self.take_window(now, header, start, position);
@@ -418,13 +450,19 @@ impl Connection {
         self.state = State::TimeWait;
         self.sent.shrink();
         self.timers.stop_all();
-        let time_wait = self.profile.time_wait;
+        let time_wait = self.time_wait(now);
         self.set_timer(Timer::TimeWait, now, time_wait);
         self.report(Event::Closed);
     }
 
     /// RFC 9293 section 3.10.7.4, seventh and eighth step.
-    fn take_data(&mut self, now: Instant, header: &TcpHeader, start: i64, payload: Payload) {
+    pub(super) fn take_data(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        start: i64,
+        payload: Payload,
+    ) {
         if !matches!(
             self.state,
             State::Established | State::FinWait1 | State::FinWait2

@@ -20,8 +20,8 @@
 //! RFC 9293 with options of RFC 7323 and RFC 2018, congestion control behind
 //! [`congestion::CongestionControl`], recovery by RFC 5681, 6582 or 6675, RFC 5961 against blind attacks, and
 //! path-MTU discovery; where a profile asks for it, loss recovery as Linux does it (`linux`: RFC 8985, 6937,
-//! 5682, 3522, 3708), with duplicate SACKs (RFC 2883) and pacing; rate control and SNACK of SCPS-TP (`scps`). Not there: ECN (declined), urgent data (read as
-//! ordinary data), data on a SYN (the peer sends it again), keep-alives. How a particular stack differs is a
+//! 5682, 3522, 3708), with duplicate SACKs (RFC 2883) and pacing; rate control and SNACK of SCPS-TP (`scps`); T/TCP's opening ([`transaction`]). Not there: ECN (declined), urgent data (read as
+//! ordinary data), data on a SYN without T/TCP (the peer sends it again), keep-alives. How a particular stack differs is a
 //! [`profile::Profile`].
 
 mod acks;
@@ -45,6 +45,7 @@ mod steering;
 #[cfg(test)]
 mod tests;
 mod timer;
+pub mod transaction;
 
 pub use connection::Connection;
 pub use options::Negotiated;

@@ -35,6 +35,14 @@ pub(super) fn header_length(address: IpAddr) -> u32 {
     }
 }
 
+/// The MSS of a peer that names none, or has not been heard.
+pub(super) fn default_segment_size(remote: IpAddr) -> u16 {
+    match remote {
+        IpAddr::V4(_) => DEFAULT_SEGMENT_SIZE_V4,
+        IpAddr::V6(_) => DEFAULT_SEGMENT_SIZE_V6,
+    }
+}
+
 /// The options of our SYN, or of our SYN-ACK if `answering` the peer's SYN: then only what it offered too.
 pub(super) fn on_syn(
     profile: &Profile,
@@ -48,7 +56,11 @@ pub(super) fn on_syn(
         window_scale: agreed(profile.window_scaling, |n| n.window_shifts.is_some())
             .then(|| Receiver::wanted_shift(profile.receive_buffer)),
         sack_permitted: agreed(profile.sack, |n| n.sack),
-        snack_permitted: agreed(profile.snack, |n| n.snack_unit.is_some()),
+        // Beside all else and connection counts there is no room for both.
+        snack_permitted: agreed(
+            profile.snack && !(profile.sack && profile.transaction_opening),
+            |n| n.snack_unit.is_some(),
+        ),
         timestamps: agreed(profile.timestamps, |n| n.timestamps).then_some(timestamps),
         ..TcpOptions::default()
     }
@@ -63,11 +75,6 @@ pub(super) fn negotiate(
 ) -> Negotiated {
     debug_assert!(syn.flags.contains(TcpFlags::SYN));
     let options = &syn.options;
-    let default = if remote.is_ipv4() {
-        DEFAULT_SEGMENT_SIZE_V4
-    } else {
-        DEFAULT_SEGMENT_SIZE_V6
-    };
     let sack = profile.sack && options.sack_permitted;
     let snack = profile.snack && options.snack_permitted && !sack;
     Negotiated {
@@ -84,6 +91,8 @@ pub(super) fn negotiate(
                     theirs.min(14),
                 )
             }),
-        peer_segment_size: options.maximum_segment_size.unwrap_or(default),
+        peer_segment_size: options
+            .maximum_segment_size
+            .unwrap_or_else(|| default_segment_size(remote)),
     }
 }

@@ -8,7 +8,9 @@ use super::{Connection, Segment, State};
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
 use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::{SNACK_LENGTH, SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use crate::wire::tcp::{
+    LONGEST_OPTIONS, SNACK_LENGTH, SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps,
+};
 
 /// Data to be sent, the FIN behind it included.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +38,7 @@ impl Connection {
         let due = self.next_due(now)?;
         // Written last and in one place: a segment is large, and each hand through which it goes copies it.
         let segment = match due {
-            Due::Reset => bare(self.reset_due.take()?),
+            Due::Reset => bare(*self.reset_due.take()?),
             Due::Syn => self.syn_segment(now),
             Due::Data(stretch) => self.data_segment(now, stretch),
             Due::EarlyAcknowledgment => bare(self.early_ack.take()?),
@@ -81,6 +83,9 @@ impl Connection {
             }
             State::SynSent | State::SynReceived | State::FinWait2 | State::TimeWait => {}
         }
+        if self.syn_due {
+            return Some(Due::Syn);
+        }
         (self.ack_due && self.state != State::SynSent).then_some(Due::Acknowledgment)
     }
 
@@ -88,19 +93,44 @@ impl Connection {
         self.syn_due = false;
         self.syn_transmissions += 1;
         self.syn_sent_at = now;
-        self.next = 1;
-        let rto = self.rtt.rto();
-        self.set_timer(Timer::Retransmission, now, rto);
-        let answering = self.state == State::SynReceived;
-        let flags = if answering {
-            TcpFlags::SYN.with(TcpFlags::ACK)
-        } else {
-            TcpFlags::SYN
-        };
-        Segment {
-            retransmission: self.syn_transmissions > 1,
-            ..bare(self.header(now, 0, flags, 0))
+        self.next = self.next.max(1);
+        if self.sent.is_empty() {
+            let rto = self.rtt.rto();
+            self.set_timer(Timer::Retransmission, now, rto);
         }
+        let flags = match self.state {
+            State::SynSent => TcpFlags::SYN,
+            _ => TcpFlags::SYN.with(TcpFlags::ACK),
+        };
+        let header = self.header(now, 0, flags, 0);
+        let mut segment = Segment {
+            retransmission: self.syn_transmissions > 1,
+            ..bare(header)
+        };
+        if self.state == State::SynSent && self.transaction.is_some() {
+            self.load_syn(&mut segment);
+        }
+        segment
+    }
+
+    /// Puts on our first SYN what T/TCP sends with it.
+    fn load_syn(&mut self, segment: &mut Segment) {
+        if self.syn_transmissions == 1 {
+            self.choose_data_with_syn(segment.header.options.wire_length());
+        }
+        let length = self.data_with_syn();
+        let with_fin = self
+            .fin_position()
+            .is_some_and(|fin| fin < 1 + u64::from(length));
+        let data = length - u32::from(with_fin);
+        let flags = &mut segment.header.flags;
+        if with_fin {
+            *flags = flags.with(TcpFlags::FIN);
+        }
+        if data > 0 && u64::from(data) == self.send.written() {
+            *flags = flags.with(TcpFlags::PSH);
+        }
+        segment.payload = self.send.payload(0, data);
     }
 
     /// Lost data first, then new data, then what RFC 6675 sends when there is neither.
@@ -141,11 +171,21 @@ impl Connection {
         let segment = self.sent.get(index)?;
         let with_fin = self.fin_position().is_some_and(|fin| fin < segment.end());
         let data = segment.length - u32::from(with_fin);
-        Some(if data > self.segment_size {
-            self.segment_size
-        } else {
-            segment.length
-        })
+        let most = self.segment_size_at(segment.start);
+        Some(if data > most { most } else { segment.length })
+    }
+
+    /// Data that fits a segment which begins at `position`: less in one that carries our SYN.
+    fn segment_size_at(&self, position: u64) -> u32 {
+        if position > 1 || !self.is_half_synchronized() {
+            return self.segment_size;
+        }
+        let timestamps = match self.negotiated.timestamps {
+            true => TIMESTAMPS_LENGTH,
+            false => 0,
+        };
+        let more = LONGEST_OPTIONS - timestamps - self.count_length();
+        self.segment_size.saturating_sub(more).max(1)
     }
 
     fn retransmit(&mut self, now: Instant, index: usize, length: u32) -> Option<Stretch> {
@@ -198,7 +238,9 @@ impl Connection {
         };
         let usable = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
         let unsent = self.unsent();
-        let length = unsent.min(usable).min(u64::from(self.segment_size));
+        let length = unsent
+            .min(usable)
+            .min(self.segment_size_at(self.next).into());
         let fin = self.fin_unsent() && length == unsent && usable > length;
         let probing = core::mem::take(&mut self.probe_due) && idle;
         if !probing && !self.is_worth_sending(length, unsent, fin, idle) {
@@ -230,7 +272,7 @@ impl Connection {
         if fin {
             return true;
         }
-        let full = length >= u64::from(self.segment_size);
+        let full = length >= u64::from(self.segment_size_at(self.next));
         let rest = length == unsent && (idle || !self.profile.nagle || self.close_requested);
         let large = length >= self.largest_peer_window / 2;
         length > 0 && (full || rest || large && length < unsent)
@@ -277,13 +319,18 @@ impl Connection {
     }
 
     fn send_new(&mut self, now: Instant, length: u32) -> Stretch {
+        self.take_as_sent(now, length, now)
+    }
+
+    /// As sent at `sent_at`, now or before.
+    pub(super) fn take_as_sent(&mut self, now: Instant, length: u32, sent_at: Instant) -> Stretch {
         let start = self.next;
         self.next += u64::from(length);
         self.last_data_sent_at = Some(now);
         if self.quick_acks().is_some() {
             self.acks.on_data_sent(now);
         }
-        self.sent.push(start, length, now);
+        self.sent.push(start, length, sent_at);
         self.timers.stop(Timer::Persist);
         if self.fin_position().is_some_and(|fin| fin < self.next) {
             self.state = match self.state {
@@ -314,7 +361,9 @@ impl Connection {
     pub(super) fn forced_new_data(&mut self, now: Instant) -> Option<Stretch> {
         let usable = (self.unacknowledged + self.peer_window).saturating_sub(self.next);
         let unsent = self.unsent();
-        let length = unsent.min(usable).min(u64::from(self.segment_size));
+        let length = unsent
+            .min(usable)
+            .min(self.segment_size_at(self.next).into());
         let fin = self.fin_unsent() && length == unsent && usable > length;
         let length = length as u32 + u32::from(fin);
         (length > 0).then(|| self.send_new(now, length))
@@ -353,9 +402,17 @@ impl Connection {
         if data > 0 && (pushed || start + u64::from(data) > self.send.written()) {
             flags = flags.with(TcpFlags::PSH);
         }
+        let mut position = start;
+        if start == 1 && (again || self.syn_transmissions == 0) && self.is_half_synchronized() {
+            position = 0;
+            flags = flags.with(TcpFlags::SYN);
+            self.syn_due = false;
+            self.syn_transmissions += 1;
+            self.syn_sent_at = now;
+        }
         let room = self.segment_size.saturating_sub(data);
         Segment {
-            header: self.header(now, start, flags, room),
+            header: self.header(now, position, flags, room),
             payload: self.send.payload(start - 1, data),
             retransmission: again,
         }
@@ -378,7 +435,7 @@ impl Connection {
     ) -> TcpHeader {
         let syn = flags.contains(TcpFlags::SYN);
         let acknowledges = flags.contains(TcpFlags::ACK);
-        let options = if syn {
+        let mut options = if syn {
             self.syn_options(now, acknowledges)
         } else {
             TcpOptions {
@@ -387,6 +444,9 @@ impl Connection {
                 ..TcpOptions::default()
             }
         };
+        if let Some(count) = self.connection_count(flags) {
+            options.sack.set_connection_count(count);
+        }
         let shift = match self.negotiated.window_shifts {
             Some((ours, _)) if !syn => ours,
             _ => 0,
@@ -460,11 +520,11 @@ impl Connection {
             return snack.map_or(blocks, SackBlocks::negative);
         }
         // Options take 40 bytes at most: four blocks, or three beside timestamps (RFC 2018 section 3).
-        let space = if self.negotiated.timestamps {
-            40 - TIMESTAMPS_LENGTH
-        } else {
-            40
+        let timestamps = match self.negotiated.timestamps {
+            true => TIMESTAMPS_LENGTH,
+            false => 0,
         };
+        let space = LONGEST_OPTIONS - timestamps - self.count_length();
         let most = room.min(space).saturating_sub(4) / 8;
         // A duplicate comes first, whatever of it is in other blocks (RFC 2883 section 4).
         let duplicate = self.acks.duplicate();

@@ -117,6 +117,8 @@ pub struct Profile {
     /// Timers go off at the granularity of Linux's timer wheel: 4 ms (`CONFIG_HZ` 250), and an eighth of the
     /// delay for long ones.
     pub timer_wheel: bool,
+    /// Open with T/TCP (RFC 1644), and accept it.
+    pub transaction_opening: bool,
     /// How long TIME_WAIT lasts: twice the maximum segment lifetime (RFC 9293 section 3.4.2).
     pub time_wait: Duration,
 }
@@ -278,6 +280,7 @@ impl Profile {
             minimum_rtt_window: None,
             push_bursts: false,
             timer_wheel: false,
+            transaction_opening: false,
             time_wait: Duration::from_secs(60),
         }
     }

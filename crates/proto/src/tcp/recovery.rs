@@ -329,7 +329,8 @@ impl Connection {
 
     /// The retransmission timer went off.
     pub(super) fn on_retransmission_timeout(&mut self, now: Instant) {
-        if matches!(self.state, State::SynSent | State::SynReceived) {
+        let only_syn = self.is_half_synchronized() && self.sent.is_empty();
+        if matches!(self.state, State::SynSent | State::SynReceived) || only_syn {
             return self.on_syn_timeout();
         }
         if self.ignores_timeout() {

@@ -199,6 +199,11 @@ impl SentQueue {
         self.pipe += u64::from(length);
     }
 
+    /// Lets no round-trip time follow from the oldest segment.
+    pub(super) fn distrust_timing_of_first(&mut self) {
+        self.update(0, |segment| segment.retransmitted = true);
+    }
+
     /// Changes a segment and keeps the sums right.
     fn update(&mut self, index: usize, change: impl FnOnce(&mut SentSegment)) {
         let Some(segment) = self.segments.get_mut(index) else {

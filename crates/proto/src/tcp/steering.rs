@@ -59,6 +59,7 @@ impl Connection {
             Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
             Control::ForgetPath => self.congestion.on_path_change(),
             Control::RestartTiming(sample) => self.restart_timing(now, sample),
+            Control::RestartTimer => self.restart_running_timer(now),
             Control::Offer(window) => steering.offer = window,
             Control::KeepLastAcknowledgment(keeps) => {
                 steering.keeps_last = keeps;
@@ -130,8 +131,17 @@ impl Connection {
         }
     }
 
+    fn restart_running_timer(&mut self, now: Instant) {
+        if self.timers.is_set(Timer::Retransmission) {
+            if self.recovers_as_linux() {
+                self.forgo_probe();
+            }
+            self.restart_timer(now);
+        }
+    }
+
     /// As after a timeout, but that the window stays.
-    fn resend_outstanding(&mut self) {
+    pub(super) fn resend_outstanding(&mut self) {
         if self.sent.is_empty() {
             return;
         }

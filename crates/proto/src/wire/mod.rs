@@ -14,6 +14,7 @@ pub mod mobility_header;
 pub mod multicast_listener;
 pub mod neighbor_discovery;
 pub mod prefix;
+pub mod radius;
 pub mod sequence;
 pub mod tcp;
 pub mod udp;

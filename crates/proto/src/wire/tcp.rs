@@ -1,4 +1,4 @@
-//! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018, CCSDS 714.0-B-2).
+//! The TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018, CCSDS 714.0-B-2, RFC 1644).
 
 use super::checksum::Checksum;
 use super::sequence::SequenceNumber;
@@ -55,6 +55,11 @@ impl TcpFlags {
         self.0 & other.0 == other.0
     }
 
+    /// All bits but those of `other`.
+    pub const fn without(self, other: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 & !other.0)
+    }
+
     /// The bits of both.
     pub const fn with(self, other: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 | other.0)
@@ -99,8 +104,25 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+/// T/TCP's connection counts (RFC 1644 section 3.2): zero is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionCount {
+    /// CC: the sender's count.
+    Count(u32),
+    /// CC.new: the same, on a SYN whose count says nothing about those before it.
+    New(u32),
+    /// CC and CC.echo, on a SYN-ACK.
+    Echo {
+        /// The sender's count.
+        own: u32,
+        /// The count of the SYN that is answered.
+        echo: u32,
+    },
+}
+
 /// Up to four blocks of received sequence space, the most recent first. An end that sends SNACKs sends no such blocks: their
-/// place holds the one it sends, so that a header is no larger for it.
+/// place holds the one it sends, so that a header is no larger for it. Connection counts, beside which two blocks fit, stand
+/// in the place of the third and fourth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     /// Those behind the last one are empty: a count would make every packet four bytes longer.
@@ -125,6 +147,33 @@ impl SackBlocks {
         })
     }
 
+    /// T/TCP's connection counts. The third block is empty then, and its number the one that is echoed; how far apart the
+    /// numbers of the fourth are says which option it is.
+    pub fn connection_count(&self) -> Option<ConnectionCount> {
+        let [_, _, (echo, end), (own, tagged)] = self.blocks;
+        match tagged.distance_from(own) {
+            1 if echo == end => Some(ConnectionCount::Count(own.0)),
+            2 if echo == end => Some(ConnectionCount::New(own.0)),
+            3 if echo == end => Some(ConnectionCount::Echo {
+                own: own.0,
+                echo: echo.0,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Adds connection counts, before which a third and a fourth block give way.
+    pub fn set_connection_count(&mut self, count: ConnectionCount) {
+        let (own, echo, tag) = match count {
+            ConnectionCount::Count(own) => (own, 0, 1),
+            ConnectionCount::New(own) => (own, 0, 2),
+            ConnectionCount::Echo { own, echo } => (own, echo, 3),
+        };
+        let (own, echo) = (SequenceNumber(own), SequenceNumber(echo));
+        self.blocks[2] = (echo, echo);
+        self.blocks[3] = (own, own + tag);
+    }
+
     /// The blocks, each as its first sequence number and the one after its last.
     pub fn as_slice(&self) -> &[(SequenceNumber, SequenceNumber)] {
         let empty = |block: &(SequenceNumber, SequenceNumber)| block.0 == block.1;
@@ -139,8 +188,13 @@ impl SackBlocks {
 
     /// Adds a block; returns whether there was room. One of no length says nothing, and is left out.
     pub fn push(&mut self, first: SequenceNumber, after_last: SequenceNumber) -> bool {
+        let most = match self.connection_count() {
+            Some(_) => 2,
+            None => self.blocks.len(),
+        };
         let (count, is_negative) = (self.as_slice().len(), self.snack().is_some());
-        let Some(slot) = self.blocks.get_mut(count).filter(|_| !is_negative) else {
+        let mut slots = self.blocks[..most].iter_mut();
+        let Some(slot) = slots.nth(count).filter(|_| !is_negative) else {
             return false;
         };
         *slot = (first, after_last);
@@ -157,6 +211,9 @@ mod kind {
     pub const SACK_PERMITTED: u8 = 4;
     pub const SACK: u8 = 5;
     pub const TIMESTAMPS: u8 = 8;
+    pub const CC: u8 = 11;
+    pub const CC_NEW: u8 = 12;
+    pub const CC_ECHO: u8 = 13;
     /// For experiments (RFC 4727), told apart by an identifier (RFC 6994).
     pub const EXPERIMENT: u8 = 253;
     pub const SCPS_CAPABILITIES: u8 = 20;
@@ -169,14 +226,16 @@ const SNACK_CAPABILITY: u8 = 0x40;
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error
 /// but MUST use 14 instead of the specified value" (RFC 7323 section 2.3).
 const LARGEST_WINDOW_SCALE: u8 = 14;
-/// A header takes at most 60 bytes, 20 of which are fixed.
-const LONGEST_OPTIONS: u32 = 40;
+/// Bytes of options at most: a header takes 60, 20 of which are fixed.
+pub const LONGEST_OPTIONS: u32 = 40;
 /// The experiment's identifier (RFC 6994 section 3) of a notice of a handover, not registered: "BT". After it stand the
 /// notice's number, a byte of zero, and how many segments are outstanding, in two bytes.
 const NOTICE: u16 = 0x4254;
 const NOTICE_LENGTH: u8 = 8;
 /// Bytes of a SNACK option with its padding.
 pub const SNACK_LENGTH: u32 = 8;
+/// Bytes of a connection count with its padding.
+pub const CONNECTION_COUNT_LENGTH: u32 = 8;
 
 impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
@@ -195,6 +254,25 @@ impl TcpOptions {
     }
 
     fn length_without_sack(&self) -> u32 {
+        let counts = match self.counts_that_fit() {
+            None => 0,
+            Some(ConnectionCount::Echo { .. }) => 2 * CONNECTION_COUNT_LENGTH,
+            Some(_) => CONNECTION_COUNT_LENGTH,
+        };
+        self.length_without_counts() + counts
+    }
+
+    /// The connection counts that are written: beside a notice and all that a SYN may have there is no room for them.
+    fn counts_that_fit(&self) -> Option<ConnectionCount> {
+        let count = self.sack.connection_count()?;
+        let length = match count {
+            ConnectionCount::Echo { .. } => 2 * CONNECTION_COUNT_LENGTH,
+            _ => CONNECTION_COUNT_LENGTH,
+        };
+        (self.length_without_counts() + length <= LONGEST_OPTIONS).then_some(count)
+    }
+
+    fn length_without_counts(&self) -> u32 {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())
             + u32::from(self.sack_permitted)
@@ -243,6 +321,20 @@ impl TcpOptions {
         }
         if self.snack_permitted {
             out.extend_from_slice(&[kind::SCPS_CAPABILITIES, 4, SNACK_CAPABILITY, 0]);
+        }
+        let mut count = |kind, count: u32| {
+            let padding = kind::NO_OPERATION;
+            out.extend_from_slice(&[padding, padding, kind, 6]);
+            out.extend_from_slice(&count.to_be_bytes());
+        };
+        match self.counts_that_fit() {
+            None => {}
+            Some(ConnectionCount::Count(own)) => count(kind::CC, own),
+            Some(ConnectionCount::New(own)) => count(kind::CC_NEW, own),
+            Some(ConnectionCount::Echo { own, echo }) => {
+                count(kind::CC, own);
+                count(kind::CC_ECHO, echo);
+            }
         }
         if let Some(snack) = self.snack_that_fits() {
             let [padding, option] = [kind::NO_OPERATION, kind::SNACK];
@@ -315,11 +407,16 @@ impl TcpOptions {
             }
             // The long form goes on with a bit vector of further holes.
             (kind::SNACK, 4..) => {
+                let count = self.sack.connection_count();
                 self.sack = SackBlocks::negative(Snack {
                     offset: u16_at(body, 0),
                     size: u16_at(body, 2),
                 });
+                if let Some(count) = count {
+                    self.sack.set_connection_count(count);
+                }
             }
+            (kind::CC | kind::CC_NEW | kind::CC_ECHO, 4) => self.take_count(kind, u32_at(body, 0)),
             (
                 kind::MAXIMUM_SEGMENT_SIZE
                 | kind::WINDOW_SCALE
@@ -327,12 +424,30 @@ impl TcpOptions {
                 | kind::SACK
                 | kind::TIMESTAMPS
                 | kind::SCPS_CAPABILITIES
-                | kind::SNACK,
+                | kind::SNACK
+                | kind::CC
+                | kind::CC_NEW
+                | kind::CC_ECHO,
                 length,
             ) => return Err(option_length(length + 2)),
             _ => {}
         }
         Ok(())
+    }
+
+    /// CC and CC.echo come one after the other.
+    fn take_count(&mut self, kind: u8, count: u32) {
+        let (own, echoed) = match self.sack.connection_count() {
+            None => (0, None),
+            Some(ConnectionCount::Count(own) | ConnectionCount::New(own)) => (own, None),
+            Some(ConnectionCount::Echo { own, echo }) => (own, Some(echo)),
+        };
+        self.sack.set_connection_count(match (kind, echoed) {
+            (kind::CC_NEW, _) => ConnectionCount::New(count),
+            (kind::CC_ECHO, _) => ConnectionCount::Echo { own, echo: count },
+            (_, Some(echo)) => ConnectionCount::Echo { own: count, echo },
+            _ => ConnectionCount::Count(count),
+        });
     }
 }
 

@@ -238,6 +238,7 @@ fn kinds_of_icmp_errors() {
         (3, 0, 0, IcmpError::Unreachable),
         (3, 13, 0, IcmpError::Unreachable),
         (11, 0, 0, IcmpError::TimeExceeded),
+        (253, 0, 0, IcmpError::BadState),
     ] {
         let Ok(Some(IcmpMessage::Error { kind, quoted })) = icmp_error(kind, code, word) else {
             panic!("type {kind} code {code} is an error");
@@ -250,6 +251,15 @@ fn kinds_of_icmp_errors() {
     // Redirect and reassembly time exceeded are right and mean nothing here.
     assert_eq!(icmp_error(5, 1, 0), Ok(None));
     assert_eq!(icmp_error(11, 1, 0), Ok(None));
+    assert_eq!(icmp_error(253, 1, 0), Ok(None));
+}
+
+/// RFC 4727: nobody owns the number of the bad state notification.
+#[test]
+fn another_experiment_of_the_same_number_is_right_and_means_nothing() {
+    let mut bytes = vec![253, 0, 0, 0, 0, 0, 0, 0, 0xFF, 1, 2, 3];
+    seal(true, protocol::ICMP, &mut bytes, 2);
+    assert_eq!(IcmpMessage::decode(&ip(true), &bytes), Ok(None));
 }
 
 #[test]

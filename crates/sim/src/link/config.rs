@@ -1,5 +1,6 @@
 //! A link's parameters, checked: the scenario makes them, the link models take them.
 
+use super::regulator::RegulatorConfig;
 use super::trace::Trace;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -16,6 +17,8 @@ pub struct LinkConfig {
     pub down: DirectionConfig,
     /// From end B to end A.
     pub up: DirectionConfig,
+    /// Shapers and policers at its entrance, from the start of the run to its end.
+    pub regulators: Vec<RegulatorConfig>,
     /// Largest IP packet, in bytes. Hosts and routers see to it (ICMP); the link carries what it is given.
     pub mtu: u32,
 }
@@ -24,6 +27,16 @@ impl LinkConfig {
     /// Propagation both ways.
     pub fn round_trip_delay(&self) -> Duration {
         self.down.delay + self.up.delay
+    }
+
+    /// Whether what it does not hold itself waits at IP, at both ends.
+    pub fn flow_controlled(&self) -> bool {
+        self.down.flow_control.is_some() && self.up.flow_control.is_some()
+    }
+
+    /// Whether it sends again what its channel loses.
+    pub fn repeats(&self) -> bool {
+        self.down.retransmission.is_some() || self.up.retransmission.is_some()
     }
 
     /// A direction by its place: 0 is down, any other up.
@@ -65,6 +78,11 @@ pub struct DirectionConfig {
     pub jitter: Duration,
     /// Where packets wait.
     pub queue: QueueConfig,
+    /// How much of what waits the link itself holds; the rest waits at IP, from where a handover can send it by another way.
+    /// `None`: the link holds all.
+    pub flow_control: Option<QueueLimit>,
+    /// Whether the link sends again what its channel has lost; not where a medium does so already.
+    pub retransmission: Option<Retransmission>,
     /// What happens to packets on the way.
     pub channel: ChannelConfig,
     /// A recording that drives rate, delay or loss.
@@ -138,6 +156,16 @@ pub struct CoDelConfig {
     pub target: Duration,
     /// Time in which an excess must persist, about a worst-case RTT (RFC 8289: 100 ms).
     pub interval: Duration,
+}
+
+/// A link that sends again what its channel has lost, in order: nothing else is sent meanwhile. It hears of a loss as soon as
+/// the packet has left; the pause stands for the time until it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retransmission {
+    /// Attempts at one packet before it is dropped.
+    pub attempts: u32,
+    /// From the end of an attempt that has failed to the next one.
+    pub pause: Duration,
 }
 
 /// What happens to packets on the way. Several causes act independently.

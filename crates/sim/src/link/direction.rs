@@ -49,6 +49,10 @@ pub(super) struct Direction {
     marred: VecDeque<(PacketId, Outcome)>,
     /// Losses that are not yet told, in order of time.
     dropped: VecDeque<(Instant, PacketId, DropReason)>,
+    /// Attempts at the one in service that have failed.
+    pub failures: u32,
+    /// Packets of attempts that have failed, not yet told.
+    failed: VecDeque<PacketId>,
     /// How far a recording's delivery opportunities are used.
     pub cursor: Cursor,
     jitter: Keyed,
@@ -83,6 +87,8 @@ impl Direction {
             channel: None,
             marred: VecDeque::new(),
             dropped: VecDeque::new(),
+            failures: 0,
+            failed: VecDeque::new(),
             cursor: Cursor::default(),
             jitter: seed.keyed(&stream_name(from, link, "jitter")),
         };
@@ -159,6 +165,7 @@ impl Direction {
     #[inline]
     pub fn serve_next(&mut self, now: Instant) -> Option<u32> {
         if !self.plain {
+            self.failures = 0;
             self.drop_managed(now);
         }
         let length = self.head().map(|held| held.item.length);
@@ -278,8 +285,22 @@ impl Direction {
         }
     }
 
+    /// Notes that an attempt at what is in service has failed.
+    #[cold]
+    pub fn fail(&mut self) {
+        self.failures += 1;
+        let packet = self.in_service().map(|item| item.packet);
+        self.failed.extend(packet);
+    }
+
+    /// The packet of an attempt that has failed and is not yet told.
+    pub fn take_failure(&mut self) -> Option<PacketId> {
+        self.failed.pop_front()
+    }
+
     /// Puts what is in service back at the head of the queue.
     pub fn stop_service(&mut self) {
+        self.failures = 0;
         if let Some(item) = self.in_service() {
             self.bytes += u64::from(item.length);
             self.serving = false;
@@ -305,6 +326,46 @@ impl Direction {
             }
         }
         self.last_arrival = now;
+    }
+
+    /// Of packets that wait, how many the link itself holds.
+    fn own(&self, flow_control: Option<QueueLimit>) -> usize {
+        let Some(limit) = flow_control else {
+            return self.waiting();
+        };
+        let first = self.held.len() - self.waiting();
+        let (mut packets, mut bytes) = (0, 0);
+        for held in self.held.range(first..) {
+            if !limit.has_room(packets, bytes, held.item.length) {
+                break;
+            }
+            packets += 1;
+            bytes += u64::from(held.item.length);
+        }
+        packets
+    }
+
+    /// Drops what the link itself holds, what is in flight included; what waits at IP stays.
+    pub fn drop_own(&mut self, now: Instant, flow_control: Option<QueueLimit>) {
+        let (own, waiting) = (self.own(flow_control), self.waiting());
+        self.put_back(now);
+        let own = own + self.waiting() - waiting;
+        let first = self.held.len() - self.waiting();
+        for held in self.held.drain(first..first + own) {
+            self.next_drop = self.next_drop.min(now);
+            self.dropped
+                .push_back((now, held.item.packet, DropReason::LinkDown));
+            self.bytes -= u64::from(held.item.length);
+        }
+    }
+
+    /// Takes out what waits beyond what the link itself holds.
+    pub fn take_beyond(&mut self, own: QueueLimit) -> Vec<PacketId> {
+        let first = self.held.len() - self.waiting() + self.own(Some(own));
+        let taken: Vec<Item> = self.held.drain(first..).map(|held| held.item).collect();
+        let bytes: u64 = taken.iter().map(|item| u64::from(item.length)).sum();
+        self.bytes -= bytes;
+        taken.iter().map(|item| item.packet).collect()
     }
 
     /// Drops everything that waits.

@@ -25,15 +25,17 @@ pub mod presets;
 mod queue;
 pub mod reception;
 mod red;
+pub mod regulator;
 pub mod trace;
 
 use crate::packets::PacketId;
 use crate::rng::Seed;
-use baton_proto::packet::BitErrors;
+use baton_proto::packet::{BitErrors, FlowId};
 use baton_proto::time::Instant;
-use config::{LinkConfig, Medium};
+use config::{LinkConfig, Medium, QueueLimit};
 use dcf::Dcf;
 use direction::Direction;
+use regulator::{Admission, Entrance};
 
 /// The two ends of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +115,8 @@ pub enum DropReason {
     LinkDown,
     /// The queue was discarded at a handover.
     Discarded,
+    /// A policer found that its flow sends too much, or it is longer than a token bucket is deep.
+    Policer,
     /// The scenario says so, of signalling.
     Scenario,
 }
@@ -129,6 +133,7 @@ impl DropReason {
             DropReason::RetryLimit => "retry limit",
             DropReason::LinkDown => "link down",
             DropReason::Discarded => "discarded",
+            DropReason::Policer => "policer",
             DropReason::Scenario => "scenario",
         }
     }
@@ -137,8 +142,8 @@ impl DropReason {
 /// A link between two ends.
 ///
 /// After every call of [`offer`](Link::offer), [`reconfigure`](Link::reconfigure),
-/// [`set_down`](Link::set_down), [`set_up`](Link::set_up) and [`discard_queue`](Link::discard_queue), and at
-/// every [`next_deadline`](Link::next_deadline), call [`poll`](Link::poll) until it returns `None`, then ask
+/// [`set_down`](Link::set_down), [`set_up`](Link::set_up), [`discard_queue`](Link::discard_queue),
+/// [`hold_at_ip`](Link::hold_at_ip) and [`take_from_ip`](Link::take_from_ip), and at every [`next_deadline`](Link::next_deadline), call [`poll`](Link::poll) until it returns `None`, then ask
 /// for the next deadline. `now` never goes back from call to call.
 ///
 /// A packet's hop looks at the first fields and at the direction that it takes; what lies behind the boxes it
@@ -148,8 +153,12 @@ impl DropReason {
 pub struct Link {
     /// When each direction may have something to tell next; not kept where they share a channel.
     deadlines: [Instant; 2],
+    /// When a shaper at the entrance lets the next packet pass, or never.
+    release_at: Instant,
     /// Whom the directions share a channel with; `None` if each has one of its own.
     dcf: Option<Box<Dcf>>,
+    /// Shapers and policers, if there are any.
+    entrance: Option<Box<Entrance>>,
     config: Box<LinkConfig>,
     state: State,
     seed: Seed,
@@ -175,7 +184,9 @@ impl Link {
         ];
         let mut link = Link {
             deadlines: [Instant::NEVER; 2],
+            release_at: Instant::NEVER,
             dcf: None,
+            entrance: Entrance::new(&config.regulators),
             config: Box::new(config),
             state: State::Up,
             seed,
@@ -198,10 +209,67 @@ impl Link {
         }
     }
 
+    /// Whether it has shapers or policers, which are to know whose packets they are offered.
+    #[inline]
+    pub fn is_regulated(&self) -> bool {
+        self.entrance.is_some()
+    }
+
+    /// As [`offer`](Link::offer), for a packet of a flow.
+    pub fn offer_of(
+        &mut self,
+        now: Instant,
+        from: End,
+        (packet, length): (PacketId, u32),
+        flow: Option<FlowId>,
+    ) {
+        if self.admits(now, from, (packet, length), flow) {
+            self.offer(now, from, packet, length);
+        }
+    }
+
+    /// Whether the entrance lets a packet pass at once.
+    fn admits(
+        &mut self,
+        now: Instant,
+        from: End,
+        packet: (PacketId, u32),
+        flow: Option<FlowId>,
+    ) -> bool {
+        self.catch_up(now);
+        let Some(entrance) = self.entrance.as_mut() else {
+            return true;
+        };
+        // What a link loses anyway uses up no credit.
+        if self.state == State::Dropping {
+            return true;
+        }
+        let admission = entrance.offer(now, from, flow, packet);
+        self.release_at = entrance.next_release();
+        if let Admission::Refused(reason) = admission {
+            self.directions[from.index()].drop(now, packet.0, reason);
+            self.note_deadline(from);
+        }
+        admission == Admission::Passes
+    }
+
+    /// Lets pass what shapers have kept long enough.
+    #[cold]
+    fn release(&mut self, now: Instant) {
+        while let Some(entrance) = self.entrance.as_mut() {
+            let released = entrance.release(now);
+            self.release_at = entrance.next_release();
+            match released {
+                Some((from, packet, length)) => self.offer(now, from, packet, length),
+                None => return,
+            }
+        }
+    }
+
     /// To a link that is down or whose directions share a channel.
     #[cold]
     fn offer_otherwise(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
-        self.catch_up(now);
+        self.move_on(now);
         let direction = &mut self.directions[from.index()];
         match self.state {
             State::Up => {
@@ -221,6 +289,9 @@ impl Link {
     /// was offered at end A.
     #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<Fate> {
+        if self.release_at <= now {
+            self.release(now);
+        }
         if self.dcf.is_some() {
             return self.poll_shared(now);
         }
@@ -243,6 +314,14 @@ impl Link {
         }
     }
 
+    /// A packet that the link has failed to get across and sends again, or gives up, and the end at which it was offered: one
+    /// for each attempt that has failed up to `now`. To be asked before [`poll`](Link::poll), where links repeat.
+    pub fn poll_failure(&mut self, now: Instant) -> Option<(End, PacketId)> {
+        self.catch_up(now);
+        let failure = |from: End| Some((from, self.directions[from.index()].take_failure()?));
+        [End::A, End::B].into_iter().find_map(failure)
+    }
+
     #[cold]
     fn poll_shared(&mut self, now: Instant) -> Option<Fate> {
         self.catch_up(now);
@@ -259,10 +338,11 @@ impl Link {
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         if let Some(dcf) = &self.dcf {
-            return dcf.next_deadline(&self.directions, &self.config);
+            let release = (self.release_at != Instant::NEVER).then_some(self.release_at);
+            return earlier(dcf.next_deadline(&self.directions, &self.config), release);
         }
         let [down, up] = self.deadlines;
-        let first = down.min(up);
+        let first = down.min(up).min(self.release_at);
         (first != Instant::NEVER).then_some(first)
     }
 
@@ -297,6 +377,9 @@ impl Link {
                 direction.drop_waiting(now, DropReason::LinkDown);
             }
         }
+        if !keep_queue {
+            self.drop_at_entrance(now, DropReason::LinkDown);
+        }
         self.state = if keep_queue {
             State::Holding
         } else {
@@ -323,12 +406,64 @@ impl Link {
         for direction in &mut self.directions {
             direction.drop_waiting(now, DropReason::Discarded);
         }
+        self.drop_at_entrance(now, DropReason::Discarded);
         self.note_deadlines();
+    }
+
+    /// Lets nothing pass until [`set_up`](Link::set_up). What the link itself holds, by its flow control, is lost; what waits at
+    /// IP stays there, with what is offered meanwhile and finds room.
+    pub fn hold_at_ip(&mut self, now: Instant) {
+        self.catch_up(now);
+        for (index, direction) in self.directions.iter_mut().enumerate() {
+            direction.drop_own(now, self.config.direction(index).flow_control);
+        }
+        self.state = State::Holding;
+        self.note_deadlines();
+    }
+
+    /// Takes out what waits at IP at an end, in order: all that waits beyond what the link itself holds, which of a link that is
+    /// down is nothing. Without flow control nothing waits at IP.
+    pub fn take_from_ip(&mut self, now: Instant, from: End) -> Vec<PacketId> {
+        self.catch_up(now);
+        let Some(flow_control) = self.config.direction(from.index()).flow_control else {
+            return Vec::new();
+        };
+        let own = match self.state {
+            State::Up => flow_control,
+            State::Holding | State::Dropping => QueueLimit::Packets(0),
+        };
+        let mut taken = self.directions[from.index()].take_beyond(own);
+        if let Some(entrance) = &mut self.entrance {
+            taken.extend(entrance.take_waiting(from));
+            self.release_at = entrance.next_release();
+        }
+        self.note_deadline(from);
+        taken
+    }
+
+    fn drop_at_entrance(&mut self, now: Instant, reason: DropReason) {
+        let Some(entrance) = &mut self.entrance else {
+            return;
+        };
+        for from in [End::A, End::B] {
+            for packet in entrance.take_waiting(from) {
+                self.directions[from.index()].drop(now, packet, reason);
+            }
+        }
+        self.release_at = Instant::NEVER;
     }
 
     /// Does what has happened up to `now`, in both directions, for whoever is to look at the queues. Fates wait
     /// to be polled.
     pub fn catch_up(&mut self, now: Instant) {
+        if self.release_at <= now {
+            self.release(now);
+        }
+        self.move_on(now);
+    }
+
+    /// As [`catch_up`](Link::catch_up), without what shapers let pass.
+    fn move_on(&mut self, now: Instant) {
         if let Some(dcf) = &mut self.dcf {
             return dcf.catch_up(&mut self.directions, &self.config, now);
         }
@@ -336,16 +471,23 @@ impl Link {
         self.catch_up_direction(now, End::B);
     }
 
-    /// Packets and bytes that wait at an end, as of the last call that took a time, a packet or fate at
+    /// Packets and bytes that wait at an end, at shapers included, as of the last call that took a time, a packet or fate at
     /// this end, or [`catch_up`](Link::catch_up). The one being serialised is not counted.
     pub fn queue(&self, from: End) -> (u32, u64) {
-        self.directions[from.index()].queue()
+        let (packets, bytes) = self.directions[from.index()].queue();
+        let (shaped, shaped_bytes) = self.at_entrance(from);
+        (packets + shaped, bytes + shaped_bytes)
+    }
+
+    fn at_entrance(&self, from: End) -> (u32, u64) {
+        let entrance = self.entrance.as_ref();
+        entrance.map_or((0, 0), |entrance| entrance.waiting(from))
     }
 
     /// Whether nothing that was offered at this end waits, is being serialised or in flight, as of the same
     /// calls as [`queue`](Link::queue).
     pub fn is_empty(&self, from: End) -> bool {
-        self.directions[from.index()].is_empty()
+        self.directions[from.index()].is_empty() && self.at_entrance(from).0 == 0
     }
 
     /// Present parameters.

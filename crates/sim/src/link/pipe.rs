@@ -3,6 +3,7 @@
 use super::config::DirectionConfig;
 use super::direction::Direction;
 use super::trace::Capacity;
+use super::{DropReason, Outcome};
 use crate::packets::PacketId;
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
@@ -21,8 +22,18 @@ pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now:
         if direction.plain {
             direction.launch_undamaged(config, end);
         } else {
-            let outcome = direction.verdict(config, end, 0);
-            direction.launch(config, end, outcome);
+            let outcome = direction.verdict(config, end, direction.failures);
+            match (config.retransmission, &outcome) {
+                (Some(repeating), Outcome::Dropped(_)) => {
+                    direction.fail();
+                    if direction.failures < repeating.attempts {
+                        resume(direction, config, end + repeating.pause);
+                        continue;
+                    }
+                    direction.drop_in_service(end, DropReason::RetryLimit);
+                }
+                _ => direction.launch(config, end, outcome),
+            }
         }
         serve_next(direction, config, end);
     }
@@ -74,7 +85,14 @@ pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: In
     }
     match direction.in_service() {
         None => serve_next(direction, config, now),
-        Some(item) => direction.service_end = serialised(direction, config, now, item.length),
+        Some(_) => resume(direction, config, now),
+    }
+}
+
+/// Begins to serialise what is in service, for the first time or again.
+fn resume(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
+    if let Some(item) = direction.in_service() {
+        direction.service_end = serialised(direction, config, now, item.length);
     }
 }
 
@@ -137,7 +155,7 @@ pub(super) fn next_deadline(direction: &Direction, config: &DirectionConfig) -> 
     if end == Instant::NEVER {
         return certain;
     }
-    if !direction.plain && direction.drops_at_dequeue() {
+    if !direction.plain && (direction.drops_at_dequeue() || config.retransmission.is_some()) {
         return certain.min(end);
     }
     if certain == Instant::NEVER {

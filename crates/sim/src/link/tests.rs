@@ -1,5 +1,7 @@
 //! Timelines of whole links.
 
+mod waiting;
+
 use super::config::*;
 use super::*;
 use crate::packets::Packets;
@@ -48,6 +50,8 @@ pub(super) fn plain() -> LinkConfig {
             limit: QueueLimit::Packets(2),
             management: QueueManagement::DropTail,
         },
+        flow_control: None,
+        retransmission: None,
         channel: ChannelConfig {
             packet_error_rate: 0.0,
             bit_error_rate: 0.0,
@@ -62,6 +66,7 @@ pub(super) fn plain() -> LinkConfig {
         medium: Medium::FullDuplex,
         down: direction.clone(),
         up: direction,
+        regulators: Vec::new(),
         mtu: 1500,
     }
 }
@@ -498,17 +503,25 @@ mod conservation {
         Up,
         Discard,
         Reconfigure(usize),
+        HoldAtIp,
+        TakeFromIp(End),
+    }
+
+    fn end_of_link() -> impl Strategy<Value = End> {
+        prop_oneof![Just(End::A), Just(End::B)]
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let end = prop_oneof![Just(End::A), Just(End::B)];
+        let end = end_of_link();
         let step = prop_oneof![
             8 => (end, 1_u32..3000).prop_map(|(from, length)| Step::Offer(from, length)),
             6 => (0_u64..20_000_000).prop_map(Step::Wait),
             1 => any::<bool>().prop_map(Step::Down),
             2 => Just(Step::Up),
             1 => Just(Step::Discard),
-            1 => (0_usize..6).prop_map(Step::Reconfigure),
+            1 => Just(Step::HoldAtIp),
+            1 => end_of_link().prop_map(Step::TakeFromIp),
+            1 => (0_usize..8).prop_map(Step::Reconfigure),
         ];
         prop::collection::vec(step, 1..120)
     }
@@ -552,6 +565,15 @@ mod conservation {
                 let file = trace::csv::parse("x", text, trace::AtEnd::Repeat).unwrap();
                 config.up.trace = Some(std::sync::Arc::new(file));
             }
+            5 => {
+                config = super::waiting::repeating(0.6, 4);
+                config.up.flow_control = Some(QueueLimit::Bytes(3000));
+            }
+            6 => {
+                config = super::waiting::shaped();
+                config.down.flow_control = Some(QueueLimit::Packets(1));
+                config.up.flow_control = Some(QueueLimit::Packets(0));
+            }
             _ => {
                 config.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
                 config.down.channel.packet_error_rate = 0.4;
@@ -583,18 +605,21 @@ mod conservation {
 
     proptest! {
         #[test]
-        fn every_packet_has_one_fate(first in 0_usize..6, steps in steps(), seed in any::<u64>()) {
+        fn every_packet_has_one_fate(first in 0_usize..8, steps in steps(), seed in any::<u64>()) {
             let ids = packet_ids(120);
             let mut link = Link::new(variant(first), Seed(seed));
             let mut now = Instant::ZERO;
             let mut fates = Vec::new();
-            let mut offered = Vec::new();
+            let (mut offered, mut taken) = (Vec::new(), Vec::new());
+            let mut flows = std::collections::BTreeMap::new();
             for step in steps {
                 match step {
                     Step::Offer(from, length) => {
                         let id = ids[offered.len()];
                         offered.push((id, from));
-                        link.offer(now, from, id, length);
+                        let flow = FlowId(u32::from(length % 3 == 0));
+                        flows.insert(id, flow);
+                        link.offer_of(now, from, (id, length), Some(flow));
                     }
                     Step::Wait(time) => {
                         let until = now + Duration::from_nanos(time);
@@ -604,6 +629,11 @@ mod conservation {
                     Step::Up => link.set_up(now),
                     Step::Discard => link.discard_queue(now),
                     Step::Reconfigure(number) => link.reconfigure(now, variant(number)),
+                    Step::HoldAtIp => link.hold_at_ip(now),
+                    Step::TakeFromIp(from) => {
+                        let rerouted = link.take_from_ip(now, from);
+                        taken.extend(rerouted.into_iter().map(|packet| (packet, from)));
+                    }
                 }
             }
             link.reconfigure(now, variant(0));
@@ -612,12 +642,15 @@ mod conservation {
             run(&mut link, &mut now, end, &mut fates);
             prop_assert!(link.is_empty(End::A) && link.is_empty(End::B));
             let mut decided: Vec<_> = fates.iter().map(|fate| (fate.packet, fate.from)).collect();
+            decided.extend(taken);
             decided.sort();
             prop_assert_eq!(decided, offered.clone());
-            for from in [End::A, End::B] {
+            // A shaped flow may be overtaken by another.
+            for (from, flow) in [(End::A, 0), (End::A, 1), (End::B, 0), (End::B, 1)] {
                 let arrived: Vec<_> = fates
                     .iter()
-                    .filter(|fate| fate.from == from && matches!(fate.outcome, Outcome::Delivered { .. }))
+                    .filter(|fate| fate.from == from && flows[&fate.packet] == FlowId(flow))
+                    .filter(|fate| matches!(fate.outcome, Outcome::Delivered { .. }))
                     .map(|fate| fate.packet)
                     .collect();
                 prop_assert!(arrived.is_sorted(), "reordered");

@@ -102,7 +102,7 @@ const COLUMNS: [Column; 18] = [
     ),
 ];
 
-pub(super) const FATES: [&str; 11] = [
+pub(super) const FATES: [&str; 12] = [
     "delivered",
     "under way",
     DropReason::QueueFull.name(),
@@ -114,6 +114,7 @@ pub(super) const FATES: [&str; 11] = [
     DropReason::Discarded.name(),
     DropReason::Scenario.name(),
     DropReason::Shadowing.name(),
+    DropReason::Policer.name(),
 ];
 
 /// How the table is laid out in a file.
@@ -137,7 +138,7 @@ pub(super) const LAYOUT: Layout = Layout {
 struct Dictionary {
     version: u32,
     columns: &'static [Column],
-    fates: [&'static str; 11],
+    fates: [&'static str; 12],
 }
 
 /// The dictionary that ships with the table, as JSON.
@@ -417,6 +418,7 @@ pub(super) fn fate(is_decided: bool, dropped: Option<DropReason>) -> i32 {
         Some(DropReason::Discarded) => 8,
         Some(DropReason::Scenario) => 9,
         Some(DropReason::Shadowing) => 10,
+        Some(DropReason::Policer) => 11,
     }
 }
 

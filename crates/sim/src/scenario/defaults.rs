@@ -239,6 +239,7 @@ fn of_linux(profile: &Profile) -> Value {
         "minimum_rtt_window": profile.minimum_rtt_window.map_or("off".to_owned(), time),
         "push_bursts": profile.push_bursts,
         "timer_wheel": profile.timer_wheel,
+        "transaction_opening": profile.transaction_opening,
     })
 }
 

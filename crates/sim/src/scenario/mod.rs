@@ -21,6 +21,7 @@ mod raw_losses;
 mod raw_mobility;
 mod raw_radio;
 mod raw_reception;
+mod raw_regulators;
 mod resolve;
 mod resolve_behind;
 mod resolve_changes;
@@ -34,6 +35,7 @@ mod resolve_mobility;
 mod resolve_protocols;
 mod resolve_radios;
 mod resolve_reception;
+mod resolve_regulators;
 mod resolve_remedies;
 mod resolve_tcp;
 mod resolve_tracks;
@@ -48,7 +50,7 @@ pub use defaults::json_defaults;
 pub use resolve_remedies::json_remedies;
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
-pub use profiles::PythonControls;
+pub use profiles::PythonClasses;
 pub use schema::json_schema;
 pub use units::quantity_of;
 
@@ -107,23 +109,23 @@ pub fn load_live(path: &Path, overrides: &[Override]) -> Result<Loaded, Scenario
     load_for(path, overrides, Stacks::Kernels)
 }
 
-/// [`load`] where congestion controls in Python may be brought along.
+/// [`load`] where classes in Python may be brought along.
 ///
 /// # Errors
 /// Every mistake that was found.
 pub fn load_with(
     path: &Path,
     overrides: &[Override],
-    controls: PythonControls<'_>,
+    classes: &dyn PythonClasses,
 ) -> Result<Loaded, ScenarioError> {
-    load_for(path, overrides, Stacks::WithPython(controls))
+    load_for(path, overrides, Stacks::WithPython(classes))
 }
 
 /// Whose TCP a scenario is for.
 #[derive(Clone, Copy)]
 enum Stacks<'a> {
     Simulated,
-    WithPython(PythonControls<'a>),
+    WithPython(&'a dyn PythonClasses),
     Kernels,
 }
 
@@ -174,7 +176,7 @@ pub fn parse(
     parse_for(text, origin, directory, overrides, Stacks::Simulated)
 }
 
-/// [`parse`] where congestion controls in Python may be brought along.
+/// [`parse`] where classes in Python may be brought along.
 ///
 /// # Errors
 /// Every mistake that was found.
@@ -183,9 +185,9 @@ pub fn parse_with(
     origin: &str,
     directory: &Path,
     overrides: &[Override],
-    controls: PythonControls<'_>,
+    classes: &dyn PythonClasses,
 ) -> Result<Loaded, ScenarioError> {
-    let stacks = Stacks::WithPython(controls);
+    let stacks = Stacks::WithPython(classes);
     parse_for(text, origin, directory, overrides, stacks)
 }
 
@@ -209,10 +211,10 @@ pub fn build(
     values: toml::Table,
     directory: &Path,
     overrides: &[Override],
-    controls: PythonControls<'_>,
+    classes: &dyn PythonClasses,
 ) -> Result<Loaded, ScenarioError> {
     let document = Document::of_values(values, "scenario");
-    resolved(document, directory, overrides, Stacks::WithPython(controls))
+    resolved(document, directory, overrides, Stacks::WithPython(classes))
 }
 
 /// The settings of a TCP outside a scenario: `profile`, and the keys of a flow's `tcp`.
@@ -256,15 +258,15 @@ fn resolved(
     overrides::apply(&mut document, overrides)?;
     refuse_newer(&document)?;
     let mut values = document.table.clone();
-    let controls = match stacks {
-        Stacks::WithPython(controls) => Some(controls),
+    let classes = match stacks {
+        Stacks::WithPython(classes) => Some(classes),
         Stacks::Simulated => None,
         Stacks::Kernels => {
             profiles::leave_out_foreign_controls(&mut values);
             None
         }
     };
-    let mut report = Report::new(&document, controls);
+    let mut report = Report::new(&document, classes);
     let Some(raw) = checked::<raw::RawScenario>(values, &mut report) else {
         return Err(report.into_error());
     };

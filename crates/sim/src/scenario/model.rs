@@ -9,6 +9,7 @@ use crate::position::Track;
 use crate::position::line::LineRun;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
+use baton_proto::mobility::decision;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::rate::DataRate;
@@ -217,6 +218,8 @@ pub struct MobileIpv6 {
     pub detection: DuplicateAddressDetection,
     /// When access routers advertise themselves.
     pub advertisements: Advertisements,
+    /// Who is asked before a care-of address is used.
+    pub aaa: Option<AccessControl>,
     /// Whether it optimises routes.
     pub route_optimization: bool,
     /// Whether it asks its home agent to hold packets.
@@ -231,6 +234,15 @@ pub struct MobileIpv6 {
     pub network_prefix: Option<Ipv6Prefix>,
     /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
     pub clamp_segment_size: bool,
+}
+
+/// Who says whether a mobile may use a visited network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessControl {
+    /// The AAA server's node.
+    pub server: NodeIndex,
+    /// How long it thinks about a request.
+    pub processing: Duration,
 }
 
 /// When access routers advertise themselves.
@@ -349,6 +361,8 @@ pub enum AttachmentPolicy {
     Timetable(Vec<Attachment>),
     /// The most preferred link that is up, with rules for leaving and returning.
     Failback(Failback),
+    /// By a decision from outside.
+    Decision(Chosen),
 }
 
 impl AttachmentPolicy {
@@ -359,6 +373,7 @@ impl AttachmentPolicy {
                 entries.iter().filter_map(|entry| entry.link).collect()
             }
             AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+            AttachmentPolicy::Decision(chosen) => chosen.links.clone(),
         };
         let stands_for = |link: LinkIndex| {
             let of_radio = radios.iter().find_map(|radio| {
@@ -419,8 +434,8 @@ pub enum Handover {
     Soft {
         /// How long the old interface still receives; `None` is until it is empty.
         overlap: Option<Duration>,
-        /// Whether packets that still wait in the old link's queues are discarded instead.
-        discard_queue: bool,
+        /// What becomes of packets that still wait in the old link's queues.
+        old_queue: OldQueue,
         /// For how long the mobile's own packets go on taking the old link.
         outgoing_after: Duration,
     },
@@ -428,10 +443,22 @@ pub enum Handover {
     Hard {
         /// From the loss of the old link to the first packet on the new one.
         outage: Duration,
-        /// Whether the old link buffers what it holds, and what it is offered meanwhile, until the mobile
-        /// attaches to it again, instead of losing it.
-        keep_queue: bool,
+        /// What becomes of what the old link holds, and of what it is offered meanwhile.
+        old_queue: OldQueue,
     },
+}
+
+/// What becomes of packets that wait in a link's queues when its mobile leaves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OldQueue {
+    /// They stay there. A link that is left softly delivers them; one that breaks buffers them, what it is offered meanwhile and
+    /// what was in flight, until the mobile attaches to it again.
+    Stays,
+    /// They are lost.
+    Discarded,
+    /// What waits at IP, by the link's flow control, takes the new way; what the link itself holds is delivered, or lost if
+    /// it breaks.
+    Rerouted,
 }
 
 /// Choice among links by preference.
@@ -445,6 +472,17 @@ pub struct Failback {
     pub hysteresis: Duration,
     /// A link that has gone down is left at most this long after.
     pub longest_switch_time: Duration,
+}
+
+/// A decision from outside, and what it chooses from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// What decides.
+    pub decision: decision::External,
+    /// Access links; radio networks as in [`Attachment::link`].
+    pub links: Vec<LinkIndex>,
+    /// Their names in the scenario, in the same order.
+    pub names: Vec<String>,
 }
 
 /// A flow of data.
@@ -469,7 +507,7 @@ pub struct Flow {
     /// What is asked of radio networks for its packets.
     pub radio_service: RadioService,
     /// Schemes against what a handover does to it, in the order in which they hear of one.
-    pub remedies: Vec<remedies::Kind>,
+    pub remedies: Vec<remedies::Scheme>,
 }
 
 /// What is asked of a radio network for packets.

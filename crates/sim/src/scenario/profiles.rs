@@ -1,5 +1,7 @@
-//! Names of profiles and congestion controls.
+//! Names of profiles, congestion controls and classes in Python.
 
+use baton_proto::mobility::decision;
+use baton_proto::remedies;
 use baton_proto::tcp::profile::{Algorithm, Profile};
 use serde_json::{Value, json};
 
@@ -26,16 +28,33 @@ fn about(profile: &str) -> &'static str {
 pub const CONGESTION_NAMES: [&str; 9] = [
     "reno", "newreno", "cubic", "bbr", "westwood", "scalable", "bic", "vegas", "hybla",
 ];
-/// Before the name of a congestion control that is a class in Python.
+/// Before the name of a class in Python.
 const PYTHON: &str = "python:";
 
-/// Brings the congestion control that the class `module.Class` in Python is; the error follows its name in a
-/// sentence.
-pub type PythonControls<'a> = &'a dyn Fn(&str) -> Result<Algorithm, String>;
+/// Brings what classes in Python are, by `module.Class`. An error follows the name in a sentence.
+pub trait PythonClasses {
+    /// A congestion control.
+    ///
+    /// # Errors
+    /// Why it is none.
+    fn congestion(&self, class: &str) -> Result<Algorithm, String>;
 
-/// The congestion control called `name`. One in Python needs `controls`, which only Python has.
-pub fn congestion(name: &str, controls: Option<PythonControls<'_>>) -> Result<Algorithm, String> {
-    match (name, name.strip_prefix(PYTHON), controls) {
+    /// A remedy.
+    ///
+    /// # Errors
+    /// Why it is none.
+    fn remedy(&self, class: &str) -> Result<remedies::External, String>;
+
+    /// A decision which link to use.
+    ///
+    /// # Errors
+    /// Why it is none.
+    fn decision(&self, class: &str) -> Result<decision::External, String>;
+}
+
+/// The congestion control called `name`. One in Python needs `classes`, which only Python has.
+pub fn congestion(name: &str, classes: Option<&dyn PythonClasses>) -> Result<Algorithm, String> {
+    match (name, name.strip_prefix(PYTHON), classes) {
         ("reno", ..) => Ok(Algorithm::Reno),
         ("newreno", ..) => Ok(Algorithm::NewReno),
         ("cubic", ..) => Ok(Algorithm::Cubic),
@@ -45,12 +64,24 @@ pub fn congestion(name: &str, controls: Option<PythonControls<'_>>) -> Result<Al
         ("bic", ..) => Ok(Algorithm::Bic(Default::default())),
         ("vegas", ..) => Ok(Algorithm::Vegas(Default::default())),
         ("hybla", ..) => Ok(Algorithm::Hybla(Default::default())),
-        (_, Some(class), Some(controls)) => controls(class),
+        (_, Some(class), Some(classes)) => classes.congestion(class),
         _ => Err(format!(
-            "runs only in a scenario that Python runs (baton run, baton.Scenario); here there are {}",
+            "{ONLY_IN_PYTHON}; here there are {}",
             CONGESTION_NAMES.join(", ")
         )),
     }
+}
+
+/// Why a class is refused where nobody brings it.
+const ONLY_IN_PYTHON: &str = "runs only in a scenario that Python runs (baton run, baton.Scenario)";
+
+/// The class that `name` is, without what stands before it, and what brings it; fails where nobody does.
+pub fn brought<'a>(
+    name: &'a str,
+    classes: Option<&'a dyn PythonClasses>,
+) -> Result<(&'a str, &'a dyn PythonClasses), String> {
+    let class = name.strip_prefix(PYTHON).unwrap_or(name);
+    Ok((class, classes.ok_or(ONLY_IN_PYTHON)?))
 }
 
 /// Whether `text` is `python:module.Class`. Nothing is said of a text that is not meant to be one.

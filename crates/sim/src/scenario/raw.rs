@@ -75,13 +75,15 @@ fn default_seed() -> u64 {
     1
 }
 
-/// A node that uses one of its links at a time, by a timetable or by failback (exactly one of them).
+/// A node that uses one of its links at a time, by a timetable, by failback or by a decision (exactly one of them).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobile {
-    /// Attachments, ascending in time; the first is at "0 s". Default: none, but then `failback`.
+    /// Attachments, ascending in time; the first is at "0 s". Default: none, but then `failback` or `decision`.
     pub timetable: Option<Vec<RawAttachment>>,
-    /// Use the most preferred link that is up. Default: none, but then a `timetable`.
+    /// Use the most preferred link that is up. Default: none, but then a `timetable` or `decision`.
     pub failback: Option<RawFailback>,
+    /// Use the link that a class in Python decides on. Default: none, but then a `timetable` or `failback`.
+    pub decision: Option<RawDecision>,
     /// Where it is, for links that depend on it. Default: none, and it can be on none of them.
     pub track: Option<RawTrack>,
     /// The protocol that keeps it reachable. Default: none; routes follow the mobile at once, without a message.
@@ -134,6 +136,8 @@ pub enum RawOldQueue {
     Discard,
     /// Hard handovers: the old link keeps them until the mobile comes back.
     Keep,
+    /// What waits at IP takes the new link, in order; the old link delivers, or breaking loses, what `flow_control` lets it hold.
+    Reroute,
 }
 
 /// The most preferred link that is up, with rules for leaving and returning.
@@ -148,6 +152,17 @@ pub struct RawFailback {
     pub hysteresis: Option<Time>,
     /// A link that has gone down is left at most this long after. Default "100 ms".
     pub longest_switch_time: Option<Time>,
+}
+
+/// A class in Python that decides which link is used.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawDecision {
+    /// The class, as "python:module.Class".
+    #[schemars(extend("format" = "python-class"))]
+    pub class: String,
+    /// Names of links to choose from.
+    #[schemars(length(min = 1))]
+    pub links: Vec<String>,
 }
 
 /// What is recorded.

@@ -27,7 +27,7 @@ pub struct RawFlow {
     pub congestion: Option<RawCongestion>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
-    /// tcp: published schemes against what a handover does to it, one or several. Default: none.
+    /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
     /// On radio networks: the highest goes first. Default 0.
     #[schemars(range(min = 0, max = 7))]
@@ -69,38 +69,32 @@ pub struct RawFlow {
     pub size: Option<Size>,
 }
 
-/// One remedy, several, or "none".
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+/// One remedy, several, or "none": published ones by name, or classes in Python.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum RemedyNames {
     /// One, or "none".
-    One(RemedyName),
+    One(String),
     /// Several; each hears of things after the one before it.
-    Several(Vec<RemedyName>),
+    Several(Vec<String>),
 }
 
 impl RemedyNames {
     /// The names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        let names = match self {
+    pub fn names(&self) -> &[String] {
+        match self {
             RemedyNames::One(name) => core::slice::from_ref(name),
-            RemedyNames::Several(names) => &names[..],
-        };
-        names.iter().map(|name| name.0.as_str())
+            RemedyNames::Several(names) => names,
+        }
     }
 }
 
-/// A remedy by its name.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub struct RemedyName(pub String);
-
-impl JsonSchema for RemedyName {
+impl JsonSchema for RemedyNames {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> Cow<'static, str> {
-        "RemedyName".into()
+        "RemedyNames".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let choice = |name, about| json!({ "type": "string", "const": name, "description": about });
@@ -109,7 +103,10 @@ impl JsonSchema for RemedyName {
         let choices: Vec<Value> = core::iter::once(none)
             .chain(kinds.map(|kind| choice(kind.name(), kind.about())))
             .collect();
-        json_schema!({ "type": "string", "oneOf": choices })
+        let published = json!({ "type": "string", "oneOf": choices });
+        let class = json!({ "type": "string", "format": "python-class" });
+        let one = json!({ "anyOf": [published, class] });
+        json_schema!({ "anyOf": [published, class, { "type": "array", "items": one }] })
     }
 }
 
@@ -341,6 +338,9 @@ pub struct RawTcpEnd {
     pub push_bursts: Option<bool>,
     /// Timers with the granularity of Linux's.
     pub timer_wheel: Option<bool>,
+    /// Open with a request (T/TCP, RFC 1644) where the hosts have spoken before; anyone who guesses a number can have his data
+    /// taken for the peer's.
+    pub transaction_opening: Option<bool>,
     /// How long TIME_WAIT lasts.
     pub time_wait: Option<Time>,
 }

@@ -2,6 +2,7 @@
 
 use super::raw_radio::RawRadio;
 use super::raw_reception::{RawCoverage, RawLineOfSight, RawShadowing};
+use super::raw_regulators::{RawPolicer, RawShaper};
 use super::units::{PositiveTime, QueueSize, Rate, Size, Time};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,6 +28,10 @@ pub struct RawLink {
     pub shadowing: Option<RawShadowing>,
     /// wifi only: up where the mobile, which runs along a line, is near an access point. Default: always up.
     pub coverage: Option<RawCoverage>,
+    /// Token buckets at the link's entrance that let flows wait. Default: none.
+    pub shapers: Option<Vec<RawShaper>>,
+    /// Token buckets at the link's entrance that drop what is too much. Default: none.
+    pub policers: Option<Vec<RawPolicer>>,
     /// What only a radio network has.
     #[serde(flatten)]
     pub radio: RawRadio,
@@ -85,6 +90,11 @@ pub struct RawDirection {
     /// How much may wait, like "100 packets" or "64 kB", or a table that also says who is dropped.
     /// Default: the kind's.
     pub queue: Option<RawQueue>,
+    /// How much of what waits the link itself holds; the rest waits at IP, from where `old_queue = "reroute"` sends it over a
+    /// new link. Default: all of it.
+    pub flow_control: Option<QueueSize>,
+    /// What the link itself does about packets that its channel loses, or "none". Default "none".
+    pub retransmission: Option<RawRetransmission>,
     /// Probability that a packet is lost, whatever its length. Default 0.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub packet_error_rate: Option<f64>,
@@ -204,6 +214,26 @@ pub struct RawManagedQueue {
     pub target: Option<PositiveTime>,
     /// codel: time in which an excess must persist. Default "100 ms".
     pub interval: Option<PositiveTime>,
+}
+
+/// A link that sends again, or none.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawRetransmission {
+    /// What is lost is lost (from a change on).
+    None(RawNone),
+    /// It is sent again.
+    Repeating(RawRepeating),
+}
+
+/// A link sends again what its channel has lost, and nothing else meanwhile.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawRepeating {
+    /// Attempts at one packet before it is dropped.
+    #[schemars(range(min = 2, max = 100_000))]
+    pub attempts: u32,
+    /// From the end of an attempt that has failed to the next. Default "0 s".
+    pub pause: Option<Time>,
 }
 
 /// Who is dropped from a queue.

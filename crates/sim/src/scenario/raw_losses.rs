@@ -32,6 +32,12 @@ pub enum RawMessage {
     /// Of IPv6.
     #[serde(rename = "Router Advertisement")]
     RouterAdvertisement,
+    /// Of RADIUS.
+    #[serde(rename = "Access-Request")]
+    AccessRequest,
+    /// Of RADIUS.
+    #[serde(rename = "Access-Accept")]
+    AccessAccept,
     /// Of Mobile IPv4.
     #[serde(rename = "Registration Request")]
     RegistrationRequest,

@@ -18,6 +18,9 @@ pub struct RawMobility {
     pub duplicate_address_detection: Option<RawDetection>,
     /// IPv6: when an access router advertises itself to a mobile that comes. Default "at-link-up".
     pub advertisements: Option<RawAdvertisements>,
+    /// IPv6: an AAA server is asked, by RADIUS over the new network, before a care-of address is used (study C section III-A).
+    /// Default: nobody is asked.
+    pub aaa: Option<RawAaa>,
     /// IPv6: whether correspondents are let know where the mobile is, and send directly (RFC 6275 section 11.7.2).
     /// Default false.
     pub route_optimization: Option<bool>,
@@ -53,6 +56,15 @@ pub struct RawMobility {
     pub simultaneous_bindings: Option<bool>,
     /// IPv4: whether the foreign agent that the mobile leaves sends packets after it. Default false.
     pub smooth_handoff: Option<bool>,
+}
+
+/// Who says whether a mobile may use a visited network.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawAaa {
+    /// The AAA server: a node that does not move.
+    pub server: String,
+    /// How long it thinks about a request. Default "0 s".
+    pub processing: Option<Time>,
 }
 
 /// Where care-of addresses come from.

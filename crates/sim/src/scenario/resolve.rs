@@ -4,14 +4,14 @@
 use super::document::{Document, Path};
 use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
-use super::profiles::PythonControls;
+use super::profiles::PythonClasses;
 use super::raw::{RawRecord, RawScenario};
 use super::resolve_links::Links;
 use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
     expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
-    resolve_mobility, resolve_protocols, resolve_remedies,
+    resolve_mobility, resolve_protocols, resolve_regulators, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -23,18 +23,18 @@ pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 pub(super) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
-    /// What brings congestion controls in Python, where Python runs the scenario.
-    pub controls: Option<PythonControls<'d>>,
+    /// What brings classes in Python, where Python runs the scenario.
+    pub classes: Option<&'d dyn PythonClasses>,
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl<'d> Report<'d> {
     /// Nothing is wrong so far.
-    pub fn new(document: &'d Document, controls: Option<PythonControls<'d>>) -> Report<'d> {
+    pub fn new(document: &'d Document, classes: Option<&'d dyn PythonClasses>) -> Report<'d> {
         Report {
             document,
-            controls,
+            classes,
             diagnostics: Vec::new(),
             warnings: Vec::new(),
         }
@@ -122,7 +122,8 @@ pub(super) fn resolve(
         lines: &raw.lines,
         end,
     };
-    let links = resolve_links::links(&raw.links, &sky, traces, report);
+    let mut links = resolve_links::links(&raw.links, &sky, traces, report);
+    resolve_regulators::regulators(raw, &mut links, report);
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = resolve_protocols::agents(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
@@ -131,6 +132,7 @@ pub(super) fn resolve(
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     resolve_protocols::check_flows(raw, &flows, &mobiles, report);
     resolve_remedies::check(raw, (&flows, &mobiles, &agents), report);
+    resolve_remedies::check_base_stations(raw, (&flows, &mobiles), &links, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {

@@ -5,7 +5,7 @@ use super::model::LinkChange;
 use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
-use super::resolve_links::{Links, layers, set_mtu, trace_keys};
+use super::resolve_links::{Links, check_repeating, layers, set_mtu, trace_keys};
 use crate::link::config::LinkConfig;
 use baton_proto::time::Instant;
 
@@ -73,4 +73,5 @@ fn change_config(raw: &RawChange, path: &Path, config: &mut LinkConfig, report: 
     }
     set_mtu(raw.mtu, path, config, report);
     layers(&raw.both, &raw.down, &raw.up, path, config, report);
+    check_repeating(config, path, report);
 }

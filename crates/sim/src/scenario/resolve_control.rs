@@ -19,7 +19,7 @@ pub(super) fn congestion(
 ) -> Option<Algorithm> {
     let path = path.key("congestion");
     match given.as_ref()? {
-        RawCongestion::Name(name) => profiles::congestion(name, report.controls)
+        RawCongestion::Name(name) => profiles::congestion(name, report.classes)
             .map_err(|why| report.wrong(&path, format!("{} {why}", quoted(name))))
             .ok(),
         RawCongestion::Table(raw) => with_parameters(raw, &path, report),

@@ -4,11 +4,13 @@ use super::document::Path;
 use super::error::quoted;
 use super::raw_links::{
     RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawManagedQueue, RawManagement, RawQueue,
+    RawRetransmission,
 };
 use super::resolve::{MOST_EVENTS, Report};
 use super::units;
 use crate::link::config::{
     CoDelConfig, Damaged, DirectionConfig, GilbertElliott, QueueConfig, QueueManagement, RedConfig,
+    Retransmission,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -46,6 +48,17 @@ pub(super) fn apply(
         Some(RawQueue::Managed(queue)) => {
             config.queue.limit = queue.limit.map_or(config.queue.limit, |limit| limit.0);
             config.queue.management = management(queue, &path.key("queue"), report);
+        }
+    }
+    config.flow_control = raw.flow_control.map(|size| size.0).or(config.flow_control);
+    match &raw.retransmission {
+        None => {}
+        Some(RawRetransmission::None(_)) => config.retransmission = None,
+        Some(RawRetransmission::Repeating(raw)) => {
+            config.retransmission = Some(Retransmission {
+                attempts: raw.attempts,
+                pause: raw.pause.map_or(Duration::ZERO, |time| time.0),
+            });
         }
     }
     channel(raw, config);

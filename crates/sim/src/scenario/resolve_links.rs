@@ -237,6 +237,7 @@ fn config(
     medium(raw, path, &mut config, report);
     set_mtu(raw.mtu, path, &mut config, report);
     layers(&raw.both, &raw.down, &raw.up, path, &mut config, report);
+    check_repeating(&config, path, report);
     let layers = [
         (&raw.both, path.clone(), "both"),
         (&raw.down, path.key("down"), "down"),
@@ -275,6 +276,14 @@ fn config(
         }
     }
     Some(config)
+}
+
+/// Medium access sends again itself.
+pub(super) fn check_repeating(config: &LinkConfig, path: &Path, report: &mut Report<'_>) {
+    if matches!(config.medium, Medium::Dcf(_)) && config.repeats() {
+        let message = "medium access sends again what is lost already; expected medium_access = false, or no retransmission";
+        report.wrong_key(&path.key("retransmission"), message.to_owned());
+    }
 }
 
 /// The default rate of a recorded link would go unnoticed.

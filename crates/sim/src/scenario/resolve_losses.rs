@@ -45,6 +45,8 @@ const fn name(message: RawMessage) -> &'static str {
         RawMessage::BindingAcknowledgement => "Binding Acknowledgement",
         RawMessage::RouterSolicitation => "Router Solicitation",
         RawMessage::RouterAdvertisement => "Router Advertisement",
+        RawMessage::AccessRequest => "Access-Request",
+        RawMessage::AccessAccept => "Access-Accept",
         RawMessage::RegistrationRequest => "Registration Request",
         RawMessage::RegistrationReply => "Registration Reply",
     }

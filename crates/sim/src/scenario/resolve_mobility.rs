@@ -3,9 +3,13 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+    Attachment, AttachmentPolicy, Chosen, Failback, Handover, LinkIndex, Mobile, NodeIndex,
+    OldQueue,
 };
-use super::raw::{Named, RawAttachment, RawFailback, RawHandover, RawMobile, RawOldQueue};
+use super::profiles;
+use super::raw::{
+    Named, RawAttachment, RawDecision, RawFailback, RawHandover, RawMobile, RawOldQueue,
+};
 use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
@@ -20,6 +24,7 @@ pub(super) fn mobiles(
     report: &mut Report<'_>,
 ) -> Vec<Mobile> {
     let top = Path::default().key("mobiles");
+    let moving: Vec<&str> = raw.0.iter().map(|(name, _)| name.as_str()).collect();
     let mut mobiles = Vec::new();
     for (name, mobile) in &raw.0 {
         let path = top.key(name);
@@ -27,30 +32,14 @@ pub(super) fn mobiles(
             continue;
         };
         let access = Access { node, links };
-        let attachment = match (&mobile.timetable, &mobile.failback) {
-            (Some(entries), None) => {
-                let path = path.key("timetable");
-                AttachmentPolicy::Timetable(timetable(entries, &path, &access, end, report))
-            }
-            (None, Some(failback)) => {
-                let path = path.key("failback");
-                AttachmentPolicy::Failback(access.failback(failback, &path, report))
-            }
-            (Some(_), Some(_)) => {
-                let message = "stands beside a timetable; expected one of them";
-                report.wrong_key(&path.key("failback"), message.to_owned());
-                continue;
-            }
-            (None, None) => {
-                let message = "has neither a timetable nor failback; expected one of them";
-                report.wrong(&path, message.to_owned());
-                continue;
-            }
+        let Some(attachment) = attachment(mobile, &path, &access, end, report) else {
+            continue;
         };
         let around = Surroundings {
             links,
             agents,
             others: &mobiles,
+            moving: &moving,
         };
         check_radio(mobile, &attachment, &access, &path, report);
         let mobility = mobile.mobility.as_ref().and_then(|raw| {
@@ -59,6 +48,12 @@ pub(super) fn mobiles(
         if mobility.is_some() {
             refuse_outgoing_after(&attachment, &path.key("timetable"), report);
         }
+        check_rerouting(
+            (&attachment, mobility.is_some()),
+            &path.key("timetable"),
+            links,
+            report,
+        );
         let mobile = Mobile {
             node,
             attachment,
@@ -68,6 +63,45 @@ pub(super) fn mobiles(
         mobiles.push(mobile);
     }
     mobiles
+}
+
+/// How a mobile chooses its link: by the one of three keys that is there.
+fn attachment(
+    mobile: &RawMobile,
+    path: &Path,
+    access: &Access<'_>,
+    end: Instant,
+    report: &mut Report<'_>,
+) -> Option<AttachmentPolicy> {
+    let beside = |key: &str, other: &str, report: &mut Report<'_>| {
+        let message = format!("stands beside {other}; expected one of them");
+        report.wrong_key(&path.key(key), message);
+        None
+    };
+    match (&mobile.timetable, &mobile.failback, &mobile.decision) {
+        (Some(entries), None, None) => {
+            let path = path.key("timetable");
+            let entries = timetable(entries, &path, access, end, report);
+            Some(AttachmentPolicy::Timetable(entries))
+        }
+        (None, Some(failback), None) => {
+            let path = path.key("failback");
+            Some(AttachmentPolicy::Failback(
+                access.failback(failback, &path, report),
+            ))
+        }
+        (None, None, Some(decision)) => access
+            .decision(decision, &path.key("decision"), report)
+            .map(AttachmentPolicy::Decision),
+        (Some(_), Some(_), _) => beside("failback", "a timetable", report),
+        (Some(_), _, Some(_)) => beside("decision", "a timetable", report),
+        (_, Some(_), Some(_)) => beside("decision", "failback", report),
+        (None, None, None) => {
+            let message = "has no timetable, failback or decision; expected one of them";
+            report.wrong(path, message.to_owned());
+            None
+        }
+    }
 }
 
 /// With a protocol, its messages decide when the mobile's own packets leave the old link.
@@ -86,6 +120,43 @@ fn refuse_outgoing_after(attachment: &AttachmentPolicy, path: &Path, report: &mu
     }
 }
 
+/// What takes another way has to wait where it can.
+fn check_rerouting(
+    (attachment, has_protocol): (&AttachmentPolicy, bool),
+    path: &Path,
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    let AttachmentPolicy::Timetable(entries) = attachment else {
+        return;
+    };
+    for (index, pair) in entries.windows(2).enumerate() {
+        let [before, entry] = pair else { continue };
+        let (Handover::Soft { old_queue, .. } | Handover::Hard { old_queue, .. }) = entry.handover;
+        if old_queue != OldQueue::Rerouted {
+            continue;
+        }
+        let path = path.index(index + 1).key("old_queue");
+        if has_protocol {
+            let message = "\"reroute\" does not go with mobility: what waits is in a tunnel to the address that the mobile leaves, \
+                           and no other way leads there; expected \"discard\", or buffers of the home agent or of access routers";
+            report.wrong(&path, message.to_owned());
+        }
+        let Some(LinkIndex(old)) = before.link else {
+            report.wrong(&path, "leaves no link".to_owned());
+            continue;
+        };
+        let config = &links.specs[old].config;
+        if !config.flow_controlled() {
+            let message = format!(
+                "nothing waits at IP before {}, which holds all itself; expected flow_control at that link, like \"2 packets\"",
+                quoted(&config.name)
+            );
+            report.wrong(&path, message);
+        }
+    }
+}
+
 /// A radio network breaks its links itself, at its own handovers: it is joined and left softly.
 fn check_radio(
     mobile: &RawMobile,
@@ -99,6 +170,7 @@ fn check_radio(
             entries.iter().filter_map(|entry| entry.link).collect()
         }
         AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
+        AttachmentPolicy::Decision(chosen) => chosen.links.clone(),
     };
     if !chosen.iter().any(|&link| links.is_of_radio(link)) {
         let mut own = links.of(node).filter_map(|link| link.reception.as_ref());
@@ -107,7 +179,7 @@ fn check_radio(
         // What is wrong with a link along a line was reported with it.
         let excused = along.is_some() && (asked || !report.is_clean());
         if mobile.track.is_some() && !excused {
-            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable or failback, or one with line_of_sight or coverage";
+            let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable, failback or decision, or one with line_of_sight or coverage";
             report.wrong_key(&path.key("track"), message.to_owned());
         }
         return;
@@ -117,7 +189,7 @@ fn check_radio(
     };
     let plain = Handover::Soft {
         overlap: None,
-        discard_queue: false,
+        old_queue: OldQueue::Stays,
         outgoing_after: Duration::ZERO,
     };
     for (index, entry) in entries.iter().enumerate().skip(1) {
@@ -160,18 +232,41 @@ impl Access<'_> {
         None
     }
 
-    fn failback(&self, raw: &RawFailback, path: &Path, report: &mut Report<'_>) -> Failback {
-        let mut prefer = Vec::new();
-        for (index, name) in raw.prefer.iter().enumerate() {
-            let here = path.key("prefer").index(index);
+    /// Links by name, each once.
+    fn links(&self, names: &[String], path: &Path, report: &mut Report<'_>) -> Vec<LinkIndex> {
+        let mut links = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let here = path.index(index);
             let Some(link) = self.link(name, &here, report) else {
                 continue;
             };
-            if prefer.contains(&link) {
+            if links.contains(&link) {
                 report.wrong(&here, format!("{} stands here twice", quoted(name)));
             }
-            prefer.push(link);
+            links.push(link);
         }
+        links
+    }
+
+    fn decision(&self, raw: &RawDecision, path: &Path, report: &mut Report<'_>) -> Option<Chosen> {
+        let links = self.links(&raw.links, &path.key("links"), report);
+        let brought = profiles::brought(&raw.class, report.classes);
+        match brought.and_then(|(class, classes)| classes.decision(class)) {
+            Ok(decision) => Some(Chosen {
+                decision,
+                links,
+                names: raw.links.clone(),
+            }),
+            Err(why) => {
+                let message = format!("{} {why}", quoted(&raw.class));
+                report.wrong(&path.key("class"), message);
+                None
+            }
+        }
+    }
+
+    fn failback(&self, raw: &RawFailback, path: &Path, report: &mut Report<'_>) -> Failback {
+        let prefer = self.links(&raw.prefer, &path.key("prefer"), report);
         let or = |time: Option<super::units::Time>, default| time.map_or(default, |time| time.0);
         Failback {
             prefer,
@@ -338,7 +433,11 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             }
             Handover::Soft {
                 overlap: raw.overlap.map(|overlap| overlap.0),
-                discard_queue: raw.old_queue == Some(RawOldQueue::Discard),
+                old_queue: match raw.old_queue {
+                    None | Some(RawOldQueue::Deliver | RawOldQueue::Keep) => OldQueue::Stays,
+                    Some(RawOldQueue::Discard) => OldQueue::Discarded,
+                    Some(RawOldQueue::Reroute) => OldQueue::Rerouted,
+                },
                 outgoing_after: raw.outgoing_after.map_or(Duration::ZERO, |time| time.0),
             }
         }
@@ -350,13 +449,18 @@ fn handover(raw: &RawAttachment, first: bool, path: &Path, report: &mut Report<'
             }
             Handover::Hard {
                 outage: raw.outage.map_or(Duration::ZERO, |outage| outage.0),
-                keep_queue: raw.old_queue == Some(RawOldQueue::Keep),
+                old_queue: match raw.old_queue {
+                    None | Some(RawOldQueue::Discard | RawOldQueue::Deliver) => OldQueue::Discarded,
+                    Some(RawOldQueue::Keep) => OldQueue::Stays,
+                    Some(RawOldQueue::Reroute) => OldQueue::Rerouted,
+                },
             }
         }
     }
 }
 
 fn wrong_queue(path: &Path, context: &str, own: &str, report: &mut Report<'_>) {
-    let message = format!("does not go with {context}; expected \"discard\" or \"{own}\"");
+    let message =
+        format!("does not go with {context}; expected \"discard\", \"reroute\" or \"{own}\"");
     report.wrong(&path.key("old_queue"), message);
 }

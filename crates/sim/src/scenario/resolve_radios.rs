@@ -120,13 +120,14 @@ fn link(
     }
 }
 
-/// The links that a mobile's timetable or preferences name.
+/// The links that a mobile's timetable, preferences or decision name.
 fn names(raw: &RawMobile) -> impl Iterator<Item = &str> {
     let entries = raw.timetable.iter().flatten();
     let preferred = raw.failback.iter().flat_map(|failback| &failback.prefer);
+    let chosen = raw.decision.iter().flat_map(|decision| &decision.links);
     entries
         .map(|entry| entry.attach.as_str())
-        .chain(preferred.map(String::as_str))
+        .chain(preferred.chain(chosen).map(String::as_str))
 }
 
 /// Without another link, an aircraft outside all cells is out of reach.
@@ -269,6 +270,8 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
         ("line_of_sight", raw.line_of_sight.is_some()),
         ("shadowing", raw.shadowing.is_some()),
         ("coverage", raw.coverage.is_some()),
+        ("shapers", raw.shapers.is_some()),
+        ("policers", raw.policers.is_some()),
     ];
     report.misplaced(path, &own, &[], context);
     let layers = [
@@ -287,7 +290,7 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
 }
 
 /// Keys of a direction that a radio network has not, and whether they are given.
-fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 8] {
+fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 10] {
     [
         ("rate", raw.rate.is_some()),
         ("delay", raw.delay.is_some()),
@@ -297,6 +300,8 @@ fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 8] {
         ("burst_loss", raw.burst_loss.is_some()),
         ("damaged", raw.damaged.is_some()),
         ("framing", raw.framing.is_some()),
+        ("flow_control", raw.flow_control.is_some()),
+        ("retransmission", raw.retransmission.is_some()),
     ]
 }
 

@@ -3,11 +3,13 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{Flow, Mobile, Transport};
+use super::profiles;
 use super::raw::RawScenario;
 use super::raw_flows::RawFlow;
 use super::resolve::Report;
+use super::resolve_links::Links;
 use super::resolve_protocols::Agents;
-use baton_proto::remedies::{Kind, Place, Tells};
+use baton_proto::remedies::{Kind, Place, Scheme, Side, Tells};
 use serde_json::{Value, json};
 
 /// What is known of each remedy, as JSON, for comparisons.
@@ -27,29 +29,43 @@ pub fn json_remedies() -> Value {
 }
 
 /// The remedies that a flow names.
-pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<Kind> {
+pub(super) fn named(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Vec<Scheme> {
     let Some(given) = &raw.remedies else {
         return Vec::new();
     };
     let path = path.key("remedies");
-    let mut kinds: Vec<Kind> = Vec::new();
-    // The schema has taken no other names, and "none" is none.
-    for kind in given.names().filter_map(Kind::named) {
-        let other = kinds
-            .iter()
-            .find_map(|&other| Some((other, kind.contradicts(other)?)));
-        if let Some((other, held)) = other {
-            let message = format!(
-                "{} and {} contradict each other: both set {}; expected one of them",
-                quoted(other.name()),
-                quoted(kind.name()),
-                held.text()
-            );
-            report.wrong(&path, message);
-        }
-        kinds.push(kind);
+    let mut schemes: Vec<Scheme> = Vec::new();
+    for name in given.names().iter().filter(|name| *name != "none") {
+        // The schema has taken no other names.
+        let Some(kind) = Kind::named(name) else {
+            let brought = profiles::brought(name, report.classes);
+            match brought.and_then(|(class, classes)| classes.remedy(class)) {
+                Ok(external) => schemes.push(Scheme::External(external)),
+                Err(why) => report.wrong(&path, format!("{} {why}", quoted(name))),
+            }
+            continue;
+        };
+        refuse_contradiction(kind, &schemes, &path, report);
+        schemes.push(Scheme::Published(kind));
     }
-    kinds
+    schemes
+}
+
+fn refuse_contradiction(kind: Kind, others: &[Scheme], path: &Path, report: &mut Report<'_>) {
+    let contradicts = |other: &Scheme| match other {
+        Scheme::Published(other) => Some((*other, kind.contradicts(*other)?)),
+        // What a class takes into its hands, nobody knows.
+        Scheme::External(_) => None,
+    };
+    if let Some((other, held)) = others.iter().find_map(contradicts) {
+        let message = format!(
+            "{} and {} contradict each other: both set {}; expected one of them",
+            quoted(other.name()),
+            quoted(kind.name()),
+            held.text()
+        );
+        report.wrong(path, message);
+    }
 }
 
 /// Refuses remedies that cannot act.
@@ -62,18 +78,58 @@ pub(super) fn check(
         let place = raw.flows.iter().position(|raw| raw.name == flow.name);
         let path = Path::default().key("flows").index(place.unwrap_or(0));
         let path = path.key("remedies");
-        for &kind in &flow.remedies {
-            if let Err(why) = can_act(kind, flow, mobiles, agents) {
-                report.wrong(&path, format!("{} {why}", quoted(kind.name())));
+        for scheme in &flow.remedies {
+            if let Err(why) = can_act(scheme, flow, mobiles, agents) {
+                report.wrong(&path, format!("{} {why}", quoted(scheme.name())));
+            }
+        }
+    }
+}
+
+/// Refuses remedies that a base station is to help and that none can.
+pub(super) fn check_base_stations(
+    raw: &RawScenario,
+    (flows, mobiles): (&[Flow], &[Mobile]),
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    let repeats = links.specs.iter().any(|link| link.config.repeats());
+    for (index, written) in raw.flows.iter().enumerate() {
+        let Some(flow) = flows.iter().find(|flow| flow.name == written.name) else {
+            continue;
+        };
+        let speaks = |mobile: &Mobile| {
+            mobile.mobility.is_some() && [flow.from, flow.to].contains(&mobile.node)
+        };
+        let why = if !repeats {
+            "hears of a link that sends again what it has lost; expected retransmission at one of `links`"
+        } else if mobiles.iter().any(speaks) {
+            "hears from a base station, which knows of a packet in a tunnel only where the tunnel begins; expected no mobility at the flow's mobile"
+        } else {
+            continue;
+        };
+        for scheme in &flow.remedies {
+            if *scheme == Scheme::Published(Kind::Ebsn) {
+                let path = Path::default().key("flows").index(index).key("remedies");
+                report.wrong(&path, format!("{} {why}", quoted(scheme.name())));
             }
         }
     }
 }
 
 /// Whether a remedy can act on a flow; if not, why, as the rest of a sentence.
-fn can_act(kind: Kind, flow: &Flow, mobiles: &[Mobile], agents: &Agents) -> Result<(), String> {
+fn can_act(
+    scheme: &Scheme,
+    flow: &Flow,
+    mobiles: &[Mobile],
+    agents: &Agents,
+) -> Result<(), String> {
     if !matches!(flow.transport, Transport::Tcp { .. }) {
         return Err("acts on TCP; expected transport \"tcp\"".to_owned());
+    }
+    if kind.place() == Place::SenderAndBaseStation {
+        // Its sender may be anywhere: see `check_base_stations`.
+        return Ok(());
     }
     let at = |node| mobiles.iter().find(|mobile| mobile.node == node);
     let (mobile, sends) = match (at(flow.from), at(flow.to)) {
@@ -90,16 +146,21 @@ fn can_act(kind: Kind, flow: &Flow, mobiles: &[Mobile], agents: &Agents) -> Resu
             );
         }
     };
-    match kind.place() {
-        Place::MobileReceiver if sends => {
-            return Err("acts where the mobile receives; here it sends".to_owned());
-        }
-        Place::CorrespondentSender | Place::BothEnds if sends => {
-            return Err("acts where the correspondent sends; here the mobile does".to_owned());
-        }
-        _ => {}
+    match scheme {
+        Scheme::Published(kind) => match kind.place() {
+            Place::MobileReceiver if sends => {
+                return Err("acts where the mobile receives; here it sends".to_owned());
+            }
+            Place::CorrespondentSender | Place::BothEnds if sends => {
+                return Err("acts where the correspondent sends; here the mobile does".to_owned());
+            }
+            _ => {}
+        },
+        // It may hear by the notices of a class at the mobile.
+        Scheme::External(_) if flow.remedies.iter().any(is_class_at_mobile) => return Ok(()),
+        Scheme::External(_) => {}
     }
-    if kind.tells() != Tells::BindingUpdate {
+    if scheme.tells() != Tells::BindingUpdate {
         return Ok(());
     }
     let Some(mobility) = mobile.ipv6() else {
@@ -114,4 +175,8 @@ fn can_act(kind: Kind, flow: &Flow, mobiles: &[Mobile], agents: &Agents) -> Resu
         return Err("hears of a handover by a binding update, which goes to the home agent alone; expected route_optimization = true, or a flow from the home agent".to_owned());
     }
     Ok(())
+}
+
+fn is_class_at_mobile(scheme: &Scheme) -> bool {
+    matches!(scheme, Scheme::External(external) if external.side() == Side::Mobile)
 }

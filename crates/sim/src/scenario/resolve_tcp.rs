@@ -114,6 +114,7 @@ fn apply(raw: &RawTcpEnd, path: &Path, profile: &mut Profile, report: &mut Repor
     set(&mut profile.hystart, raw.hystart);
     set(&mut profile.push_bursts, raw.push_bursts);
     set(&mut profile.timer_wheel, raw.timer_wheel);
+    set(&mut profile.transaction_opening, raw.transaction_opening);
     set(
         &mut profile.window_arithmetic,
         raw.window_arithmetic.map(window_arithmetic),

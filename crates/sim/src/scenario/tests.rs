@@ -5,11 +5,13 @@ mod radios;
 mod reception;
 
 use super::model::{
-    AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, Traffic, Transport,
+    AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, OldQueue, Traffic, Transport,
 };
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
+use baton_proto::mobility::decision;
 use baton_proto::rate::DataRate;
+use baton_proto::remedies;
 use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_proto::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -148,12 +150,12 @@ fn timetable() {
     assert_eq!(links, [1, 2, 1].map(|link| Some(LinkIndex(link))));
     let soft = Handover::Soft {
         overlap: Some(Duration::from_secs(5)),
-        discard_queue: false,
+        old_queue: OldQueue::Stays,
         outgoing_after: Duration::ZERO,
     };
     let hard = Handover::Hard {
         outage: Duration::from_secs(2),
-        keep_queue: true,
+        old_queue: OldQueue::Stays,
     };
     assert_eq!(
         (entries[1].at, entries[1].handover),
@@ -205,12 +207,11 @@ fn flows() {
 #[test]
 fn values_from_code_make_the_scenario_that_the_text_makes() {
     let values: toml::Table = toml::from_str(EXAMPLE).expect("valid");
-    let none = |_: &str| Err("is not here".to_owned());
-    let built = build(values.clone(), Path::new(""), &[], &none).expect("valid");
+    let built = build(values.clone(), Path::new(""), &[], &Brought).expect("valid");
     let parsed = parse(EXAMPLE, "test.toml", Path::new(""), &[]).expect("valid");
     assert_eq!(built.scenario, parsed.scenario);
     let overrides = [set("links.gsm.rate=fast")];
-    let error = build(values, Path::new(""), &overrides, &none).expect_err("no rate");
+    let error = build(values, Path::new(""), &overrides, &Brought).expect_err("no rate");
     assert!(
         error
             .to_string()
@@ -242,14 +243,71 @@ fn a_tcp_outside_a_scenario_has_its_settings_and_messages() {
     }
 }
 
+/// What brings classes, as Python does.
+struct Brought;
+
+impl PythonClasses for Brought {
+    fn congestion(&self, class: &str) -> Result<Algorithm, String> {
+        match class {
+            "mine.Reno" => Ok(Algorithm::Reno),
+            _ => Err("is unknown".to_owned()),
+        }
+    }
+
+    fn remedy(&self, class: &str) -> Result<remedies::External, String> {
+        let side = match class {
+            "mine.AtMobile" => remedies::Side::Mobile,
+            "mine.AtServer" => remedies::Side::Correspondent,
+            _ => return Err("is unknown".to_owned()),
+        };
+        let path_window = remedies::Kind::PathWindow;
+        let part = move |_| path_window.at_mobile(false).expect("has one");
+        Ok(remedies::External::new(class, side, part))
+    }
+
+    fn decision(&self, _: &str) -> Result<decision::External, String> {
+        Err("is unknown".to_owned())
+    }
+}
+
+#[test]
+fn a_class_as_a_remedy_must_be_able_to_hear_of_handovers() {
+    let with = |remedies: &str| {
+        let set = set(&format!("flows.download.remedies={remedies}"));
+        parse_with(EXAMPLE, "test.toml", Path::new(""), &[set], &Brought)
+    };
+    let names = |loaded: Loaded| -> Vec<String> {
+        let remedies = loaded.scenario.flows[0].remedies.iter();
+        remedies.map(|scheme| scheme.name().to_owned()).collect()
+    };
+    let both = "[\"python:mine.AtMobile\", \"path-window\"]";
+    assert_eq!(
+        names(with(both).expect("valid")),
+        ["mine.AtMobile", "path-window"]
+    );
+    // Without a binding update it may hear of another class by its notices, and otherwise of nothing.
+    let told = "[\"python:mine.AtServer\", \"python:mine.AtMobile\"]";
+    assert_eq!(
+        names(with(told).expect("valid")),
+        ["mine.AtServer", "mine.AtMobile"]
+    );
+    for (remedies, expected) in [
+        (
+            "python:mine.AtServer",
+            "\"mine.AtServer\" hears of a handover by a binding update; expected mobility",
+        ),
+        ("python:mine.Nobody", "\"python:mine.Nobody\" is unknown"),
+        ("python:mine", "\"python:mine\" names no class in a module"),
+    ] {
+        let error = with(remedies).expect_err(remedies).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn a_control_in_python_is_brought_by_whoever_has_one() {
     let text = EXAMPLE.replace("\"newreno\"", "\"python:mine.Reno\"");
-    let controls = |class: &str| match class {
-        "mine.Reno" => Ok(Algorithm::Reno),
-        _ => Err("is unknown".to_owned()),
-    };
-    let loaded = parse_with(&text, "test.toml", Path::new(""), &[], &controls);
+    let loaded = parse_with(&text, "test.toml", Path::new(""), &[], &Brought);
     let scenario = loaded.expect("valid").scenario;
     let Transport::Tcp { sender, .. } = &scenario.flows[0].transport else {
         panic!("TCP");

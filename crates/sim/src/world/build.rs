@@ -2,7 +2,7 @@
 
 use super::agents::{self, access_links};
 use super::flow::FlowRun;
-use super::handover::{Chooser, Losses, MobileRun};
+use super::handover::{Chooser, Decider, Losses, MobileRun};
 use super::observed::Observed;
 use super::ports::RealHosts;
 use super::radio::RadioPlace;
@@ -65,6 +65,7 @@ impl World {
             mobiles: Vec::new(),
             radios: Vec::new(),
             notices: Vec::new(),
+            runs: BTreeMap::new(),
             recorder,
             captures,
             arrived_over: None,
@@ -114,13 +115,14 @@ impl World {
                     wire.in_use = false;
                 }
             }
-            let (mut attached, mut chooser) = chooser(
-                attachment,
-                Seed(self.scenario.seed),
-                &self.scenario.nodes[node.0],
-            );
-            if let Chooser::Failback(failback, links) = &mut chooser {
-                attached = self.begin_preferred(failback, links);
+            let (mut attached, mut chooser) =
+                chooser(attachment, &self.scenario, &self.scenario.nodes[node.0]);
+            match &mut chooser {
+                Chooser::Timetable(_) => {}
+                Chooser::Failback(failback, links) => {
+                    attached = self.begin_preferred(failback, links);
+                }
+                Chooser::Decision(decider) => attached = self.begin_decided(decider),
             }
             let (attached, radio) = self.starting_link(attached);
             // With a protocol, no host's routes lead over an access link but by a care-of address.
@@ -170,13 +172,14 @@ impl World {
 }
 
 /// The link at time zero and who decides from then on. A handover's time is drawn within its jitter.
-fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, Chooser) {
+fn chooser(policy: AttachmentPolicy, scenario: &Scenario, name: &str) -> (Option<usize>, Chooser) {
     match policy {
         AttachmentPolicy::Timetable(entries) => {
             let mut entries = VecDeque::from(entries);
             let first = entries
                 .pop_front()
                 .and_then(|entry| entry.link.map(|link| link.0));
+            let seed = Seed(scenario.seed);
             let mut draws = seed.stream(&format!("mobile {name} timetable"));
             for entry in &mut entries {
                 let span = entry.jitter + entry.jitter;
@@ -195,6 +198,11 @@ fn chooser(policy: AttachmentPolicy, seed: Seed, name: &str) -> (Option<usize>, 
             };
             let machine = Failback::new(times, links.len(), Instant::ZERO);
             (links.first().copied(), Chooser::Failback(machine, links))
+        }
+        AttachmentPolicy::Decision(chosen) => {
+            let links: Vec<usize> = chosen.links.iter().map(|link| link.0).collect();
+            let decision = chosen.decision.build(&chosen.names);
+            (None, Chooser::Decision(Decider::new(decision, links)))
         }
     }
 }
@@ -244,6 +252,8 @@ fn wires(
             link: Link::new(spec.config.clone(), seed),
             timer: Timer::default(),
             touched: false,
+            repeats: spec.config.repeats(),
+            reroutes: false,
             ends,
             in_use: true,
             mobile: None,

@@ -6,6 +6,7 @@
 //! off at one moment has happened before the next moment begins.
 
 mod agents;
+mod bad_state;
 mod build;
 pub mod flow;
 mod handover;
@@ -30,6 +31,7 @@ use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
 use crate::link::{End, Link};
 use crate::packets::Packets;
+use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{Scenario, SignallingLoss};
 use baton_proto::host::{Few, Host, InterfaceId};
@@ -57,6 +59,8 @@ pub struct World {
     radios: Vec<RadioRun>,
     /// What links will say whose state follows from where their mobile is.
     notices: Vec<Notice>,
+    /// For links whose state follows from where their mobile is, its run as drawn.
+    runs: BTreeMap<usize, LineRun>,
     recorder: Recorder,
     captures: Option<Captures>,
     /// The access link over which the packet came that a host is taking in.
@@ -116,6 +120,10 @@ struct Wire {
     /// The mobile whose access link it is.
     mobile: Option<usize>,
     touched: bool,
+    /// Whether it sends again what its channel loses.
+    repeats: bool,
+    /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.
+    reroutes: bool,
     /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
     in_use: bool,
     /// Whether the scenario lets it work.
@@ -251,6 +259,9 @@ impl World {
         while let Some(&link) = self.touched.get(done) {
             done += 1;
             self.wires[link].touched = false;
+            if self.wires[link].repeats {
+                self.tell_of_failures(link);
+            }
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }

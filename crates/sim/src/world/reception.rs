@@ -1,10 +1,10 @@
 //! Links whose state follows from where their mobile is: what they say, when it is time.
 
-use super::handover::Chooser;
 use super::{Event, World};
-use crate::link::reception::{News, ReceptionEvent};
+use crate::link::reception::ReceptionEvent;
 use crate::rng::Seed;
 use baton_proto::host::LinkSignal;
+use baton_proto::mobility::decision::LinkEvent;
 use baton_proto::packet::Signal;
 use baton_proto::time::{Duration, Instant};
 
@@ -26,8 +26,10 @@ impl World {
             let name = &self.scenario.nodes[along.mobile.0];
             let mut draws = seed.stream(&format!("mobile {name} track"));
             let later = Duration::from_nanos(draws.below(along.jitter.as_nanos().max(1)));
-            for event in along.reception.events(&along.run.delayed(later)) {
-                if event.at == Instant::ZERO && event.news == News::Down {
+            let run = along.run.delayed(later);
+            self.runs.insert(link, run);
+            for event in along.reception.events(&run) {
+                if event.at == Instant::ZERO && event.news == LinkEvent::Down {
                     let wire = &mut self.wires[link];
                     wire.works = false;
                     wire.link.set_down(Instant::ZERO, false);
@@ -44,12 +46,11 @@ impl World {
     pub(super) fn hear_notice(&mut self, number: usize) {
         let Notice { link, event } = self.notices[number];
         match event.news {
-            News::Up => self.turn_and_record(link, true),
-            News::Down => self.turn_and_record(link, false),
-            News::GoingDown => self.tell_going_down(link, true),
-            News::Rollback => self.tell_going_down(link, false),
-            News::Detected => self.record_notice(link, "Link_Detected", &event),
-            News::Strong => self.record_notice(link, "Link_Parameters_Report", &event),
+            LinkEvent::Up => self.turn_and_record(link, true),
+            LinkEvent::Down => self.turn_and_record(link, false),
+            LinkEvent::GoingDown => self.tell_going_down(link, true),
+            LinkEvent::Rollback => self.tell_going_down(link, false),
+            LinkEvent::Detected | LinkEvent::ParametersReport => self.tell_notice(link, &event),
         }
     }
 
@@ -72,12 +73,11 @@ impl World {
         if self.mobiles[number].attached == Some(link) {
             self.signal(number, link, signal);
         }
-        if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
-            && let Some(rank) = links.iter().position(|&known| known == link)
-        {
-            failback.handle_going_down(self.now, rank, going_down);
-        }
-        self.arm_mobile(number);
+        let event = match going_down {
+            true => LinkEvent::GoingDown,
+            false => LinkEvent::Rollback,
+        };
+        self.tell_chooser(number, link, event);
     }
 
     /// Records what no protocol is told, which would record it itself.
@@ -92,13 +92,15 @@ impl World {
         }
     }
 
-    fn record_notice(&mut self, link: usize, name: &'static str, event: &ReceptionEvent) {
+    /// Records what changes nothing, and lets the mobile decide.
+    fn tell_notice(&mut self, link: usize, event: &ReceptionEvent) {
         let Some(number) = self.wires[link].mobile else {
             return;
         };
         let node = self.mobiles[number].node.0;
         let details = event.received_dbm;
         let details = details.map_or(String::new(), |power| format!("{power:.2} dBm"));
-        self.record_link(node, link, Signal::new(name, details));
+        self.record_link(node, link, Signal::new(event.news.name(), details));
+        self.tell_chooser(number, link, event.news);
     }
 }

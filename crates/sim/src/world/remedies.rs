@@ -11,7 +11,7 @@ use crate::scenario::model::Mobility;
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
 use baton_proto::host::{LinkSignal, SocketId};
 use baton_proto::rate::DataRate;
-use baton_proto::remedies::{Kind, Tells};
+use baton_proto::remedies::{Scheme, Side, Tells};
 use baton_proto::time::Duration;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -34,11 +34,14 @@ impl World {
         }
         let sends = role == Role::Source;
         let mobile = self.mobiles.iter().position(|mobile| mobile.node.0 == node);
-        let part = |kind: &Kind| match mobile {
-            Some(_) => kind.at_mobile(sends),
-            None => kind.at_correspondent(sends),
+        let side = match mobile {
+            Some(_) => Side::Mobile,
+            None => Side::Correspondent,
         };
-        let parts: Vec<_> = run.spec.remedies.iter().filter_map(part).collect();
+        let schemes = run.spec.remedies.iter();
+        let parts: Vec<_> = schemes
+            .filter_map(|scheme| scheme.part(side, sends))
+            .collect();
         for part in parts {
             self.nodes[node].host.add_remedy(socket, part);
         }
@@ -123,7 +126,7 @@ impl World {
 
     /// Lets the binding updates of a mobile report the link that it goes to, if a remedy of one of its flows hears by them.
     pub(super) fn report_path(&mut self, number: usize, link: usize) {
-        let by_update = |kind: &Kind| kind.tells() == Tells::BindingUpdate;
+        let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
         let of_mobile = |run: &&super::flow::FlowRun| run.mobiles.contains(&Some(number));
         let mut flows = self.flows.iter().filter(of_mobile);
         let wanted = flows.any(|run| run.spec.remedies.iter().any(by_update));

@@ -23,7 +23,13 @@ impl World {
         }
         self.leave(link, end, id);
         let length = self.packets[id].length;
-        self.wires[link].link.offer(self.now, end, id, length);
+        let wire = &mut self.wires[link];
+        if wire.link.is_regulated() {
+            let flow = self.packets[id].packet.flow;
+            wire.link.offer_of(self.now, end, (id, length), flow);
+        } else {
+            wire.link.offer(self.now, end, id, length);
+        }
         self.touch(link);
     }
 

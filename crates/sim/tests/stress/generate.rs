@@ -13,6 +13,8 @@ struct Generator {
     draws: Stream,
     /// Of its own for links along a line, so that all else of a seed's scenario stays as it was without them.
     line_draws: Stream,
+    /// The same for what the network does against losses and handovers.
+    network_draws: Stream,
     text: String,
 }
 
@@ -21,6 +23,7 @@ pub fn scenario(seed: u64) -> String {
     let mut generator = Generator {
         draws: Seed(seed).stream("stress"),
         line_draws: Seed(seed).stream("stress line"),
+        network_draws: Seed(seed).stream("stress network"),
         text: String::new(),
     };
     generator.all(seed);
@@ -130,6 +133,7 @@ impl Generator {
             _ => {}
         }
         self.reception(kind, to);
+        self.network(kind, to);
         if kind == "wired" || self.chance(20) && kind != "trace" {
             self.direction();
         } else if kind != "trace" {
@@ -162,6 +166,34 @@ impl Generator {
             _ => return,
         };
         self.line(key);
+    }
+
+    /// Links that send again, flow control before access links, shapers and policers.
+    fn network(&mut self, kind: &str, to: &str) {
+        let draw = self.network_draws.below(100);
+        if kind != "wifi" && draw < 25 {
+            self.line("retransmission = { attempts = 5, pause = \"3 ms\" }");
+        }
+        if to.starts_with('m') {
+            self.line("flow_control = \"2 packets\"");
+        }
+        let bucket = "flows = [\"f0\"], rate = \"300 kbit/s\", burst = \"9 kB\"";
+        match self.network_draws.below(100) {
+            0..10 => self.line(&format!(
+                "shapers = [{{ {bucket}, queue = \"20 packets\" }}]"
+            )),
+            10..20 => self.line(&format!("policers = [{{ {bucket}, direction = \"up\" }}]")),
+            _ => {}
+        }
+    }
+
+    /// How a link is left, now and then with what waits at IP taking the new way.
+    fn rerouted(&mut self, how: &'static str) -> String {
+        let draw = self.network_draws.below(100);
+        match how {
+            _ if draw >= 40 || how.contains("old_queue") => how.to_owned(),
+            how => format!("{how}, old_queue = \"reroute\""),
+        }
     }
 
     /// Keys of a direction.
@@ -255,7 +287,7 @@ impl Generator {
             }
             let others = (present + 1 + self.below(links - 1)) % links;
             present = others;
-            attached = true;
+            let leaves = core::mem::replace(&mut attached, true);
             let how = self.pick(&[
                 "",
                 ", handover = \"soft\", overlap = \"300 ms\"",
@@ -266,6 +298,10 @@ impl Generator {
                 ", handover = \"hard\", outage = \"50 ms\", old_queue = \"keep\"",
                 ", jitter = \"400 ms\"",
             ]);
+            let how = match leaves {
+                true => self.rerouted(how),
+                false => how.to_owned(),
+            };
             self.line(&format!(
                 "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l{present}\"{how} }},"
             ));

@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int32Type};
 use baton_proto::time::Duration;
 use baton_sim::link::config::{LinkConfig, QueueLimit};
 use baton_sim::run::Results;
-use baton_sim::scenario::model::{AttachmentPolicy, Handover, Scenario};
+use baton_sim::scenario::model::{AttachmentPolicy, Handover, OldQueue, Scenario};
 use std::collections::BTreeMap;
 
 /// By when, before the end, whatever was sent has met its fate.
@@ -58,7 +58,8 @@ fn keeping(scenario: &Scenario) -> Vec<&str> {
         };
         for (place, entry) in entries.iter().enumerate() {
             if let Handover::Hard {
-                keep_queue: true, ..
+                old_queue: OldQueue::Stays,
+                ..
             } = entry.handover
             {
                 let used = entries[..place].iter().filter_map(|before| before.link);
@@ -75,7 +76,8 @@ fn limits(scenario: &Scenario, keeping: &[&str]) -> BTreeMap<String, (&'static s
     let mut limits = BTreeMap::new();
     for (index, link) in scenario.links.iter().enumerate() {
         let name = link.config.name.as_str();
-        if keeping.contains(&name) {
+        // The series counts what waits at a shaper, too.
+        if keeping.contains(&name) || !link.config.regulators.is_empty() {
             continue;
         }
         let changes = scenario

@@ -313,6 +313,8 @@ impl ForeignAgent {
             IcmpError::PacketTooBig { .. } | IcmpError::TimeExceeded => {
                 Code::HOME_AGENT_UNREACHABLE
             }
+            // It is still on its way.
+            IcmpError::BadState => return,
         };
         let all = self.pending.iter();
         let lost: Vec<Ipv4Addr> = all

@@ -22,6 +22,7 @@ use crate::mobility::address_configuration::{
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
+use crate::mobility::network_access::{AccessEvent, AccessSettings, NetworkAccess};
 use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
@@ -59,6 +60,8 @@ pub struct MobileSettings {
     pub configuration_times: ConfigurationTimes,
     /// Times of registration.
     pub binding_times: BindingTimes,
+    /// Whom it asks before it uses a care-of address; without one it asks nobody.
+    pub access: Option<AccessSettings>,
     /// Whether it asks the home agent to hold packets before it moves.
     pub buffering: Option<BufferingRequest>,
     /// Whether it tells the router of a link that it has left where it is (RFC 5568), for what that holds.
@@ -137,6 +140,8 @@ pub enum MobileEvent {
     Forwarding(bool),
     /// A correspondent sends directly from now on.
     Optimized(Ipv6Addr),
+    /// What the AAA server says of a care-of address.
+    Access(AccessEvent),
 }
 
 /// Packets that went nowhere, by cause.
@@ -172,6 +177,7 @@ pub struct MobileNode {
     interfaces: Vec<AddressConfiguration>,
     preferred: usize,
     place: Option<Place>,
+    access: NetworkAccess,
     home: Registration,
     /// The care-of address before the one that is accepted: a home agent may go on sending there for a while.
     former: Option<Ipv6Addr>,
@@ -208,6 +214,7 @@ impl MobileNode {
             interfaces: interfaces.collect(),
             preferred: 0,
             place: None,
+            access: NetworkAccess::default(),
             home: Registration::default(),
             former: None,
             routers: Routers::default(),
@@ -340,6 +347,7 @@ impl MobileNode {
         let peers = self.peers.values();
         interfaces
             .filter_map(AddressConfiguration::poll_timeout)
+            .chain(self.access.poll_timeout())
             .chain(self.home.poll_timeout(refreshes))
             .chain(self.routers.poll_timeout())
             .chain(self.group.poll_timeout())
@@ -351,6 +359,9 @@ impl MobileNode {
     pub fn handle_timeout(&mut self, now: Instant) {
         for interface in &mut self.interfaces {
             interface.handle_timeout(now);
+        }
+        if let Some(settings) = &self.settings.access {
+            self.access.handle_timeout(now, settings, &mut self.draws);
         }
         self.settle(now);
         self.step_registration(now);
@@ -365,6 +376,9 @@ impl MobileNode {
             if let Some(packet) = interface.poll_transmit() {
                 return Some((Towards::Interface(place), packet));
             }
+        }
+        if let Some((interface, packet)) = self.access.poll_transmit() {
+            return Some((Towards::Interface(interface), packet));
         }
         pop(&mut self.outbox)
     }
@@ -389,6 +403,7 @@ impl MobileNode {
                 }
             }
         }
+        self.follow_access(now);
         let place = self.find_place();
         if place == self.place {
             return;
@@ -405,11 +420,38 @@ impl MobileNode {
         self.move_peers(now);
     }
 
-    /// The preferred interface if it is attached, or else the one in use, or else the first.
+    /// Asks for what has been attached, and hears what came of it.
+    fn follow_access(&mut self, now: Instant) {
+        let Some(settings) = &self.settings.access else {
+            return;
+        };
+        for (place, interface) in self.interfaces.iter().enumerate() {
+            let attached = (place, interface.attachment());
+            self.access.follow(now, attached, settings, &mut self.draws);
+        }
+        while let Some(event) = self.access.poll_event() {
+            self.events.push_back(MobileEvent::Access(event));
+        }
+    }
+
+    /// Takes in what the AAA server answers.
+    fn handle_access_answer(&mut self, now: Instant, at: (usize, Ipv6Addr), bytes: &[u8]) {
+        if let Some(settings) = &self.settings.access {
+            let expected = self.access.handle_answer(now, at, bytes, settings);
+            self.counts.unexpected += u64::from(!expected);
+        }
+        self.settle(now);
+    }
+
+    /// The preferred interface if it is attached and may be used, or else the one in use, or else the first.
     fn find_place(&self) -> Option<Place> {
         let attached = |interface: usize| {
             let attachment = self.interfaces.get(interface)?.attachment();
-            (attachment != Attachment::None).then_some(Place {
+            let admitted = match &self.settings.access {
+                Some(_) => self.access.admits(interface, attachment),
+                None => attachment != Attachment::None,
+            };
+            admitted.then_some(Place {
                 interface,
                 attachment,
             })

@@ -55,10 +55,11 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
         (
             vec(any::<(u32, u32)>(), 0..=4),
             any::<Option<(core::num::NonZeroU8, u16)>>(),
+            any::<Option<(u8, u32, u32)>>(),
         ),
     )
         .prop_map(
-            |(fixed, (size, scale), permitted, timestamps, (blocks, notice))| {
+            |(fixed, (size, scale), permitted, timestamps, (blocks, notice, count))| {
                 let mut options = TcpOptions {
                     maximum_segment_size: size,
                     window_scale: scale,
@@ -71,7 +72,18 @@ fn any_tcp() -> impl Strategy<Value = TcpHeader> {
                     }),
                     snack_permitted: permitted,
                 };
-                if let (Some(size), Some(scale), true) = (size, scale, permitted) {
+                if let Some((kind, own, echo)) = count {
+                    let mut more = options;
+                    more.sack.set_connection_count(match kind % 3 {
+                        0 => ConnectionCount::Count(own),
+                        1 => ConnectionCount::New(own),
+                        _ => ConnectionCount::Echo { own, echo },
+                    });
+                    if more.wire_length() > options.wire_length() {
+                        options = more;
+                    }
+                }
+                if let (Some(size), Some(scale), true, None) = (size, scale, permitted, count) {
                     let offset = scale.into();
                     let mut more = options;
                     more.sack = SackBlocks::negative(Snack { offset, size });
@@ -114,6 +126,7 @@ fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
         Just(IcmpError::Unreachable),
         Just(IcmpError::PortUnreachable),
         Just(IcmpError::TimeExceeded),
+        Just(IcmpError::BadState),
     ];
     let quoted = (any_ip(), any::<(u16, u16, u32)>(), any::<u8>()).prop_map(
         |(ip, (source_port, destination_port, sequence), protocol)| {

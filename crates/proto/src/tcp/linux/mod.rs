@@ -239,6 +239,11 @@ impl Connection {
         }
     }
 
+    /// What stands in the place of the timeout, a probe or a timer for reordering, is given up for it.
+    pub(super) fn forgo_probe(&mut self) {
+        self.linux.pending = Pending::Timeout;
+    }
+
     /// A timer that stood in its place has gone off: the timeout still counts from the last transmission of the oldest segment.
     fn resume_timeout(&mut self, now: Instant) {
         let after = self.until_timeout(now).max(Duration::from_nanos(1));

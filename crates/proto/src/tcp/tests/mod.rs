@@ -16,14 +16,16 @@ mod reassembly;
 mod scps;
 mod steering;
 mod timers;
+mod transaction;
 mod window;
 
 use super::profile::Profile;
+use super::transaction::OpeningCache;
 use super::{Connection, Endpoint, Event, Segment, State};
 use crate::packet::{Payload, pattern_byte};
 use crate::time::{Duration, Instant};
 use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions};
+use crate::wire::tcp::{ConnectionCount, SackBlocks, TcpFlags, TcpHeader, TcpOptions};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(super) fn profile(name: &str) -> Profile {
@@ -150,6 +152,8 @@ pub(super) struct Pair {
     flying: BTreeMap<(Instant, u64), (Side, Segment)>,
     launched: u64,
     syn_seen: bool,
+    /// What the hosts of the two remember, for T/TCP.
+    pub(super) caches: [OpeningCache; 2],
 }
 
 pub(super) const ISS_A: SequenceNumber = SequenceNumber(u32::MAX - 20_000);
@@ -179,7 +183,22 @@ impl Pair {
             flying: BTreeMap::new(),
             launched: 0,
             syn_seen: false,
+            caches: Default::default(),
         }
+    }
+
+    /// Both ends speak T/TCP. The hosts have spoken before, or one of them has forgotten it.
+    pub(super) fn with_transactions(mut self, remembered: [bool; 2]) -> Pair {
+        let (a, b) = (self.a.connection.local(), self.b.connection.local());
+        let [cache_a, cache_b] = transaction::acquainted([a.address, b.address]);
+        let [known_a, known_b] = remembered;
+        self.caches = [
+            if known_a { cache_a } else { Default::default() },
+            if known_b { cache_b } else { Default::default() },
+        ];
+        let opening = self.caches[0].open(b.address);
+        self.a.connection.open_transaction(self.now, opening);
+        self
     }
 
     /// Both connect at the same time.
@@ -226,7 +245,8 @@ impl Pair {
             return self.a.connection.handle_segment(self.now, &header, payload);
         }
         if !self.syn_seen {
-            if header.flags != TcpFlags::SYN {
+            let flag = |bit| header.flags.contains(bit);
+            if !flag(TcpFlags::SYN) || flag(TcpFlags::ACK) {
                 return;
             }
             self.syn_seen = true;
@@ -240,6 +260,13 @@ impl Pair {
                 1500,
                 &header,
             );
+            if self.a.connection.is_transaction() {
+                let accepted = self.caches[1].accept(self.a.connection.local().address, &header);
+                if let Some(acceptance) = accepted {
+                    let b = &mut self.b.connection;
+                    b.accept_transaction(self.now, acceptance, &header, payload);
+                }
+            }
             return;
         }
         self.b.connection.handle_segment(self.now, &header, payload);
@@ -312,9 +339,10 @@ pub(super) fn is_pattern(bytes: &[u8], stream: u32) -> bool {
 /// A segment in words, its numbers relative to the initial ones: `SYN`, `1..1001`, `ack 1001`, `FIN 5`, `RST 1`.
 pub(super) fn describe(segment: &Segment, connection: &Connection) -> String {
     let header = &segment.header;
-    let start = connection.send_position(header.sequence);
-    let length = i64::from(segment.payload.length());
     let flag = |bit| header.flags.contains(bit);
+    let first = connection.send_position(header.sequence);
+    let start = first + i64::from(flag(TcpFlags::SYN));
+    let length = i64::from(segment.payload.length());
     let mut words = Vec::new();
     if flag(TcpFlags::RST) {
         words.push(format!("RST {start}"));
@@ -340,6 +368,14 @@ pub(super) fn describe(segment: &Segment, connection: &Connection) -> String {
             position(first),
             position(after_last)
         ));
+    }
+    match header.options.sack.connection_count() {
+        None => {}
+        Some(ConnectionCount::Count(own)) => words.push(format!("CC={own}")),
+        Some(ConnectionCount::New(own)) => words.push(format!("CC.new={own}")),
+        Some(ConnectionCount::Echo { own, echo }) => {
+            words.push(format!("CC={own} CC.echo={echo}"));
+        }
     }
     words.join(" ")
 }

@@ -37,7 +37,10 @@ fn check(pair: &mut Pair, lengths: (u64, u64), pattern: bool) {
         assert!(is_pattern(&end.application.received, stream), "{pattern}");
         assert_eq!(end.connection.state(), State::Closed);
         let closed = end.events.iter().filter(|(_, e)| *e == Event::Closed);
-        assert_eq!(closed.count(), 1, "{:?}", end.events);
+        // The peer's short TIME-WAIT may be over before it has heard our FIN.
+        let forgotten = end.connection.is_transaction()
+            && end.events.iter().any(|(_, e)| *e == Event::TimedOut);
+        assert!(closed.count() == 1 || forgotten, "{:?}", end.events);
     }
 }
 
@@ -77,6 +80,7 @@ proptest! {
         pattern in any::<bool>(),
         buffer in prop_oneof![Just(None), (1_u32..5_000).prop_map(Some)],
         timestamps in any::<bool>(),
+        remembered in prop_oneof![Just(None), any::<[bool; 2]>().prop_map(Some)],
     ) {
         let mut profile = profile(Profile::NAMES[name]);
         profile.congestion = algorithms()[algorithm].clone();
@@ -93,7 +97,11 @@ proptest! {
             Some(buffer) if buffer < 200 => (forward % 3_000, back % 1_000),
             _ => (forward, back),
         };
+        profile.transaction_opening = remembered.is_some();
         let mut pair = Pair::new(&profile, &profile, by_list(list));
+        if let Some(remembered) = remembered {
+            pair = pair.with_transactions(remembered);
+        }
         feed(&mut pair.a.application, 1, forward, pattern);
         feed(&mut pair.b.application, 2, back, pattern);
         check(&mut pair, (forward, back), pattern);

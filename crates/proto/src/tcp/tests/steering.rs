@@ -384,3 +384,49 @@ fn tolerated_reordering_is_no_loss_while_acknowledgments_advance() {
         assert!(last.is_none_or(|start| start > 10_000), "{sent:?}");
     }
 }
+
+/// Bakshi et al.: the timer is set to the timeout in force, what a timeout has doubled included, and nothing else is touched.
+#[test]
+fn a_running_timer_starts_again_with_the_timeout_in_force() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        let restarted = |solo: &mut Solo| {
+            let (rto, view) = (
+                solo.connection.retransmission_timeout(),
+                solo.connection.view(),
+            );
+            steer(solo, &[Control::RestartTimer]);
+            let due = solo.connection.poll_timeout().expect("it runs");
+            assert_eq!(solo.connection.retransmission_timeout(), rto);
+            assert_eq!(solo.connection.view(), view);
+            // Clocks that tick round up.
+            let exact = profile.tick.is_zero() && !profile.timer_wheel;
+            let late = due.saturating_since(solo.now + rto);
+            assert!(due >= solo.now + rto);
+            let coarse = Duration::from_nanos(rto.as_nanos() / 4) + profile.tick;
+            assert!(late <= if exact { ms(0) } else { coarse });
+            due
+        };
+        for at in [110, 220, 330, 440] {
+            solo.at(at);
+            restarted(&mut solo);
+        }
+        assert!(solo.sends().is_empty(), "nothing has gone off");
+        let rto = solo.connection.retransmission_timeout();
+        while solo.connection.statistics().timeouts == 0 {
+            let next = solo.connection.poll_timeout().expect("something is out");
+            solo.at(next.as_nanos().div_ceil(1_000_000)).sends();
+        }
+        assert!(solo.connection.retransmission_timeout() > rto, "doubled");
+        restarted(&mut solo);
+    }
+}
+
+#[test]
+fn a_timer_that_does_not_run_is_not_started() {
+    for profile in stacks() {
+        let mut solo = Solo::established(&profile);
+        steer(&mut solo, &[Control::RestartTimer]);
+        assert_eq!(solo.connection.poll_timeout(), None);
+    }
+}

@@ -28,6 +28,8 @@ fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig 
             limit: queue,
             management: QueueManagement::DropTail,
         },
+        flow_control: None,
+        retransmission: None,
         channel: ChannelConfig {
             packet_error_rate: 0.0,
             bit_error_rate: 0.0,
@@ -46,6 +48,7 @@ fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConf
         medium,
         up: direction.clone(),
         down: direction,
+        regulators: Vec::new(),
         mtu: 1500,
     }
 }

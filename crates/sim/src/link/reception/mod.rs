@@ -7,6 +7,7 @@
 pub mod two_ray;
 
 use crate::position::line::{LineRun, Span, Stretch, outside};
+use baton_proto::mobility::decision::LinkEvent;
 use baton_proto::time::{Duration, Instant};
 use two_ray::TwoRay;
 
@@ -45,30 +46,13 @@ pub struct Coverage {
     pub ready_after: Duration,
 }
 
-/// What a link has to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// Link_Detected: there is a signal.
-    Detected,
-    /// Link_Up.
-    Up,
-    /// Link_Parameters_Report: the signal has the margin.
-    Strong,
-    /// Link_Going_Down.
-    GoingDown,
-    /// It stays after all.
-    Rollback,
-    /// Link_Down.
-    Down,
-}
-
 /// When a link says something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceptionEvent {
     /// When; zero for a link that is not received at the start.
     pub at: Instant,
     /// What.
-    pub news: News,
+    pub news: LinkEvent,
     /// Power that the mobile receives then, where that is known.
     pub received_dbm: Option<f64>,
 }
@@ -103,7 +87,7 @@ impl Reception {
             .first()
             .is_none_or(|first| first.from > Instant::ZERO)
         {
-            told.push((Instant::ZERO, News::Down));
+            told.push((Instant::ZERO, LinkEvent::Down));
         }
         for span in &received {
             self.tell(*span, &strong, ready_after, &mut told);
@@ -123,16 +107,16 @@ impl Reception {
         span: Span,
         strong: &[Span],
         ready_after: Duration,
-        told: &mut Vec<(Instant, News)>,
+        told: &mut Vec<(Instant, LinkEvent)>,
     ) {
         let mut up = span.from;
         if span.from > Instant::ZERO {
-            told.push((span.from, News::Detected));
+            told.push((span.from, LinkEvent::Detected));
             up += ready_after;
             if up >= span.to {
                 return;
             }
-            told.push((up, News::Up));
+            told.push((up, LinkEvent::Up));
         }
         let first = strong.partition_point(|good| good.to < span.from);
         let within = strong[first..]
@@ -141,19 +125,19 @@ impl Reception {
         let mut going_down = false;
         for good in within {
             if self.reports() && good.from > Instant::ZERO {
-                told.push((good.from, News::Strong));
+                told.push((good.from, LinkEvent::ParametersReport));
             }
             if going_down && good.to > up {
-                told.push((good.from.max(up), News::Rollback));
+                told.push((good.from.max(up), LinkEvent::Rollback));
                 going_down = false;
             }
             if good.to < span.to && !going_down {
-                told.push((good.to.max(up), News::GoingDown));
+                told.push((good.to.max(up), LinkEvent::GoingDown));
                 going_down = true;
             }
         }
         if span.to < Instant::NEVER {
-            told.push((span.to, News::Down));
+            told.push((span.to, LinkEvent::Down));
         }
     }
 
@@ -173,6 +157,17 @@ impl Reception {
         let distances = around.map(|place| (place - position_m).abs());
         let nearest = distances.fold(f64::INFINITY, f64::min);
         Some(coverage.radio.received_dbm(nearest))
+    }
+}
+
+impl Reception {
+    /// The same, if it is enough to be measured.
+    pub fn measured_dbm(&self, position_m: f64) -> Option<f64> {
+        let Reception::Coverage(coverage) = self else {
+            return None;
+        };
+        self.received_dbm(position_m)
+            .filter(|&power| power >= coverage.threshold_dbm)
     }
 }
 
@@ -205,7 +200,7 @@ mod tests {
     };
 
     /// When what is said, to a millisecond.
-    fn told(reception: &Reception, run: &LineRun) -> Vec<(f64, News)> {
+    fn told(reception: &Reception, run: &LineRun) -> Vec<(f64, LinkEvent)> {
         let events = reception.events(run).into_iter();
         events
             .map(|event| ((event.at.as_secs_f64() * 1e3).round() / 1e3, event.news))
@@ -240,13 +235,13 @@ mod tests {
     #[test]
     fn a_satellite_is_back_when_the_antenna_points_to_it_again() {
         let plain = [
-            (100.0, News::Down),
-            (200.0, News::Detected),
-            (200.55, News::Up),
+            (100.0, LinkEvent::Down),
+            (200.0, LinkEvent::Detected),
+            (200.55, LinkEvent::Up),
         ];
         assert_eq!(told(&satellite(0.0), &RUN), plain);
         let mut announced = plain.to_vec();
-        announced.insert(0, (98.0, News::GoingDown));
+        announced.insert(0, (98.0, LinkEvent::GoingDown));
         assert_eq!(told(&satellite(2.0), &RUN), announced);
     }
 
@@ -256,22 +251,26 @@ mod tests {
             from_m: 15e3,
             ..RUN
         };
-        let expected = [(0.0, News::Down), (50.0, News::Detected), (50.55, News::Up)];
+        let expected = [
+            (0.0, LinkEvent::Down),
+            (50.0, LinkEvent::Detected),
+            (50.55, LinkEvent::Up),
+        ];
         assert_eq!(told(&satellite(0.0), &run), expected);
         let stays = LineRun { to_m: 16e3, ..run };
-        assert_eq!(told(&satellite(0.0), &stays), [(0.0, News::Down)]);
+        assert_eq!(told(&satellite(0.0), &stays), [(0.0, LinkEvent::Down)]);
     }
 
     #[test]
     fn an_access_point_is_received_within_its_range() {
         // 474.342 m at the threshold, 399.11 m with 3 dB of margin.
         let expected = [
-            (0.0, News::Down),
-            (45.257, News::Detected),
-            (45.307, News::Up),
-            (46.009, News::Strong),
-            (53.991, News::GoingDown),
-            (54.743, News::Down),
+            (0.0, LinkEvent::Down),
+            (45.257, LinkEvent::Detected),
+            (45.307, LinkEvent::Up),
+            (46.009, LinkEvent::ParametersReport),
+            (53.991, LinkEvent::GoingDown),
+            (54.743, LinkEvent::Down),
         ];
         let one = access_points(&[5e3]);
         assert_eq!(told(&one, &RUN), expected);
@@ -289,26 +288,26 @@ mod tests {
     fn between_access_points_it_stays_or_fades_or_is_lost() {
         // 800 m apart: never below the margin between them. 900 m: below it, but above the threshold.
         let near = told(&access_points(&[5e3, 5.79e3]), &RUN);
-        let turns = |told: &[(f64, News)]| told.iter().map(|told| told.1).collect::<Vec<_>>();
+        let turns = |told: &[(f64, LinkEvent)]| told.iter().map(|told| told.1).collect::<Vec<_>>();
         let once = [
-            News::Down,
-            News::Detected,
-            News::Up,
-            News::Strong,
-            News::GoingDown,
-            News::Down,
+            LinkEvent::Down,
+            LinkEvent::Detected,
+            LinkEvent::Up,
+            LinkEvent::ParametersReport,
+            LinkEvent::GoingDown,
+            LinkEvent::Down,
         ];
         assert_eq!(turns(&near), once);
         let fading = told(&access_points(&[5e3, 5.9e3]), &RUN);
         assert_eq!(
             turns(&fading)[3..],
             [
-                News::Strong,
-                News::GoingDown,
-                News::Strong,
-                News::Rollback,
-                News::GoingDown,
-                News::Down
+                LinkEvent::ParametersReport,
+                LinkEvent::GoingDown,
+                LinkEvent::ParametersReport,
+                LinkEvent::Rollback,
+                LinkEvent::GoingDown,
+                LinkEvent::Down
             ]
         );
         let apart = told(&access_points(&[5e3, 6e3]), &RUN);
@@ -323,7 +322,7 @@ mod tests {
             panic!("it is one");
         };
         coverage.ready_after = Duration::from_secs(10);
-        let expected = [(0.0, News::Down), (45.257, News::Detected)];
+        let expected = [(0.0, LinkEvent::Down), (45.257, LinkEvent::Detected)];
         assert_eq!(told(&Reception::Coverage(coverage.clone()), &RUN), expected);
         // Ready when the margin is gone: up and going down at once.
         coverage.ready_after = Duration::from_secs(9);
@@ -331,10 +330,10 @@ mod tests {
         assert_eq!(
             late[2..],
             [
-                (46.009, News::Strong),
-                (54.257, News::Up),
-                (54.257, News::GoingDown),
-                (54.743, News::Down)
+                (46.009, LinkEvent::ParametersReport),
+                (54.257, LinkEvent::Up),
+                (54.257, LinkEvent::GoingDown),
+                (54.743, LinkEvent::Down)
             ]
         );
     }
@@ -346,7 +345,7 @@ mod tests {
             from_m: 5e3,
             ..RUN
         };
-        let expected = [(23.991, News::GoingDown), (24.743, News::Down)];
+        let expected = [(23.991, LinkEvent::GoingDown), (24.743, LinkEvent::Down)];
         assert_eq!(told(&access_points(&[5e3]), &run), expected);
     }
 }

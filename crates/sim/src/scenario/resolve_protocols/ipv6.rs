@@ -4,12 +4,14 @@ use super::{Surroundings, home_link};
 use crate::addresses::{ACCESS_PREFIXES, NODES};
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
-use crate::scenario::model::{Advertisements, HomeAgent, Mobile, MobileIpv6, NodeIndex};
+use crate::scenario::model::{
+    AccessControl, Advertisements, HomeAgent, Mobile, MobileIpv6, NodeIndex,
+};
 use crate::scenario::raw_mobility::{
     RawAdvertisements, RawBuffering, RawDetection, RawHomeAgent, RawMobility, RawOverflow,
     RawProtocol,
 };
-use crate::scenario::resolve::Report;
+use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
 use crate::scenario::units::{PositiveTime, prefix};
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
@@ -132,6 +134,29 @@ fn multicast_buffering(
     })
 }
 
+/// The AAA server and what it takes.
+fn access_control(
+    raw: &RawMobility,
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> Option<AccessControl> {
+    let raw = raw.aaa.as_ref()?;
+    let path = path.key("server");
+    let server = node(&raw.server, &path, around.links, report)?;
+    if around.moving.contains(&raw.server.as_str()) {
+        let message = format!(
+            "{} is a mobile; expected a node that does not move",
+            quoted(&raw.server)
+        );
+        report.wrong(&path, message);
+    }
+    Some(AccessControl {
+        server,
+        processing: raw.processing.map_or(Duration::ZERO, |time| time.0),
+    })
+}
+
 fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
     match raw.unwrap_or(RawDetection::Perform) {
         RawDetection::Perform => DuplicateAddressDetection::STANDARD,
@@ -200,6 +225,7 @@ pub(super) fn mobility(
             RawAdvertisements::Frequent => Advertisements::Frequent,
             RawAdvertisements::Seldom => Advertisements::Seldom,
         },
+        aaa: access_control(raw, &path.key("aaa"), around, report),
         route_optimization: raw.route_optimization.unwrap_or(false),
         asks_for_buffering: raw.asks_for_buffering.unwrap_or(false),
         access_router_buffering: raw.access_router_buffering.as_ref().map(buffer_policy),

@@ -25,6 +25,8 @@ pub(super) struct Surroundings<'a> {
     pub agents: &'a Agents,
     /// Mobiles that are resolved already.
     pub others: &'a [Mobile],
+    /// Names of all mobiles.
+    pub moving: &'a [&'a str],
 }
 
 /// Resolves all agents.
@@ -99,6 +101,7 @@ fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
             raw.duplicate_address_detection.is_some(),
         ),
         ("advertisements", raw.advertisements.is_some()),
+        ("aaa", raw.aaa.is_some()),
         ("route_optimization", raw.route_optimization.is_some()),
         ("asks_for_buffering", raw.asks_for_buffering.is_some()),
         (

@@ -30,7 +30,7 @@ const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, line_of_sight, shadowing, coverage, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, line_of_sight, shadowing, coverage, shapers, policers, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
         ],
     ),
     (
@@ -437,7 +437,7 @@ const CASES: &[Case] = &[
         r#"old_queue = "keep""#,
         r#"old_queue = "deliver""#,
         &[
-            r#"test.toml:31:86: mobiles.laptop.timetable[2].old_queue: does not go with a hard handover; expected "discard" or "keep""#,
+            r#"test.toml:31:86: mobiles.laptop.timetable[2].old_queue: does not go with a hard handover; expected "discard", "reroute" or "keep""#,
         ],
     ),
     (

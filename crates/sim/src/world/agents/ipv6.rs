@@ -4,7 +4,8 @@ use super::{ProtocolRun, access_links};
 use crate::addresses::{ACCESS_PREFIXES, node_addresses};
 use crate::rng::Seed;
 use crate::scenario::model::{
-    Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario, nodes_behind,
+    AccessControl, Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario,
+    nodes_behind,
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
@@ -16,6 +17,7 @@ use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, GroupMobile,
     HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
 };
+use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
@@ -176,6 +178,7 @@ impl World {
             }
             care_of.push((link, IpAddr::V6(address)));
         }
+        let credentials = mobility.aaa.map(|aaa| self.enrol(aaa, &name, home_address));
         let settings = MobileSettings {
             home_address,
             home_prefix: agent.prefix,
@@ -190,6 +193,7 @@ impl World {
             detection: mobility.detection,
             configuration_times: ConfigurationTimes::default(),
             binding_times: BindingTimes::default(),
+            access: credentials,
             buffering: mobility
                 .asks_for_buffering
                 .then_some(BufferingRequest::STUDY_D),
@@ -232,6 +236,28 @@ impl World {
         {
             let own: Vec<IpAddr> = self.nodes[inner].host.addresses().collect();
             self.put_behind_agent(&own, far);
+        }
+    }
+
+    /// Lets an AAA server know a mobile, by its home address; returns what the mobile knows of the server.
+    fn enrol(&mut self, aaa: AccessControl, name: &str, home_address: Ipv6Addr) -> AccessSettings {
+        let server = address(&self.scenario, aaa.server.0);
+        let secret = Seed(self.scenario.seed).secret(&format!("mobile {name} access"));
+        let user_name = home_address.to_string().into_bytes().into_boxed_slice();
+        let user = AccessUser {
+            secret,
+            welcome: true,
+            processing: aaa.processing,
+        };
+        let agents = self.nodes[aaa.server.0].host.agents_mut();
+        agents
+            .access_server
+            .get_or_insert_with(|| AccessServer::new(server))
+            .enrol(&user_name, user);
+        AccessSettings {
+            server,
+            user_name,
+            secret,
         }
     }
 

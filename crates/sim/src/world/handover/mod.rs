@@ -2,8 +2,11 @@
 //!
 //! At each change all routes of the world are computed anew, in time proportional to nodes times links.
 
+mod decider;
 mod record;
+mod reroute;
 
+pub use decider::Decider;
 pub use record::{Announcement, HandoverRecord, Losses};
 
 use super::agents::ProtocolRun;
@@ -11,8 +14,9 @@ use super::flow::Delivered;
 use super::{Event, Wire, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
-use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex};
+use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex, OldQueue};
 use baton_proto::host::LinkSignal;
+use baton_proto::mobility::decision::LinkEvent;
 use baton_proto::mobility::failback::Failback;
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -51,6 +55,8 @@ pub enum Chooser {
     Timetable(VecDeque<Attachment>),
     /// The policy, and the links by rank.
     Failback(Failback, Vec<usize>),
+    /// A decision from outside.
+    Decision(Decider),
 }
 
 /// A handover that is due.
@@ -102,6 +108,7 @@ impl MobileRun {
         let choice = match &self.chooser {
             Chooser::Timetable(entries) => entries.front().map(next_moment),
             Chooser::Failback(failback, _) => failback.poll_timeout(),
+            Chooser::Decision(decider) => decider.deadline(),
         };
         let step = self.steps.front().map(|&(at, _)| at);
         [choice, step].into_iter().flatten().min()
@@ -202,9 +209,14 @@ impl World {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
         };
         let mobile = &self.mobiles[number];
-        if matches!(mobile.chooser, Chooser::Failback(..)) {
+        let by = match mobile.chooser {
+            Chooser::Timetable(_) => None,
+            Chooser::Failback(..) => Some("prefer"),
+            Chooser::Decision(_) => Some("decision"),
+        };
+        if let Some(key) = by {
             return Err(format!(
-                "{name} chooses its link by `prefer`; expected a mobile with a timetable, or a change of a link's state"
+                "{name} chooses its link by `{key}`; expected a mobile with a timetable, or a change of a link's state"
             ));
         }
         let Some(LinkIndex(link)) = to else {
@@ -258,7 +270,7 @@ impl World {
                 let switch = failback.poll(now)?;
                 let soft = Handover::Soft {
                     overlap: None,
-                    discard_queue: false,
+                    old_queue: OldQueue::Stays,
                     outgoing_after: Duration::ZERO,
                 };
                 Some(Due {
@@ -267,6 +279,7 @@ impl World {
                     handover: switch.lost_at.is_none().then_some(soft),
                 })
             }
+            Chooser::Decision(_) => self.next_decided(number),
         }
     }
 
@@ -321,17 +334,18 @@ impl World {
             }
             Some(Handover::Soft {
                 overlap,
-                discard_queue,
+                old_queue,
                 outgoing_after,
             }) => {
                 self.attach(number, link);
                 if let Some(old) = old {
-                    self.leave_softly(number, old, overlap, discard_queue);
+                    self.leave_softly(number, old, overlap, old_queue);
                     self.keep_outgoing(number, old, outgoing_after);
+                    self.reroute(number);
                 }
             }
-            Some(Handover::Hard { outage, keep_queue }) => {
-                self.break_links(number, keep_queue);
+            Some(Handover::Hard { outage, old_queue }) => {
+                self.break_links(number, old_queue);
                 if outage.is_zero() {
                     self.attach(number, link);
                 } else {
@@ -347,11 +361,15 @@ impl World {
         number: usize,
         old: usize,
         overlap: Option<Duration>,
-        discard_queue: bool,
+        old_queue: OldQueue,
     ) {
-        if discard_queue {
-            self.wires[old].link.discard_queue(self.now);
-            self.touch(old);
+        match old_queue {
+            OldQueue::Stays => {}
+            OldQueue::Discarded => {
+                self.wires[old].link.discard_queue(self.now);
+                self.touch(old);
+            }
+            OldQueue::Rerouted => self.wires[old].reroutes = true,
         }
         if overlap.is_none() && self.changes_address(number) {
             self.begin_leaving(old);
@@ -375,10 +393,11 @@ impl World {
             self.touch(old);
         }
         self.install_routes();
+        self.reroute(number);
     }
 
     /// Lets nothing pass on any link of a mobile, an old one that still delivers included.
-    fn break_links(&mut self, number: usize, keep_queue: bool) {
+    fn break_links(&mut self, number: usize, old_queue: OldQueue) {
         let changes_address = self.changes_address(number);
         for link in 0..self.wires.len() {
             let wire = &mut self.wires[link];
@@ -388,7 +407,13 @@ impl World {
             if own && wire.link.is_up() {
                 wire.broken = true;
                 wire.leaving = None;
-                wire.link.set_down(self.now, keep_queue);
+                wire.reroutes =
+                    old_queue == OldQueue::Rerouted && wire.link.config().flow_controlled();
+                if wire.reroutes {
+                    wire.link.hold_at_ip(self.now);
+                } else {
+                    wire.link.set_down(self.now, old_queue == OldQueue::Stays);
+                }
                 self.touch(link);
                 self.signal(number, link, LinkSignal::Down);
             }
@@ -424,6 +449,7 @@ impl World {
             wire.in_use = !has_protocol;
             wire.broken = false;
             wire.leaving = None;
+            wire.reroutes = false;
             if wire.works && !wire.link.is_up() {
                 wire.link.set_up(self.now);
             }
@@ -436,6 +462,9 @@ impl World {
         // Over the links of a mobile with a protocol no route leads: its agents decide.
         if !has_protocol {
             self.install_routes();
+        }
+        if link.is_some() {
+            self.reroute(number);
         }
         self.record_attachment(number);
     }
@@ -476,6 +505,7 @@ impl World {
     pub(super) fn apply_change(&mut self, number: usize) {
         let change = self.scenario.changes[number].clone();
         let wire = &mut self.wires[change.link.0];
+        wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
         for (node, interface) in wire.ends {
             self.nodes[node]
@@ -505,12 +535,26 @@ impl World {
                 let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
                 self.signal(number, link, signal);
             }
-            if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
-                && let Some(rank) = links.iter().position(|&known| known == link)
-            {
-                failback.handle_link(self.now, rank, up);
-            }
-            self.arm_mobile(number);
+            let event = if up { LinkEvent::Up } else { LinkEvent::Down };
+            self.tell_chooser(number, link, event);
         }
+    }
+
+    /// Tells what decides which link a mobile uses what one of its links says.
+    pub(super) fn tell_chooser(&mut self, number: usize, link: usize, event: LinkEvent) {
+        let now = self.now;
+        if let Chooser::Failback(failback, links) = &mut self.mobiles[number].chooser
+            && let Some(rank) = links.iter().position(|&known| known == link)
+        {
+            match event {
+                LinkEvent::Up => failback.handle_link(now, rank, true),
+                LinkEvent::Down => failback.handle_link(now, rank, false),
+                LinkEvent::GoingDown => failback.handle_going_down(now, rank, true),
+                LinkEvent::Rollback => failback.handle_going_down(now, rank, false),
+                LinkEvent::Detected | LinkEvent::ParametersReport => {}
+            }
+        }
+        self.tell_decision(number, link, event);
+        self.arm_mobile(number);
     }
 }

@@ -6,15 +6,8 @@ use crate::link::ldacs1::{Event, Message, MessageKind, Signal};
 use crate::record::{SignalRecord, SignalWay};
 use crate::scenario::model::LinkIndex;
 use baton_proto::host::LinkSignal;
+use baton_proto::mobility::decision::LinkEvent;
 use baton_proto::packet;
-
-/// What a mobile hears that chooses by preference.
-enum ForChooser {
-    /// The network works for it, or does not.
-    Up(bool),
-    /// It is about to stop working, or stays.
-    GoingDown(bool),
-}
 
 impl World {
     /// What a mobile takes that is to use this link from now on: it itself, or of a radio network the link to the cell in
@@ -45,12 +38,12 @@ impl World {
             Signal::GoingDown { to } => {
                 self.tell_mobile(mobile, link, LinkSignal::GoingDown);
                 if to.is_none() {
-                    self.tell_chooser(mobile, radio, ForChooser::GoingDown(true));
+                    self.tell_of_network(mobile, radio, LinkEvent::GoingDown);
                 }
             }
             Signal::Rollback => {
                 self.tell_mobile(mobile, link, LinkSignal::Rollback);
-                self.tell_chooser(mobile, radio, ForChooser::GoingDown(false));
+                self.tell_of_network(mobile, radio, LinkEvent::Rollback);
             }
             Signal::HandoverImminent { to } => {
                 self.radios[radio].aircraft[station.0 as usize].hands_over = true;
@@ -78,6 +71,10 @@ impl World {
             } => {
                 let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
                 self.record_radio(mobile, link, "Link_Parameters_Report", details);
+                if let Some(link) = self.link_for_network(mobile, radio) {
+                    self.measured(mobile, link, received_dbm);
+                    self.tell_chooser(mobile, link, LinkEvent::ParametersReport);
+                }
             }
         }
     }
@@ -106,7 +103,7 @@ impl World {
             }
         }
         self.tell_mobile(mobile, link, LinkSignal::Up);
-        self.tell_chooser(mobile, radio, ForChooser::Up(true));
+        self.tell_of_network(mobile, radio, LinkEvent::Up);
     }
 
     /// An aircraft has left a cell, or has lost it.
@@ -128,7 +125,7 @@ impl World {
         }
         self.tell_mobile(mobile, link, LinkSignal::Down);
         if lost {
-            self.tell_chooser(mobile, radio, ForChooser::Up(false));
+            self.tell_of_network(mobile, radio, LinkEvent::Down);
         }
     }
 
@@ -142,22 +139,23 @@ impl World {
         }
     }
 
-    /// Tells a mobile that chooses by preference what it can expect of a network.
-    fn tell_chooser(&mut self, mobile: usize, radio: usize, news: ForChooser) {
-        let network = &self.scenario.radios[radio];
-        let run = &mut self.mobiles[mobile];
-        if let Chooser::Failback(failback, links) = &mut run.chooser {
-            let is_of = |&link: &usize| network.ends(LinkIndex(link)).is_some();
-            if let Some(rank) = links.iter().position(is_of) {
-                match news {
-                    ForChooser::Up(up) => failback.handle_link(self.now, rank, up),
-                    ForChooser::GoingDown(going_down) => {
-                        failback.handle_going_down(self.now, rank, going_down);
-                    }
-                }
-            }
-            self.arm_mobile(mobile);
+    /// Tells a mobile that chooses what it can expect of a network: as of the link that stands for it.
+    fn tell_of_network(&mut self, mobile: usize, radio: usize, event: LinkEvent) {
+        if let Some(link) = self.link_for_network(mobile, radio) {
+            self.tell_chooser(mobile, link, event);
         }
+    }
+
+    /// The link that stands for a radio network where a mobile chooses.
+    fn link_for_network(&self, mobile: usize, radio: usize) -> Option<usize> {
+        let network = &self.scenario.radios[radio];
+        let links = match &self.mobiles[mobile].chooser {
+            Chooser::Timetable(_) => return None,
+            Chooser::Failback(_, links) => links,
+            Chooser::Decision(decider) => decider.links(),
+        };
+        let is_of = |&&link: &&usize| network.ends(LinkIndex(link)).is_some();
+        links.iter().find(is_of).copied()
     }
 
     fn record_radio(&mut self, mobile: usize, link: usize, name: &'static str, details: String) {

@@ -6,6 +6,7 @@ mod failback;
 mod handover;
 mod mobile_ipv4;
 mod mobility;
+mod network;
 mod observed;
 mod path_mtu;
 mod ports;

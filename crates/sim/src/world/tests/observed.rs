@@ -3,7 +3,7 @@
 use super::*;
 use crate::observe::{Conversation, PacketView, Side, TcpInfoSample};
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
-use crate::scenario::model::{Handover, LinkIndex, NodeIndex};
+use crate::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue};
 use crate::world::World;
 use crate::world::ports::PortId;
 use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
@@ -287,7 +287,7 @@ fn translated_packets_stay_in_their_conversation() {
         seen.push(from);
         let soft = Handover::Soft {
             overlap: None,
-            discard_queue: false,
+            old_queue: OldQueue::Stays,
             outgoing_after: Duration::ZERO,
         };
         let _ = world.request_handover(NodeIndex(1), Some(LinkIndex(0)), soft);

@@ -5,7 +5,7 @@ use super::*;
 use crate::captures::Captures;
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::AddressPolicy;
-use crate::scenario::model::{Handover, LinkIndex, NodeIndex};
+use crate::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue};
 use crate::world::World;
 use crate::world::ports::{Delivery, InterfaceEvent, PortId};
 use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
@@ -323,12 +323,12 @@ fn a_handover_on_demand_is_one_of_a_timetable() {
     world.run_until(ms(1000), u64::MAX);
     let soft = Handover::Soft {
         overlap: None,
-        discard_queue: false,
+        old_queue: OldQueue::Stays,
         outgoing_after: Duration::ZERO,
     };
     let hard = Handover::Hard {
         outage: Duration::from_secs(2),
-        keep_queue: false,
+        old_queue: OldQueue::Discarded,
     };
     let mut refusal = |node, to, kind| world.request_handover(node, to, kind).unwrap_err();
     assert!(refusal(SERVER, None, hard).contains("not a mobile"));

@@ -3,6 +3,7 @@
 use super::{MobileNode, Place, Received};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
+use crate::mobility::network_access::message_bytes;
 use crate::mobility::tunnel::{Refusal, decapsulate, error_about};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
@@ -18,6 +19,11 @@ impl MobileNode {
             self.received.push_back(Received::Local(packet));
             return;
         };
+        if let Some(settings) = &self.settings.access
+            && let Some(bytes) = message_bytes(&packet, settings.server)
+        {
+            return self.handle_access_answer(now, (interface, destination), bytes);
+        }
         match packet.body {
             Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => {
                 let configuration = self.interfaces.get_mut(interface);

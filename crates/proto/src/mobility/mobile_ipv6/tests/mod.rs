@@ -1,5 +1,6 @@
 //! A small network of agents, in which any signalling message can be lost.
 
+mod access;
 mod group;
 mod handover;
 mod hostile;
@@ -16,11 +17,13 @@ use crate::mobility::address_configuration::{
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::buffering::BufferPolicy;
 use crate::mobility::draws::Draws;
+use crate::mobility::network_access::AccessServer;
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::prefix::Ipv6Prefix;
+use crate::wire::radius;
 use crate::wire::udp::UdpHeader;
 use std::collections::BTreeMap;
 
@@ -39,6 +42,7 @@ pub(super) fn at(milliseconds: u64) -> Instant {
 pub(super) const HOME: &str = "2001:db8:100::abc";
 pub(super) const HOME_AGENT: &str = "2001:db8:100::1";
 pub(super) const CORRESPONDENT: &str = "2001:db8:200::5";
+pub(super) const ACCESS_SERVER: &str = "2001:db8:400::3";
 pub(super) const BEHIND: &str = "2001:db8:aaaa::7";
 pub(super) const NO_DETECTION: DuplicateAddressDetection =
     DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
@@ -68,6 +72,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
         detection: NO_DETECTION,
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
+        access: None,
         buffering: None,
         tells_routers: false,
         has_group: false,
@@ -138,6 +143,9 @@ pub(super) fn name_of(packet: &Packet) -> &'static str {
         },
         Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => "MLD",
         Body::Icmp(IcmpMessage::Error { .. }) => "error",
+        Body::Udp(ports, Payload::Bytes(_)) if ports.source_port == radius::PORT => {
+            packet.signal().map_or("RADIUS", |signal| signal.name)
+        }
         _ => "data",
     }
 }
@@ -185,6 +193,7 @@ enum Arrival {
     },
     HomeAgent(Packet),
     Correspondent(Packet),
+    AccessServer(Packet),
 }
 
 /// One mobile with two interfaces, its home agent, a correspondent, and the routers of three links.
@@ -193,6 +202,7 @@ pub(super) struct World {
     pub mobile: MobileNode,
     pub home_agent: HomeAgent,
     pub correspondent: Correspondent,
+    pub access_server: AccessServer,
     pub routers: Vec<AccessRouter>,
     /// The link at which each interface of the mobile is.
     pub links: [Option<usize>; 2],
@@ -258,6 +268,7 @@ impl World {
             mobile: MobileNode::new(mobile, 2, [9; 16]),
             home_agent,
             correspondent: Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]),
+            access_server: AccessServer::new(ip(ACCESS_SERVER)),
             routers: (0..3).map(|link| router(link, None)).collect(),
             links: [None; 2],
             delay: Duration::from_millis(20),
@@ -350,6 +361,7 @@ impl World {
                 self.mobile.poll_timeout(),
                 self.home_agent.poll_timeout(),
                 self.correspondent.poll_timeout(),
+                self.access_server.poll_timeout(),
                 routers.min(),
             ];
             let next = next.into_iter().flatten().min();
@@ -368,6 +380,7 @@ impl World {
                 self.mobile.handle_timeout(self.now);
                 self.home_agent.handle_timeout(self.now);
                 self.correspondent.handle_timeout(self.now);
+                self.access_server.handle_timeout(self.now);
                 for router in &mut self.routers {
                     router.handle_timeout(self.now);
                 }
@@ -431,6 +444,9 @@ impl World {
                     self.route_past_agent(packet);
                 }
             }
+            Arrival::AccessServer(packet) => {
+                assert_eq!(self.access_server.handle_packet(now, packet), None);
+            }
             Arrival::Correspondent(packet) => {
                 if let Some(packet) = self.correspondent.handle_packet(now, packet)
                     && let Some(number) = number_of(&packet)
@@ -479,6 +495,9 @@ impl World {
             }
         }
         while let Some(packet) = self.correspondent.poll_transmit() {
+            self.route(packet);
+        }
+        while let Some(packet) = self.access_server.poll_transmit() {
             self.route(packet);
         }
         for link in 0..3 {
@@ -530,6 +549,9 @@ impl World {
         if destination == ip(CORRESPONDENT) {
             return self.post(Arrival::Correspondent(packet));
         }
+        if destination == ip(ACCESS_SERVER) {
+            return self.post(Arrival::AccessServer(packet));
+        }
         let behind = prefix("2001:db8:aaaa::", 48).contains(destination);
         let link = (0..3).find(|&link| link_prefix(link).contains(destination));
         let Some(link) = link.or(behind.then_some(0)) else {
@@ -552,7 +574,8 @@ impl World {
         | Arrival::Mobile { packet, .. }
         | Arrival::Router { packet, .. }
         | Arrival::HomeAgent(packet)
-        | Arrival::Correspondent(packet)) = &arrival;
+        | Arrival::Correspondent(packet)
+        | Arrival::AccessServer(packet)) = &arrival;
         if self.count(packet) {
             return;
         }

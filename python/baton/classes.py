@@ -11,11 +11,15 @@ from types import ModuleType
 
 from baton.errors import InputError, nearest
 
-METHODS = ("on_acknowledged", "on_loss", "on_timeout", "on_idle_restart")
+METHODS = {
+    "congestion control": ("on_acknowledged", "on_loss", "on_timeout", "on_idle_restart"),
+    "remedy": ("on_signal",),
+    "decision": ("on_event",),
+}
 
 
-def load(name: str, directory: str | os.PathLike[str]) -> type:
-    """The congestion control `module.Class`.
+def load(name: str, directory: str | os.PathLike[str], kind: str) -> type:
+    """The class `module.Class`, which is of a kind of `METHODS`.
 
     Its module is a file in `directory`, where the scenario lies, and otherwise what Python imports by that name. Raises
     `InputError` with a text that follows the name in a sentence.
@@ -29,9 +33,9 @@ def load(name: str, directory: str | os.PathLike[str]) -> type:
     if not isinstance(found, type):
         classes = [key for key, value in vars(module).items() if isinstance(value, type)]
         raise InputError(f"cannot be found: {module_name} has no class `{class_name}`; {nearest(class_name, classes)}")
-    missing = [method for method in METHODS if not callable(getattr(found, method, None))]
+    missing = [method for method in METHODS[kind] if not callable(getattr(found, method, None))]
     if missing:
-        raise InputError(f"is no congestion control: it lacks {', '.join(missing)}")
+        raise InputError(f"is no {kind}: it lacks {', '.join(missing)}")
     return found
 
 
@@ -41,7 +45,7 @@ def _beside(name: str, directory: Path) -> ModuleType | None:
     if not file.is_file():
         return None
     # A name of its own: a file `random.py` beside a scenario must not become Python's `random`.
-    spec = importlib.util.spec_from_file_location(f"baton_control.{name}", file)
+    spec = importlib.util.spec_from_file_location(f"baton_class.{name}", file)
     if spec is None or spec.loader is None:
         return None
     module = importlib.util.module_from_spec(spec)

@@ -1,0 +1,141 @@
+//! The AAA server.
+
+use super::{AccessSecret, datagram};
+use crate::mobility::pop;
+use crate::packet::{Body, Packet, Payload};
+use crate::time::{Duration, Instant};
+use crate::wire::radius::{Code, PORT, Radius};
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A user whom the server knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessUser {
+    /// The secret that they share.
+    pub secret: AccessSecret,
+    /// Whether the user may come in.
+    pub welcome: bool,
+    /// How long the server thinks about it.
+    pub processing: Duration,
+}
+
+/// Requests that came to nothing, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessServerCounts {
+    /// Of users whom nobody knows, or without proof: they get no answer (RFC 3579 section 3.2).
+    pub unproved: u64,
+    /// No request at all.
+    pub unexpected: u64,
+}
+
+/// A request that is thought about.
+#[derive(Clone, Debug)]
+struct Waiting {
+    ready_at: Instant,
+    from: Ipv6Addr,
+    request: Radius,
+}
+
+/// Says who may come in. Hand in what comes ([`handle_packet`](Self::handle_packet)), call
+/// [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout), and drain
+/// [`poll_transmit`](Self::poll_transmit).
+#[derive(Clone, Debug)]
+pub struct AccessServer {
+    address: Ipv6Addr,
+    users: BTreeMap<Box<[u8]>, AccessUser>,
+    /// By user, one at a time: a new request takes the place of an older one.
+    waiting: BTreeMap<Box<[u8]>, Waiting>,
+    counts: AccessServerCounts,
+    outbox: VecDeque<Packet>,
+}
+
+impl AccessServer {
+    /// A server at this address that knows nobody.
+    pub fn new(address: Ipv6Addr) -> AccessServer {
+        AccessServer {
+            address,
+            users: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            counts: AccessServerCounts::default(),
+            outbox: VecDeque::new(),
+        }
+    }
+
+    /// Lets the server know a user.
+    pub fn enrol(&mut self, name: &[u8], user: AccessUser) {
+        self.users.insert(name.into(), user);
+    }
+
+    /// What went wrong so far.
+    pub fn counts(&self) -> AccessServerCounts {
+        self.counts
+    }
+
+    /// Takes in a packet for this host. Returns what is none of the server's business.
+    pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        let (IpAddr::V6(from), Body::Udp(ports, Payload::Bytes(bytes))) =
+            (packet.ip.source, &packet.body)
+        else {
+            return Some(packet);
+        };
+        if packet.ip.destination != IpAddr::V6(self.address) || ports.destination_port != PORT {
+            return Some(packet);
+        }
+        match Radius::decode(bytes) {
+            Ok(request) if request.code == Code::Request => self.consider(now, from, request),
+            _ => self.counts.unexpected += 1,
+        }
+        None
+    }
+
+    fn consider(&mut self, now: Instant, from: Ipv6Addr, request: Radius) {
+        let name = request.user_name.clone().unwrap_or_default();
+        let known = self.users.get(&name);
+        let Some(user) = known.filter(|user| request.is_request_of(&user.secret)) else {
+            self.counts.unproved += 1;
+            return;
+        };
+        // What is thought about already is not begun anew (RFC 5080 section 2.2.2).
+        let same = |waiting: &&Waiting| waiting.request == request && waiting.from == from;
+        if self.waiting.get(&name).filter(same).is_none() {
+            let ready_at = now + user.processing;
+            let waiting = Waiting {
+                ready_at,
+                from,
+                request,
+            };
+            self.waiting.insert(name, waiting);
+        }
+        self.handle_timeout(now);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.waiting.values().map(|waiting| waiting.ready_at).min()
+    }
+
+    /// Answers what has been thought about long enough.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let (users, address, outbox) = (&self.users, self.address, &mut self.outbox);
+        self.waiting.retain(|name, waiting| {
+            if waiting.ready_at > now {
+                return true;
+            }
+            if let Some(user) = users.get(name) {
+                let code = if user.welcome {
+                    Code::Accept
+                } else {
+                    Code::Reject
+                };
+                let answer = waiting.request.answer(code, &user.secret);
+                outbox.push_back(datagram((address, waiting.from), &answer));
+            }
+            false
+        });
+    }
+
+    /// The next packet to send, wherever routes lead.
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        pop(&mut self.outbox)
+    }
+}

@@ -1,0 +1,68 @@
+//! A remedy that whoever runs the stack brings along.
+
+use crate::crosslayer::Remedy;
+use core::fmt;
+use std::sync::Arc;
+
+/// The end of a connection that a remedy from outside is installed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The mobile.
+    Mobile,
+    /// The end that stays.
+    Correspondent,
+}
+
+/// Builds a remedy for a connection's end that sends the data, or does not.
+type Factory = dyn Fn(bool) -> Box<dyn Remedy> + Send + Sync;
+
+/// A remedy from outside this crate. Two are equal if they share a factory.
+#[derive(Clone)]
+pub struct External {
+    name: Arc<str>,
+    side: Side,
+    factory: Arc<Factory>,
+}
+
+impl External {
+    /// The remedy called `name`, installed at one side alone; `factory` gives one for each connection.
+    pub fn new(
+        name: &str,
+        side: Side,
+        factory: impl Fn(bool) -> Box<dyn Remedy> + Send + Sync + 'static,
+    ) -> External {
+        External {
+            name: name.into(),
+            side,
+            factory: Arc::new(factory),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is installed.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    pub(super) fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
+        (side == self.side).then(|| (self.factory)(sends))
+    }
+}
+
+impl PartialEq for External {
+    fn eq(&self, other: &External) -> bool {
+        Arc::ptr_eq(&self.factory, &other.factory)
+    }
+}
+
+impl Eq for External {}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}

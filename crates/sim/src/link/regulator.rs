@@ -1,0 +1,247 @@
+//! Shapers and policers at a link's entrance: the queues, each with an identifier (QID) and a specification (QIDSPEC), with
+//! which ETSI's satellite-independent service access point regulates flows (ETSI TS 102 357; study S, section 8).
+//!
+//! Each is a token bucket of a rate r and a burst b (RFC 2698's meter without its second bucket): what it lets pass in any time t is
+//! at most b + r·t. A policer drops the rest, a shaper keeps it in a bounded queue of its own. Credit is counted in bits times
+//! nanoseconds per second, so that nothing is rounded but the moment of a release, which is rounded up.
+
+use super::config::QueueLimit;
+use super::{DropReason, End};
+use crate::packets::PacketId;
+use baton_proto::packet::FlowId;
+use baton_proto::rate::DataRate;
+use baton_proto::time::{Duration, Instant};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Nanoseconds in a second: the unit of credit is a bit for this many.
+const SECOND: u128 = 1_000_000_000;
+
+/// A shaper or policer, or one for each of its flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegulatorConfig {
+    /// The end at which packets enter.
+    pub from: End,
+    /// Whose packets it regulates.
+    pub flows: Vec<FlowId>,
+    /// Whether each of them has a bucket, and a queue, of its own.
+    pub per_flow: bool,
+    /// Rate of IP packets in the long run, above zero.
+    pub rate: DataRate,
+    /// Bytes that may pass at once after a pause; a longer packet never passes.
+    pub burst: u64,
+    /// What becomes of packets that come too soon.
+    pub excess: Excess,
+}
+
+/// What becomes of packets that come too soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// They are dropped: a policer.
+    Dropped,
+    /// They wait until they may pass, so many at most: a shaper.
+    Waits(QueueLimit),
+}
+
+/// All regulators of a link.
+#[derive(Debug, Default)]
+pub(super) struct Entrance {
+    regulators: Vec<Regulator>,
+    /// By end and flow.
+    places: BTreeMap<(End, FlowId), usize>,
+}
+
+/// What becomes of a packet at the entrance.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It goes on to the link's queue.
+    Passes,
+    /// It is kept.
+    Waits,
+    /// It is lost.
+    Refused(DropReason),
+}
+
+/// A packet that has waited, with its length and the end that it entered at.
+pub(super) type Released = (End, PacketId, u32);
+
+impl Entrance {
+    pub fn new(configs: &[RegulatorConfig]) -> Option<Box<Entrance>> {
+        let mut entrance = Entrance::default();
+        for config in configs {
+            for (number, &flow) in config.flows.iter().enumerate() {
+                if number == 0 || config.per_flow {
+                    entrance.regulators.push(Regulator::new(config));
+                }
+                let place = entrance.regulators.len() - 1;
+                entrance.places.insert((config.from, flow), place);
+            }
+        }
+        (!entrance.regulators.is_empty()).then(|| Box::new(entrance))
+    }
+
+    pub fn offer(
+        &mut self,
+        now: Instant,
+        from: End,
+        flow: Option<FlowId>,
+        (packet, length): (PacketId, u32),
+    ) -> Admission {
+        let place = flow.and_then(|flow| self.places.get(&(from, flow)));
+        match place {
+            Some(&place) => self.regulators[place].offer(now, packet, length),
+            None => Admission::Passes,
+        }
+    }
+
+    /// When a packet that waits may pass, and which regulator's it is; at equal times the first one's.
+    fn next(&self) -> Option<(Instant, usize)> {
+        let regulators = self.regulators.iter().enumerate();
+        let next = regulators.filter_map(|(place, own)| Some((own.next_release()?, place)));
+        next.min()
+    }
+
+    /// When a packet that waits may pass, or never.
+    pub fn next_release(&self) -> Instant {
+        self.next().map_or(Instant::NEVER, |(at, _)| at)
+    }
+
+    /// Lets the next packet pass whose time has come.
+    pub fn release(&mut self, now: Instant) -> Option<Released> {
+        let (_, place) = self.next().filter(|&(at, _)| at <= now)?;
+        self.regulators[place].release(now)
+    }
+
+    /// Takes out what waits at an end, one queue after another.
+    pub fn take_waiting(&mut self, from: End) -> Vec<PacketId> {
+        let at_end = self.regulators.iter_mut().filter(|own| own.from == from);
+        at_end.flat_map(Regulator::take_waiting).collect()
+    }
+
+    /// Packets and bytes that wait at an end.
+    pub fn waiting(&self, from: End) -> (u32, u64) {
+        let at_end = self.regulators.iter().filter(|own| own.from == from);
+        at_end.fold((0, 0), |(packets, bytes), own| {
+            (packets + own.waiting.len() as u32, bytes + own.bytes)
+        })
+    }
+}
+
+/// A token bucket and what waits for it.
+#[derive(Debug)]
+struct Regulator {
+    from: End,
+    bucket: TokenBucket,
+    excess: Excess,
+    waiting: VecDeque<(PacketId, u32)>,
+    /// Bytes that wait.
+    bytes: u64,
+}
+
+impl Regulator {
+    fn new(config: &RegulatorConfig) -> Regulator {
+        Regulator {
+            from: config.from,
+            bucket: TokenBucket::new(config.rate, config.burst),
+            excess: config.excess,
+            waiting: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn offer(&mut self, now: Instant, packet: PacketId, length: u32) -> Admission {
+        if self.bucket.is_too_long(length) {
+            return Admission::Refused(DropReason::Policer);
+        }
+        if self.waiting.is_empty() && self.bucket.take(now, length) {
+            return Admission::Passes;
+        }
+        let Excess::Waits(limit) = self.excess else {
+            return Admission::Refused(DropReason::Policer);
+        };
+        if !limit.has_room(self.waiting.len(), self.bytes, length) {
+            return Admission::Refused(DropReason::QueueFull);
+        }
+        self.waiting.push_back((packet, length));
+        self.bytes += u64::from(length);
+        Admission::Waits
+    }
+
+    fn next_release(&self) -> Option<Instant> {
+        let &(_, length) = self.waiting.front()?;
+        Some(self.bucket.ready(length))
+    }
+
+    fn release(&mut self, now: Instant) -> Option<Released> {
+        let &(packet, length) = self.waiting.front()?;
+        if !self.bucket.take(now, length) {
+            return None;
+        }
+        self.waiting.pop_front();
+        self.bytes -= u64::from(length);
+        Some((self.from, packet, length))
+    }
+
+    fn take_waiting(&mut self) -> impl Iterator<Item = PacketId> + use<> {
+        self.bytes = 0;
+        let waiting = core::mem::take(&mut self.waiting);
+        waiting.into_iter().map(|(packet, _)| packet)
+    }
+}
+
+/// Credit that grows with time up to a burst, and that packets use up. It is full at the start of the run.
+#[derive(Debug)]
+struct TokenBucket {
+    rate: DataRate,
+    /// What it holds when it is full, in the unit of credit.
+    depth: u128,
+    credit: u128,
+    /// When the credit was worked out.
+    at: Instant,
+}
+
+/// Credit for a packet.
+const fn price(bytes: u64) -> u128 {
+    bytes as u128 * 8 * SECOND
+}
+
+impl TokenBucket {
+    fn new(rate: DataRate, burst: u64) -> TokenBucket {
+        TokenBucket {
+            rate,
+            depth: price(burst),
+            credit: price(burst),
+            at: Instant::ZERO,
+        }
+    }
+
+    fn is_too_long(&self, length: u32) -> bool {
+        price(length.into()) > self.depth
+    }
+
+    /// Uses up the credit for a packet, if there is enough.
+    fn take(&mut self, now: Instant, length: u32) -> bool {
+        let elapsed = u128::from(now.saturating_since(self.at).as_nanos());
+        let grown = elapsed.saturating_mul(u128::from(self.rate.bits_per_second()));
+        self.credit = self.credit.saturating_add(grown).min(self.depth);
+        self.at = self.at.max(now);
+        let enough = self.credit >= price(length.into());
+        if enough {
+            self.credit -= price(length.into());
+        }
+        enough
+    }
+
+    /// When there is enough credit for a packet, if none is used up before; never without a rate.
+    fn ready(&self, length: u32) -> Instant {
+        let missing = price(length.into()).saturating_sub(self.credit);
+        let rate = u128::from(self.rate.bits_per_second());
+        if rate == 0 && missing > 0 {
+            return Instant::NEVER;
+        }
+        let wait = missing.div_ceil(rate.max(1));
+        self.at + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests;

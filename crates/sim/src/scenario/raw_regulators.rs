@@ -1,0 +1,49 @@
+//! Shapers and policers at a link's entrance, as written.
+
+use super::units::{QueueSize, Rate, Size};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A token bucket whose excess waits, in a queue of its own.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawShaper {
+    /// Names of the flows that it regulates.
+    #[schemars(length(min = 1))]
+    pub flows: Vec<String>,
+    /// Whether each of them has a bucket and a queue of its own; otherwise they share. Default false.
+    pub per_flow: Option<bool>,
+    /// Rate of their IP packets in the long run, above zero.
+    pub rate: Rate,
+    /// What may pass at once after a pause; at least the link's MTU.
+    pub burst: Size,
+    /// How much of it waits.
+    pub queue: QueueSize,
+    /// In which direction of the link. Default "down".
+    pub direction: Option<RawWay>,
+}
+
+/// A token bucket whose excess is dropped.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawPolicer {
+    /// Names of the flows that it regulates.
+    #[schemars(length(min = 1))]
+    pub flows: Vec<String>,
+    /// Whether each of them has a bucket of its own; otherwise they share one. Default false.
+    pub per_flow: Option<bool>,
+    /// Rate of their IP packets in the long run, above zero.
+    pub rate: Rate,
+    /// What may pass at once after a pause; at least the link's MTU.
+    pub burst: Size,
+    /// In which direction of the link. Default "down".
+    pub direction: Option<RawWay>,
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawWay {
+    /// From its first node to its second.
+    Down,
+    /// From its second node to its first.
+    Up,
+}

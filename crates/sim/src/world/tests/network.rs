@@ -1,0 +1,410 @@
+//! Remedies of the network: a base station that repeats and says so, queues that take another way at a handover, shapers and
+//! policers where flows share a satellite.
+
+use super::*;
+
+/// A base station whose link repeats: 256 kbit/s, an attempt at 1500 B every 96.875 ms. Nothing passes from 10 s to 14 s, the bad
+/// state of Bakshi et al. (study T, section 4.1.3).
+const RADIO: &str = r#"
+    [links.wire]
+    between = ["server", "station"]
+    kind = "wired"
+    rate = "10 Mbit/s"
+    delay = "5 ms"
+    [links.radio]
+    between = ["station", "phone"]
+    kind = "wired"
+    rate = "256 kbit/s"
+    delay = "10 ms"
+    retransmission = { attempts = 1000, pause = "50 ms" }
+"#;
+
+const BAD_STATE: &str = r#"
+    [[changes]]
+    at = "10 s"
+    link = "radio"
+    packet_error_rate = 1.0
+    [[changes]]
+    at = "14 s"
+    link = "radio"
+    packet_error_rate = 0.0
+"#;
+
+fn transfer(profile: &str, remedy: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"phone\"\nprofile = \"{profile}\"\nremedies = \"{remedy}\"\n\
+         tcp = {{ receive_buffer = \"16 KiB\" }}\n"
+    )
+}
+
+#[test]
+fn a_bad_state_of_four_seconds_makes_plain_tcp_time_out_and_not_with_notifications() {
+    for profile in ["rfc", "ns2", "linux-6"] {
+        let outcome = |remedy: &str| {
+            let flow = transfer(profile, remedy);
+            let results = run(&scenario(40, &[RADIO, BAD_STATE, &flow]));
+            super::flow(&results.summary, "f").clone()
+        };
+        let (plain, told) = (outcome("none"), outcome("ebsn"));
+        assert!(plain.timeouts >= Some(1), "{profile}: {plain:?}");
+        assert!(plain.retransmitted >= 1, "{profile}");
+        assert_eq!(told.timeouts, Some(0), "{profile}");
+        assert_eq!(told.retransmitted, 0, "{profile}");
+        // Nothing is lost, and nothing sent twice: all but the bad state is used, 256 kbit/s of which headers are at most 52 B
+        // in 1500.
+        let most = 36.0 * 256_000.0 / 8.0 * 1448.0 / 1500.0;
+        let delivered = told.delivered_bytes as f64;
+        assert!(delivered > 0.97 * most, "{profile}: {delivered} of {most}");
+        assert!(told.delivered_bytes >= plain.delivered_bytes, "{profile}");
+    }
+}
+
+#[test]
+fn each_attempt_that_fails_is_told_at_once() {
+    let results = run(&scenario(40, &[RADIO, BAD_STATE, &transfer("rfc", "ebsn")]));
+    // IP, ICMP, and of the segment IP and eight bytes.
+    let notices: Vec<PacketRow> = packets(&results)
+        .into_iter()
+        .filter(|row| row.flow.is_empty() && row.link == "wire" && !row.down)
+        .collect();
+    assert!(
+        notices
+            .iter()
+            .all(|row| row.wire_bytes == 56 && row.is_delivered())
+    );
+    let sent: Vec<i64> = notices.iter().map(|row| row.sent).collect();
+    let attempt = 46_875_000 + 50_000_000;
+    assert!(
+        sent.windows(2).all(|pair| pair[1] - pair[0] == attempt),
+        "{sent:?}"
+    );
+    assert!((10.0..10.1).contains(&(sent[0] as f64 / 1e9)));
+    assert!((13.85..14.0).contains(&(*sent.last().unwrap() as f64 / 1e9)));
+    // A flow without the remedy costs none.
+    let results = run(&scenario(40, &[RADIO, BAD_STATE, &transfer("rfc", "none")]));
+    assert!(packets(&results).iter().all(|row| !row.flow.is_empty()));
+}
+
+/// Study T, section 4.1.3: stays of 10 s and 4 s, here at random.
+#[test]
+fn with_two_states_notifications_save_timeouts_and_gain_throughput() {
+    let bursts =
+        RADIO.to_owned() + "down = { burst_loss = { mean_good = \"10 s\", mean_bad = \"4 s\" } }\n";
+    let mut sums = [(0, 0), (0, 0)];
+    for seed in 1..=3 {
+        for (remedy, sum) in ["none", "ebsn"].into_iter().zip(&mut sums) {
+            let text = scenario(
+                300,
+                &[&format!("seed = {seed}"), &bursts, &transfer("rfc", remedy)],
+            );
+            let results = run(&text);
+            let flow = super::flow(&results.summary, "f");
+            sum.0 += flow.timeouts.unwrap();
+            sum.1 += flow.delivered_bytes;
+        }
+    }
+    let [(plain_timeouts, plain), (timeouts, told)] = sums;
+    assert!(plain_timeouts >= 40, "{plain_timeouts}");
+    // A SYN carries no data, and nobody is told of it.
+    assert!(timeouts <= 3, "{timeouts}");
+    assert!(told > plain, "{told} {plain}");
+}
+
+#[test]
+fn a_sender_at_the_link_itself_hears_without_a_message() {
+    let radio = RADIO.replace("\"station\", \"phone\"", "\"server\", \"phone\"");
+    let radio = radio.replace("\"server\", \"station\"", "\"station\", \"server\"");
+    let results = run(&scenario(
+        40,
+        &[&radio, BAD_STATE, &transfer("rfc", "ebsn")],
+    ));
+    assert_eq!(super::flow(&results.summary, "f").timeouts, Some(0));
+    assert!(
+        packets(&results)
+            .iter()
+            .all(|row| row.link == "radio" && !row.flow.is_empty())
+    );
+}
+
+/// 1028 B take 82.24 ms on the slow link, where three times as much comes.
+const SLOW_AND_FAST: &str = r#"
+    [links.core]
+    between = ["server", "router"]
+    kind = "wired"
+    [links.slow]
+    between = ["router", "laptop"]
+    kind = "wired"
+    rate = "100 kbit/s"
+    delay = "100 ms"
+    queue = "50 packets"
+    flow_control = "2 packets"
+    [links.fast]
+    between = ["router", "laptop"]
+    kind = "wired"
+    rate = "10 Mbit/s"
+    delay = "1 ms"
+"#;
+
+fn constant(from: &str, to: &str) -> String {
+    format!(
+        "[[flows]]\nname = \"f\"\nfrom = \"{from}\"\nto = \"{to}\"\ntransport = \"udp\"\ntraffic = \"constant\"\n\
+         rate = \"300 kbit/s\"\npacket_size = \"1000 B\"\n"
+    )
+}
+
+fn handover_at_5_s(keys: &str) -> String {
+    format!(
+        "[mobiles.laptop]\ntimetable = [{{ at = \"0 s\", attach = \"slow\" }}, {{ at = \"5 s\", attach = \"fast\", {keys} }}]\n"
+    )
+}
+
+/// The rows of what a handover with these keys does to a flow, and what it lost.
+fn moved(from: &str, to: &str, keys: &str) -> (Vec<PacketRow>, u64) {
+    let parts = [SLOW_AND_FAST, &handover_at_5_s(keys), &constant(from, to)];
+    let results = run(&scenario(20, &parts));
+    let lost = results.summary.handovers[0].lost_packets;
+    (packets(&results), lost)
+}
+
+/// What arrives over a link after the handover: when it was sent there in ms, and its number.
+fn over<'a>(rows: &'a [PacketRow], link: &'a str) -> impl Iterator<Item = (i64, u64)> + 'a {
+    let own = rows
+        .iter()
+        .filter(move |row| row.link == link && row.is_delivered());
+    own.map(|row| (row.sent / 1_000_000, row.number))
+}
+
+fn last_arrival(rows: &[PacketRow], link: &str) -> f64 {
+    let own = rows
+        .iter()
+        .filter(|row| row.link == link && row.is_delivered());
+    own.map(PacketRow::decided_s).fold(0.0, f64::max)
+}
+
+#[test]
+fn what_waits_at_ip_takes_the_new_link_in_order_and_the_old_one_delivers_its_own() {
+    let (rows, lost) = moved("server", "laptop", "old_queue = \"reroute\"");
+    assert_eq!(lost, 0);
+    let at_once = over(&rows, "fast")
+        .filter(|&(sent, _)| sent == 5_000)
+        .count();
+    // Of 49 or 50 that wait two are the link's own.
+    assert!((47..=48).contains(&at_once), "{at_once}");
+    let numbers: Vec<u64> = over(&rows, "fast").map(|(_, number)| number).collect();
+    assert!(numbers.is_sorted());
+    // One in service and two that wait: at most 3 · 82.24 ms and the delay.
+    let last = last_arrival(&rows, "slow");
+    assert!(
+        last > 5.1 + 2.0 * 0.08224 && last < 5.1 + 3.0 * 0.08224,
+        "{last}"
+    );
+    // As it is without: the old link delivers for 51 packets.
+    let (rows, _) = moved("server", "laptop", "handover = \"soft\"");
+    let last = last_arrival(&rows, "slow");
+    assert!(
+        last > 5.1 + 49.0 * 0.08224 && last < 5.1 + 51.0 * 0.08224,
+        "{last}"
+    );
+    assert_eq!(
+        over(&rows, "fast")
+            .filter(|&(sent, _)| sent < 5_020)
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_link_that_breaks_loses_what_it_held_and_the_rest_waits_for_the_new_one() {
+    let outage = "handover = \"hard\", outage = \"1 s\"";
+    let (rows, lost) = moved(
+        "server",
+        "laptop",
+        &format!("{outage}, old_queue = \"reroute\""),
+    );
+    // Two that wait, one in service and, with 100 ms of delay, one or two in flight.
+    assert!((4..=5).contains(&lost), "{lost}");
+    let fast: Vec<(i64, u64)> = over(&rows, "fast").collect();
+    let at_once = fast.iter().filter(|&&(sent, _)| sent == 6_000).count();
+    // The queue at IP is full when the link breaks but for two, and goes on filling up to its limit of 50.
+    assert_eq!(at_once, 50);
+    assert!(fast.iter().all(|&(sent, _)| sent >= 6_000));
+    assert!(fast.is_sorted_by_key(|&(_, number)| number));
+    let (rows, lost) = moved(
+        "server",
+        "laptop",
+        &format!("{outage}, old_queue = \"discard\""),
+    );
+    // All that it held, and what came in a second: 300 000 / 8000.
+    assert!((87..=92).contains(&lost), "{lost}");
+    assert!(over(&rows, "fast").all(|(sent, _)| sent >= 6_000));
+}
+
+#[test]
+fn a_mobile_s_own_packets_are_rerouted_when_its_packets_leave_the_old_link() {
+    let keys = "old_queue = \"reroute\", outgoing_after = \"500 ms\"";
+    let (rows, lost) = moved("laptop", "server", keys);
+    assert_eq!(lost, 0);
+    let fast: Vec<(i64, u64)> = over(&rows, "fast").collect();
+    assert!(fast.is_sorted_by_key(|&(_, number)| number));
+    assert_eq!(fast[0].0, 5_500);
+    let at_once = fast.iter().filter(|&&(sent, _)| sent == 5_500).count();
+    assert!((47..=48).contains(&at_once), "{at_once}");
+}
+
+/// TCP, whichever way, loses nothing and goes on at once at the new rate.
+#[test]
+fn a_rerouted_transfer_uses_the_new_link_at_once() {
+    let fill = |queue: &str| {
+        let flow = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"\nprofile = \"rfc\"\n\
+                    tcp = { receive_buffer = \"64 KiB\" }\n";
+        let keys = format!("old_queue = \"{queue}\"");
+        let parts = [SLOW_AND_FAST, &handover_at_5_s(&keys), flow];
+        let results = run(&scenario(20, &parts));
+        super::flow(&results.summary, "f").delivered_bytes
+    };
+    let (rerouted, delivered) = (fill("reroute"), fill("deliver"));
+    assert!(rerouted > delivered, "{rerouted} {delivered}");
+}
+
+#[test]
+fn rerouting_is_refused_where_it_cannot_act() {
+    let refused = |parts: &[&str]| {
+        let text = scenario(20, parts);
+        let loaded = scenario::parse(&text, "test", Path::new("."), &[]);
+        loaded
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    let handover = handover_at_5_s("old_queue = \"reroute\"");
+    let without = SLOW_AND_FAST.replace("flow_control = \"2 packets\"", "");
+    let message = refused(&[&without, &handover]);
+    assert!(
+        message.contains("nothing waits at IP before \"slow\""),
+        "{message}"
+    );
+    let mobility = "mobility = { protocol = \"mobile-ipv6\", home_agent = \"router\" }\n\
+                    [home_agents.router]\nprefix = \"2001:db8:1::/64\"\n";
+    let message = refused(&[SLOW_AND_FAST, &handover, mobility]);
+    assert!(
+        message.contains("in a tunnel to the address that the mobile leaves"),
+        "{message}"
+    );
+}
+
+#[test]
+fn notifications_are_refused_where_no_base_station_can_send_them() {
+    let refused = |parts: &[&str]| {
+        let text = scenario(20, parts);
+        let loaded = scenario::parse(&text, "test", Path::new("."), &[]);
+        loaded
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    let flow = transfer("rfc", "ebsn");
+    assert_eq!(refused(&[RADIO, &flow]), "");
+    let once = RADIO.replace("retransmission", "#");
+    let message = refused(&[&once, &flow]);
+    assert!(
+        message.contains("expected retransmission at one of `links`"),
+        "{message}"
+    );
+    let datagrams = constant("server", "phone") + "remedies = \"ebsn\"\n";
+    let message = refused(&[RADIO, &datagrams]);
+    assert!(message.contains("acts on TCP"), "{message}");
+    let wifi = "[links.air]\nbetween = [\"a\", \"b\"]\nkind = \"wifi\"\nretransmission = { attempts = 3 }\n";
+    let message = refused(&[wifi]);
+    assert!(message.contains("medium access sends again"), "{message}");
+}
+
+/// Study S's BIC and NewReno on a satellite of 2 Mbit/s and 250 ms, NewReno from farther away.
+fn satellite(keys: &str) -> String {
+    let flow = |name: &str, congestion: &str| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\nfrom = \"{name}-server\"\nto = \"train\"\nprofile = \"ns2\"\n\
+             tcp = {{ receive_buffer = \"400 kB\", congestion = \"{congestion}\" }}\n"
+        )
+    };
+    let wire = |name: &str, delay: &str| {
+        format!(
+            "[links.{name}]\nbetween = [\"{name}-server\", \"gateway\"]\nkind = \"wired\"\ndelay = \"{delay}\"\n"
+        )
+    };
+    let sky = "[links.satellite]\nbetween = [\"gateway\", \"train\"]\nkind = \"wired\"\nrate = \"2 Mbit/s\"\n\
+               delay = \"250 ms\"\nqueue = \"35 packets\"\n";
+    let parts = [
+        wire("bic", "1 ms"),
+        wire("newreno", "300 ms"),
+        sky.to_owned(),
+        keys.to_owned(),
+    ];
+    let flows = [flow("bic", "bic"), flow("newreno", "newreno")];
+    scenario(400, &[&parts.concat(), &flows.concat()])
+}
+
+/// Study S, section 8: "traffic shapers/policers could also be used to enforce fairness among flows, as supported by SI-SAP".
+#[test]
+fn shapers_give_flows_equal_shares_that_do_not_share_alike() {
+    let shares = |keys: &str| {
+        let results = run(&satellite(keys));
+        ["bic", "newreno"].map(|name| super::flow(&results.summary, name).delivered_bytes as f64)
+    };
+    let jain = |[one, other]: [f64; 2]| (one + other).powi(2) / (2.0 * (one * one + other * other));
+    let unshaped = shares("");
+    let shaped = shares(
+        "shapers = [{ flows = [\"bic\", \"newreno\"], per_flow = true, rate = \"1 Mbit/s\", burst = \"3000 B\", \
+         queue = \"60 packets\" }]\n",
+    );
+    assert!(jain(unshaped) < 0.95, "{unshaped:?}");
+    assert!(jain(shaped) > 0.99, "{shaped:?}");
+    // No more than the rate and the burst.
+    let most = 400.0 * 1e6 / 8.0 + 3000.0;
+    assert!(
+        shaped
+            .iter()
+            .all(|&bytes| bytes < most && bytes > 0.8 * most),
+        "{shaped:?}"
+    );
+}
+
+#[test]
+fn a_policer_passes_what_its_bucket_holds_and_drops_the_rest() {
+    // 1028 B every 27.413 ms are 300 kbit/s; the bucket takes 100 kbit/s.
+    let policed = "policers = [{ flows = [\"f\"], rate = \"100 kbit/s\", burst = \"10280 B\", direction = \"up\" }]\n";
+    let pair = PAIR.replace("\"a\", \"b\"", "\"b\", \"a\"") + policed;
+    let results = run(&scenario(100, &[&pair, &constant("a", "b")]));
+    let rows = packets(&results);
+    let passed = rows.iter().filter(|row| row.is_delivered()).count() as f64;
+    // Ten packets, and 100 s at 100 kbit/s; up to one packet's credit is left.
+    let allowed = 10.0 + 100.0 * 100_000.0 / 8.0 / 1028.0;
+    assert!(
+        passed <= allowed && passed > allowed - 2.5,
+        "{passed} of {allowed}"
+    );
+    assert!(rows.iter().any(|row| row.fate == "policer"));
+}
+
+#[test]
+fn regulators_are_refused_that_nothing_could_pass() {
+    let refused = |keys: &str| {
+        let text = scenario(20, &[PAIR, keys, &constant("a", "b")]);
+        let loaded = scenario::parse(&text, "test", Path::new("."), &[]);
+        loaded
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    let policer = |flows: &str, rate: &str, burst: &str| {
+        refused(&format!(
+            "policers = [{{ flows = {flows}, rate = \"{rate}\", burst = \"{burst}\" }}]\n"
+        ))
+    };
+    assert_eq!(policer("[\"f\"]", "1 Mbit/s", "1500 B"), "");
+    assert!(
+        policer("[\"f\"]", "1 Mbit/s", "1499 B")
+            .contains("a full packet of 1500 B would never pass")
+    );
+    assert!(policer("[\"g\"]", "1 Mbit/s", "1500 B").contains("unknown flow \"g\""));
+    assert!(policer("[\"f\", \"f\"]", "1 Mbit/s", "1500 B").contains("regulated already"));
+}

@@ -1,0 +1,27 @@
+"""What the layers of a host tell each other across a handover, for remedies and decisions that are classes.
+
+A remedy is told a `Signal` and a `TransportView`, and answers with `Control`s; a decision is told a `LinkEvent` and a
+`MobileView`, and answers with a `Decision`.
+"""
+
+from baton._baton import (
+    Control,
+    Decision,
+    LinkEvent,
+    LinkView,
+    MobileView,
+    PathParameters,
+    Signal,
+    TransportView,
+)
+
+__all__ = [
+    "Control",
+    "Decision",
+    "LinkEvent",
+    "LinkView",
+    "MobileView",
+    "PathParameters",
+    "Signal",
+    "TransportView",
+]
