@@ -253,7 +253,9 @@ def test_a_remedy_in_python_is_the_built_in_one(folder, mine, built_in, up):
 
 
 def test_one_at_the_correspondent_hears_of_binding_updates(folder):
-    results = [run(folder, TIMETABLE, MOBILE_IPV6, flow(f'"{name}"')) for name in ("python:mine.Timer", "adaptive-timer")]
+    results = [
+        run(folder, TIMETABLE, MOBILE_IPV6, flow(f'"{name}"')) for name in ("python:mine.Timer", "adaptive-timer")
+    ]
     assert_same(*results)
 
 
@@ -287,7 +289,11 @@ def test_one_that_always_asks_comes_to_an_end(folder):
         ("Unready", RuntimeError, "not ready"),
         ("Lonely", TypeError, r"Lonely.on_signal answered .*; expected a list of Control"),
         ("Wordy", TypeError, r"Wordy.on_signal answered 'freeze'; expected a list of Control"),
-        ("Backwards", ValueError, "Backwards.on_signal answered a round-trip time of -1 s; expected a number above zero"),
+        (
+            "Backwards",
+            ValueError,
+            "Backwards.on_signal answered a round-trip time of -1 s; expected a number above zero",
+        ),
     ],
 )
 def test_a_remedy_that_fails_ends_the_run(folder, name, error, message):
@@ -325,7 +331,7 @@ def test_a_decision_that_fails_ends_the_run(folder, name, error, message):
         ((TIMETABLE, flow('"python:mine.Lost"')), '"python:mine.Lost" is no remedy: it lacks on_signal'),
         (
             (TIMETABLE, flow('"python:mine.Everywhere"')),
-            "has the place 'everywhere'; expected \"mobile\" or \"correspondent\"",
+            'has the place \'everywhere\'; expected "mobile" or "correspondent"',
         ),
         ((TIMETABLE, flow('"python:mine.Timer"')), "hears of a handover by a binding update; expected mobility"),
         ((TIMETABLE, flow('["freeze"]')), 'unknown remedies "freeze"; did you mean "freeze-tcp"?'),

@@ -13,7 +13,7 @@ import pytest
 from baton import InputError, Scenario
 from baton.remedies import advice, gains, measure, ranking
 from baton.remedies.cross import point_of
-from baton.remedies.facts import NOTHING, Remedy, in_place, remedies
+from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Remedy, in_place, remedies
 from baton.remedies.paths import read_path
 from baton.remedies.study import Block, RemedyStudy, Situation, Stack, narrowed, read, study_file
 
@@ -137,7 +137,7 @@ def test_a_gain_is_the_paired_difference_as_a_share_with_students_interval():
     stats = pytest.importorskip("scipy.stats")
     hard, soft = [100.0, 140.0, 90.0, 130.0], [10.0, -20.0, 0.0, 30.0]
     runs = made({NOTHING: NONE, "better": above(hard, soft)})
-    found = runs.over(CELLS, (NOTHING, "better"), gains.gain)
+    found = runs.over(CELLS, "better", gains.gain)
     by_seed = (np.array(hard) + np.array(soft)) / 2 / CARRIED
     expected = stats.t.interval(0.95, 3, loc=by_seed.mean(), scale=stats.sem(by_seed))
     assert found.mean == pytest.approx(by_seed.mean())
@@ -146,7 +146,7 @@ def test_a_gain_is_the_paired_difference_as_a_share_with_students_interval():
     paired = stats.ttest_rel(
         *(np.array([runs.of(HARD, name)[s]["bytes"] for s in range(1, 5)]) for name in ("better", NOTHING))
     )
-    each = runs.over(CELLS[:1], (NOTHING, "better"), gains.gain)
+    each = runs.over(CELLS[:1], "better", gains.gain)
     interval = paired.confidence_interval(0.95)
     assert (each.low, each.high) == pytest.approx((interval.low / CARRIED, interval.high / CARRIED))
 
@@ -198,7 +198,7 @@ def test_our_own_are_held_against_the_best_published_in_their_place_and_anywhere
 
 def test_where_the_engine_refuses_a_remedy_it_gains_nothing():
     runs = made({NOTHING: NONE, "half": {HARD: above([100] * 4, [0] * 4)[HARD]}})
-    assert runs.over(CELLS, (NOTHING, "half"), gains.gain).mean == pytest.approx(0.05)
+    assert runs.over(CELLS, "half", gains.gain).mean == pytest.approx(0.05)
     [half] = stand(runs, known("half", "mobile"))
     assert not half.never_run
     [absent] = stand(runs, known("absent", "mobile"))
@@ -213,7 +213,7 @@ def test_no_remedy_alone_in_a_place_is_in_two():
 
 
 def test_the_standard_cross_has_every_remedy_and_at_most_5000_runs(standard):
-    assert list(standard.remedies) == [NOTHING, *(each for each in remedies() if each != NOTHING)]
+    assert list(standard.remedies) == [*remedies(), NOTHING_ROUTED, "flow-control"]
     list(standard.fit())
     assert standard.count() <= standard.most_runs == 5_000
     assert standard.headline == ["Linux 6 CUBIC", "Linux 6 BBR"]

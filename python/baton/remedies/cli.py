@@ -143,7 +143,8 @@ def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: 
         if each.reason is not None and point.remedy != NOTHING:
             reasons = refused.setdefault(point.remedy, [])
             reasons += [each.reason] if each.reason not in reasons else []
-    runs, cells = Runs(rows), Cells.of(study)
+    runs = Runs(rows, {each.name: each.base for each in study.remedies.values()})
+    cells = Cells.of(study)
     found = standings(study, runs, refused)
     advice, apart = advise(found, runs, cells.headline), distances(found, runs, cells.headline)
     command = shlex.join(["baton", *sys.argv[1:]])

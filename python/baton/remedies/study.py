@@ -25,7 +25,7 @@ from typing import Any
 from baton.errors import InputError, nearest
 from baton.toml import loads
 
-from .facts import NOTHING, Remedy, remedies
+from .facts import NOTHING, Network, Remedy, nothing_routed, remedies
 from .loads import LOADS
 from .paths import HANDOVERS, AccessPath, Table, read_path
 
@@ -33,7 +33,7 @@ PACKAGE = Path(__file__).parent.parent
 STUDY_FILE = "study.toml"
 LEAST_SEEDS = 2
 """Of which an interval can be made."""
-KEYS = {"title", "most_runs", "paths", "stacks", "blocks", "full"}
+KEYS = {"title", "most_runs", "paths", "stacks", "network", "blocks", "full"}
 LEVELS = ("paths", "handovers", "stacks", "loss", "loads")
 AXES = ("path", "handover", "stack", "loss", "load", "remedy")
 
@@ -155,7 +155,23 @@ def read(file: Path, *, full: bool, own_path: Path | None) -> RemedyStudy:
         blocks = [_full(file, document, paths, stacks)]
     most = None if full or own_path else document.get("most_runs")
     name = file.resolve().parent.name
-    return RemedyStudy(name, str(document.get("title", name)), file, paths, stacks, blocks, remedies(), most)
+    return RemedyStudy(
+        name, str(document.get("title", name)), file, paths, stacks, blocks, remedies() | _network(file, document), most
+    )
+
+
+def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
+    """What is set in the network and is no remedy of a flow, and the nothing that it is held against."""
+    found: list[Remedy] = []
+    for place, each in enumerate(document.get("network", [])):
+        if each.keys() != {"name", "about", "installed", "quic", "ipsec", "links", "handovers"}:
+            raise InputError(
+                f"{file}: network[{place}]: expected name, about, installed, quic, ipsec, links and handovers"
+            )
+        facts = each | {"installed": tuple(each["installed"]), "own": False}
+        network = Network(facts.pop("links"), facts.pop("handovers"))
+        found.append(Remedy(**facts, network=network))
+    return {each.name: each for each in ([nothing_routed(), *found] if found else [])}
 
 
 def _stacks(file: Path, document: Mapping[str, Any]) -> Iterator[Stack]:
@@ -224,7 +240,7 @@ def narrowed(study: RemedyStudy, overrides: Sequence[str], seeds: int | None) ->
 def _narrow(study: RemedyStudy, axis: str, wanted: Sequence[str]) -> None:
     if axis == "remedy":
         _refuse_unknown("--set remedy", wanted, study.remedies)
-        kept = {NOTHING, *wanted}
+        kept = {*wanted, *(study.remedies[name].base for name in wanted), NOTHING}
         study.remedies = {name: each for name, each in study.remedies.items() if name in kept}
         return
     level = {"path": "paths", "handover": "handovers", "stack": "stacks", "loss": "loss", "load": "loads"}[axis]
