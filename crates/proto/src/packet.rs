@@ -15,11 +15,13 @@ mod body;
 mod extended;
 mod quote;
 mod signal;
+mod transport;
 mod verbatim;
 mod view;
 
 pub use extended::Extended;
 pub use signal::Signal;
+pub use transport::SegmentWithin;
 pub use verbatim::Verbatim;
 pub use view::View;
 

@@ -11,7 +11,7 @@ mod ipv4;
 
 pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 
-use super::{Discarded, InterfaceId};
+use super::{Discarded, InterfaceId, PathAgents};
 use crate::crosslayer::PeerMoved;
 use crate::mobility::mobile_ipv4;
 use crate::mobility::mobile_ipv6::{
@@ -84,6 +84,8 @@ pub struct Agents {
     pub access_server: Option<AccessServer>,
     /// Those of Mobile IPv4.
     pub ipv4: Option<Box<Ipv4Agents>>,
+    /// What serves connections of others that pass.
+    pub path: Option<Box<PathAgents>>,
 }
 
 /// What an agent wants done with a packet.
@@ -102,6 +104,11 @@ impl Agents {
     /// The agents of Mobile IPv4, to give the host some.
     pub fn ipv4_mut(&mut self) -> &mut Ipv4Agents {
         self.ipv4.get_or_insert_default()
+    }
+
+    /// What serves connections of others that pass, to give the host some of it.
+    pub fn path_mut(&mut self) -> &mut PathAgents {
+        self.path.get_or_insert_default()
     }
 
     /// Whether a packet that is for none of this host's own addresses is to be handed to

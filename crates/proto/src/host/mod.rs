@@ -15,11 +15,13 @@
 mod agent_signals;
 mod agents;
 mod few;
+mod path;
 mod routes;
 mod sockets;
 
 pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
+pub use path::{PathAgents, Served, Service, Split};
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
@@ -33,6 +35,7 @@ use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::udp::UdpHeader;
 use agents::Step;
 use core::net::{IpAddr, Ipv4Addr};
+use path::Look;
 use sockets::Sockets;
 use std::collections::VecDeque;
 
@@ -220,6 +223,11 @@ impl Host {
         self.sockets.peers()
     }
 
+    /// Tells those of the connections with a peer.
+    pub fn signal_about(&mut self, now: Instant, peer: IpAddr, signal: &CrossLayerSignal) {
+        self.sockets.signal(now, signal, |address| address == peer);
+    }
+
     /// Tells those of one connection.
     pub fn signal_to(&mut self, now: Instant, socket: SocketId, signal: &CrossLayerSignal) {
         self.sockets.signal_to(now, socket, signal);
@@ -279,9 +287,22 @@ impl Host {
         sum
     }
 
+    /// Whether the agents on the path have learnt something of a packet since this was asked last, though it was forwarded:
+    /// then the polls may have something to say.
+    #[inline]
+    pub fn take_stirred(&mut self) -> bool {
+        let agents = self.agents.as_mut();
+        agents.is_some_and(|agents| agents.path.as_mut().is_some_and(|path| path.take_stirred()))
+    }
+
     /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
     #[inline]
-    pub fn route(&mut self, packet: &mut Packet, length: u32) -> Verdict {
+    pub fn route(&mut self, now: Instant, packet: &mut Packet, length: u32) -> Verdict {
+        if self.agents.is_some()
+            && let Some(verdict) = self.look(now, packet)
+        {
+            return verdict;
+        }
         if self.takes(&packet.ip) {
             return Verdict::Local;
         }
@@ -298,6 +319,25 @@ impl Host {
             }
             Ok(interface) => Verdict::Forward(interface),
             Err(error) => self.give_up(packet, error),
+        }
+    }
+
+    /// What the agents on the path do with a packet, if they do anything.
+    #[cold]
+    fn look(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
+        let path = self.agents.as_mut()?.path.as_mut()?;
+        let look = path.look(now, packet, (&self.routes, &self.sockets));
+        while let Some((mobile, path)) = path.poll_moved(&self.routes) {
+            if let Some(path) = path {
+                let connected = CrossLayerSignal::Connected(path);
+                self.sockets
+                    .signal(now, &connected, |address| address == mobile);
+            }
+        }
+        match look {
+            Look::Pass => None,
+            Look::Take => Some(Verdict::Local),
+            Look::Drop => Some(Verdict::Discard),
         }
     }
 
@@ -365,7 +405,7 @@ impl Host {
         } else {
             match packet.apply_bit_errors() {
                 // The error may have hit the address: then this host would not have taken the packet.
-                Ok(decoded) if self.takes(&decoded.ip) => decoded,
+                Ok(decoded) if self.takes(&decoded.ip) || self.splits(&decoded) => decoded,
                 _ => {
                     self.discarded.damaged += 1;
                     return;
@@ -381,6 +421,9 @@ impl Host {
 
     #[cold]
     fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
+        let Some(packet) = self.offer_to_split(now, packet) else {
+            return;
+        };
         let is_own = self.is_own(packet.ip.destination);
         let Some(agents) = &mut self.agents else {
             return;
@@ -399,7 +442,7 @@ impl Host {
         while let Some((peer, moved)) = self.agents.as_mut().and_then(|agents| agents.poll_moved())
         {
             let signal = CrossLayerSignal::PeerMoved(moved);
-            self.sockets.signal(now, &signal, |address| address == peer);
+            self.signal_about(now, peer, &signal);
         }
     }
 
@@ -532,7 +575,10 @@ impl Host {
                         outgoing.flow,
                     );
                     packet.retransmission = outgoing.segment.retransmission;
-                    packet
+                    match self.agents.as_ref().and_then(|agents| agents.path.as_ref()) {
+                        Some(path) => path.handle_outgoing(packet),
+                        None => packet,
+                    }
                 }
             };
             if let Some(agents) = &mut self.agents {
@@ -544,14 +590,32 @@ impl Host {
             match self.route_out(&packet, packet.wire_length()) {
                 Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
                 Ok(interface) => return Some((interface, packet)),
-                // The first hop is this host's own: it tells its transports what a router would tell them.
-                Err(error) => {
-                    if let Some(quoted) = packet.quote() {
-                        self.handle_error(now, error, quoted);
-                    }
-                }
+                Err(error) => self.tell_own(now, packet, error),
             }
         }
+    }
+
+    /// The first hop is this host's own: it tells its transports what a router would tell them.
+    fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
+        let (whole, packet) = match self.has_path_agents() {
+            true => (packet.wire_length(), packet.into_transport()),
+            false => (packet.wire_length(), packet),
+        };
+        let around = whole - packet.wire_length();
+        let error = match error {
+            IcmpError::PacketTooBig { mtu } => IcmpError::PacketTooBig {
+                mtu: mtu.saturating_sub(around),
+            },
+            other => other,
+        };
+        if let Some(quoted) = packet.quote() {
+            self.handle_error(now, error, quoted);
+        }
+    }
+
+    fn has_path_agents(&self) -> bool {
+        let agents = self.agents.as_ref();
+        agents.is_some_and(|agents| agents.path.is_some())
     }
 
     /// Gives a packet to the mobile node, whose routes lead to its agent. A home agent's do for mobiles that have no
@@ -631,8 +695,12 @@ impl Host {
         {
             return Some(HostEvent::Agent(event));
         }
-        let (socket, event) = self.sockets.poll_event()?;
-        Some(HostEvent::Tcp { socket, event })
+        loop {
+            let (socket, event) = self.sockets.poll_event()?;
+            if self.agents.is_none() || !self.relay(socket, event) {
+                return Some(HostEvent::Tcp { socket, event });
+            }
+        }
     }
 
     /// A connection whose state may have changed since it was last given here.

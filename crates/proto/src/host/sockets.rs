@@ -24,7 +24,7 @@ const FIRST_EPHEMERAL_PORT: u16 = 49152;
 pub struct SocketId(pub u32);
 
 /// A connection's two ends, the local one first.
-type Pair = (Endpoint, Endpoint);
+pub(super) type Pair = (Endpoint, Endpoint);
 
 /// What the host asks for at every packet stands together, before the connection.
 #[derive(Debug)]
@@ -60,6 +60,15 @@ pub enum Delivery {
     Accepted(SocketId),
     /// Nobody is there; the reset to answer with, if one is called for.
     Nobody(Option<TcpHeader>),
+}
+
+/// A connection that is to begin.
+pub(super) struct Opening {
+    /// Its ends; the local address may be another host's.
+    pub pair: Pair,
+    /// Largest packet on the way, in bytes.
+    pub mtu: u32,
+    pub flow: Option<FlowId>,
 }
 
 /// A segment to send.
@@ -147,13 +156,56 @@ impl Sockets {
             address,
             port: self.free_port(address, remote),
         };
-        let initial = initial_sequence_number(&self.secret, now, local, remote);
-        let mut connection = Connection::connect(now, local, remote, profile, initial, mtu);
+        let pair = (local, remote);
+        let id = self.open(now, Opening { pair, mtu, flow }, profile);
         if profile.transaction_opening {
             let cache = self.openings.get_or_insert_default();
+            let connection = &mut self.sockets[id.0 as usize].connection;
             connection.open_transaction(now, cache.open(remote.address));
         }
-        self.add(connection, (local, remote), flow)
+        id
+    }
+
+    /// Opens a connection between two given ends.
+    pub(super) fn open(&mut self, now: Instant, opening: Opening, profile: &Profile) -> SocketId {
+        let Opening { pair, mtu, flow } = opening;
+        let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
+        let connection = Connection::connect(now, pair.0, pair.1, profile, initial, mtu);
+        self.add(connection, pair, flow)
+    }
+
+    /// Answers a SYN, whoever it was sent to.
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        opening: Opening,
+        profile: &Profile,
+        syn: &TcpHeader,
+    ) -> SocketId {
+        let Opening { pair, mtu, flow } = opening;
+        let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
+        let connection = Connection::accept(now, pair.0, pair.1, profile, initial, mtu, syn);
+        self.add(connection, pair, flow)
+    }
+
+    /// Whether there is a connection between these ends that is not over.
+    pub(super) fn is_open(&self, pair: &Pair) -> bool {
+        let id = self.by_pair.get(pair);
+        id.and_then(|&id| self.connection(id))
+            .is_some_and(|connection| connection.state() != State::Closed)
+    }
+
+    /// Two different connections, to call on.
+    pub(super) fn two_mut(
+        &mut self,
+        one: SocketId,
+        other: SocketId,
+    ) -> Option<(&mut Connection, &mut Connection)> {
+        self.touch(one);
+        self.touch(other);
+        let places = [one.0 as usize, other.0 as usize];
+        let [one, other] = self.sockets.get_disjoint_mut(places).ok()?;
+        Some((&mut one.connection, &mut other.connection))
     }
 
     /// A local port of which no connection to `remote` is in use; with all in use the oldest is taken over,
@@ -300,24 +352,20 @@ impl Sockets {
             Admission::Drop => return Delivery::Nobody(None),
             Admission::Reset(reset) => return Delivery::Nobody(Some(reset)),
         }
-        let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
-        let mut connection = Connection::accept(
-            now,
-            pair.0,
-            pair.1,
-            &listening.profile,
-            initial,
-            mtu(),
-            header,
-        );
-        if listening.profile.transaction_opening {
+        let opening = Opening {
+            pair,
+            mtu: mtu(),
+            flow: listening.flow,
+        };
+        let profile = listening.profile.clone();
+        let id = self.accept(now, opening, &profile, header);
+        if profile.transaction_opening {
             let cache = self.openings.get_or_insert_default();
             if let Some(acceptance) = cache.accept(pair.1.address, header) {
+                let connection = &mut self.sockets[id.0 as usize].connection;
                 connection.accept_transaction(now, acceptance, header, payload);
             }
         }
-        let flow = listening.flow;
-        let id = self.add(connection, pair, flow);
         self.sockets[id.0 as usize].half_open = true;
         Delivery::Accepted(id)
     }

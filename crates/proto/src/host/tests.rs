@@ -101,7 +101,7 @@ fn a_full_backlog_refuses_and_a_failed_handshake_makes_room() {
 }
 
 fn route(router: &mut Host, packet: &mut Packet) -> Verdict {
-    router.route(packet, packet.wire_length())
+    router.route(Instant::ZERO, packet, packet.wire_length())
 }
 
 #[test]

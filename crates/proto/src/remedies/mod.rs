@@ -14,6 +14,7 @@ mod forgotten_path;
 mod freeze_tcp;
 mod notice;
 mod path_window;
+mod ready_gateway;
 mod ready_mobile;
 mod reordering;
 #[cfg(test)]
@@ -52,6 +53,22 @@ impl Scheme {
         }
     }
 
+    /// Which one of ours it is, if it is one.
+    pub const fn published(&self) -> Option<Kind> {
+        match self {
+            Scheme::Published(kind) => Some(*kind),
+            Scheme::External(_) => None,
+        }
+    }
+
+    /// What it does at the gateway, if it is installed there.
+    pub const fn at_gateway(&self) -> Option<GatewayPart> {
+        match self {
+            Scheme::Published(kind) => kind.at_gateway(),
+            Scheme::External(_) => None,
+        }
+    }
+
     /// Its part at one side of a connection, which sends or receives the data, if it has one there.
     pub fn part(&self, side: Side, sends: bool) -> Option<Box<dyn Remedy>> {
         match (self, side) {
@@ -77,6 +94,10 @@ pub enum Place {
     Sender,
     /// The sender, whoever that is, and the base station of a link that repeats.
     SenderAndBaseStation,
+    /// The gateway alone: the router at the network's end of the mobile's access links; of several, each.
+    Gateway,
+    /// The gateway alone, where the mobile receives.
+    GatewayTowardsMobile,
 }
 
 impl Place {
@@ -87,6 +108,7 @@ impl Place {
             Place::CorrespondentSender => &["sender"],
             Place::BothEnds | Place::Sender => &["sender", "mobile"],
             Place::SenderAndBaseStation => &["sender", "gateway"],
+            Place::Gateway | Place::GatewayTowardsMobile => &["gateway"],
         }
     }
 }
@@ -98,6 +120,15 @@ pub struct Encrypted {
     pub quic: bool,
     /// Where IPsec (RFC 4303) hides the transport from the network, and the ends are as before.
     pub ipsec: bool,
+}
+
+/// What a remedy does at a gateway ([`crate::host`] has the agents).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GatewayPart {
+    /// It watches connections, and sends again from copies.
+    Snoop,
+    /// It ends connections and opens its own.
+    Split,
 }
 
 /// How a remedy at a correspondent comes to know of a handover.
@@ -177,8 +208,16 @@ kinds! {
         "The receiver offers what the link in use holds (studies T and D).";
     ReadyMobile = "ready-mobile", Mobile, Own,
         "Baton's own: acknowledgments one behind, a window by the link, shut ahead of a disconnection.";
+    ReadyGateway = "ready-gateway", Gateway, Own,
+        "Baton's own: a split connection whose half towards the mobile knows the link in use.";
     Ebsn = "ebsn", SenderAndBaseStation, Own,
         "The timer starts again whenever the base station has failed to pass a segment on (Bakshi et al., 1997).";
+    Snoop = "snoop", GatewayTowardsMobile, Own,
+        "The gateway keeps copies and sends again what the last hop loses (Balakrishnan et al., 1995).";
+    SplitConnection = "split-connection", Gateway, Own,
+        "The gateway ends the connection and opens its own towards the mobile (I-TCP; Bakre and Badrinath, 1995).";
+    SatellitePep = "satellite-pep", Gateway, Own,
+        "The same with a stack for long paths on the mobile's side (RFC 3135).";
 }
 
 impl Kind {
@@ -189,7 +228,7 @@ impl Kind {
 
     /// Whether it is Baton's own, and no published one.
     pub const fn is_own(self) -> bool {
-        matches!(self, Kind::ReadyMobile)
+        matches!(self, Kind::ReadyMobile | Kind::ReadyGateway)
     }
 
     /// Whether it works on encrypted transports: at the ends yes, on the way no, but for those that say otherwise.
@@ -236,9 +275,32 @@ impl Kind {
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
-            | Kind::Method2 => return None,
+            | Kind::Method2
+            | Kind::Snoop
+            | Kind::SplitConnection
+            | Kind::SatellitePep
+            | Kind::ReadyGateway => return None,
         };
         Some(remedy)
+    }
+
+    /// What it does at the gateway, if it is installed there.
+    pub const fn at_gateway(self) -> Option<GatewayPart> {
+        match self {
+            Kind::Snoop => Some(GatewayPart::Snoop),
+            Kind::SplitConnection | Kind::SatellitePep | Kind::ReadyGateway => {
+                Some(GatewayPart::Split)
+            }
+            _ => None,
+        }
+    }
+
+    /// What steers the half towards the mobile of a connection that is split, if it does so.
+    pub fn steering(self) -> Option<Box<dyn Remedy>> {
+        match self {
+            Kind::ReadyGateway => Some(Box::new(ready_gateway::TowardsMobile::default())),
+            _ => None,
+        }
     }
 
     /// Its part at the correspondent, which sends or receives the data, if it has one there.
@@ -263,7 +325,11 @@ impl Kind {
             | Kind::Atcp
             | Kind::Eclair
             | Kind::PathWindow
-            | Kind::ReadyMobile => return None,
+            | Kind::ReadyMobile
+            | Kind::Snoop
+            | Kind::SplitConnection
+            | Kind::SatellitePep
+            | Kind::ReadyGateway => return None,
         };
         Some(remedy)
     }
@@ -274,7 +340,9 @@ impl Kind {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
             Kind::DuplicateAcks | Kind::BufferNotification => &[Held::Window],
             Kind::Method2 | Kind::WindowReset => &[Held::Window],
-            Kind::Atcp | Kind::Eclair | Kind::ReadyMobile => &[Held::Offer, Held::Window, Held::Sending],
+            Kind::Atcp | Kind::Eclair | Kind::ReadyMobile => {
+                &[Held::Offer, Held::Window, Held::Sending]
+            }
             Kind::ClosingWindow => &[Held::Window, Held::Sending],
             Kind::Reordering => &[Held::Gaps],
             Kind::ForgottenPath => &[Held::Path],
@@ -283,6 +351,9 @@ impl Kind {
             Kind::PathReset => &[Held::Window, Held::Timing],
             // What it is set to is left to others.
             Kind::Ebsn => &[Held::Start],
+            Kind::Snoop | Kind::SplitConnection | Kind::SatellitePep | Kind::ReadyGateway => {
+                &[Held::Answers]
+            }
         }
     }
 
@@ -310,6 +381,8 @@ pub enum Held {
     Gaps,
     /// What the congestion control remembers.
     Path,
+    /// What the sender hears of the receiver.
+    Answers,
 }
 
 impl Held {
@@ -323,6 +396,7 @@ impl Held {
             Held::Start => "when the retransmission timer starts",
             Held::Gaps => "what gaps mean",
             Held::Path => "what the congestion control remembers",
+            Held::Answers => "what the sender hears of the receiver",
         }
     }
 }

@@ -401,7 +401,7 @@ impl Connection {
         count
     }
 
-    fn after_reading(&mut self) {
+    pub(super) fn after_reading(&mut self) {
         if self.profile.receive_autotuning {
             self.tune_receive_buffer();
         }

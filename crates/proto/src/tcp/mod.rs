@@ -37,6 +37,7 @@ mod output;
 pub mod profile;
 mod receive;
 mod recovery;
+mod relaying;
 mod rtt;
 mod scps;
 mod send;

@@ -363,6 +363,22 @@ impl Receiver {
         gone
     }
 
+    /// What is next, of at most so many bytes, to be handed on as it came.
+    pub(super) fn take(&mut self, at_most: u64) -> Option<Payload> {
+        if at_most == 0 {
+            return None;
+        }
+        let first = self.readable.pop_front()?;
+        let length = u64::from(first.length());
+        let taken = length.min(at_most);
+        self.readable_bytes -= taken;
+        if taken < length {
+            self.readable
+                .push_front(slice(first.clone(), taken, length));
+        }
+        Some(slice(first, 0, taken))
+    }
+
     fn put_back(&mut self, payload: Payload, consumed: u64) {
         let length = u64::from(payload.length());
         if consumed < length {

@@ -3,7 +3,7 @@
 //! Positions are 64-bit distances from the initial sequence number: 0 is the SYN, 1 the first byte. They
 //! do not wrap; only headers do.
 
-use crate::packet::Payload;
+use crate::packet::{Payload, pattern_byte};
 use std::collections::VecDeque;
 
 /// Data that was written and is not yet acknowledged.
@@ -79,6 +79,29 @@ impl SendBuffer {
         taken
     }
 
+    /// Takes as much of a payload as there is room for. A pattern that goes on where the last byte written stands stays one;
+    /// anything else is held as bytes, and what went before with it.
+    pub(super) fn write_payload(&mut self, payload: &Payload) -> u64 {
+        let length = u64::from(payload.length());
+        if let Payload::Pattern { stream, offset, .. } = *payload
+            && offset == self.written
+            && !matches!(self.content, Content::Bytes(_))
+        {
+            let taken = self.write_pattern(stream, length);
+            if taken > 0 {
+                return taken;
+            }
+        }
+        if let Content::Pattern(stream) = self.content {
+            let held = self.released..self.written;
+            let bytes = held.map(|position| pattern_byte(stream, position));
+            self.content = Content::Bytes(bytes.collect());
+        }
+        let mut bytes = Vec::new();
+        payload.copy_into(&mut bytes);
+        self.write(&bytes) as u64
+    }
+
     /// The bytes from `offset` (zero is the first ever written) on.
     pub(super) fn payload(&self, offset: u64, length: u32) -> Payload {
         if length == 0 {
@@ -127,5 +150,26 @@ mod tests {
         assert_eq!(buffer.payload(7, 5), Payload::Bytes((*b"world").into()));
         buffer.release(3);
         assert_eq!(buffer.room(), 3, "never backwards");
+    }
+
+    #[test]
+    fn a_pattern_that_is_relayed_stays_one_and_becomes_bytes_before_others() {
+        let pattern = |stream, offset, length| Payload::Pattern {
+            stream,
+            offset,
+            length,
+        };
+        let mut buffer = SendBuffer::new(10);
+        assert_eq!(buffer.write_payload(&pattern(3, 0, 4)), 4);
+        assert_eq!(buffer.write_payload(&pattern(3, 4, 2)), 2);
+        assert_eq!(buffer.payload(1, 5), pattern(3, 1, 5));
+        buffer.release(2);
+        let other = pattern(5, 100, 9);
+        assert_eq!(buffer.write_payload(&other), 6, "as there is room");
+        let mut expected = Vec::new();
+        pattern(3, 2, 4).copy_into(&mut expected);
+        pattern(5, 100, 6).copy_into(&mut expected);
+        assert_eq!(buffer.payload(2, 8), Payload::Bytes(expected.into()));
+        assert_eq!(buffer.write_payload(&other), 0);
     }
 }

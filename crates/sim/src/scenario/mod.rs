@@ -47,10 +47,10 @@ mod traces;
 mod units;
 
 pub use defaults::json_defaults;
-pub use resolve_remedies::json_remedies;
 pub use error::{Diagnostic, Place, ScenarioError};
 pub use overrides::Override;
 pub use profiles::PythonClasses;
+pub use resolve_remedies::json_remedies;
 pub use schema::json_schema;
 pub use units::quantity_of;
 

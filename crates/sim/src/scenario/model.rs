@@ -508,6 +508,8 @@ pub struct Flow {
     pub radio_service: RadioService,
     /// Schemes against what a handover does to it, in the order in which they hear of one.
     pub remedies: Vec<remedies::Scheme>,
+    /// Settings of a gateway's half towards the mobile, if a remedy splits the connection.
+    pub gateway: Option<Profile>,
 }
 
 /// What is asked of a radio network for packets.

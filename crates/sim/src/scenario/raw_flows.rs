@@ -235,6 +235,9 @@ pub struct RawTcp {
     pub sender: Option<RawTcpEnd>,
     /// Only the end at `to`. Default: as both.
     pub receiver: Option<RawTcpEnd>,
+    /// Only the gateway's half towards the mobile, where a remedy splits the connection. Default: as both; of satellite-pep
+    /// Hybla.
+    pub gateway: Option<RawTcpEnd>,
 }
 
 /// Settings of a TCP that differ from its profile's.

@@ -131,7 +131,12 @@ pub(super) fn resolve(
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
     resolve_protocols::check_flows(raw, &flows, &mobiles, report);
-    resolve_remedies::check(raw, (&flows, &mobiles, &agents), report);
+    let around = resolve_remedies::Around {
+        links: &links,
+        mobiles: &mobiles,
+        agents: &agents,
+    };
+    resolve_remedies::check(raw, &flows, &around, report);
     resolve_remedies::check_base_stations(raw, (&flows, &mobiles), &links, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {

@@ -61,7 +61,9 @@ fn flow(
     } else {
         check_datagram(traffic, [from, to], links, path, report);
     }
+    let remedies = resolve_remedies::named(raw, path, report);
     Some(Flow {
+        gateway: resolve_tcp::gateway(raw, &remedies, path, report),
         name: raw.name.clone(),
         from,
         to,
@@ -76,7 +78,7 @@ fn flow(
                 .acknowledged
                 .unwrap_or(RadioService::DEFAULT.acknowledged),
         },
-        remedies: resolve_remedies::named(raw, path, report),
+        remedies,
     })
 }
 

@@ -2,14 +2,14 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{Flow, Mobile, Transport};
+use super::model::{Flow, Mobile, NodeIndex, Transport};
 use super::profiles;
 use super::raw::RawScenario;
 use super::raw_flows::RawFlow;
 use super::resolve::Report;
 use super::resolve_links::Links;
 use super::resolve_protocols::Agents;
-use baton_proto::remedies::{Kind, Place, Scheme, Side, Tells};
+use baton_proto::remedies::{GatewayPart, Kind, Place, Scheme, Side, Tells};
 use serde_json::{Value, json};
 
 /// What is known of each remedy, as JSON, for comparisons.
@@ -68,18 +68,24 @@ fn refuse_contradiction(kind: Kind, others: &[Scheme], path: &Path, report: &mut
     }
 }
 
+/// What decides whether a remedy can act.
+pub(super) struct Around<'a> {
+    /// All links.
+    pub links: &'a Links,
+    /// All mobiles.
+    pub mobiles: &'a [Mobile],
+    /// The agents of their protocols.
+    pub agents: &'a Agents,
+}
+
 /// Refuses remedies that cannot act.
-pub(super) fn check(
-    raw: &RawScenario,
-    (flows, mobiles, agents): (&[Flow], &[Mobile], &Agents),
-    report: &mut Report<'_>,
-) {
+pub(super) fn check(raw: &RawScenario, flows: &[Flow], around: &Around, report: &mut Report<'_>) {
     for flow in flows.iter().filter(|flow| !flow.remedies.is_empty()) {
         let place = raw.flows.iter().position(|raw| raw.name == flow.name);
         let path = Path::default().key("flows").index(place.unwrap_or(0));
         let path = path.key("remedies");
         for scheme in &flow.remedies {
-            if let Err(why) = can_act(scheme, flow, mobiles, agents) {
+            if let Err(why) = can_act(scheme, flow, around) {
                 report.wrong(&path, format!("{} {why}", quoted(scheme.name())));
             }
         }
@@ -118,20 +124,15 @@ pub(super) fn check_base_stations(
 }
 
 /// Whether a remedy can act on a flow; if not, why, as the rest of a sentence.
-fn can_act(
-    scheme: &Scheme,
-    flow: &Flow,
-    mobiles: &[Mobile],
-    agents: &Agents,
-) -> Result<(), String> {
+fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> {
     if !matches!(flow.transport, Transport::Tcp { .. }) {
         return Err("acts on TCP; expected transport \"tcp\"".to_owned());
     }
-    if kind.place() == Place::SenderAndBaseStation {
+    if *scheme == Scheme::Published(Kind::Ebsn) {
         // Its sender may be anywhere: see `check_base_stations`.
         return Ok(());
     }
-    let at = |node| mobiles.iter().find(|mobile| mobile.node == node);
+    let at = |node| around.mobiles.iter().find(|mobile| mobile.node == node);
     let (mobile, sends) = match (at(flow.from), at(flow.to)) {
         (Some(mobile), None) => (mobile, true),
         (None, Some(mobile)) => (mobile, false),
@@ -148,7 +149,7 @@ fn can_act(
     };
     match scheme {
         Scheme::Published(kind) => match kind.place() {
-            Place::MobileReceiver if sends => {
+            Place::MobileReceiver | Place::GatewayTowardsMobile if sends => {
                 return Err("acts where the mobile receives; here it sends".to_owned());
             }
             Place::CorrespondentSender | Place::BothEnds if sends => {
@@ -160,17 +161,19 @@ fn can_act(
         Scheme::External(_) if flow.remedies.iter().any(is_class_at_mobile) => return Ok(()),
         Scheme::External(_) => {}
     }
+    let correspondent = if sends { flow.to } else { flow.from };
+    if scheme.at_gateway().is_some() {
+        return can_act_at_gateway(mobile, correspondent, around);
+    }
+    beside_split(scheme, flow, sends)?;
     if scheme.tells() != Tells::BindingUpdate {
         return Ok(());
     }
     let Some(mobility) = mobile.ipv6() else {
         return Err("hears of a handover by a binding update; expected mobility with protocol \"mobile-ipv6\" or \"nemo\" at the mobile".to_owned());
     };
-    let correspondent = if sends { flow.to } else { flow.from };
-    let is_home_agent = agents
-        .ipv6
-        .get(mobility.home_agent)
-        .is_some_and(|agent| agent.node == correspondent);
+    let mut home_agents = around.agents.ipv6.get(mobility.home_agent).into_iter();
+    let is_home_agent = home_agents.any(|agent| agent.node == correspondent);
     if !is_home_agent && !mobility.route_optimization {
         return Err("hears of a handover by a binding update, which goes to the home agent alone; expected route_optimization = true, or a flow from the home agent".to_owned());
     }
@@ -179,4 +182,40 @@ fn can_act(
 
 fn is_class_at_mobile(scheme: &Scheme) -> bool {
     matches!(scheme, Scheme::External(external) if external.side() == Side::Mobile)
+}
+
+/// Whether the gateways of a mobile see what it exchanges with a correspondent.
+fn can_act_at_gateway(
+    mobile: &Mobile,
+    correspondent: NodeIndex,
+    around: &Around,
+) -> Result<(), String> {
+    if mobile.ipv4().is_some() {
+        return Err("does not follow a mobile of Mobile IPv4; expected protocol \"mobile-ipv6\", or none, at the mobile".to_owned());
+    }
+    let access = mobile.attachment.access_links(&around.links.radios);
+    let ends = access
+        .iter()
+        .flat_map(|link| around.links.specs[link.0].ends);
+    if ends.into_iter().any(|end| end == correspondent) {
+        return Err(
+            "acts at the gateway, which is an end of this flow; expected a flow that passes it"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// Whether a remedy hears of the mobile though another one splits the connection.
+fn beside_split(scheme: &Scheme, flow: &Flow, sends: bool) -> Result<(), String> {
+    let mut others = flow.remedies.iter();
+    let split = others.find(|other| other.at_gateway() == Some(GatewayPart::Split));
+    match split {
+        Some(split) if scheme.part(Side::Correspondent, !sends).is_some() => Err(format!(
+            "acts at the correspondent, whose connection {} ends at the gateway: it neither hears of the mobile's handover nor \
+             reaches beyond; expected one of them",
+            quoted(split.name())
+        )),
+        _ => Ok(()),
+    }
 }

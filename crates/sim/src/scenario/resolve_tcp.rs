@@ -8,6 +8,8 @@ use super::raw_flows::{
 use super::resolve::Report;
 use super::resolve_control::congestion;
 use super::units::{PositiveTime, Size};
+use baton_proto::remedies::{GatewayPart, Kind, Scheme};
+use baton_proto::tcp::congestion::HyblaParameters;
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, WindowArithmetic};
 
 /// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
@@ -36,6 +38,43 @@ pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Optio
         check_together(&profile, tcp_path, report);
         profile
     }))
+}
+
+/// Settings of a gateway's half towards the mobile, if a remedy of the flow at `path` splits its connection.
+pub(super) fn gateway(
+    raw: &RawFlow,
+    remedies: &[Scheme],
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<Profile> {
+    let tcp_path = path.key("tcp");
+    let given = raw.tcp.as_ref().and_then(|tcp| tcp.gateway.as_ref());
+    let mut schemes = remedies.iter();
+    let splits = |scheme: &&Scheme| scheme.at_gateway() == Some(GatewayPart::Split);
+    let Some(scheme) = schemes.find(splits) else {
+        if given.is_some() {
+            let message = "belongs to a remedy that splits the connection; expected remedies = [\"split-connection\"] or [\"satellite-pep\"]";
+            report.wrong_key(&tcp_path.key("gateway"), message.to_owned());
+        }
+        return None;
+    };
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    set(
+        &mut profile.congestion,
+        congestion(&raw.congestion, path, report),
+    );
+    if let Some(tcp) = &raw.tcp {
+        apply(&tcp.both, &tcp_path, &mut profile, report);
+    }
+    if *scheme == Scheme::Published(Kind::SatellitePep) {
+        profile.congestion = Algorithm::Hybla(HyblaParameters::default());
+    }
+    if let Some(given) = given {
+        let path = tcp_path.key("gateway");
+        apply(given, &path, &mut profile, report);
+        check_together(&profile, &path, report);
+    }
+    Some(profile)
 }
 
 /// Settings of a TCP outside a scenario.

@@ -5,7 +5,7 @@ use super::World;
 use crate::link::End;
 use crate::packets::PacketId;
 use baton_proto::packet::Body;
-use baton_proto::remedies::Kind;
+use baton_proto::remedies::{Kind, Scheme};
 
 impl World {
     /// Tells the senders of what a link has failed to get across, where a remedy of the flow listens.
@@ -21,7 +21,7 @@ impl World {
         let carries_data = matches!(&packet.body, Body::Tcp(_, payload) if payload.length() > 0);
         let hears = packet.flow.is_some_and(|flow| {
             let remedies = &self.flows[flow.0 as usize].spec.remedies;
-            remedies.contains(&Kind::Ebsn)
+            remedies.contains(&Scheme::Published(Kind::Ebsn))
         });
         if carries_data && hears {
             let (node, _) = self.wires[link].ends[from.index()];

@@ -9,6 +9,7 @@ mod agents;
 mod bad_state;
 mod build;
 pub mod flow;
+mod gateways;
 mod handover;
 mod hosts;
 mod losses;

@@ -74,6 +74,7 @@ impl World {
             LinkSignal::Up | LinkSignal::HandoverImminent => return,
         };
         self.tell(number, &told);
+        self.tell_gateway(number, link, &told);
     }
 
     /// Tells a mobile's connections that a handover is complete; those to correspondents that still send to where the mobile
@@ -87,6 +88,10 @@ impl World {
             .host
             .signal_towards(now, &signal, concerned);
         self.pump(node);
+        // Where a protocol is spoken, a gateway hears by its messages.
+        if self.mobiles[number].protocol.is_none() {
+            self.tell_gateway(number, link, &signal);
+        }
     }
 
     /// A mobile's binding update to a correspondent leaves: what is sent from now on arrives after it.

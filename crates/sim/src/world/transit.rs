@@ -120,8 +120,13 @@ impl World {
         if !bit_errors.is_empty() {
             packet.bit_errors.add(bit_errors);
         }
-        match self.nodes[node].host.route(packet, *length) {
-            Verdict::Forward(interface) => self.offer(node, interface, id),
+        match self.nodes[node].host.route(self.now, packet, *length) {
+            Verdict::Forward(interface) => {
+                self.offer(node, interface, id);
+                if self.nodes[node].host.take_stirred() {
+                    self.pump(node);
+                }
+            }
             Verdict::Local => self.arrive_for_good(at, id),
             Verdict::Discard => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));

@@ -81,9 +81,9 @@ impl Bench {
             }
             None => {
                 let length = packet.wire_length();
-                if self.ours.route(&mut packet, length) == Verdict::Local {
-                    self.ours
-                        .handle_packet(self.clock.now(), InterfaceId(0), packet);
+                let now = self.clock.now();
+                if self.ours.route(now, &mut packet, length) == Verdict::Local {
+                    self.ours.handle_packet(now, InterfaceId(0), packet);
                 }
             }
         }

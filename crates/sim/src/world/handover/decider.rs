@@ -1,7 +1,7 @@
 //! A mobile whose link is chosen by a decision from outside.
 
 use super::{Chooser, Due};
-use crate::scenario::model::Handover;
+use crate::scenario::model::{Handover, OldQueue};
 use crate::world::World;
 use baton_proto::mobility::decision::{
     Answer, Decision, LinkEvent, LinkView, MobileView, Occasion,
@@ -86,12 +86,12 @@ impl Decider {
                 let handover = match soft {
                     true => Handover::Soft {
                         overlap: None,
-                        discard_queue: false,
+                        old_queue: OldQueue::Stays,
                         outgoing_after: Duration::ZERO,
                     },
                     false => Handover::Hard {
                         outage,
-                        keep_queue: false,
+                        old_queue: OldQueue::Discarded,
                     },
                 };
                 let wanted = Wanted {

@@ -514,6 +514,7 @@ impl World {
         }
         self.touch(change.link.0);
         self.announce_mtu(change.link.0);
+        self.describe_access(change.link.0);
         self.turn(change.link.0, change.up);
     }
 

@@ -178,6 +178,7 @@ impl World {
             traffic: Traffic::Bulk { bytes: None },
             radio_service: RadioService::DEFAULT,
             remedies: Vec::new(),
+            gateway: None,
             name,
         };
         let subject = self.recorder.subject(&format!("flow {}", spec.name));

@@ -3,6 +3,7 @@
 mod conservation;
 mod determinism;
 mod failback;
+mod gateways;
 mod handover;
 mod mobile_ipv4;
 mod mobility;

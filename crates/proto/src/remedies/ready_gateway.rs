@@ -1,0 +1,37 @@
+//! Baton's own remedy at a gateway, which needs nothing from anybody else: a connection that is split, whose half towards the mobile
+//! knows the link that it uses.
+//!
+//! It begins with the link's pipe in mind, so that slow start ends before a queue overflows. While the link is down it stops;
+//! on the next one it goes on with that one's round-trip time and pipe, and what the break has lost leaves at once. The
+//! sender sees none of it but a window that closes for a while.
+
+use super::ready_mobile::{onto, window};
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+
+/// What steers the half towards the mobile.
+#[derive(Debug, Default)]
+pub(super) struct TowardsMobile {
+    disconnected: bool,
+}
+
+impl Remedy for TowardsMobile {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
+        match signal {
+            CrossLayerSignal::Begun(path) => vec![Control::NewPath {
+                window: transport.congestion_window,
+                threshold: window(path, false, transport.segment_size),
+            }],
+            CrossLayerSignal::GoingDown => vec![Control::HoldNewData],
+            CrossLayerSignal::Rollback => vec![Control::Thaw],
+            CrossLayerSignal::Disconnected => {
+                self.disconnected = true;
+                vec![Control::Freeze]
+            }
+            CrossLayerSignal::Connected(path) => {
+                let lost = core::mem::take(&mut self.disconnected);
+                onto(path, false, lost, transport)
+            }
+            _ => vec![],
+        }
+    }
+}

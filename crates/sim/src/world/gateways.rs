@@ -1,0 +1,118 @@
+//! Agents on the path at gateways: the nodes at the network's end of a mobile's access links.
+
+use super::World;
+use super::flow::FlowRun;
+use crate::scenario::model::Transport;
+use baton_proto::crosslayer::CrossLayerSignal;
+use baton_proto::host::{InterfaceId, Served, Service, Split};
+use baton_proto::remedies::{GatewayPart, Scheme};
+use core::net::IpAddr;
+
+impl World {
+    /// Gives gateways the agents that the flows of their mobiles name.
+    pub(super) fn add_path_agents(&mut self) {
+        for flow in 0..self.flows.len() {
+            let run = &self.flows[flow];
+            let ends = [run.spec.from.0, run.spec.to.0];
+            let part = run.spec.remedies.iter().find_map(|kind| kind.at_gateway());
+            let (Some(part), Some(number)) = (part, run.mobiles[0]) else {
+                continue;
+            };
+            if ends.iter().any(|&node| self.nodes[node].real) {
+                continue;
+            }
+            let sends = self.mobiles[number].node == run.spec.from;
+            for (node, interface, link) in self.gateways(number) {
+                let (served, service) = service(&self.flows[flow], sends, part);
+                let path = self.path_parameters(number, link);
+                let agents = self.nodes[node].host.agents_mut().path_mut();
+                agents.set_access(served.mobile, interface, path);
+                agents.serve(served, service);
+            }
+        }
+    }
+
+    /// The network's ends of a mobile's access links: node, interface and link.
+    fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId, usize)> {
+        let node = self.mobiles[number].node.0;
+        let own = self.wires.iter().enumerate();
+        own.filter(|(_, wire)| wire.mobile == Some(number))
+            .map(|(link, wire)| {
+                let (gateway, interface) = wire.far_from(node);
+                (gateway, interface, link)
+            })
+            .collect()
+    }
+
+    /// Tells the gateway of a mobile's access link what its connections with that mobile are to hear.
+    pub(super) fn tell_gateway(&mut self, number: usize, link: usize, signal: &CrossLayerSignal) {
+        let mobile = self.mobiles[number].node.0;
+        let (gateway, _) = self.wires[link].far_from(mobile);
+        if !self.has_path_agents(gateway) {
+            return;
+        }
+        let addresses: Vec<IpAddr> = self.nodes[mobile].host.addresses().collect();
+        for address in addresses {
+            let host = &mut self.nodes[gateway].host;
+            host.signal_about(self.now, address, signal);
+        }
+        self.pump(gateway);
+    }
+
+    /// Tells the gateway of an access link what that carries now.
+    pub(super) fn describe_access(&mut self, link: usize) {
+        let Some(number) = self.wires[link].mobile else {
+            return;
+        };
+        let mobile = self.mobiles[number].node.0;
+        let (gateway, interface) = self.wires[link].far_from(mobile);
+        if !self.has_path_agents(gateway) {
+            return;
+        }
+        let path = self.path_parameters(number, link);
+        let addresses: Vec<IpAddr> = self.nodes[mobile].host.addresses().collect();
+        let agents = self.nodes[gateway].host.agents_mut().path_mut();
+        for address in addresses {
+            agents.set_access(address, interface, path);
+        }
+    }
+
+    fn has_path_agents(&self, node: usize) -> bool {
+        let agents = self.nodes[node].host.agents();
+        agents.is_some_and(|agents| agents.path.is_some())
+    }
+}
+
+/// What a gateway serves of a flow, and how.
+fn service(run: &FlowRun, sends: bool, part: GatewayPart) -> (Served, Service) {
+    let [mobile, correspondent] = match sends {
+        true => run.addresses,
+        false => [run.addresses[1], run.addresses[0]],
+    };
+    let served = Served {
+        mobile,
+        correspondent,
+        port: run.port,
+    };
+    let Transport::Tcp { sender, receiver } = &run.spec.transport else {
+        return (served, Service::Snoop);
+    };
+    let of_mobile = if sends { sender } else { receiver };
+    let service = match part {
+        GatewayPart::Snoop => Service::Snoop,
+        GatewayPart::Split => {
+            let towards_mobile = run.spec.gateway.as_ref().unwrap_or(of_mobile);
+            let split = Split::new(
+                towards_mobile.clone(),
+                of_mobile.clone(),
+                run.spec
+                    .remedies
+                    .iter()
+                    .filter_map(Scheme::published)
+                    .collect(),
+            );
+            Service::Split(Box::new(split))
+        }
+    };
+    (served, service)
+}
