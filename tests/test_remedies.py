@@ -14,8 +14,10 @@ from baton import InputError, Scenario
 from baton.remedies import advice, gains, measure, ranking
 from baton.remedies.cross import point_of
 from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Remedy, in_place, remedies
+from baton.remedies.narrow import narrowed
 from baton.remedies.paths import read_path
-from baton.remedies.study import Block, RemedyStudy, Situation, Stack, narrowed, read, study_file
+from baton.remedies.reading import read, study_file
+from baton.remedies.study import Block, RemedyStudy, Situation, Stack
 
 STUDY = Path(__file__).parent.parent / "studies" / "remedies"
 PATH = (STUDY / "wifi-satellite.toml").read_text()

@@ -21,8 +21,10 @@ from .advice import Advice, Distance, advise, distances
 from .cross import CrossPoint, entry, loaded, points
 from .facts import NOTHING
 from .gains import Runs
+from .narrow import narrowed
 from .ranking import Cells, Standing, standings
-from .study import RemedyStudy, narrowed, read
+from .reading import read
+from .study import RemedyStudy
 
 FAILED = 1
 INTERRUPTED = 130
