@@ -14,7 +14,7 @@ from typing import Any
 from baton.sweep.statistics import Statistics
 
 from .facts import NOTHING, PLACES, in_place
-from .gains import Cell, Runs, gain, is_above, is_below
+from .gains import Cell, Runs, is_above, is_below
 from .ranking import Standing
 from .words import interval, percent
 
@@ -67,7 +67,7 @@ def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[C
     best = max(candidates, key=lambda each: each.gain.mean or 0.0, default=None)
     if best is None:
         return Advice(place, None, [])
-    apart = {each.remedy.name: runs.over(cells, (each.remedy.name, best.remedy.name), gain) for each in candidates}
+    apart = {each.remedy.name: runs.apart(cells, each.remedy.name, best.remedy.name) for each in candidates}
     ties = [each for each in candidates if each is not best and not is_above(apart[each.remedy.name])]
     return Advice(place, best, ties)
 
@@ -110,5 +110,5 @@ def distances(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> l
 
 def _distance(own: Standing, best: Standing, where: str, runs: Runs, cells: Sequence[Cell]) -> Distance:
     pair = (best.remedy.name, own.remedy.name)
-    each = [runs.over([cell], pair, gain) for cell in cells]
-    return Distance(own, best, where, runs.over(cells, pair, gain), sum(map(is_above, each)), sum(map(is_below, each)))
+    each = [runs.apart([cell], *pair) for cell in cells]
+    return Distance(own, best, where, runs.apart(cells, *pair), sum(map(is_above, each)), sum(map(is_below, each)))

@@ -21,8 +21,10 @@ from .advice import Advice, Distance, advise, distances
 from .cross import CrossPoint, entry, loaded, points
 from .facts import NOTHING
 from .gains import Runs
+from .narrow import narrowed
 from .ranking import Cells, Standing, standings
-from .study import RemedyStudy, narrowed, read
+from .reading import read
+from .study import RemedyStudy
 
 FAILED = 1
 INTERRUPTED = 130
@@ -97,7 +99,6 @@ def run(options: CompareOptions) -> int:
     swept = manifest(name, study.file, [entry(point, each) for point, each in zip(crossed, runs, strict=True)])
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
     begun = time.monotonic()
-    print(f"{study.title}: {study.count():,} runs at most", file=sys.stderr)
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
         with sweep_progress() as progress:
             complete = execute(
@@ -125,7 +126,7 @@ def _estimating(progress: SweepReport) -> SweepReport:
         passed = time.monotonic() - begun
         if not told and passed > ESTIMATE_AFTER_S and ended > first:
             left = passed / (ended - first) * (total - ended)
-            print(f"baton: {ended - first:,} runs in {passed:.0f} s; about {left / 60:.0f} min to go", file=sys.stderr)
+            print(f"baton: {ended:,} of {total:,} runs; about {left / 60:.0f} min to go", file=sys.stderr)
             told = True
 
     return report
@@ -144,7 +145,8 @@ def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: 
         if each.reason is not None and point.remedy != NOTHING:
             reasons = refused.setdefault(point.remedy, [])
             reasons += [each.reason] if each.reason not in reasons else []
-    runs, cells = Runs(rows), Cells.of(study)
+    runs = Runs(rows, {each.name: each.base for each in study.remedies.values()})
+    cells = Cells.of(study)
     found = standings(study, runs, refused)
     advice, apart = advise(found, runs, cells.headline), distances(found, runs, cells.headline)
     command = shlex.join(["baton", *sys.argv[1:]])

@@ -11,6 +11,7 @@ from baton.summary import Json
 from baton.sweep.execute import PointRuns
 from baton.sweep.study import toml_text
 
+from .facts import NOTHING
 from .loads import flows
 from .study import RemedyStudy, Situation
 
@@ -46,10 +47,18 @@ def points(study: RemedyStudy) -> list[CrossPoint]:
 def point_of(study: RemedyStudy, situation: Situation, remedy: str) -> CrossPoint:
     """A situation with a remedy as changes to its path's scenario."""
     path, stack = study.paths[situation.path], study.stacks[situation.stack]
+    network = study.remedies[remedy].network
+    also = {} if network is None else network.handovers
+    mobile = path.about | {"timetable": path.timetable_of(situation.handover, also)}
+    if network is not None:
+        mobile.pop("mobility", None)
+    of_flow = remedy if network is None else NOTHING
     overrides = [
-        f"mobiles.{path.mobile}.timetable={toml_text(path.timetable_of(situation.handover))}",
-        f"flows={toml_text(flows(path, situation.load, stack.set, remedy))}",
+        f"mobiles.{path.mobile}={toml_text(mobile)}",
+        f"flows={toml_text(flows(path, situation.load, stack.set, of_flow))}",
     ]
+    for key, value in ({} if network is None else network.links).items():
+        overrides += [f"links.{link}.{key}={toml_text(value)}" for link in path.links]
     if situation.loss:
         overrides += [f"links.{link}.packet_error_rate={situation.loss}" for link in path.links]
     return CrossPoint(situation, remedy, str(path.file), overrides)

@@ -5,13 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from baton._baton import json_remedies
+from baton.classes import load
+from baton.errors import InputError
 
 NOTHING = "none"
 """No remedy."""
+NOTHING_ROUTED = "none, routed"
+"""No remedy where routes move at once, without a protocol: what some are held against."""
+CLASS = "python:"
+"""Before the module and class of a remedy in Python."""
 PLACES = {"mobile": "the mobile", "sender": "the sender", "gateway": "the gateway"}
 """Where an operator may install something, in words."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a remedy sets in the network: keys of access links and of handovers. Routes move at once."""
+
+    links: dict[str, Any]
+    handovers: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,13 @@ class Remedy:
     ipsec: bool
     own: bool
     """Baton's own, and no published one."""
+    network: Network | None = None
+    """What is set in the network, if it is no remedy of a flow."""
+
+    @property
+    def base(self) -> str:
+        """The one of no remedies that it is held against."""
+        return NOTHING if self.network is None else NOTHING_ROUTED
 
     @property
     def shown(self) -> str:
@@ -43,6 +66,22 @@ def remedies() -> dict[str, Remedy]:
     nothing = Remedy(NOTHING, "Nothing is installed.", (), True, True, False)
     known = [Remedy(**each | {"installed": tuple(each["installed"])}) for each in json.loads(json_remedies())]
     return {each.name: each for each in [nothing, *known]}
+
+
+def of_class(name: str, directory: Path) -> Remedy:
+    """A remedy that is a class in Python, named `python:module.Class`. Raises `InputError`."""
+    try:
+        found = load(name.removeprefix(CLASS), directory, "remedy")
+    except InputError as error:
+        raise InputError(f"--set remedy={name}: {error}") from error
+    installed = "sender" if getattr(found, "place", "mobile") == "correspondent" else "mobile"
+    about = (found.__doc__ or "A class in Python.").strip().splitlines()[0]
+    return Remedy(name, about, (installed,), True, True, False)
+
+
+def nothing_routed() -> Remedy:
+    """No remedy where routes move at once."""
+    return Remedy(NOTHING_ROUTED, "Nothing is installed.", (), True, True, False, Network({}, {}))
 
 
 def in_place(all_remedies: Sequence[Remedy], place: str) -> list[Remedy]:

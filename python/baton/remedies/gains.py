@@ -21,6 +21,8 @@ from .study import Situation
 
 Rows = dict[int, Row]
 """The runs of a point by seed."""
+Change = Callable[["Cell", Row, Row], float]
+"""What a run with a remedy has otherwise than one with nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,35 +47,40 @@ def value_of(row: Row, name: str) -> float:
 class Runs:
     """The runs of a comparison, by situation and remedy."""
 
-    def __init__(self, rows: dict[tuple[Situation, str], Rows]):
+    def __init__(self, rows: dict[tuple[Situation, str], Rows], bases: dict[str, str] | None = None):
         self._rows = rows
+        self._bases = bases or {}
+
+    def base(self, situation: Situation, remedy: str) -> Rows:
+        """The runs with nothing that a remedy is held against."""
+        return self._rows.get((situation, self._bases.get(remedy, NOTHING)), {})
 
     def of(self, situation: Situation, remedy: str) -> Rows:
         """The runs with a remedy; those with nothing where it was refused or has not been run."""
-        return self._rows.get((situation, remedy)) or self._rows.get((situation, NOTHING), {})
+        return self._rows.get((situation, remedy)) or self.base(situation, remedy)
 
     def was_run(self, situation: Situation, remedy: str) -> bool:
         """Whether there is a run with this remedy itself."""
         return bool(self._rows.get((situation, remedy)))
 
-    def over(
-        self,
-        cells: Sequence[Cell],
-        remedies: tuple[str, str],
-        change: Callable[[Cell, Row, Row], float],
-    ) -> Statistics:
-        """The mean over cells of what `change` says of a run with the second remedy and one with the first."""
-        return describe(self.by_seed(cells, remedies, change))
+    def over(self, cells: Sequence[Cell], remedy: str, change: Change) -> Statistics:
+        """The mean over cells of what `change` says of a run with nothing and one with the remedy."""
+        return describe(np.array([*self._by_seed(cells, remedy, change).values()], dtype=np.float64))
 
-    def by_seed(
-        self, cells: Sequence[Cell], remedies: tuple[str, str], change: Callable[[Cell, Row, Row], float]
-    ) -> np.ndarray:
+    def apart(self, cells: Sequence[Cell], one: str, other: str) -> Statistics:
+        """By how much the second remedy gains more than the first, seed by seed."""
+        first, second = (self._by_seed(cells, remedy, gain) for remedy in (one, other))
+        common = [second[seed] - first[seed] for seed in first if seed in second]
+        return describe(np.array(common, dtype=np.float64))
+
+    def _by_seed(self, cells: Sequence[Cell], remedy: str, change: Change) -> dict[int, float]:
         """For each seed that all cells have, the mean over them."""
-        base, other = remedies
-        pairs = [(cell, self.of(cell.situation, base), self.of(cell.situation, other)) for cell in cells]
+        pairs = [(each, self.base(each.situation, remedy), self.of(each.situation, remedy)) for each in cells]
         seeds = _common(rows for _, *both in pairs for rows in both)
-        means = [np.mean([change(cell, one[seed], two[seed]) for cell, one, two in pairs]) for seed in seeds]
-        return np.array(means, dtype=np.float64)
+        return {
+            seed: float(np.mean([change(cell, base[seed], other[seed]) for cell, base, other in pairs]))
+            for seed in seeds
+        }
 
 
 def _common(keys: Iterable[Iterable[int]]) -> list[int]:
@@ -87,12 +94,12 @@ def gain(cell: Cell, base: Row, other: Row) -> float:
     return (cell.of(other, "bytes") - cell.of(base, "bytes")) / carried if carried else float("nan")
 
 
-def change_of(key: str) -> Callable[[Cell, Row, Row], float]:
+def change_of(key: str) -> Change:
     """By how much a number of a handover changes."""
     return lambda cell, base, other: cell.of(other, key) - cell.of(base, key)
 
 
-def relative_change_of(key: str) -> Callable[[Cell, Row, Row], float]:
+def relative_change_of(key: str) -> Change:
     """By which share of it a number of a handover changes."""
 
     def change(cell: Cell, base: Row, other: Row) -> float:
@@ -102,7 +109,7 @@ def relative_change_of(key: str) -> Callable[[Cell, Row, Row], float]:
     return change
 
 
-def run_change_of(name: str) -> Callable[[Cell, Row, Row], float]:
+def run_change_of(name: str) -> Change:
     """By how much a number of the whole run changes."""
     return lambda _, base, other: value_of(other, name) - value_of(base, name)
 

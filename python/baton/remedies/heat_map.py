@@ -78,7 +78,8 @@ def _table(groups: Sequence[str], columns: Sequence[str], rows: Sequence[tuple[S
 
 
 def _row(each: Standing, cells: Sequence[Statistics]) -> str:
-    return f'<tr><th scope="row">{html.escape(each.remedy.shown)}</th>{"".join(map(_cell, cells))}</tr>'
+    mark = " \u2605" if each.remedy.own else ""
+    return f'<tr><th scope="row">{html.escape(each.remedy.shown)}{mark}</th>{"".join(map(_cell, cells))}</tr>'
 
 
 def _cell(found: Statistics) -> str:

@@ -38,6 +38,8 @@ class AccessPath:
     mobile: str
     timetable: list[Table]
     """The first entry, then the handovers."""
+    about: Table
+    """The mobile, with its timetable."""
     flow: Table
     duration_s: float
     description: str
@@ -57,12 +59,12 @@ class AccessPath:
         """A kind of handover as values of the axis: "none" is one for each link."""
         return [STAYS + link for link in self.links] if handover == "none" else [handover]
 
-    def timetable_of(self, kind: str) -> list[Table]:
-        """The timetable with handovers of a kind, as `kinds` names it."""
+    def timetable_of(self, kind: str, also: Table) -> list[Table]:
+        """The timetable with handovers of a kind, as `kinds` names it, each with `also` set."""
         first, *handovers = self.timetable
         if kind.startswith(STAYS):
             return [first | {"attach": kind.removeprefix(STAYS)}]
-        return [first, *(_softened(entry, kind) for entry in handovers)]
+        return [first, *(_softened(entry, kind) | also for entry in handovers)]
 
 
 def _softened(entry: Table, kind: str) -> Table:
@@ -96,7 +98,7 @@ def read_path(file: Path) -> AccessPath:
         if key in flow:
             raise _unfit(file, f"flows[0].{key}", "is given", "none: the cross sets it")
     return AccessPath(
-        scenario.name, file, str(mobile), timetable, dict(flow), scenario.duration_s, scenario.description
+        scenario.name, file, str(mobile), timetable, about, dict(flow), scenario.duration_s, scenario.description
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from baton.sweep.statistics import Statistics
 
-from .facts import NOTHING, Remedy
+from .facts import NOTHING, NOTHING_ROUTED, Remedy
 from .gains import (
     Cell,
     Runs,
@@ -128,35 +128,39 @@ class Standing:
 def standings(study: RemedyStudy, runs: Runs, refused: dict[str, list[str]]) -> list[Standing]:
     """All remedies, the one that gains most first; those that could not be run anywhere last."""
     cells = Cells.of(study)
-    found = [standing(each, runs, cells, refused.get(each.name, [])) for each in study.remedies.values()]
+    found = [
+        standing(each, runs, cells, refused.get(each.name, []))
+        for each in study.remedies.values()
+        if each.name != NOTHING_ROUTED
+    ]
     return sorted(found, key=lambda each: (each.never_run, -(each.gain.mean or 0.0)))
 
 
 def standing(remedy: Remedy, runs: Runs, cells: Cells, refused: list[str]) -> Standing:
     """One remedy's row."""
-    pair = (NOTHING, remedy.name)
+    name = remedy.name
 
     def gains(some: Sequence[Cell]) -> Statistics:
-        return runs.over(some, pair, gain)
+        return runs.over(some, name, gain)
 
     stacks = dict.fromkeys(cell.situation.stack for cell in cells.headline)
     crowd = {"gain": gains(cells.crowd)}
-    crowd["page_load_s"] = runs.over(cells.crowd[:1], pair, run_change_of("page_load_s"))
-    crowd["voice_gap_s"] = runs.over(cells.crowd, pair, change_of("voice_gap_s"))
+    crowd["page_load_s"] = runs.over(cells.crowd[:1], name, run_change_of("page_load_s"))
+    crowd["voice_gap_s"] = runs.over(cells.crowd, name, change_of("voice_gap_s"))
     return Standing(
         remedy=remedy,
         gain=gains(cells.headline),
-        by_stack={name: gains([cell for cell in cells.headline if cell.situation.stack == name]) for name in stacks},
+        by_stack={stack: gains([cell for cell in cells.headline if cell.situation.stack == stack]) for stack in stacks},
         cells=[gains([cell]) for cell in cells.headline],
-        bytes=runs.over(cells.headline, pair, change_of("bytes")),
-        stall_s=runs.over(cells.headline, pair, change_of("stall_s")),
-        spurious=runs.over(cells.headline, pair, change_of("spurious")),
-        cost=runs.over(cells.still, pair, run_cost),
-        others=runs.over(cells.shared, pair, relative_change_of("other_bytes")),
-        fairness=runs.over(cells.shared, pair, change_of("fair")),
+        bytes=runs.over(cells.headline, name, change_of("bytes")),
+        stall_s=runs.over(cells.headline, name, change_of("stall_s")),
+        spurious=runs.over(cells.headline, name, change_of("spurious")),
+        cost=runs.over(cells.still, name, run_cost),
+        others=runs.over(cells.shared, name, relative_change_of("other_bytes")),
+        fairness=runs.over(cells.shared, name, change_of("fair")),
         crowd=crowd,
         by_loss={rate: gains(some) for rate, some in cells.losses.items()},
-        by_other_stack={name: gains(some) for name, some in cells.stacks.items()},
+        by_other_stack={stack: gains(some) for stack, some in cells.stacks.items()},
         refused=refused,
         never_run=remedy.name != NOTHING
         and not any(runs.was_run(cell.situation, remedy.name) for cell in cells.headline),

@@ -11,7 +11,7 @@ from pathlib import Path
 from baton import Scenario, ScenarioError, expect
 from baton.errors import InputError
 from baton.progress import sweep_progress
-from baton.remedies.study import study_file
+from baton.remedies.reading import study_file
 from baton.summary import Json, skeleton
 
 from . import page, tables

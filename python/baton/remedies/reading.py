@@ -1,0 +1,133 @@
+"""Reads what is crossed: a study file in a folder of its own, with paths, stacks, and blocks of levels.
+
+title = "…"
+most_runs = 5000                    # more than that the standard cross must not have
+paths = ["one.toml", …]             # files beside it
+[[stacks]]                          # who speaks: keys of a flow
+name = "Linux 6 CUBIC"
+headline = true
+set = { profile = "linux-6", congestion = "cubic" }
+[[blocks]]                          # everything in it with everything else in it, and with all remedies
+name = "handovers"
+paths, handovers, stacks, loss, loads = lists of levels
+seeds = 4
+[full]                              # handovers, loss, loads and seeds of `--full`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from baton.errors import InputError, nearest
+from baton.toml import loads
+
+from .facts import Network, Remedy, nothing_routed, remedies
+from .loads import LOADS
+from .paths import HANDOVERS, AccessPath, Table, read_path
+from .study import LEVELS, Block, RemedyStudy, Stack
+
+PACKAGE = Path(__file__).parent.parent
+STUDY_FILE = "study.toml"
+KEYS = {"title", "most_runs", "paths", "stacks", "network", "blocks", "full"}
+
+
+def study_file(given: str) -> Path | None:
+    """The file of a study of this kind that a command line names, by its folder or itself; none if it is another.
+
+    A folder that is not there is looked for among what comes with Baton: `studies/remedies`.
+    """
+    path = Path(given) if Path(given).exists() else PACKAGE / given
+    file = path / STUDY_FILE if path.is_dir() else path
+    if not file.is_file():
+        return None
+    try:
+        is_one = "blocks" in loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        is_one = False
+    return file if is_one else None
+
+
+def read(file: Path, *, full: bool, own_path: Path | None) -> RemedyStudy:
+    """Reads a study; `full` takes everything with everything, `own_path` a user's path in place of the study's.
+
+    Raises `InputError` or `ScenarioError`.
+    """
+    document: Table = loads(file.read_text(encoding="utf-8"))
+    for key in document.keys() - KEYS:
+        raise InputError(f"{file}: {key}: no such key in a study of remedies; {nearest(key, KEYS)}")
+    files = [own_path] if own_path else [file.parent / each for each in document.get("paths", [])]
+    paths = {path.name: path for path in map(read_path, files)}
+    stacks = {stack.name: stack for stack in _stacks(file, document)}
+    blocks = list(_blocks(file, document, paths, stacks))
+    if own_path:
+        blocks = _with_path(blocks, next(iter(paths)))
+    if full:
+        blocks = [_full(file, document, paths, stacks)]
+    most = None if full or own_path else document.get("most_runs")
+    name = file.resolve().parent.name
+    return RemedyStudy(
+        name, str(document.get("title", name)), file, paths, stacks, blocks, remedies() | _network(file, document), most
+    )
+
+
+def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
+    """What is set in the network and is no remedy of a flow, and the nothing that it is held against."""
+    found: list[Remedy] = []
+    for place, each in enumerate(document.get("network", [])):
+        if each.keys() != {"name", "about", "installed", "quic", "ipsec", "links", "handovers"}:
+            raise InputError(
+                f"{file}: network[{place}]: expected name, about, installed, quic, ipsec, links and handovers"
+            )
+        facts = each | {"installed": tuple(each["installed"]), "own": False}
+        network = Network(facts.pop("links"), facts.pop("handovers"))
+        found.append(Remedy(**facts, network=network))
+    return {each.name: each for each in ([nothing_routed(), *found] if found else [])}
+
+
+def _stacks(file: Path, document: Mapping[str, Any]) -> Iterator[Stack]:
+    for place, each in enumerate(document.get("stacks", [])):
+        if not {"name", "set"} <= each.keys() <= {"name", "set", "headline"}:
+            raise InputError(f"{file}: stacks[{place}]: expected name, set, and headline or not; nothing else")
+        yield Stack(each["name"], bool(each.get("headline", False)), each["set"])
+
+
+def _blocks(
+    file: Path, document: Mapping[str, Any], paths: Mapping[str, AccessPath], stacks: Mapping[str, Stack]
+) -> Iterator[Block]:
+    known: dict[str, Iterable[str]] = {"handovers": HANDOVERS, "stacks": stacks, "loads": LOADS}
+    for place, each in enumerate(document["blocks"]):
+        where = f"{file}: blocks[{place}]"
+        wanted = {"name", *LEVELS, "seeds"}
+        if each.keys() != wanted:
+            raise InputError(f"{where}: has {', '.join(sorted(each))}; expected {', '.join(sorted(wanted))}")
+        for level, names in known.items():
+            refuse_unknown(f"{where}.{level}", each[level], names)
+        stems = {Path(name).stem for name in document.get("paths", [])}
+        refuse_unknown(f"{where}.paths", each["paths"], {*stems, *paths})
+        _refuse_no_probability(f"{where}.loss", each["loss"])
+        yield Block(**each)
+
+
+def refuse_unknown(where: str, given: Sequence[str], names: Iterable[str]) -> None:
+    """Raises `InputError` for a name that is none of `names`."""
+    for name in given:
+        if name not in names:
+            raise InputError(f"{where}: `{name}` is not known; {nearest(name, names)}")
+
+
+def _refuse_no_probability(where: str, given: Sequence[Any]) -> None:
+    for value in given:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+            raise InputError(f"{where}: is {value}; expected probabilities of losing a packet, from 0 to below 1")
+
+
+def _with_path(blocks: Sequence[Block], path: str) -> list[Block]:
+    return [Block(**vars(block) | {"paths": [path]}) for block in blocks]
+
+
+def _full(file: Path, document: Mapping[str, Any], paths: Iterable[str], stacks: Iterable[str]) -> Block:
+    if "full" not in document:
+        raise InputError(f"{file}: has no [full]; expected its handovers, loss, loads and seeds for --full")
+    return Block(name="full", paths=[*paths], stacks=[*stacks], **document["full"])

@@ -1,0 +1,447 @@
+"""The comparison of remedies: measures, ranking and advice on numbers by hand, what is refused, and a small cross."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from baton import InputError, Scenario
+from baton.remedies import advice, gains, measure, ranking
+from baton.remedies.cross import point_of
+from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Remedy, in_place, remedies
+from baton.remedies.narrow import narrowed
+from baton.remedies.paths import read_path
+from baton.remedies.reading import read, study_file
+from baton.remedies.study import Block, RemedyStudy, Situation, Stack
+
+STUDY = Path(__file__).parent.parent / "studies" / "remedies"
+PATH = (STUDY / "wifi-satellite.toml").read_text()
+
+
+@pytest.fixture
+def standard():
+    return read(study_file(str(STUDY)), full=False, own_path=None)
+
+
+def make_path(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = PATH
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    file = folder / "mine.toml"
+    file.write_text(text)
+    return file
+
+
+# --- what a run says ---
+
+
+def handover(**other):
+    flows = [
+        {"name": "transfer", "delivered_bytes": 600, "stall_s": 2.0, "spurious_retransmissions": 3},
+        {"name": "other", "delivered_bytes": 200, "stall_s": 1.0, "spurious_retransmissions": 9},
+    ]
+    told = {"at_s": 10.0, "announced_s": None, "completed_s": 12.0, "kind": "hard", "flows": flows}
+    return told | {"old_rate_bps": 8_000, "new_rate_bps": 80} | other
+
+
+@pytest.mark.parametrize(
+    ("changes", "carried"),
+    [
+        # Hard, from 10 s: nothing until 12 s, then 18 s of 10 B/s.
+        ({}, 180),
+        # Announced at 9 s: a second of 1000 B/s more.
+        ({"announced_s": 9.0}, 1_180),
+        # Soft: the old link for the two seconds until the new one is in use.
+        ({"kind": "soft"}, 2_180),
+        # Never completed: nothing after the break.
+        ({"completed_s": None}, 0),
+    ],
+)
+def test_what_links_carry_at_a_handover(changes, carried):
+    assert measure.carried(handover(**changes), 30.0) == carried
+
+
+def test_a_row_holds_what_those_with_the_remedy_got_and_the_other_apart():
+    flow = {"failure": None, "completion_s": None, "spurious_retransmitted": 0}
+    flows = [flow | {"name": "transfer", "delivered_bytes": 1_000}, flow | {"name": "other", "delivered_bytes": 500}]
+    later = handover(at_s=20.0, announced_s=19.0, completed_s=20.0)
+    row = measure.row({"flows": flows, "handovers": [handover(), later], "simulated_s": 30.0})
+    assert row["bytes"] == 1_000
+    assert (row["handovers.0.bytes"], row["handovers.0.other_bytes"]) == (600, 200)
+    # To the next one's announcement, at 19 s: 7 s of 10 B/s after the outage.
+    assert row["handovers.0.carried"] == 70
+    assert (row["handovers.0.stall_s"], row["handovers.0.spurious"]) == (2.0, 3)
+    # (600 + 200)² / (2 · (600² + 200²)) = 0.8
+    assert row["handovers.0.fair"] == pytest.approx(0.8)
+    assert "page_load_s" not in row
+
+
+def test_pages_that_are_not_finished_are_counted():
+    flow = {"failure": None, "delivered_bytes": 0, "spurious_retransmitted": 0}
+    done = [flow | {"name": f"page-{n}", "completion_s": float(n)} for n in (1, 3)]
+    open_ = flow | {"name": "page-9", "completion_s": None}
+    row = measure.row({"flows": [*done, open_], "handovers": [], "simulated_s": 9.0})
+    assert (row["page_load_s"], row["pages_unfinished"]) == (2.0, 1)
+
+
+def test_jains_index_is_one_for_equals_and_one_nth_for_one_alone():
+    assert measure.jain([5, 5, 5]) == pytest.approx(1)
+    assert measure.jain([7, 0, 0, 0]) == pytest.approx(1 / 4)
+    assert measure.jain([0, 0]) is None
+
+
+# --- ranking and advice on numbers made by hand ---
+
+HARD, SOFT = (Situation("p", kind, "cubic", 0, "1") for kind in ("hard", "soft"))
+CELLS = [gains.Cell(HARD, 0), gains.Cell(SOFT, 0)]
+CARRIED = 1_000.0
+
+
+def known(name: str, *installed: str, own: bool = False) -> Remedy:
+    return Remedy(name, "By hand.", installed, quic=True, ipsec=True, own=own)
+
+
+def made(delivered: dict[str, dict[Situation, list[float]]]) -> gains.Runs:
+    """Runs by remedy and situation: bytes delivered, for the seeds from 1 on."""
+
+    def row(value: float) -> dict[str, float]:
+        return {"bytes": value, "handovers.0.bytes": value, "handovers.0.carried": CARRIED}
+
+    return gains.Runs(
+        {
+            (situation, remedy): {seed: row(value) for seed, value in enumerate(values, start=1)}
+            for remedy, by_situation in delivered.items()
+            for situation, values in by_situation.items()
+        }
+    )
+
+
+NONE = {HARD: [100.0, 200.0, 300.0, 150.0], SOFT: [500.0, 480.0, 520.0, 510.0]}
+
+
+def above(hard: list[float], soft: list[float]) -> dict[Situation, list[float]]:
+    pairs = zip((HARD, SOFT), (hard, soft), strict=True)
+    return {each: [base + more for base, more in zip(NONE[each], gained, strict=True)] for each, gained in pairs}
+
+
+def stand(runs: gains.Runs, *all_known: Remedy) -> list[ranking.Standing]:
+    cells = ranking.Cells(CELLS, [], [], [], {}, {})
+    return [ranking.standing(each, runs, cells, []) for each in all_known]
+
+
+def test_a_gain_is_the_paired_difference_as_a_share_with_students_interval():
+    stats = pytest.importorskip("scipy.stats")
+    hard, soft = [100.0, 140.0, 90.0, 130.0], [10.0, -20.0, 0.0, 30.0]
+    runs = made({NOTHING: NONE, "better": above(hard, soft)})
+    found = runs.over(CELLS, "better", gains.gain)
+    by_seed = (np.array(hard) + np.array(soft)) / 2 / CARRIED
+    expected = stats.t.interval(0.95, 3, loc=by_seed.mean(), scale=stats.sem(by_seed))
+    assert found.mean == pytest.approx(by_seed.mean())
+    assert (found.low, found.high) == pytest.approx(expected)
+    # The spread between seeds, 100 to 300, is in both and so in no interval.
+    paired = stats.ttest_rel(
+        *(np.array([runs.of(HARD, name)[s]["bytes"] for s in range(1, 5)]) for name in ("better", NOTHING))
+    )
+    each = runs.over(CELLS[:1], "better", gains.gain)
+    interval = paired.confidence_interval(0.95)
+    assert (each.low, each.high) == pytest.approx((interval.low / CARRIED, interval.high / CARRIED))
+
+
+def test_the_advice_is_the_best_whose_interval_is_above_zero_and_names_its_equals():
+    runs = made(
+        {
+            NOTHING: NONE,
+            "best": above([100, 110, 90, 100], [0, 0, 0, 0]),
+            "as-good": above([95, 120, 70, 110], [0, 0, 0, 0]),
+            "less": above([50, 60, 40, 50], [0, 0, 0, 0]),
+            "by-chance": above([900, -300, 600, -200], [0, 0, 0, 0]),
+            "harmful": above([-50, -60, -40, -50], [0, 0, 0, 0]),
+            "both-ends": above([500, 500, 510, 490], [0, 0, 0, 0]),
+        }
+    )
+    here = [known(name, "mobile") for name in ("best", "as-good", "less", "by-chance")]
+    found = stand(runs, *here, known("harmful", "sender"), known("both-ends", "sender", "mobile"))
+    mobile, sender, gateway = advice.advise(found, runs, CELLS)
+    assert mobile.best is not None
+    assert mobile.best.remedy.name == "best"
+    assert [each.remedy.name for each in mobile.ties] == ["as-good"]
+    assert "controls only the mobile should install best" in mobile.sentence
+    assert "better than nothing at 1 of them and worse at 0" in mobile.sentence
+    assert "as-good cannot be told from it" in mobile.sentence
+    assert (sender.best, gateway.best) == (None, None)
+    assert "controls only the sender should install nothing" in sender.sentence
+    assert "controls only the gateway should install nothing" in gateway.sentence
+
+
+def test_our_own_are_held_against_the_best_published_in_their_place_and_anywhere():
+    runs = made(
+        {
+            NOTHING: NONE,
+            "ours": above([100, 110, 90, 100], [-50, -52, -48, -50]),
+            "theirs": above([40, 50, 30, 40], [0, 0, 0, 0]),
+            "elsewhere": above([200, 210, 190, 200], [0, 0, 0, 0]),
+        }
+    )
+    all_known = [known("ours", "mobile", own=True), known("theirs", "mobile"), known("elsewhere", "sender")]
+    in_place_, anywhere = advice.distances(stand(runs, *all_known), runs, CELLS)
+    assert (in_place_.published.remedy.name, anywhere.published.remedy.name) == ("theirs", "elsewhere")
+    # 60 more at the hard one, 50 less at the soft one, of 1000: half a percent on average.
+    assert in_place_.apart.mean == pytest.approx((0.060 - 0.050) / 2)
+    assert (in_place_.better, in_place_.worse) == (1, 1)
+    assert anywhere.apart.mean == pytest.approx((-0.100 - 0.050) / 2)
+    assert "the best published for mobile alone" in in_place_.sentence
+
+
+def test_where_the_engine_refuses_a_remedy_it_gains_nothing():
+    runs = made({NOTHING: NONE, "half": {HARD: above([100] * 4, [0] * 4)[HARD]}})
+    assert runs.over(CELLS, "half", gains.gain).mean == pytest.approx(0.05)
+    [half] = stand(runs, known("half", "mobile"))
+    assert not half.never_run
+    [absent] = stand(runs, known("absent", "mobile"))
+    assert absent.never_run
+
+
+def test_no_remedy_alone_in_a_place_is_in_two():
+    assert [each.name for each in in_place([known("a", "sender"), known("b", "sender", "mobile")], "sender")] == ["a"]
+
+
+# --- what is crossed ---
+
+
+def test_the_standard_cross_has_every_remedy_and_at_most_5000_runs(standard):
+    assert list(standard.remedies) == [*remedies(), NOTHING_ROUTED, "flow-control"]
+    list(standard.fit())
+    assert standard.count() <= standard.most_runs == 5_000
+    assert standard.headline == ["Linux 6 CUBIC", "Linux 6 BBR"]
+    situations = standard.situations()
+    assert {each.loss for each in situations} == {0, 1e-4, 1e-3, 1e-2}
+    assert {each.load for each in situations} == {"1", "1 of 2", "100"}
+    for path in standard.paths.values():
+        kinds = {each.handover for each in situations if each.path == path.name and each.stack == "Linux 6 BBR"}
+        assert kinds == {"hard", "announced", "soft", *(f"none on {link}" for link in path.links)}
+
+
+def test_a_study_of_more_runs_takes_fewer_seeds_and_says_so(standard):
+    standard.most_runs = standard.count() - 1
+    assert ["fewer seeds" in note for note in standard.fit()] == [True]
+    assert standard.count() <= standard.most_runs
+    standard.most_runs = 10
+    with pytest.raises(InputError, match="shorten a block"):
+        list(standard.fit())
+
+
+def test_every_point_is_a_scenario_with_its_remedy(standard):
+    situation = Situation("wifi-satellite", "soft", "NewReno", 0.01, "1 of 2")
+    scenario = Scenario.load(*vars_of(standard, situation, "eclair"))
+    assert scenario.flow_names == ["transfer", "other"]
+    text = scenario.resolved
+    assert text.count("packet_error_rate = 0.01") == 2
+    assert text.count('remedies = "eclair"') == 1
+    assert text.count('congestion = "newreno"') == 2
+    assert "outage" not in text
+    assert "announced" not in text
+    assert 'handover = "soft"' in text
+    crowd = Scenario.load(*vars_of(standard, Situation("satellite-wifi", "hard", "Linux 6 BBR", 0, "100"), "atcp"))
+    assert len(crowd.flow_names) == 100
+    assert crowd.resolved.count('remedies = "atcp"') == 90, "calls are datagrams"
+
+
+def vars_of(study: RemedyStudy, situation: Situation, remedy: str) -> tuple[str, list[str]]:
+    point = point_of(study, situation, remedy)
+    return point.file, point.overrides
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("flows.download.congestion=reno", "no such axis"),
+        ("remedy=freeze", "did you mean `freeze-tcp`"),
+        ("path=moon", "is not known"),
+        ("load=7", "is not known"),
+        ("loss=0.5", "is not known"),
+    ],
+)
+def test_what_a_study_does_not_cross_is_refused(standard, override, message):
+    with pytest.raises(InputError, match=message):
+        narrowed(standard, [override], None)
+
+
+def test_a_narrowed_study_has_what_was_asked_for(standard):
+    found = narrowed(standard, ["remedy=atcp", "loss=0.01"], 2)
+    assert list(found.remedies) == [NOTHING, "atcp"]
+    assert {each.loss for each in found.situations()} == {0.01}
+    assert set(found.situations().values()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ((', announced = "1.1 s"', ""), r"timetable\[2\].*with outage"),
+        (('from = "server"\nto = "mobile"', 'from = "mobile"\nto = "server"'), "compared on downloads"),
+        (('to = "mobile"\n', 'to = "mobile"\nremedies = "atcp"\n'), "remedies: is given"),
+        (('to = "mobile"\n', 'to = "mobile"\nprofile = "rfc"\n'), "profile: is given"),
+        (("[[flows]]", '[[flows]]\nname = "two"\nfrom = "server"\nto = "mobile"\n\n[[flows]]'), "flows: has 2"),
+    ],
+)  # fmt: skip
+def test_a_path_that_does_not_fit_is_refused_with_the_reason(tmp_path, change, message):
+    with pytest.raises(InputError, match=message):
+        read_path(make_path(tmp_path, change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('stacks = ["Linux 6 CUBIC", "Linux 7"]', "`Linux 7` is not known; did you mean `Linux 6"),
+        ('handovers = ["hrad"]', "did you mean `hard`"),
+        ("loss = [1.5]", "from 0 to below 1"),
+        ("seed = 7", "expected handovers, loads"),
+    ],
+)
+def test_mistakes_in_a_study_are_told(tmp_path, change, message):
+    key = change.partition(" =")[0]
+    text = (STUDY / "study.toml").read_text()
+    first, rest = text.split("[[blocks]]", 1)
+    rest = re.sub(rf"(?m)^{key} = .*$", change, rest, count=1) if key != "seed" else rest.replace("seeds", "seed", 1)
+    for path in STUDY.glob("*.toml"):
+        (tmp_path / path.name).write_text(path.read_text())
+    (tmp_path / "study.toml").write_text(first + "[[blocks]]" + rest)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path / "study.toml", full=False, own_path=None)
+
+
+def test_the_full_factorial_is_everything_with_everything():
+    full = read(study_file(str(STUDY)), full=True, own_path=None)
+    links = sum(len(path.links) for path in full.paths.values())
+    assert len(full.situations()) == (3 * len(full.paths) + links) * len(full.stacks) * 4 * 3
+    assert not list(full.fit())
+
+
+# --- whole comparisons ---
+
+SMALL = ("--set", "remedy=atcp,path-window", "--set", "load=1", "--set", "loss=0", "--seeds", "2", "--out", "out")
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """A small comparison on a path of one's own, through the command line."""
+    import subprocess
+    import sys
+
+    folder = tmp_path_factory.mktemp("compared")
+    file = make_path(folder, ('name = "wifi-satellite"', 'name = "mine"'))
+    command = [sys.executable, "-m", "baton", "sweep", str(STUDY), "--path", str(file), *SMALL]
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    return folder, process, command
+
+
+def test_a_small_comparison_ranks_all_and_ends_in_advice(compared):
+    folder, process, _ = compared
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[-1] == "out/report.html"
+    text = " ".join(process.stdout.split())
+    assert "An operator who controls only the gateway should install" in text
+    found = json.loads((folder / "out" / "statistics.json").read_text())
+    assert found["complete"] is True
+    names = [each["remedy"]["name"] for each in found["remedies"]]
+    assert sorted(names) == ["atcp", NOTHING, "path-window"]
+    gained = [each["gain"]["mean"] for each in found["remedies"]]
+    assert gained == sorted(gained, reverse=True)
+    assert [each["place"] for each in found["advice"]] == ["mobile", "sender", "gateway"]
+
+
+def test_the_gains_of_a_comparison_are_those_of_its_single_runs(compared):
+    folder, _, _ = compared
+    own = read(study_file(str(STUDY)), full=False, own_path=folder / "mine.toml")
+    situation = Situation("mine", "announced", "Linux 6 CUBIC", 0, "1")
+    rows = pq.read_table(folder / "out" / "runs.parquet").to_pylist()
+    for remedy in (NOTHING, "atcp"):
+        scenario = Scenario.load(*vars_of(own, situation, remedy))
+        [row] = [
+            row
+            for row in rows
+            if row["set.remedy"] == remedy
+            and row["seed"] == 2
+            and all(row[f"set.{key}"] == str(value) for key, value in vars(situation).items() if f"set.{key}" in row)
+        ]
+        summary = scenario.run(seed=2).summary
+        for number, handover_ in enumerate(summary["handovers"]):
+            [flow] = handover_["flows"]
+            assert row[f"handovers.{number}.bytes"] == flow["delivered_bytes"]
+            assert row[f"handovers.{number}.stall_s"] == flow["stall_s"]
+
+
+def test_the_page_stands_alone_and_ends_in_one_sentence_for_each_place(compared):
+    folder, _, _ = compared
+    page = (folder / "out" / "report.html").read_text()
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+    assert "install nothing" in page
+    ending = page[page.index('class="advice"') :]
+    assert [re.search(r"controls only the (\w+)", each)[1] for each in re.findall(r"<p>(.*?)</p>", ending)] == [
+        "mobile", "sender", "gateway",
+    ]  # fmt: skip
+    assert ending.rstrip().endswith("</html>")
+
+
+def test_a_comparison_goes_on_where_it_was_left(compared, baton):
+    folder, _, command = compared
+    runs = folder / "out" / "runs.jsonl"
+    whole = sorted(runs.read_text().splitlines())
+    before = json.loads((folder / "out" / "statistics.json").read_text())["remedies"]
+    runs.write_text("\n".join(whole[:7]) + "\n")
+    arguments = command[3:]
+    process = baton(*arguments, "--resume", cwd=folder)
+    assert process.returncode == 0, process.stderr
+    assert {line.split(', "summary"')[0] for line in runs.read_text().splitlines()} == {
+        line.split(', "summary"')[0] for line in whole
+    }
+    assert json.loads((folder / "out" / "statistics.json").read_text())["remedies"] == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((str(STUDY), "--until-width", "5%"), "--until-width"),
+        (("wavelan-to-gsm", "--full"), "belong to a study of remedies"),
+        ((str(STUDY), "--path", "nowhere.toml"), "nowhere.toml"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(baton, arguments, message):
+    process = baton("sweep", *arguments)
+    assert process.returncode == 2
+    assert message in process.stderr
+
+
+def test_a_remedy_that_the_engine_refuses_is_shown_with_its_reason(tmp_path, baton):
+    """Without Mobile IPv6 no binding update tells the sender: its remedies are refused, and the others run."""
+    file = make_path(
+        tmp_path,
+        (
+            'mobility = { protocol = "mobile-ipv6", home_agent = "server",'
+            ' duplicate_address_detection = "unique-prefix" }',
+            "",
+        ),
+        ('[home_agents.server]\nprefix = "2001:db8:1::/64"\nduplicate_address_detection = "unique-prefix"\n', ""),
+    )
+    chosen = ("--set", "remedy=atcp,method-2", "--set", "stack=Linux 6 CUBIC", "--set", "handover=announced")
+    chosen += ("--set", "load=1", "--set", "loss=0", "--seeds", "1", "--out", "out")
+    process = baton("sweep", STUDY, "--path", file, *chosen)
+    assert process.returncode == 0, process.stderr
+    assert "REFUSED method-2" in process.stdout
+    assert "binding update" in process.stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "refused: &quot;method-2&quot; hears of a handover by a binding update" in page
+
+
+def test_stacks_without_a_headline_are_ranked_by_themselves(standard):
+    stack = Stack("only", False, {})
+    block = Block("b", ["wifi-satellite"], ["hard"], ["only"], [0], ["1"], 1)
+    study = RemedyStudy("s", "S", STUDY, standard.paths, {"only": stack}, [block], standard.remedies, None)
+    assert study.headline == ["only"]
+    assert len(ranking.Cells.of(study).headline) == 2
