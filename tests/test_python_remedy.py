@@ -292,7 +292,7 @@ def test_one_that_always_asks_comes_to_an_end(folder):
         (
             "Backwards",
             ValueError,
-            "Backwards.on_signal answered a round-trip time of -1 s; expected a number above zero",
+            "Backwards.on_signal answered a time of -1 s; expected a number above zero",
         ),
     ],
 )

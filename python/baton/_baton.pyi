@@ -553,6 +553,14 @@ class Signal:
         def outstanding(self) -> int: ...
 
     @final
+    class BadState(Signal):
+        """To a sender: a base station has failed once more to pass on a segment of what is out, and goes on
+        trying."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.BadState: ...
+
+    @final
     class AllAcknowledged(Signal):
         """All that was out is acknowledged."""
 
@@ -649,6 +657,22 @@ class Control:
         def __new__(cls) -> Control.ForgetPath: ...
 
     @final
+    class RaiseThreshold(Control):
+        """Slow start goes on up to here, if that is more than its threshold."""
+
+        __match_args__ = ("threshold",)
+        def __new__(cls, threshold: int) -> Control.RaiseThreshold: ...
+        @property
+        def threshold(self) -> int: ...
+
+    @final
+    class RestartTimer(Control):
+        """The retransmission timer, if it runs, starts again with the timeout in force."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.RestartTimer: ...
+
+    @final
     class RestartTiming(Control):
         """Round-trip time and timeout begin anew, with this sample if there is one."""
 
@@ -674,6 +698,15 @@ class Control:
         def __new__(cls, keep: bool) -> Control.KeepLastAcknowledgment: ...
         @property
         def keep(self) -> bool: ...
+
+    @final
+    class TrailAcknowledgments(Control):
+        """Acknowledgments of data in order are one behind: each waits for the next, or for so long. None ends it."""
+
+        __match_args__ = ("longest",)
+        def __new__(cls, longest: float | None) -> Control.TrailAcknowledgments: ...
+        @property
+        def longest(self) -> float | None: ...
 
     @final
     class Acknowledge(Control):
