@@ -25,7 +25,7 @@ RED = [
 #: Chosen: nothing passes for two seconds, and what the old link held is lost.
 LOSS = 'handover = "hard", outage = "2 s"'
 DISCARD = ["mobiles.mobile.timetable.1.old_queue=discard"]
-#: Flow control between IP and link (section 7.2.3). Chosen: the least that keeps the line busy, one packet beside the one on it.
+#: Flow control between IP and link (section 7.2.3). Chosen: one packet waits in the link, so that its line stays busy.
 REROUTE = ["links.gsm.flow_control=1 packets", "mobiles.mobile.timetable.1.old_queue=reroute"]
 #: Remedies of section 7 that are the transport's, in the order of their checks: T7.j to T7.m and so on.
 REMEDIES = ("timeout-reset", "window-reset", "path-reset", "path-window")

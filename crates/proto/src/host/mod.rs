@@ -361,25 +361,27 @@ impl Host {
         self.fit(interface, length)
     }
 
-    /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is given up,
-    /// and its source told.
+    /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is lost where
+    /// it waits, and its source told.
     pub fn route_again(
         &mut self,
         now: Instant,
         packet: &Packet,
         length: u32,
     ) -> Option<InterfaceId> {
-        match self.route_out(packet, length) {
-            // Agents see a packet before it waits, and not again.
-            Ok(InterfaceId::AGENT) => None,
-            Ok(interface) => Some(interface),
-            Err(error) => {
-                if let Some(quoted) = packet.quote() {
-                    self.tell(now, error, quoted);
-                }
-                None
-            }
+        // Agents see a packet before it waits, and not again.
+        let found = self.routes.lookup(packet.ip.destination);
+        let found = found.filter(|&interface| interface != InterfaceId::AGENT);
+        let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
+        let error = match (found, mtu) {
+            (Some(_), Some(mtu)) if length > mtu => IcmpError::PacketTooBig { mtu },
+            (Some(interface), _) => return Some(interface),
+            (None, _) => IcmpError::Unreachable,
+        };
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, error, quoted);
         }
+        None
     }
 
     /// The interface, if a packet of `length` bytes fits it; as [`route_out`](Self::route_out).
