@@ -82,7 +82,8 @@ fn a_handover_takes_the_time_of_its_messages() {
 fn an_aaa_server_is_asked_first() {
     let known = format!("{HOST}, duplicate_address_detection = \"icao-address\"");
     let alone = completed(&known);
-    let asking = format!("{known}, aaa = {{ server = \"correspondent\", processing = \"200 ms\" }}");
+    let asking =
+        format!("{known}, aaa = {{ server = \"correspondent\", processing = \"200 ms\" }}");
     near(completed(&asking) - alone, 2.0 * 0.07 + 0.2, 0.01);
     let lost = "[[losses]]\nmessage = \"Access-Request\"\ncount = 1\n";
     let parts = [LINKS, &aircraft(&asking), &voice("aircraft"), lost];

@@ -125,12 +125,11 @@ fn a_handover_with_aaa_and_return_routability_has_the_ladder_of_study_c() {
         ("Binding Update", "mobile", "correspondent"),
         ("Binding Acknowledgement", "correspondent", "mobile"),
     ] {
-        let row = rows.iter().find(|row| {
-            row.sent_s >= from
-                && row.name == name
-                && row.way() == (sender, receiver)
-        });
-        let row = row.unwrap_or_else(|| panic!("no {name} from {sender} to {receiver} after {from}"));
+        let row = rows
+            .iter()
+            .find(|row| row.sent_s >= from && row.name == name && row.way() == (sender, receiver));
+        let row =
+            row.unwrap_or_else(|| panic!("no {name} from {sender} to {receiver} after {from}"));
         from = row.sent_s;
     }
     // Nothing but AAA's messages leaves by the new address before the answer.
