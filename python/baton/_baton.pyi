@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "AckSample",
     "BatonError",
@@ -477,6 +479,7 @@ class PathParameters:
     def pipe(self, sends: bool) -> int:
         """Bytes that fill it for a mobile that sends, or receives: rate times round-trip time."""
 
+@disjoint_base
 class Signal:
     """A signal that reaches one end of a connection."""
 
@@ -599,6 +602,7 @@ class TransportView:
     def timed_out(self) -> bool:
         """The retransmission timer has gone off since the connection was frozen."""
 
+@disjoint_base
 class Control:
     """What is done with a connection. Sizes in bytes, times in seconds."""
 
@@ -786,6 +790,7 @@ class LinkView:
     def received_dbm(self) -> float | None:
         """Received power in dBm, where it is known and enough to be measured."""
 
+@disjoint_base
 class Decision:
     """What is to be done. Times in seconds."""
 
