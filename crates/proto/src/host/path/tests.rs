@@ -202,7 +202,11 @@ fn a_syn_is_answered_at_the_gateway_which_opens_the_other_half_in_the_same_names
     assert_eq!(row.seen(1, 2)[1], (110, pushed, 1000));
     // Its acknowledgments run ahead of the mobile's.
     let data = row.seen(1, 0).into_iter().find(|seen| seen.0 > 20);
-    assert_eq!(data, Some((30, TcpFlags::ACK, 0)), "with a window that is scaled");
+    assert_eq!(
+        data,
+        Some((30, TcpFlags::ACK, 0)),
+        "with a window that is scaled"
+    );
     for (from, to, [source, destination]) in [(1, 2, [1, 3]), (1, 0, [3, 1])] {
         for (_, _, _, packet) in row.log.iter().filter(|log| (log.1, log.2) == (from, to)) {
             let ends = (packet.ip.source, packet.ip.destination);
