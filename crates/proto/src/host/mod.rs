@@ -225,6 +225,10 @@ impl Host {
 
     /// Tells those of the connections with a peer.
     pub fn signal_about(&mut self, now: Instant, peer: IpAddr, signal: &CrossLayerSignal) {
+        let path = self.agents.as_mut().and_then(|agents| agents.path.as_mut());
+        if let (CrossLayerSignal::Disconnected, Some(path)) = (signal, path) {
+            path.note_loss(&peer);
+        }
         self.sockets.signal(now, signal, |address| address == peer);
     }
 

@@ -10,7 +10,7 @@
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::{TcpFlags, TcpHeader};
+use crate::wire::tcp::{TcpFlags, TcpHeader, Timestamps};
 use std::collections::VecDeque;
 
 /// Bytes of packets that are kept of one connection, at most: more than a satellite's pipe and queue hold. Chosen; Berkeley's
@@ -52,6 +52,9 @@ pub struct Snoop {
     round_trip: Option<(Duration, Duration)>,
     deadline: Option<Instant>,
     backoff: u32,
+    /// The sender's latest timestamps. With older ones the mobile would take a copy for an old duplicate (RFC 7323 section
+    /// 5) once the sender has sent something again itself.
+    timestamps: Option<Timestamps>,
     /// After a timeout: from where on to where copies are still to be sent again.
     lost: Option<(SequenceNumber, SequenceNumber)>,
 }
@@ -77,6 +80,7 @@ impl Snoop {
         packet: &Packet,
     ) -> Watched {
         let (start, end) = (header.sequence, header.sequence + length);
+        self.timestamps = header.options.timestamps;
         let next = *self.next.get_or_insert(start);
         if let Some((acknowledged, _)) = self.acknowledged
             && end.distance_from(acknowledged) <= 0
@@ -255,6 +259,9 @@ impl Snoop {
         copy.resent += 1;
         let mut packet = copy.packet.clone();
         packet.retransmission = true;
+        if let Some(header) = packet.segment_header_mut() {
+            header.options.timestamps = header.options.timestamps.and(self.timestamps);
+        }
         self.restart_timer(now);
         Some(packet)
     }

@@ -182,6 +182,23 @@ fn blocks_that_tell_of_a_hole_with_a_copy_are_taken_out() {
     assert_eq!(taken, (Watched::Pass, vec![]));
 }
 
+/// RFC 7323 section 5: with the timestamp that it had, the mobile might take it for an old duplicate.
+#[test]
+fn a_copy_bears_the_senders_latest_timestamp() {
+    let mut snoop = Snoop::default();
+    for number in 0..3 {
+        let mut header = header(1 + number * LENGTH, 1, 0xFFFF);
+        let value = 700 + number;
+        header.options.timestamps = Some(Timestamps { value, echo: 9 });
+        let packet = packet(header, LENGTH);
+        snoop.handle_data(at(0), (&header, LENGTH), &packet);
+    }
+    let packet = snoop.handle_timeout(at(1000)).unwrap();
+    assert_eq!(number_of(&packet), 0);
+    let header = packet.segment_within().unwrap().header;
+    assert_eq!(header.options.timestamps.unwrap().value, 702);
+}
+
 #[test]
 fn copies_take_no_more_than_a_mebibyte() {
     let mut snoop = Snoop::default();

@@ -170,7 +170,10 @@ fn agents_follow_a_mobile_from_link_to_link_of_one_gateway() {
     for how in ["", ", handover = \"hard\", outage = \"700 ms\""] {
         for remedies in [SNOOP, SPLIT, PEP] {
             for profile in ["ns2", "linux-6"] {
-                let more = format!("profile = \"{profile}\"\nbytes = \"5 MB\"");
+                // More than a hundred packets would be lost in the gateway's own queue, and snoop repairs one a round trip.
+                let more = format!(
+                    "profile = \"{profile}\"\nbytes = \"5 MB\"\ntcp = {{ receive_buffer = \"64 KiB\" }}"
+                );
                 let f = transfer("server", "mobile", remedies, &more);
                 let f = outcome(200, &[&links, &moves(how), &f]);
                 assert_eq!(f.delivered_bytes, 5_000_000, "{how} {remedies} {profile}");
@@ -240,15 +243,18 @@ fn the_context_of_a_satellite_pep_follows_the_mobile_there_and_back() {
     }
 }
 
-/// A fast server has filled both buffers, of a mebibyte each, and all of it has to go over 4 Mbit/s: with 40 bytes of headers
-/// in 1500, 4.3 s, and slow start.
+/// A fast server has filled both buffers of a mebibyte, but for a third of the second, which is filled again when that is
+/// free. All of it has to go over 4 Mbit/s, with 40 bytes of headers in 1500.
 #[test]
 fn a_context_takes_the_time_of_its_bytes_on_the_links_between() {
     let f = transfer("server", "mobile", PEP, "");
-    let results = run(&scenario(40, &[&apart("4 Mbit/s"), &moves_once(), &f]));
+    let moves = moves(", handover = \"hard\", outage = \"0 s\"");
+    let results = run(&scenario(18, &[&apart("4 Mbit/s"), &moves, &f]));
     let stall = results.summary.handovers[0].flows[0].stall_s;
-    let least = 2.0 * 1024.0 * 1024.0 * 8.0 / 4e6 * 1500.0 / 1460.0;
-    assert!((least..least + 0.6).contains(&stall), "{stall}");
+    let time = |mebibytes: f64| mebibytes * 1024.0 * 1024.0 * 8.0 / 4e6 * 1500.0 / 1460.0;
+    let handshakes = 0.5;
+    let range = time(5.0 / 3.0)..time(2.0) + handshakes;
+    assert!(range.contains(&stall), "{stall}");
 }
 
 /// Mobile IPv6 between two cells of one access router, with the home agent elsewhere: without and with route optimisation,
@@ -298,7 +304,8 @@ fn agents_look_through_tunnels_and_routing_headers() {
             );
             if remedies != SNOOP {
                 // The half towards the server sees none of it.
-                assert_eq!((f.timeouts, f.retransmitted), (Some(0), 0), "{from} {keys}");
+                let repaired = (f.timeouts, f.fast_retransmits);
+                assert_eq!(repaired, (Some(0), Some(0)), "{from} {keys}");
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
-use crate::wire::mobility_header::{BindingLifetime, BindingUpdate};
+use crate::packet::Extended;
+use crate::wire::mobility_header::{BindingLifetime, BindingUpdate, MobilityMessage};
+use core::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};
 
 const HOME: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 7);
