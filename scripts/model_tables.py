@@ -183,7 +183,7 @@ def flat(schema: Schema) -> Schema:
 
 def _flat(schema: Schema, before: str) -> Iterator[tuple[str, Schema]]:
     for name, entry in schema["properties"].items():
-        if name in ("up", "down", "sender", "receiver"):
+        if name in ("up", "down", "sender", "receiver", "gateway"):
             continue
         yield before + name, {**entry, "needed": name in schema.get("required", [])}
         for inner in (entry, entry.get("items", {}), *entry.get("anyOf", [])):

@@ -63,7 +63,8 @@ def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:
         yield [flow["from"], flow["to"]]
     agents = [*whole.get("home_agents", {}), *whole.get("foreign_agents", {})]
     protocols = [mobile.get("mobility", {}) for mobile in whole.get("mobiles", {}).values()]
+    servers = [mobility["aaa"]["server"] for mobility in protocols if "aaa" in mobility]
     told = [rule["to"] for mobility in protocols for rule in mobility.get("policy", [])]
     cells = [cell["node"] for link in whole["links"].values() for cell in link.get("cells", {}).values()]
-    for host in [*whole.get("live", {}).get("hosts", []), *agents, *told, *cells]:
+    for host in [*whole.get("live", {}).get("hosts", []), *agents, *told, *servers, *cells]:
         yield ["middle", host]

@@ -285,14 +285,14 @@ def test_one_that_always_asks_comes_to_an_end(folder):
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("Flaky", RuntimeError, "no idea what to do about Signal_Begun"),
+        ("Flaky", RuntimeError, "no idea what to do about Begun"),
         ("Unready", RuntimeError, "not ready"),
         ("Lonely", TypeError, r"Lonely.on_signal answered .*; expected a list of Control"),
         ("Wordy", TypeError, r"Wordy.on_signal answered 'freeze'; expected a list of Control"),
         (
             "Backwards",
             ValueError,
-            "Backwards.on_signal answered a round-trip time of -1 s; expected a number above zero",
+            "Backwards.on_signal answered a time of -1 s; expected a number above zero",
         ),
     ],
 )
@@ -334,7 +334,7 @@ def test_a_decision_that_fails_ends_the_run(folder, name, error, message):
             'has the place \'everywhere\'; expected "mobile" or "correspondent"',
         ),
         ((TIMETABLE, flow('"python:mine.Timer"')), "hears of a handover by a binding update; expected mobility"),
-        ((TIMETABLE, flow('["freeze"]')), 'unknown remedies "freeze"; did you mean "freeze-tcp"?'),
+        ((TIMETABLE, flow('["freeze"]')), 'unknown remedies "freeze"'),
         ((decided("Freeze"), flow('"none"')), '"python:mine.Freeze" is no decision: it lacks on_event'),
         (
             (mobile('decision = { class = "python:mine.Lost", links = ["wire"] }'), flow('"none"')),

@@ -147,8 +147,8 @@ class Scenario:
         Ctrl-C ends the run early. With `out`, what there is by then is kept, and the result's `complete` is
         false; without, `KeyboardInterrupt` is raised. Raises `RunError` if the results cannot be kept.
 
-        An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised here. So is
-        the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
+        An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised
+        here. So is the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
         """
 
     def _repr_html_(self) -> str:
@@ -528,8 +528,8 @@ class Signal:
 
     @final
     class PeerMoved(Signal):
-        """To a correspondent: the peer is elsewhere. Seconds that the binding update was on its way; rate (bit/s) and queue of
-        the new link, if the update says."""
+        """To a correspondent: the peer is elsewhere. Seconds that the binding update was on its way; rate (bit/s)
+        and queue of the new link, if the update says."""
 
         __match_args__ = ("delay", "rate_bps", "queue_packets")
         def __new__(cls, delay: float, rate_bps: int | None, queue_packets: int | None) -> Signal.PeerMoved: ...
@@ -542,7 +542,8 @@ class Signal:
 
     @final
     class Noticed(Signal):
-        """The other end's notice arrived: which handover, and how many segments are missing below what has arrived there."""
+        """The other end's notice arrived: which handover, and how many segments are missing below what has
+        arrived there."""
 
         __match_args__ = ("number", "outstanding")
         def __new__(cls, number: int, outstanding: int) -> Signal.Noticed: ...
@@ -550,6 +551,14 @@ class Signal:
         def number(self) -> int: ...
         @property
         def outstanding(self) -> int: ...
+
+    @final
+    class BadState(Signal):
+        """To a sender: a base station has failed once more to pass on a segment of what is out, and goes on
+        trying."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Signal.BadState: ...
 
     @final
     class AllAcknowledged(Signal):
@@ -572,7 +581,7 @@ class TransportView:
 
     @property
     def slow_start_threshold(self) -> int:
-        """Slow-start threshold, in bytes; 2³² − 1 while it is arbitrarily high."""
+        """Slow-start threshold, in bytes; the largest number of 32 bits while it is arbitrarily high."""
 
     @property
     def bytes_in_flight(self) -> int:
@@ -623,7 +632,8 @@ class Control:
 
     @final
     class ForgiveTimeout(Control):
-        """If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is not halved."""
+        """If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is
+        not halved."""
 
         __match_args__ = ()
         def __new__(cls) -> Control.ForgiveTimeout: ...
@@ -645,6 +655,22 @@ class Control:
 
         __match_args__ = ()
         def __new__(cls) -> Control.ForgetPath: ...
+
+    @final
+    class RaiseThreshold(Control):
+        """Slow start goes on up to here, if that is more than its threshold."""
+
+        __match_args__ = ("threshold",)
+        def __new__(cls, threshold: int) -> Control.RaiseThreshold: ...
+        @property
+        def threshold(self) -> int: ...
+
+    @final
+    class RestartTimer(Control):
+        """The retransmission timer, if it runs, starts again with the timeout in force."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.RestartTimer: ...
 
     @final
     class RestartTiming(Control):
@@ -672,6 +698,15 @@ class Control:
         def __new__(cls, keep: bool) -> Control.KeepLastAcknowledgment: ...
         @property
         def keep(self) -> bool: ...
+
+    @final
+    class TrailAcknowledgments(Control):
+        """Acknowledgments of data in order are one behind: each waits for the next, or for so long. None ends it."""
+
+        __match_args__ = ("longest",)
+        def __new__(cls, longest: float | None) -> Control.TrailAcknowledgments: ...
+        @property
+        def longest(self) -> float | None: ...
 
     @final
     class Acknowledge(Control):
@@ -708,8 +743,8 @@ class LinkEvent:
 
     @property
     def name(self) -> str:
-        """Link_Detected, Link_Up, Link_Parameters_Report, Link_Going_Down, Link_Event_Rollback or Link_Down; or Asked, after
-        AskAgain."""
+        """Link_Detected, Link_Up, Link_Parameters_Report, Link_Going_Down, Link_Event_Rollback or Link_Down; or Asked,
+        after AskAgain."""
 
     @property
     def link(self) -> str | None:
@@ -756,8 +791,8 @@ class Decision:
 
     @final
     class Use(Decision):
-        """This link is used from now on. Softly: the old one delivers what it holds. Otherwise that is broken first, and
-        nothing passes for the outage."""
+        """This link is used from now on. Softly: the old one delivers what it holds. Otherwise that is broken first,
+        and nothing passes for the outage."""
 
         __match_args__ = ("link", "soft", "outage")
         def __new__(cls, link: str, soft: bool = True, outage: float = 0.0) -> Decision.Use: ...

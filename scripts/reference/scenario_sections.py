@@ -466,6 +466,7 @@ timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "sou
 protocol = "mobile-ipv6"
 home_agent = "airline"
 multicast_buffering = { size = "16 kB" }
+aaa = { server = "radius", processing = "20 ms" }
 
 [home_agents.university]
 prefix = "192.0.2.0/24"
@@ -482,6 +483,18 @@ delivery = "reverse-tunnel"
 policy = [{ to = "server", delivery = "care-of-address" }]
 simultaneous_bindings = true
 smooth_handoff = false
+''',
+    ),
+    Section(
+        "###", "aaa", "mobiles.*.mobility.aaa",
+        "Who says whether a mobile may use a visited network: [Mobile IPv6](../models/mobile-ipv6.md).",
+        '''
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+
+[mobiles.helicopter]
+timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "south-cell" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "airline", aaa = { server = "radius", processing = "20 ms" } }
 ''',
     ),
     Section(
@@ -622,7 +635,7 @@ to = "laptop"
 transport = "tcp"
 profile = "rfc"
 congestion = "cubic"
-remedies = "none"                   # or ["freeze-tcp", "python:mine.Remedy"], where one end is a mobile
+remedies = "none"                   # or ["freeze-tcp", "snoop"], where one end is a mobile
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
@@ -702,8 +715,8 @@ congestion = { kind = "hybla", reference_rtt = "25 ms" }
     ),
     Section(
         "###", "tcp", "flows.tcp",
-        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one. What each
-profile has: [TCP](../models/tcp.md).""",
+        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one, or in
+`gateway` for the half towards a mobile of a connection that a remedy splits. What each profile has: [TCP](../models/tcp.md).""",
         '''
 [[flows]]
 name = "download"
@@ -757,6 +770,7 @@ timer_wheel = true
 transaction_opening = false
 sender = { idle_restart = true }
 receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
+# gateway = { congestion = "hybla" }, beside remedies = ["split-connection"]
 ''',
         default="the profile's",
     ),

@@ -4,7 +4,7 @@
 //! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
 
 use crate::rate::DataRate;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use core::fmt::Debug;
 use core::num::NonZeroU8;
 
@@ -114,6 +114,17 @@ pub struct TransportView {
     pub timed_out: bool,
 }
 
+/// An acknowledgment of new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgment {
+    /// When it came.
+    pub at: Instant,
+    /// Bytes that it acknowledged for the first time, at least one.
+    pub bytes: u64,
+    /// The round-trip time that it measured, if it measured one. The view's smoothed one has it already.
+    pub rtt: Option<Duration>,
+}
+
 /// What is done with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
@@ -135,6 +146,8 @@ pub enum Control {
         /// Slow-start threshold.
         threshold: u32,
     },
+    /// Slow start goes on up to here, in bytes, if that is more than its threshold.
+    RaiseThreshold(u32),
     /// The congestion control forgets what it has learnt of the path, and goes on with its window.
     ForgetPath,
     /// Round-trip time and timeout begin anew, with this sample if there is one; a timer that runs is set by them.
@@ -164,6 +177,15 @@ pub enum Control {
 pub trait Remedy: Debug + Send {
     /// Something has reached the host: what is to be done, in this order.
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control>;
+
+    /// The same when new data of ours is acknowledged, of which few want to hear.
+    fn on_acknowledged(
+        &mut self,
+        _acknowledgment: &Acknowledgment,
+        _transport: &TransportView,
+    ) -> Vec<Control> {
+        vec![]
+    }
 }
 
 #[cfg(test)]

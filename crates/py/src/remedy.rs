@@ -160,6 +160,8 @@ pub(crate) enum Signal {
     },
     /// The other end's notice arrived: which handover, and how many segments are missing below what has arrived there.
     Noticed { number: u8, outstanding: u16 },
+    /// To a sender: a base station has failed once more to pass on a segment of what is out, and goes on trying.
+    BadState {},
     /// All that was out is acknowledged.
     AllAcknowledged {},
 }
@@ -186,6 +188,7 @@ impl From<&CrossLayerSignal> for Signal {
                 number: notice.number.get(),
                 outstanding: notice.outstanding,
             },
+            CrossLayerSignal::BadState => Signal::BadState {},
             CrossLayerSignal::AllAcknowledged => Signal::AllAcknowledged {},
         }
     }
@@ -212,7 +215,7 @@ impl TransportView {
         self.view.congestion_window
     }
 
-    /// Slow-start threshold, in bytes; 2³² − 1 while it is arbitrarily high.
+    /// Slow-start threshold, in bytes; the largest number of 32 bits while it is arbitrarily high.
     #[getter]
     fn slow_start_threshold(&self) -> u32 {
         self.view.slow_start_threshold
@@ -265,6 +268,10 @@ pub(crate) enum Control {
     NewPath { window: u32, threshold: u32 },
     /// The congestion control forgets what it has learnt of the path, and goes on with its window.
     ForgetPath {},
+    /// Slow start goes on up to here, if that is more than its threshold.
+    RaiseThreshold { threshold: u32 },
+    /// The retransmission timer, if it runs, starts again with the timeout in force.
+    RestartTimer {},
     /// Round-trip time and timeout begin anew, with this sample if there is one.
     #[pyo3(constructor = (sample = None))]
     RestartTiming { sample: Option<f64> },
@@ -272,6 +279,8 @@ pub(crate) enum Control {
     Offer { window: Option<u32> },
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment { keep: bool },
+    /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. None ends it.
+    TrailAcknowledgments { longest: Option<f64> },
     /// So many acknowledgments leave at once, with the window that is offered now.
     Acknowledge { copies: u8 },
     /// Acknowledgments carry a notice of this number, from 1: so many, and as long as something is missing.
@@ -292,7 +301,12 @@ impl Control {
             Control::NewPath { window, threshold } => Carried::NewPath { window, threshold },
             Control::ForgetPath {} => Carried::ForgetPath,
             Control::RestartTiming { sample } => {
-                Carried::RestartTiming(sample.map(round_trip_time).transpose()?)
+                Carried::RestartTiming(sample.map(above_zero).transpose()?)
+            }
+            Control::RaiseThreshold { threshold } => Carried::RaiseThreshold(threshold),
+            Control::RestartTimer {} => Carried::RestartTimer,
+            Control::TrailAcknowledgments { longest } => {
+                Carried::TrailAcknowledgments(longest.map(above_zero).transpose()?)
             }
             Control::Offer { window } => Carried::Offer(window),
             Control::KeepLastAcknowledgment { keep } => Carried::KeepLastAcknowledgment(keep),
@@ -308,11 +322,10 @@ impl Control {
     }
 }
 
-fn round_trip_time(seconds: f64) -> PyResult<Duration> {
+fn above_zero(seconds: f64) -> PyResult<Duration> {
     if seconds > 0.0 && seconds.is_finite() {
         return Ok(Duration::from_secs_f64(seconds));
     }
-    let message =
-        format!("answered a round-trip time of {seconds} s; expected a number above zero");
+    let message = format!("answered a time of {seconds} s; expected a number above zero");
     Err(PyValueError::new_err(message))
 }

@@ -509,6 +509,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress),
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
+        access: None,
         buffering: Some(BufferingRequest::STUDY_D),
         tells_routers: false,
         has_group: false,

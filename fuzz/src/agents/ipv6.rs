@@ -78,6 +78,7 @@ fn mobile() -> Host {
         detection: DETECTION,
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
+        access: None,
         buffering: None,
         tells_routers: true,
         has_group: true,

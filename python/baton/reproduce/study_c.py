@@ -20,11 +20,13 @@ RUNS = 20
 #: How long ahead each link says that it goes down, and its round-trip time.
 AHEAD = {"wifi": 0.1, "satellite": 1.1}
 ROUND_TRIP = {"wifi": "20 ms", "satellite": "500 ms"}
+#: The same in seconds.
+RTT = {"wifi": 0.02, "satellite": 0.5}
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Reproduced:
     """All checks of the study, in the order of its file of expectations."""
-    cases = (_baseline, _latencies, _errors)
+    cases = (_baseline, _latencies, _errors, _ladder)
     tasks = [(case, seed) for seed in range(1, RUNS + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -125,3 +127,34 @@ def _errors(folder: Path, seed: int) -> Figures:
             whole = scheme.flow["delivered_bytes"] - standard.flow["delivered_bytes"]
             figures[f"C5.{next(names)}"] = figures[f"errors {link} {rate}"] = whole / 1e6
     return figures
+
+
+def _ladder(folder: Path, seed: int) -> Figures:
+    """C8: the signalling of a handover to each link, by the table of signals."""
+    from baton import Scenario
+    from baton.report.tables import run_of
+
+    run = run_of(Scenario.load(str(folder / "ladder.toml")).run(seed=seed))
+    figures: Figures = {}
+    for handover, names, link in zip(run.summary["handovers"], ("ac", "bd"), ("satellite", "wifi"), strict=True):
+        begun = round(handover["at_s"] * 1e9)
+        told = (s.sent_ns for s in run.signals if s.name == "Route Optimized" and s.sent_ns > begun)
+        end = next(told, None)
+        if end is None:
+            continue
+        whole, under_way = (end - begun) / 1e9, _under_way(run, begun, end) / 1e9
+        for name, seconds in zip(names, (whole, under_way), strict=True):
+            figures[f"C8.{name}"] = seconds / RTT[link]
+    return figures
+
+
+def _under_way(run: Run, begin: int, end: int) -> int:
+    """Nanoseconds between two moments in which a message of the mobile's, or to it, is under way."""
+    total, until = 0, begin
+    for signal in run.signals:
+        if signal.kind != "message" or "mobile" not in (signal.sender, signal.receiver) or signal.decided_ns is None:
+            continue
+        since, arrived = max(signal.sent_ns, until), min(signal.decided_ns, end)
+        total += max(arrived - since, 0)
+        until = max(until, arrived)
+    return total

@@ -46,10 +46,10 @@ SCHEMES = {
     "bic": Scheme("BIC", [_BIC]),
     "scalable": Scheme("Scalable", ["congestion=scalable"]),
     "westwood": Scheme("Westwood+", ["congestion=westwood"]),
-    "forgetting": Scheme("Westwood+ that forgets", ["congestion=westwood"], ["remedies=forgotten-path"]),
+    "forgetting": Scheme("Westwood+, reset", ["congestion=westwood"], ["remedies=forgotten-path"]),
     "cubic": Scheme("CUBIC", ["congestion=cubic"]),
     "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux"]),
-    "scps-vj": Scheme("SCPS-TP, Van Jacobson", [*_SCPS, "congestion=newreno"]),
+    "scps-vj": Scheme("SCPS-TP, VJ", [*_SCPS, "congestion=newreno"]),
     "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "congestion=vegas"]),
 }
 

@@ -138,6 +138,8 @@ def _towards_wavelan(file: Path, seed: int, samples: Samples) -> None:
     for letter, remedy in zip("rstu", REMEDIES, strict=True):
         remedied = towards_wavelan(simulate(file, seed, [f"flows.download.remedies={remedy}"]))
         _put(samples, {f"T7.{letter}": remedied["T6.b"]})
+    faster = towards_wavelan(simulate(file, seed, ["flows.download.remedies=faster-timeout-decrease"]))
+    _put(samples, {"T7.z": faster["T6.b"], "T7.aa": faster["T6.e"]})
 
 
 def _farther_and_lossy(folder: Path, seed: int, samples: Samples) -> None:

@@ -96,6 +96,8 @@ pub(super) enum Step {
     Send(InterfaceId, Packet),
     /// It goes wherever routes lead.
     Forward(Packet),
+    /// It leaves as this host's own do.
+    Originate(Packet),
     /// Its source is to be told what became of it.
     Tell(IcmpError, QuotedPacket),
 }
@@ -250,6 +252,9 @@ impl Agents {
         {
             return Some(step);
         }
+        if let Some(packet) = self.path.as_mut().and_then(|path| path.poll_transmit()) {
+            return Some(Step::Originate(packet));
+        }
         if let Some(mobile) = &mut self.mobile {
             match mobile.poll_received() {
                 Some(Received::Local(packet)) => return Some(Step::Deliver(packet)),
@@ -343,6 +348,7 @@ impl Agents {
                 .as_ref()
                 .and_then(AccessServer::poll_timeout),
             self.ipv4.as_ref().and_then(|ipv4| ipv4.poll_timeout()),
+            self.path.as_ref().and_then(|path| path.poll_timeout()),
         ]
         .into_iter()
         .flatten()
@@ -369,6 +375,9 @@ impl Agents {
         }
         if let Some(ipv4) = &mut self.ipv4 {
             ipv4.handle_timeout(now);
+        }
+        if let Some(path) = &mut self.path {
+            path.handle_timeout(now);
         }
     }
 }

@@ -21,7 +21,7 @@ mod sockets;
 
 pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
-pub use path::{PathAgents, Served, Service, Split};
+pub use path::{PathAgents, Served, Service, Split, SplitContext};
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
@@ -641,6 +641,10 @@ impl Host {
             let (route, packet) = match self.agents.as_mut()?.poll_step()? {
                 Step::Deliver(packet) => {
                     self.deliver(now, packet);
+                    continue;
+                }
+                Step::Originate(packet) => {
+                    self.outbox.push_back(packet);
                     continue;
                 }
                 Step::Tell(error, quoted) => {

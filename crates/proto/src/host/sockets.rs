@@ -1,7 +1,7 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
 use super::few::FewQueued;
-use crate::crosslayer::{CrossLayerSignal, Remedy};
+use crate::crosslayer::{Acknowledgment, CrossLayerSignal, Remedy};
 use crate::packet::{FlowId, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
@@ -71,6 +71,15 @@ pub(super) struct Opening {
     pub flow: Option<FlowId>,
 }
 
+/// A connection out of its place, with what belongs to it.
+#[derive(Debug)]
+pub(super) struct Seated {
+    pub pair: Pair,
+    pub flow: Option<FlowId>,
+    pub connection: Connection,
+    pub remedies: Vec<Box<dyn Remedy>>,
+}
+
 /// A segment to send.
 pub struct Outgoing {
     pub local: Endpoint,
@@ -84,12 +93,33 @@ impl Socket {
     #[cold]
     fn handle_steered_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         let was_out = self.connection.bytes_in_flight() > 0;
+        let acknowledged = self.connection.bytes_acknowledged();
+        let samples = self.connection.statistics().rtt_samples;
         self.connection.handle_segment(now, header, payload);
+        let bytes = self.connection.bytes_acknowledged() - acknowledged;
+        if bytes > 0 {
+            let measured = self.connection.statistics().rtt_samples > samples;
+            let rtt = self.connection.last_rtt_sample().filter(|_| measured);
+            self.tell_of_acknowledgment(&Acknowledgment {
+                at: now,
+                bytes,
+                rtt,
+            });
+        }
         if let Some(notice) = header.options.notice {
             self.signal(now, &CrossLayerSignal::Noticed(notice));
         }
         if was_out && self.connection.bytes_in_flight() == 0 {
             self.signal(now, &CrossLayerSignal::AllAcknowledged);
+        }
+    }
+
+    fn tell_of_acknowledgment(&mut self, acknowledgment: &Acknowledgment) {
+        for remedy in &mut self.remedies {
+            let view = self.connection.view();
+            for control in remedy.on_acknowledged(acknowledgment, &view) {
+                self.connection.steer(acknowledgment.at, control);
+            }
         }
     }
 
@@ -186,6 +216,28 @@ impl Sockets {
         let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
         let connection = Connection::accept(now, pair.0, pair.1, profile, initial, mtu, syn);
         self.add(connection, pair, flow)
+    }
+
+    /// Takes a connection out with all that is its own; a closed one stands in its place.
+    pub(super) fn take_out(&mut self, now: Instant, id: SocketId) -> Option<Seated> {
+        let socket = self.sockets.get_mut(id.0 as usize)?;
+        let (local, remote) = socket.pair;
+        let zero = SequenceNumber(0);
+        let mut gone = Connection::connect(now, local, remote, &Profile::rfc(), zero, 1500);
+        gone.abort();
+        Some(Seated {
+            pair: socket.pair,
+            flow: socket.flow,
+            connection: core::mem::replace(&mut socket.connection, gone),
+            remedies: core::mem::take(&mut socket.remedies),
+        })
+    }
+
+    /// Puts in a connection that was taken out elsewhere.
+    pub(super) fn put_in(&mut self, seated: Seated) -> SocketId {
+        let id = self.add(seated.connection, seated.pair, seated.flow);
+        self.sockets[id.0 as usize].remedies = seated.remedies;
+        id
     }
 
     /// Whether there is a connection between these ends that is not over.

@@ -45,6 +45,19 @@ impl Packet {
         }
     }
 
+    /// The header of that segment, to change it.
+    pub fn segment_header_mut(&mut self) -> Option<&mut TcpHeader> {
+        let mut body = &mut self.body;
+        loop {
+            body = match body {
+                Body::Tunnel(inner) => &mut inner.body,
+                Body::Extended(extended) => &mut extended.body,
+                Body::Tcp(header, _) => return Some(header),
+                _ => return None,
+            };
+        }
+    }
+
     /// The packet of the transport's in this one, without tunnels and extension headers.
     pub fn into_transport(mut self) -> Packet {
         loop {

@@ -2,6 +2,7 @@
 //! out. [`Kind`] says which there are, where they are installed, and makes them; a [`Scheme`] may also come from outside.
 
 mod adaptive_timer;
+mod astart;
 mod atcp;
 mod buffer_notification;
 mod closing_window;
@@ -10,6 +11,7 @@ mod duplicate_acks;
 mod ebsn;
 mod eclair;
 mod external;
+mod faster_timeout_decrease;
 mod forgotten_path;
 mod freeze_tcp;
 mod notice;
@@ -17,6 +19,7 @@ mod path_window;
 mod ready_gateway;
 mod ready_mobile;
 mod reordering;
+pub mod snoop;
 #[cfg(test)]
 mod tests;
 
@@ -92,6 +95,8 @@ pub enum Place {
     BothEnds,
     /// The sender alone if it is the mobile, else both ends.
     Sender,
+    /// The sender alone, mobile or correspondent.
+    SenderAlone,
     /// The sender, whoever that is, and the base station of a link that repeats.
     SenderAndBaseStation,
     /// The gateway alone: the router at the network's end of the mobile's access links; of several, each.
@@ -105,7 +110,7 @@ impl Place {
     pub const fn for_downloads(self) -> &'static [&'static str] {
         match self {
             Place::Mobile | Place::MobileReceiver => &["mobile"],
-            Place::CorrespondentSender => &["sender"],
+            Place::CorrespondentSender | Place::SenderAlone => &["sender"],
             Place::BothEnds | Place::Sender => &["sender", "mobile"],
             Place::SenderAndBaseStation => &["sender", "gateway"],
             Place::Gateway | Place::GatewayTowardsMobile => &["gateway"],
@@ -198,6 +203,10 @@ kinds! {
         "Study S: the window bounded towards the shorter path, the threshold restored towards the longer one.";
     ForgottenPath = "forgotten-path", CorrespondentSender, BindingUpdate,
         "The congestion control forgets the old path, as Westwood+ its shortest round-trip time (study S, section 8).";
+    Astart = "astart", CorrespondentSender, BindingUpdate,
+        "The threshold follows what the new path delivers (Wang et al., 2004; study S, section 6).";
+    FasterTimeoutDecrease = "faster-timeout-decrease", SenderAlone, Own,
+        "The timeout follows a round-trip time that has become much shorter (study T, section 7.2.2).";
     TimeoutReset = "timeout-reset", Sender, TcpOption,
         "The timeout begins anew (study T, section 7).";
     WindowReset = "window-reset", Sender, TcpOption,
@@ -267,11 +276,16 @@ impl Kind {
                 Box::new(notice::Reset::new(self))
             }
             Kind::PathWindow => Box::new(path_window::PathWindow),
+            Kind::FasterTimeoutDecrease if sends => {
+                Box::new(faster_timeout_decrease::FasterTimeoutDecrease::default())
+            }
             Kind::ReadyMobile if sends => Box::new(ready_mobile::Sender::default()),
             Kind::ReadyMobile => Box::new(ready_mobile::Receiver::default()),
             Kind::Ebsn if sends => Box::new(ebsn::Ebsn),
             Kind::Ebsn
             | Kind::ClosingWindow
+            | Kind::Astart
+            | Kind::FasterTimeoutDecrease
             | Kind::ForgottenPath
             | Kind::AdaptiveTimer
             | Kind::BufferNotification
@@ -295,6 +309,17 @@ impl Kind {
         }
     }
 
+    /// Whether the half towards the mobile of a connection that is split begins with the pipe of its access link for a
+    /// slow-start threshold.
+    pub const fn knows_path(self) -> bool {
+        matches!(self, Kind::SatellitePep)
+    }
+
+    /// Whether a connection that is split goes from gateway to gateway with its mobile.
+    pub const fn transfers_context(self) -> bool {
+        matches!(self, Kind::SatellitePep)
+    }
+
     /// What steers the half towards the mobile of a connection that is split, if it does so.
     pub fn steering(self) -> Option<Box<dyn Remedy>> {
         match self {
@@ -312,6 +337,10 @@ impl Kind {
             Kind::ClosingWindow => Box::new(closing_window::ClosingWindow::default()),
             Kind::Reordering => Box::new(reordering::Sender::default()),
             Kind::ForgottenPath => Box::new(forgotten_path::ForgottenPath),
+            Kind::Astart => Box::new(astart::Astart::default()),
+            Kind::FasterTimeoutDecrease => {
+                Box::new(faster_timeout_decrease::FasterTimeoutDecrease::default())
+            }
             Kind::AdaptiveTimer => Box::new(adaptive_timer::AdaptiveTimer),
             Kind::BufferNotification => Box::new(buffer_notification::BufferNotification),
             Kind::Method1 => Box::new(combined::Method1::default()),
@@ -339,14 +368,16 @@ impl Kind {
         match self {
             Kind::FreezeTcp | Kind::PathWindow => &[Held::Offer],
             Kind::DuplicateAcks | Kind::BufferNotification => &[Held::Window],
-            Kind::Method2 | Kind::WindowReset => &[Held::Window],
+            Kind::Method2 | Kind::WindowReset | Kind::Astart => &[Held::Window],
             Kind::Atcp | Kind::Eclair | Kind::ReadyMobile => {
                 &[Held::Offer, Held::Window, Held::Sending]
             }
             Kind::ClosingWindow => &[Held::Window, Held::Sending],
             Kind::Reordering => &[Held::Gaps],
             Kind::ForgottenPath => &[Held::Path],
-            Kind::AdaptiveTimer | Kind::TimeoutReset => &[Held::Timing],
+            Kind::AdaptiveTimer | Kind::TimeoutReset | Kind::FasterTimeoutDecrease => {
+                &[Held::Timing]
+            }
             Kind::Method1 => &[Held::Gaps, Held::Timing],
             Kind::PathReset => &[Held::Window, Held::Timing],
             // What it is set to is left to others.

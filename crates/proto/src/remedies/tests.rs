@@ -3,10 +3,11 @@
 
 use super::Kind;
 use crate::crosslayer::{
-    Control, CrossLayerSignal, HandoverNotice, PathParameters, PeerMoved, Remedy, TransportView,
+    Acknowledgment, Control, CrossLayerSignal, HandoverNotice, PathParameters, PeerMoved, Remedy,
+    TransportView,
 };
 use crate::rate::DataRate;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use core::num::NonZeroU8;
 
 /// Study C's satellite: a pipe of 62,500 bytes.
@@ -278,6 +279,111 @@ fn a_path_is_forgotten_when_the_peer_has_moved() {
     let mut sender = part(Kind::ForgottenPath, false, true);
     assert_eq!(hears(&mut *sender, &moved(5), &VIEW), [Control::ForgetPath]);
     assert_eq!(hears(&mut *sender, &CONNECTED, &VIEW), []);
+}
+
+/// What it answers to an acknowledgment at so many milliseconds.
+fn acknowledged(
+    remedy: &mut dyn Remedy,
+    (at_ms, bytes, rtt_ms): (u64, u64, Option<u64>),
+    view: &TransportView,
+) -> Vec<Control> {
+    let acknowledgment = Acknowledgment {
+        at: Instant::from_millis(at_ms),
+        bytes,
+        rtt: rtt_ms.map(Duration::from_millis),
+    };
+    remedy.on_acknowledged(&acknowledgment, view)
+}
+
+/// 5 Mbit/s and twice 290 ms hold 362 segments of 1000 bytes. The window doubles each round trip, and its acknowledgments come at
+/// the bottleneck's rate; the threshold, 20 segments at first, must not hold it up, and ends where the path is full.
+#[test]
+fn the_threshold_follows_what_the_path_delivers() {
+    let mut remedy = part(Kind::Astart, false, true);
+    let mut view = TransportView {
+        congestion_window: 20_000,
+        slow_start_threshold: 20_000,
+        smoothed_rtt: Some(Duration::from_millis(580)),
+        ..VIEW
+    };
+    let early = acknowledged(&mut *remedy, (0, 1_000, None), &view);
+    assert_eq!(early, []);
+    assert_eq!(hears(&mut *remedy, &moved(290), &view), []);
+    let pipe = 362_500.0;
+    for round in 0..8 {
+        let segments = u64::from(view.congestion_window / 1_000);
+        let begin = 1_000 + round * 580;
+        for number in 0..segments.min(362) {
+            // A segment each 1.6 ms.
+            let at = begin + number * 16 / 10;
+            let answer = acknowledged(&mut *remedy, (at, 1_000, None), &view);
+            if let [Control::RaiseThreshold(threshold)] = answer[..] {
+                assert!(threshold > view.slow_start_threshold);
+                view.slow_start_threshold = threshold;
+            }
+            if view.congestion_window < view.slow_start_threshold {
+                view.congestion_window += 1_000;
+            }
+        }
+        assert!(f64::from(view.slow_start_threshold) < 1.3 * pipe, "{round}");
+    }
+    let window = f64::from(view.congestion_window);
+    assert!((0.7 * pipe..1.3 * pipe).contains(&window), "{window}");
+    // Three duplicates have halved the threshold: from now on it stays.
+    let halved = TransportView {
+        congestion_window: 180_000,
+        slow_start_threshold: 180_000,
+        ..view
+    };
+    for at in 0..300 {
+        let answer = acknowledged(&mut *remedy, (20_000 + at, 10_000, None), &halved);
+        assert_eq!(answer, []);
+    }
+}
+
+/// After a timeout, which leaves a window of one segment, the estimate raises the threshold again.
+#[test]
+fn a_timeout_does_not_end_the_adaptive_start() {
+    let mut remedy = part(Kind::Astart, false, true);
+    hears(&mut *remedy, &moved(290), &VIEW);
+    let timed_out = TransportView {
+        congestion_window: 1_000,
+        slow_start_threshold: 2_000,
+        smoothed_rtt: Some(Duration::from_millis(580)),
+        ..VIEW
+    };
+    let raised = (0..40).any(|number| {
+        let signal = (number * 2, 1_000, None);
+        !acknowledged(&mut *remedy, signal, &timed_out).is_empty()
+    });
+    assert!(raised);
+}
+
+/// Study T, section 7.2.2, in its own numbers: the round-trip time falls from 16 s to 10 ms.
+#[test]
+fn three_short_round_trips_bring_the_timeout_down() {
+    for mut sender in [
+        part(Kind::FasterTimeoutDecrease, true, true),
+        part(Kind::FasterTimeoutDecrease, false, true),
+    ] {
+        let view = TransportView {
+            smoothed_rtt: Some(Duration::from_secs(14)),
+            ..VIEW
+        };
+        let mut says = |rtt| acknowledged(&mut *sender, (0, 1_000, rtt), &view);
+        let falls = [Control::RestartTiming(Some(Duration::from_millis(10)))];
+        assert_eq!(says(Some(10)), []);
+        assert_eq!(says(None), [], "that of a retransmission");
+        assert_eq!(says(Some(10)), []);
+        assert_eq!(says(Some(10)), falls);
+        // One that is not short, or not like the others, begins a row anew.
+        for rtt in [10, 20, 9_000, 10, 10, 21, 25] {
+            assert_eq!(says(Some(rtt)), [], "{rtt}");
+        }
+        let falls = [Control::RestartTiming(Some(Duration::from_millis(22)))];
+        assert_eq!(says(Some(22)), falls);
+    }
+    assert!(Kind::FasterTimeoutDecrease.at_mobile(false).is_none());
 }
 
 #[test]

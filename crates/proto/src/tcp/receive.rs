@@ -187,6 +187,12 @@ impl Receiver {
                 || (left < one && gain >= one.min(half)))
     }
 
+    /// Bytes that are here: to be read, or beyond a gap.
+    pub(super) fn held(&self) -> u64 {
+        let beyond = self.blocks.iter().map(|(start, end)| end - start);
+        self.readable_bytes + beyond.sum::<u64>()
+    }
+
     /// Bytes that are missing below the highest that has arrived.
     pub(super) fn missing(&self) -> u64 {
         let Some(end) = self.blocks.iter().map(|&(_, end)| end).max() else {

@@ -22,4 +22,9 @@ impl Connection {
         }
         moved
     }
+
+    /// Bytes that this connection holds: written and not acknowledged, and received and not read, those beyond gaps too.
+    pub fn held(&self) -> u64 {
+        self.send.held() + self.receive.held()
+    }
 }

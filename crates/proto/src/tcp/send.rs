@@ -38,6 +38,10 @@ impl SendBuffer {
         self.capacity.saturating_sub(self.written - self.released)
     }
 
+    pub(super) fn held(&self) -> u64 {
+        self.written - self.released
+    }
+
     pub(super) fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -169,7 +173,7 @@ mod tests {
         let mut expected = Vec::new();
         pattern(3, 2, 4).copy_into(&mut expected);
         pattern(5, 100, 6).copy_into(&mut expected);
-        assert_eq!(buffer.payload(2, 8), Payload::Bytes(expected.into()));
+        assert_eq!(buffer.payload(2, 10), Payload::Bytes(expected.into()));
         assert_eq!(buffer.write_payload(&other), 0);
     }
 }

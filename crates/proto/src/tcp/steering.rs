@@ -57,6 +57,10 @@ impl Connection {
             Control::ResendOutstanding => self.resend_outstanding(),
             Control::ForgiveTimeout => steering.forgives_until = self.next,
             Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
+            Control::RaiseThreshold(threshold) => {
+                let threshold = threshold.max(self.congestion.slow_start_threshold());
+                self.congestion.set(self.congestion.window(), threshold);
+            }
             Control::ForgetPath => self.congestion.on_path_change(),
             Control::RestartTiming(sample) => self.restart_timing(now, sample),
             Control::RestartTimer => self.restart_running_timer(now),

@@ -29,7 +29,7 @@ const MOST_HOSTS: usize = 1024;
 const FULL_ATTEMPTS: u32 = 3;
 /// TIME-WAIT of a short connection, in timeouts (RFC 1644 section 2.4).
 const TIME_WAIT_TIMEOUTS: u64 = 8;
-/// What is sent before the peer's window is known, in bytes at most (RFC 1644 section 4.3: 4K, as BSD has it).
+/// What is sent before the peer's window is known, in bytes at most: as in BSD (`TTCP_CLIENT_SND_WND`).
 const LARGEST_OPENING: u32 = 4096;
 
 /// Whether `one` comes after `other`, modulo 2^32.

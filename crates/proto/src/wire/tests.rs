@@ -3,7 +3,7 @@
 use super::checksum::Checksum;
 use super::icmp::{Echo, IcmpError, IcmpMessage};
 use super::sequence::SequenceNumber;
-use super::tcp::{SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps};
+use super::tcp::{ConnectionCount, SackBlocks, Snack, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use super::udp::UdpHeader;
 use super::{DecodeError, protocol};
 use crate::crosslayer::HandoverNotice;
@@ -57,6 +57,50 @@ fn unknown_options_are_skipped() {
     // Whatever follows the end of the options is padding.
     let options = with_options(&[1, 0, 2, 4]).expect("well formed");
     assert_eq!(options, TcpOptions::default());
+}
+
+/// RFC 1644 section 3.2: kinds 11 to 13, six bytes each, padded as BSD does it.
+#[test]
+fn connection_counts_have_their_layout() {
+    let count = |options: &[u8]| with_options(options).map(|o| o.sack.connection_count());
+    let written = |options: &[u8]| {
+        let header = TcpHeader {
+            source_port: 0,
+            destination_port: 0,
+            sequence: SequenceNumber(0),
+            acknowledgment: SequenceNumber(0),
+            flags: TcpFlags::SYN,
+            window: 0,
+            options: with_options(options).expect("well formed"),
+        };
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        bytes.split_off(20)
+    };
+    let cc = [1, 1, 11, 6, 0, 0, 1, 7];
+    assert_eq!(count(&cc), Ok(Some(ConnectionCount::Count(0x107))));
+    let new = [1, 1, 12, 6, 0xFF, 0xFF, 0xFF, 0xFF];
+    assert_eq!(count(&new), Ok(Some(ConnectionCount::New(u32::MAX))));
+    let both = [1, 1, 11, 6, 0, 0, 0, 7, 1, 1, 13, 6, 0, 0, 0, 9];
+    let echo = ConnectionCount::Echo { own: 7, echo: 9 };
+    assert_eq!(count(&both), Ok(Some(echo)));
+    let turned = [13, 6, 0, 0, 0, 9, 11, 6, 0, 0, 0, 7];
+    assert_eq!(count(&turned), Ok(Some(echo)));
+    for options in [&cc[..], &new, &both] {
+        assert_eq!(written(options), options);
+    }
+    let short = [11, 4, 0, 0];
+    assert!(count(&short).is_err());
+    // Two SACK blocks fit beside a count; of three the last gives way.
+    let mut sack = SackBlocks::default();
+    for first in [10, 20, 30] {
+        sack.push(SequenceNumber(first), SequenceNumber(first + 5));
+    }
+    assert_eq!(sack.connection_count(), None);
+    sack.set_connection_count(ConnectionCount::Count(7));
+    assert_eq!(sack.as_slice().len(), 2);
+    assert!(!sack.push(SequenceNumber(1), SequenceNumber(2)));
+    assert_eq!(sack.connection_count(), Some(ConnectionCount::Count(7)));
 }
 
 #[test]

@@ -76,6 +76,7 @@ impl World {
             events: 0,
             observed: Observed::default(),
             losses: scenario.losses.clone(),
+            transfers: Vec::new(),
             signals,
             scenario,
         };

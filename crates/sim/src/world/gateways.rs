@@ -28,6 +28,7 @@ impl World {
                 let agents = self.nodes[node].host.agents_mut().path_mut();
                 agents.set_access(served.mobile, interface, path);
                 agents.serve(served, service);
+                self.listen_for_contexts(node);
             }
         }
     }
@@ -44,13 +45,26 @@ impl World {
             .collect()
     }
 
-    /// Tells the gateway of a mobile's access link what its connections with that mobile are to hear.
-    pub(super) fn tell_gateway(&mut self, number: usize, link: usize, signal: &CrossLayerSignal) {
-        let mobile = self.mobiles[number].node.0;
-        let (gateway, _) = self.wires[link].far_from(mobile);
+    /// The nodes of a mobile's gateways, each once.
+    pub(super) fn gateway_nodes(&self, number: usize) -> Vec<usize> {
+        let ends = self.gateways(number).into_iter();
+        let mut nodes: Vec<usize> = ends.map(|(node, _, _)| node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// Tells a gateway what its connections with a mobile are to hear.
+    pub(super) fn tell_gateway(
+        &mut self,
+        number: usize,
+        gateway: usize,
+        signal: &CrossLayerSignal,
+    ) {
         if !self.has_path_agents(gateway) {
             return;
         }
+        let mobile = self.mobiles[number].node.0;
         let addresses: Vec<IpAddr> = self.nodes[mobile].host.addresses().collect();
         for address in addresses {
             let host = &mut self.nodes[gateway].host;
@@ -77,7 +91,7 @@ impl World {
         }
     }
 
-    fn has_path_agents(&self, node: usize) -> bool {
+    pub(super) fn has_path_agents(&self, node: usize) -> bool {
         let agents = self.nodes[node].host.agents();
         agents.is_some_and(|agents| agents.path.is_some())
     }

@@ -49,6 +49,9 @@ impl World {
         if let HostEvent::Agent(event) = event {
             return self.handle_agent_event(node, event);
         }
+        if !self.transfers.is_empty() && self.carry_context(node, &event) {
+            return;
+        }
         let Some((flow, role)) = self.owner(node, &event) else {
             return;
         };

@@ -8,6 +8,7 @@
 mod agents;
 mod bad_state;
 mod build;
+mod contexts;
 pub mod flow;
 mod gateways;
 mod handover;
@@ -37,6 +38,7 @@ use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{Scenario, SignallingLoss};
 use baton_proto::host::{Few, Host, InterfaceId};
 use baton_proto::time::Instant;
+use contexts::Transfer;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
@@ -77,6 +79,8 @@ pub struct World {
     observed: Observed,
     /// Signalling messages that are still to be lost.
     losses: Vec<SignallingLoss>,
+    /// Split connections on their way from gateway to gateway.
+    transfers: Vec<Transfer>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }

@@ -74,24 +74,28 @@ impl World {
             LinkSignal::Up | LinkSignal::HandoverImminent => return,
         };
         self.tell(number, &told);
-        self.tell_gateway(number, link, &told);
+        let (gateway, _) = self.wires[link].far_from(self.mobiles[number].node.0);
+        self.tell_gateway(number, gateway, &told);
     }
 
     /// Tells a mobile's connections that a handover is complete; those to correspondents that still send to where the mobile
     /// was hear when their update leaves.
     pub(super) fn tell_connected(&mut self, number: usize, link: usize) {
-        let signal = CrossLayerSignal::Connected(self.path_parameters(number, link));
+        let connected = CrossLayerSignal::Connected(self.path_parameters(number, link));
         let (now, node) = (self.now, self.mobiles[number].node.0);
         let elsewhere = self.correspondents_of_old_places(node);
         let concerned = |peer| !elsewhere.contains(&peer);
         self.nodes[node]
             .host
-            .signal_towards(now, &signal, concerned);
+            .signal_towards(now, &connected, concerned);
         self.pump(node);
-        // Where a protocol is spoken, a gateway hears by its messages.
+        // Where a protocol is spoken, a gateway hears by its messages. Where none is, one that was left may go on serving.
         if self.mobiles[number].protocol.is_none() {
-            self.tell_gateway(number, link, &signal);
+            for gateway in self.gateway_nodes(number) {
+                self.tell_gateway(number, gateway, &connected);
+            }
         }
+        self.send_contexts_after(number);
     }
 
     /// A mobile's binding update to a correspondent leaves: what is sent from now on arrives after it.

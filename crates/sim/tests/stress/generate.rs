@@ -1,6 +1,7 @@
 //! Random scenarios as text. Blocks are divided by blank lines, and every key has its line, so that a failing
 //! scenario can be made smaller.
 
+use baton_proto::remedies::{Kind, Place, Tells};
 use baton_sim::rng::{Seed, Stream};
 use std::fmt::Write;
 
@@ -13,6 +14,10 @@ struct Generator {
     draws: Stream,
     /// Of its own for links along a line, so that all else of a seed's scenario stays as it was without them.
     line_draws: Stream,
+    /// Of its own for remedies, announcements and T/TCP, for the same reason.
+    remedy_draws: Stream,
+    /// Whether the flows of this scenario open with T/TCP.
+    transactions: bool,
     /// The same for what the network does against losses and handovers.
     network_draws: Stream,
     text: String,
@@ -20,7 +25,10 @@ struct Generator {
 
 /// The scenario of a seed.
 pub fn scenario(seed: u64) -> String {
+    let mut remedy_draws = Seed(seed).stream("stress remedy");
     let mut generator = Generator {
+        transactions: remedy_draws.below(100) < 20,
+        remedy_draws,
         draws: Seed(seed).stream("stress"),
         line_draws: Seed(seed).stream("stress line"),
         network_draws: Seed(seed).stream("stress network"),
@@ -298,12 +306,17 @@ impl Generator {
                 ", handover = \"hard\", outage = \"50 ms\", old_queue = \"keep\"",
                 ", jitter = \"400 ms\"",
             ]);
+            let announced = match self.remedy_draws.below(100) {
+                0..20 if leaves && !how.contains("jitter") => ", announced = \"300 ms\"",
+                20..40 if leaves && !how.contains("jitter") => ", announced = \"1 s\"",
+                _ => "",
+            };
             let how = match leaves {
                 true => self.rerouted(how),
                 false => how.to_owned(),
             };
             self.line(&format!(
-                "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l{present}\"{how} }},"
+                "  {{ at = \"{at_ms} ms\", attach = \"m{mobile}l{present}\"{how}{announced} }},"
             ));
         }
         if !attached {
@@ -394,6 +407,7 @@ impl Generator {
                 } else {
                     self.line(&format!("stop = \"{RESTLESS_S} s\""));
                 }
+                self.remedies(from, to);
                 self.tcp();
             }
             6 => {
@@ -401,6 +415,7 @@ impl Generator {
                 self.sometimes(80, "count", &["1", "7"]);
                 self.sometimes(50, "think_time", &["\"0 s\"", "\"300 ms\""]);
                 self.line(&format!("stop = \"{RESTLESS_S} s\""));
+                self.remedies(from, to);
                 self.tcp();
             }
             7 => {
@@ -436,7 +451,33 @@ impl Generator {
         }
     }
 
+    /// One or two that can act on a flow between these nodes and do not contradict each other.
+    fn remedies(&mut self, from: &str, to: &str) {
+        let [sends, receives] = [from, to].map(|node| node.starts_with('m'));
+        if sends == receives || self.remedy_draws.below(100) >= 50 {
+            return;
+        }
+        let acts = |kind: &&Kind| match kind.place() {
+            Place::MobileReceiver | Place::CorrespondentSender | Place::BothEnds if sends => false,
+            // Those say themselves which links they want, and change what crosses them.
+            Place::SenderAndBaseStation | Place::Gateway | Place::GatewayTowardsMobile => false,
+            // Nobody speaks Mobile IPv6 here; those are in `tcp/tests/remedies.rs` of `proto`.
+            _ => kind.tells() != Tells::BindingUpdate,
+        };
+        let kinds: Vec<Kind> = Kind::ALL.iter().filter(acts).copied().collect();
+        let mut draw = || kinds[self.remedy_draws.below(kinds.len() as u64) as usize];
+        let (one, two) = (draw(), draw());
+        let names = match one.contradicts(two) {
+            Some(_) => format!("\"{}\"", one.name()),
+            None => format!("\"{}\", \"{}\"", one.name(), two.name()),
+        };
+        self.line(&format!("remedies = [{names}]"));
+    }
+
     fn tcp(&mut self) {
+        if self.transactions {
+            self.line("tcp.transaction_opening = true");
+        }
         let profiles = [
             "\"rfc\"",
             "\"ns2\"",

@@ -106,7 +106,10 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     }
     let summary = &results.summary.flows[flow];
     // Who has no way out waits for one, and who has failed says so.
-    let excused = !whole || summary.failure.is_some() || delivers_damaged(scenario);
+    let unwell = summary.failure.is_some() || delivers_damaged(scenario);
+    // Remedies keep acknowledgments back, stop a sender, and take back what a receiver has offered.
+    let steered = !spec.remedies.is_empty();
+    let excused = !whole || unwell || steered;
     let mut patience = [sender, receiver].map(Patience::new);
     for (at, _, row, side) in events(&own, nodes) {
         let tcp = row.tcp.as_ref().expect("chosen so");
@@ -126,6 +129,9 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
                 } else {
                     (second, first)
                 };
+                if steered {
+                    own.offered = 0;
+                }
                 sent(own, peer, row, tcp, whole)
                     .map_err(|why| format!("{why}: {} sent {row:?}", spec.name))?;
             }

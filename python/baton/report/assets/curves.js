@@ -24,10 +24,13 @@ function draw(figure, place) {
   const plot = $(`figure-${place}`), family = getComputedStyle(document.body).fontFamily, muted = css("muted");
   const axis = { gridcolor: css("grid"), linecolor: css("rule"), zeroline: false, tickfont: { size: 11, color: muted }, exponentformat: "none", separatethousands: true };
   const title = (text) => ({ text, font: { size: 11, color: muted }, standoff: 6 });
-  const named = figure.names.length ? { tickvals: figure.names.map((_, at) => at), ticktext: figure.names, range: [-0.5, figure.names.length - 0.5] } : {};
+  const named = figure.names.length ? { tickvals: figure.names.map((_, at) => at), ticktext: figure.names, range: [-0.5, figure.names.length - 0.5], automargin: true } : {};
   const at = (x) => (figure.logarithmic ? Math.log10(x) : x);
   const lines = figure.marks.map(([x]) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "below", line: { color: css("handover"), width: 1.2, dash: "dot" } }));
-  const labels = figure.marks.map(([x, text]) => ({ x: at(x), y: 1, yref: "paper", yanchor: "bottom", xanchor: "left", showarrow: false, text, font: { size: 11, color: css("handover") } }));
+  // A label that would run into the next one stands on the other side of its line.
+  const span = Math.max(...figure.curves.map((curve) => curve.x.at(-1))) - Math.min(...figure.curves.map((curve) => curve.x[0]));
+  const crowded = (number) => number + 1 < figure.marks.length && figure.marks[number + 1][0] - figure.marks[number][0] < 0.2 * span;
+  const labels = figure.marks.map(([x, text], number) => ({ x: at(x), y: 1, yref: "paper", yanchor: "bottom", xanchor: crowded(number) ? "right" : "left", showarrow: false, text, font: { size: 11, color: css("handover") } }));
   Plotly.react(plot, figure.curves.flatMap(traces), {
     width: plot.clientWidth, height: 360, margin: { l: 64, r: 14, t: 8, b: 44 }, separators: ".\u202f", hovermode: "x unified",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family, color: css("ink"), size: 12 },

@@ -10,9 +10,11 @@
 //!
 //! Where packets for a mobile go that is away from home follows from its binding updates to the home agent, which pass here.
 
+mod context;
 mod snooping;
 mod split;
 
+pub use context::SplitContext;
 pub use split::Split;
 
 use super::sockets::{Pair, Sockets};
@@ -22,6 +24,7 @@ use crate::mobility::binding::BindingSequence;
 use crate::packet::{Body, Extended, Packet};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
+use crate::wire::icmp::IcmpMessage;
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpFlags;
 use core::net::{IpAddr, Ipv6Addr};
@@ -147,6 +150,12 @@ impl PathAgents {
             Service::Split(_) if self.takes(packet, &served, &pair, (routes, sockets)) => {
                 Look::Take
             }
+            // It is to come, if the mobile has come from elsewhere.
+            Service::Split(ref split)
+                if split.transfers_context() && self.is_here(&served.mobile, routes) =>
+            {
+                Look::Drop
+            }
             Service::Snoop if self.is_here(&served.mobile, routes) => {
                 self.stirred = true;
                 self.snooping.look(now, packet, &served, &pair)
@@ -188,20 +197,21 @@ impl PathAgents {
         known.access.contains_key(&interface).then_some(interface)
     }
 
-    /// Which connections a packet belongs to, and the ends of its own: the one that it is for first.
+    /// Which connections a packet belongs to, and the ends of its own: the one that it is for first. An ICMP error is for
+    /// the end that sent what it is about.
     fn find(&self, packet: &Packet) -> Option<(Served, Pair)> {
-        let segment = packet.segment_within()?;
-        let (ip, header) = (segment.ip, segment.header);
-        let source = Endpoint {
-            address: ip.source,
-            port: header.source_port,
+        let end = |address, port| Endpoint { address, port };
+        let pair = if let Body::Icmp(IcmpMessage::Error { quoted, .. }) = &packet.body {
+            let (source, destination) = quoted.transport_addresses();
+            let local = end(source, quoted.source_port);
+            (local, end(destination, quoted.destination_port))
+        } else {
+            let segment = packet.segment_within()?;
+            let (ip, header) = (segment.ip, segment.header);
+            let local = end(ip.destination, header.destination_port);
+            (local, end(ip.source, header.source_port))
         };
-        let destination = Endpoint {
-            address: ip.destination,
-            port: header.destination_port,
-        };
-        let served = self.served(destination, source)?;
-        Some((served, (destination, source)))
+        Some((self.served(pair.0, pair.1)?, pair))
     }
 
     /// Which connections two ends belong to.
@@ -304,6 +314,31 @@ impl PathAgents {
         }
     }
 
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.snooping.poll_timeout()
+    }
+
+    /// Does what is due at `now`.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.snooping.handle_timeout(now);
+    }
+
+    /// The next packet that goes on because of what was seen; to where its mobile is now.
+    pub(super) fn poll_transmit(&mut self) -> Option<Packet> {
+        let mut packet = self.snooping.poll_transmit()?;
+        let mobile = packet
+            .segment_within()
+            .and_then(|segment| self.mobiles.get(&segment.ip.destination));
+        let care_of = mobile.and_then(|mobile| mobile.binding?.care_of);
+        if let Some(care_of) = care_of
+            && !matches!(packet.body, Body::Tcp(..))
+        {
+            packet.ip.destination = care_of.into();
+        }
+        Some(packet)
+    }
+
     /// The mobile that has moved, by a binding update that has passed, and what its new access link carries if that is
     /// here.
     pub(super) fn poll_moved(
@@ -354,3 +389,6 @@ fn wrap(mut packet: Packet, (home, care_of): (Ipv6Addr, Ipv6Addr), wrapping: Wra
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

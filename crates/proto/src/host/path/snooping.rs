@@ -1,22 +1,142 @@
-//! Snoop at a gateway: connections that are watched, and their deadlines.
+//! Snoop at a gateway: the connections that are watched, their deadlines, and the packets that are sent again.
 
 use super::{Look, Served};
 use crate::host::sockets::Pair;
 use crate::packet::Packet;
+use crate::remedies::snoop::{Snoop, Watched};
 use crate::time::Instant;
+use crate::wire::tcp::TcpFlags;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The connections that are watched.
+/// Connections that are watched, at most; others pass unwatched.
+const MOST_CONNECTIONS: usize = 4096;
+
+/// The connections that are watched, the mobile's end first.
 #[derive(Debug, Default)]
-pub(super) struct Snooping {}
+pub(super) struct Snooping {
+    connections: BTreeMap<Pair, Watching>,
+    deadlines: BTreeSet<(Instant, Pair)>,
+    outbox: VecDeque<Packet>,
+}
+
+#[derive(Debug, Default)]
+struct Watching {
+    snoop: Snoop,
+    /// The deadline that stands in the list.
+    queued: Option<Instant>,
+    last_acknowledgment: Option<Packet>,
+    /// Whether the mobile, and the correspondent, has sent its FIN.
+    closed: [bool; 2],
+}
 
 impl Snooping {
-    pub(super) fn look(
-        &mut self,
-        _now: Instant,
-        _packet: &Packet,
-        _served: &Served,
-        _pair: &Pair,
-    ) -> Look {
-        Look::Pass
+    /// Looks at a packet of a connection, of which the end stands first that it is for.
+    pub fn look(&mut self, now: Instant, packet: &Packet, served: &Served, pair: &Pair) -> Look {
+        let Some(segment) = packet.segment_within() else {
+            return Look::Pass;
+        };
+        let to_mobile = pair.0.address == served.mobile;
+        let key = if to_mobile { *pair } else { (pair.1, pair.0) };
+        let (header, length) = (segment.header, segment.payload.length());
+        let flag = |bit| header.flags.contains(bit);
+        if flag(TcpFlags::SYN) || flag(TcpFlags::RST) {
+            self.forget(&key);
+            return Look::Pass;
+        }
+        let occupied = length + u32::from(flag(TcpFlags::FIN));
+        let begins = to_mobile && occupied > 0 && self.connections.len() < MOST_CONNECTIONS;
+        if begins {
+            self.connections.entry(key).or_default();
+        }
+        let Some(watching) = self.connections.get_mut(&key) else {
+            return Look::Pass;
+        };
+        watching.closed[usize::from(to_mobile)] |= flag(TcpFlags::FIN);
+        let watched = if to_mobile && occupied > 0 {
+            let said = (header, occupied);
+            watching.snoop.handle_data(now, said, &one_hop_on(packet))
+        } else if !to_mobile && flag(TcpFlags::ACK) {
+            let said = (header, length);
+            let (watched, resent) = watching.snoop.handle_acknowledgment(now, said);
+            self.outbox.extend(resent);
+            if watched != Watched::Drop {
+                watching.last_acknowledgment = Some(one_hop_on(packet));
+            }
+            watched
+        } else {
+            Watched::Pass
+        };
+        let look = match watched {
+            Watched::Pass => Look::Pass,
+            Watched::Drop => Look::Drop,
+            Watched::WithoutBlocks => {
+                self.outbox.extend(without_blocks(one_hop_on(packet)));
+                Look::Drop
+            }
+            Watched::Acknowledge => {
+                self.outbox.extend(watching.last_acknowledgment.clone());
+                Look::Drop
+            }
+        };
+        let over = watching.closed == [true; 2] && watching.snoop.bytes() == 0;
+        match over {
+            true => self.forget(&key),
+            false => self.queue(&key),
+        }
+        look
     }
+
+    fn forget(&mut self, key: &Pair) {
+        if let Some(watching) = self.connections.remove(key)
+            && let Some(at) = watching.queued
+        {
+            self.deadlines.remove(&(at, *key));
+        }
+    }
+
+    /// Lets the list hold a connection's deadline.
+    fn queue(&mut self, key: &Pair) {
+        let Some(watching) = self.connections.get_mut(key) else {
+            return;
+        };
+        let deadline = watching.snoop.poll_timeout();
+        let before = core::mem::replace(&mut watching.queued, deadline);
+        if before != deadline {
+            before.map(|at| self.deadlines.remove(&(at, *key)));
+            self.deadlines.extend(deadline.map(|at| (at, *key)));
+        }
+    }
+
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|&(at, _)| at)
+    }
+
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(at, key)) = self.deadlines.first()
+            && at <= now
+        {
+            if let Some(watching) = self.connections.get_mut(&key) {
+                self.outbox.extend(watching.snoop.handle_timeout(now));
+            }
+            self.queue(&key);
+        }
+    }
+
+    /// The next packet to send.
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        self.outbox.pop_front()
+    }
+}
+
+/// A packet as it leaves a router.
+fn one_hop_on(packet: &Packet) -> Packet {
+    let mut packet = packet.clone();
+    packet.ip.hop_limit = packet.ip.hop_limit.saturating_sub(1);
+    packet
+}
+
+/// An acknowledgment without its SACK blocks.
+fn without_blocks(mut packet: Packet) -> Option<Packet> {
+    packet.segment_header_mut()?.options.sack = Default::default();
+    Some(packet)
 }

@@ -6,7 +6,7 @@
 //! the other's send buffer does not take stays in the first one's receive buffer, and keeps its window small.
 
 use super::{PathAgents, Served, Service};
-use crate::crosslayer::CrossLayerSignal;
+use crate::crosslayer::{CrossLayerSignal, PathParameters};
 use crate::host::sockets::{Opening, Pair, Sockets};
 use crate::host::{Host, SocketId, mtu_towards};
 use crate::packet::{Body, FlowId, Packet};
@@ -49,22 +49,60 @@ impl Split {
     }
 }
 
+impl Split {
+    /// Whether its connections go where their mobile goes, if that is another gateway.
+    pub(super) fn transfers_context(&self) -> bool {
+        self.steering.iter().any(|kind| kind.transfers_context())
+    }
+
+    /// The stack of a half towards a mobile whose access link carries this.
+    fn towards_mobile(&self, path: Option<PathParameters>) -> Profile {
+        let mut profile = self.towards_mobile.clone();
+        if self.steering.iter().any(|kind| kind.knows_path())
+            && let Some(path) = path
+        {
+            let threshold = &mut profile.initial_slow_start_threshold;
+            threshold.get_or_insert(path.pipe(false));
+        }
+        profile
+    }
+}
+
 /// One half of a connection that is split.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relay {
-    other: SocketId,
-    served: Served,
+    pub other: SocketId,
+    pub served: Served,
     /// Whether the rule counts it as half open.
-    half_open: bool,
+    pub half_open: bool,
     /// Whether its peer sends no more than what has arrived.
-    peer_closed: bool,
+    pub peer_closed: bool,
 }
 
 impl PathAgents {
+    pub(super) fn split(&self, served: &Served) -> Option<&Split> {
+        match &self.flow(served)?.service {
+            Service::Split(split) => Some(split),
+            Service::Snoop => None,
+        }
+    }
+
     fn split_mut(&mut self, served: &Served) -> Option<&mut Split> {
         match &mut self.flow_mut(served)?.service {
             Service::Split(split) => Some(split),
             Service::Snoop => None,
+        }
+    }
+
+    /// A half is no longer half open.
+    pub(super) fn settle(&mut self, socket: SocketId) {
+        if let Some(relay) = self.relays.get_mut(&socket)
+            && core::mem::take(&mut relay.half_open)
+        {
+            let served = relay.served;
+            if let Some(split) = self.split_mut(&served) {
+                split.listener.half_open_ended();
+            }
         }
     }
 
@@ -75,13 +113,14 @@ impl PathAgents {
         around: (&crate::host::RouteTable, &Sockets),
     ) -> Option<(Served, Pair)> {
         let (served, pair) = self.find(packet)?;
-        let splits = matches!(self.flow(&served)?.service, Service::Split(_));
-        (splits && self.takes(packet, &served, &pair, around)).then_some((served, pair))
+        self.split(&served)?;
+        self.takes(packet, &served, &pair, around)
+            .then_some((served, pair))
     }
 }
 
 impl Host {
-    fn path_mut(&mut self) -> Option<&mut PathAgents> {
+    pub(super) fn path_mut(&mut self) -> Option<&mut PathAgents> {
         self.agents.as_mut()?.path.as_deref_mut()
     }
 
@@ -141,11 +180,13 @@ impl Host {
             mtu_towards(routes, mtus, pair.1.address).saturating_sub(overhead(pair.1, path))
         };
         let mtus = [&near_pair, &far_pair].map(|pair| mtu(pair, path));
+        let begun = path.path_to(&served.mobile, routes);
         let Some(split) = path.split_mut(&served) else {
             return;
         };
+        let towards_mobile = split.towards_mobile(begun);
         let profile = |pair: &Pair| match pair.1.address == served.mobile {
-            true => &split.towards_mobile,
+            true => &towards_mobile,
             false => &split.towards_correspondent,
         };
         let opening = |pair, mtu| Opening { pair, mtu, flow };
@@ -174,7 +215,7 @@ impl Host {
         for part in parts {
             self.sockets.add_remedy(to_mobile, part);
         }
-        if let Some(begun) = path.path_to(&served.mobile, &self.routes) {
+        if let Some(begun) = begun {
             let signal = CrossLayerSignal::Begun(begun);
             self.sockets.signal_to(now, to_mobile, &signal);
         }
@@ -189,11 +230,9 @@ impl Host {
             return false;
         };
         relay.peer_closed |= event == Event::PeerClosed;
-        let settled = core::mem::take(&mut relay.half_open);
-        let Relay { other, served, .. } = *relay;
-        if settled && let Some(split) = path.split_mut(&served) {
-            split.listener.half_open_ended();
-        }
+        let relay = *relay;
+        path.settle(socket);
+        let other = relay.other;
         match event {
             Event::Connected | Event::Readable | Event::PeerClosed => self.carry(socket, other),
             Event::Writable => self.carry(other, socket),

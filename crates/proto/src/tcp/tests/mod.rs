@@ -13,6 +13,7 @@ mod loss;
 mod path_mtu;
 mod properties;
 mod reassembly;
+mod remedies;
 mod scps;
 mod steering;
 mod timers;

@@ -76,6 +76,23 @@ fn a_handover_takes_the_time_of_its_messages() {
     assert!((least..least + 0.02).contains(&unasked), "{unasked}");
 }
 
+/// An AAA server at the correspondent: its answer takes the way from the aircraft to it and back, 70 ms each, and what it
+/// thinks; a lost question is asked again after 2 s (RFC 5080).
+#[test]
+fn an_aaa_server_is_asked_first() {
+    let known = format!("{HOST}, duplicate_address_detection = \"icao-address\"");
+    let alone = completed(&known);
+    let asking =
+        format!("{known}, aaa = {{ server = \"correspondent\", processing = \"200 ms\" }}");
+    near(completed(&asking) - alone, 2.0 * 0.07 + 0.2, 0.01);
+    let lost = "[[losses]]\nmessage = \"Access-Request\"\ncount = 1\n";
+    let parts = [LINKS, &aircraft(&asking), &voice("aircraft"), lost];
+    let results = run(&scenario(40, &parts));
+    let handover = &results.summary.handovers[0];
+    let took = handover.completed_s.expect("it is registered") - handover.at_s;
+    near(took - alone, 2.0 + 2.0 * 0.07 + 0.2, 0.01);
+}
+
 /// A home agent that is a correspondent as well: what it sends itself goes through the tunnel, too.
 #[test]
 fn a_home_agent_speaks_with_its_mobile_itself() {

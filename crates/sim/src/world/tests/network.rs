@@ -318,52 +318,55 @@ fn notifications_are_refused_where_no_base_station_can_send_them() {
     assert!(message.contains("medium access sends again"), "{message}");
 }
 
-/// Study S's BIC and NewReno on a satellite of 2 Mbit/s and 250 ms, NewReno from farther away.
-fn satellite(keys: &str) -> String {
-    let flow = |name: &str, congestion: &str| {
-        format!(
-            "[[flows]]\nname = \"{name}\"\nfrom = \"{name}-server\"\nto = \"train\"\nprofile = \"ns2\"\n\
-             tcp = {{ receive_buffer = \"400 kB\", congestion = \"{congestion}\" }}\n"
-        )
-    };
-    let wire = |name: &str, delay: &str| {
-        format!(
-            "[links.{name}]\nbetween = [\"{name}-server\", \"gateway\"]\nkind = \"wired\"\ndelay = \"{delay}\"\n"
-        )
-    };
-    let sky = "[links.satellite]\nbetween = [\"gateway\", \"train\"]\nkind = \"wired\"\nrate = \"2 Mbit/s\"\n\
-               delay = \"250 ms\"\nqueue = \"35 packets\"\n";
-    let parts = [
-        wire("bic", "1 ms"),
-        wire("newreno", "300 ms"),
-        sky.to_owned(),
-        keys.to_owned(),
-    ];
-    let flows = [flow("bic", "bic"), flow("newreno", "newreno")];
-    scenario(400, &[&parts.concat(), &flows.concat()])
-}
+/// A satellite as in study S, 2 Mbit/s and 250 ms, and on it NewReno beside datagrams that do not care, at 1.9 Mbit/s.
+const SATELLITE: &str = r#"
+    [links.wire]
+    between = ["server", "gateway"]
+    kind = "wired"
+    [[flows]]
+    name = "newreno"
+    from = "server"
+    to = "train"
+    profile = "ns2"
+    tcp = { receive_buffer = "400 kB", congestion = "newreno" }
+    [[flows]]
+    name = "datagrams"
+    from = "server"
+    to = "train"
+    transport = "udp"
+    traffic = "constant"
+    rate = "1.9 Mbit/s"
+    packet_size = "1000 B"
+    [links.satellite]
+    between = ["gateway", "train"]
+    kind = "wired"
+    rate = "2 Mbit/s"
+    delay = "250 ms"
+    queue = "35 packets"
+"#;
 
 /// Study S, section 8: "traffic shapers/policers could also be used to enforce fairness among flows, as supported by SI-SAP".
 #[test]
-fn shapers_give_flows_equal_shares_that_do_not_share_alike() {
+fn shapers_give_equal_shares_to_flows_that_do_not_share_alike() {
     let shares = |keys: &str| {
-        let results = run(&satellite(keys));
-        ["bic", "newreno"].map(|name| super::flow(&results.summary, name).delivered_bytes as f64)
+        let results = run(&scenario(400, &[SATELLITE, keys]));
+        let names = ["newreno", "datagrams"];
+        names.map(|name| super::flow(&results.summary, name).delivered_bytes as f64)
     };
     let jain = |[one, other]: [f64; 2]| (one + other).powi(2) / (2.0 * (one * one + other * other));
     let unshaped = shares("");
     let shaped = shares(
-        "shapers = [{ flows = [\"bic\", \"newreno\"], per_flow = true, rate = \"1 Mbit/s\", burst = \"3000 B\", \
-         queue = \"60 packets\" }]\n",
+        "shapers = [{ flows = [\"newreno\", \"datagrams\"], per_flow = true, rate = \"1 Mbit/s\", \
+         burst = \"3000 B\", queue = \"60 packets\" }]\n",
     );
-    assert!(jain(unshaped) < 0.95, "{unshaped:?}");
+    assert!(jain(unshaped) < 0.8, "{unshaped:?}");
     assert!(jain(shaped) > 0.99, "{shaped:?}");
     // No more than the rate and the burst.
     let most = 400.0 * 1e6 / 8.0 + 3000.0;
     assert!(
         shaped
             .iter()
-            .all(|&bytes| bytes < most && bytes > 0.8 * most),
+            .all(|&bytes| bytes < most && bytes > 0.85 * most),
         "{shaped:?}"
     );
 }

@@ -104,6 +104,42 @@ pub(super) fn first<'a>(rows: &'a [SignalRow], name: &str, from_s: f64) -> &'a S
         .unwrap_or_else(|| panic!("no {name} after {from_s} s"))
 }
 
+/// Study C, figure 3: what is said, in this order, and by whom.
+#[test]
+fn a_handover_with_aaa_and_return_routability_has_the_ladder_of_study_c() {
+    let text = include_str!("../../../../../studies/C/ladder.toml");
+    let results = run(text);
+    let rows = signals(&results);
+    let begun = results.summary.handovers[0].at_s;
+    let mut from = begun;
+    for (name, sender, receiver) in [
+        ("Router Solicitation", "mobile", "gateway"),
+        ("Router Advertisement", "gateway", "mobile"),
+        ("Neighbor Solicitation", "mobile", "gateway"),
+        ("Access-Request", "mobile", "aaa"),
+        ("Access-Accept", "aaa", "mobile"),
+        ("Binding Update", "mobile", "home"),
+        ("Binding Acknowledgement", "home", "mobile"),
+        ("Care-of Test Init", "mobile", "correspondent"),
+        ("Care-of Test", "correspondent", "mobile"),
+        ("Binding Update", "mobile", "correspondent"),
+        ("Binding Acknowledgement", "correspondent", "mobile"),
+    ] {
+        let row = rows
+            .iter()
+            .find(|row| row.sent_s >= from && row.name == name && row.way() == (sender, receiver));
+        let row =
+            row.unwrap_or_else(|| panic!("no {name} from {sender} to {receiver} after {from}"));
+        from = row.sent_s;
+    }
+    // Nothing but AAA's messages leaves by the new address before the answer.
+    let granted = first(&rows, "Access Granted", begun).sent_s;
+    let bound = rows
+        .iter()
+        .find(|row| row.name == "Binding Update" && row.sent_s > begun);
+    assert_eq!(bound.map(|row| row.sent_s), Some(granted));
+}
+
 #[test]
 fn a_handovers_ladder_keeps_the_standards_times() {
     let results = run(&scenario(40, &[AIRCRAFT]));

@@ -406,6 +406,49 @@ fn hybla_grows_in_time_as_the_reference_does() {
     close(flow.segments(), 500.0, 0.001);
 }
 
+/// Segments in the window when a loss is found, with one after every `segments`, once that repeats itself.
+fn window_at_loss(algorithm: Algorithm, rtt: Duration, segments: u32) -> f64 {
+    let mut flow = Flow::beyond_slow_start(algorithm, 100);
+    let windows = (0..60).map(|_| {
+        for _ in 0..segments {
+            flow.acknowledge(rtt, 0);
+        }
+        let window = flow.segments();
+        flow.lose();
+        window
+    });
+    windows.last().unwrap()
+}
+
+/// The response functions where losses can be counted, one in N segments. Additive increase by i each round trip and a half lost:
+/// 3/8 W² / i = N. Scalable: a N are gained and b W lost (Kelly, section 3): W = N a / b.
+#[test]
+fn windows_at_equilibrium_follow_their_response_functions() {
+    for segments in [2_000, 10_000] {
+        let n = f64::from(segments);
+        for (algorithm, rtt, increase) in [
+            (Algorithm::NewReno, 100, 1.0_f64),
+            (hybla(), 25, 1.0),
+            (hybla(), 100, 16.0),
+            (hybla(), 250, 100.0),
+        ] {
+            let expected = (8.0 / 3.0 * n * increase).sqrt();
+            let name = algorithm.name().to_owned();
+            let found = window_at_loss(algorithm, ms(rtt), segments);
+            assert!(
+                (found / expected - 1.0).abs() < 0.03,
+                "{name}: {found}, {expected}"
+            );
+        }
+        let expected = n * 0.01 / 0.125;
+        close(
+            window_at_loss(scalable(), ms(100), segments),
+            expected,
+            0.02 * expected,
+        );
+    }
+}
+
 /// What every control keeps, whatever happens to it: at least a segment, never NaN, and a threshold of two segments.
 #[test]
 fn no_control_has_less_than_a_segment_or_more_than_it_can_say() {

@@ -1,0 +1,498 @@
+//! Agents on the path, in a server (10.0.0.1), a gateway (10.0.0.2) and a mobile (10.0.0.3) in a row.
+
+mod mobile_ipv6;
+
+use super::*;
+use crate::host::{Host, HostEvent, Verdict};
+use crate::packet::{BitErrors, IpHeader, Payload, pattern_byte};
+use crate::tcp::profile::Profile;
+use crate::tcp::{Connection, State};
+use crate::time::Duration;
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::{TcpHeader, TcpOptions};
+use proptest::prelude::*;
+use std::collections::BTreeMap as Map;
+
+const PORT: u16 = 5001;
+
+fn address(last: u8) -> IpAddr {
+    [10, 0, 0, last].into()
+}
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// What becomes of a packet on its way from one node to the next: how long it takes, of each copy that arrives.
+type Fate = Box<dyn FnMut(usize, usize) -> Vec<Duration>>;
+
+/// Nodes 0, 1, 2 in a row, and what is under way between them.
+struct Row {
+    now: Instant,
+    hosts: [Host; 3],
+    flying: Map<(Instant, u64), (usize, usize, Packet)>,
+    fate: Fate,
+    count: u64,
+    /// What left a node, in order: from, to, packet.
+    log: Vec<(Instant, usize, usize, Packet)>,
+    events: Vec<(usize, HostEvent)>,
+}
+
+impl Row {
+    /// With ways of 10 ms to the gateway and 50 ms from it.
+    fn new(service: Service) -> Row {
+        let mut hosts = [1, 2, 3].map(|last| Host::new(address(last), [last; 16]));
+        for (node, host) in hosts.iter_mut().enumerate() {
+            let interface = host.add_interface(1500);
+            if node == 1 {
+                let mobile = host.add_interface(1500);
+                host.routes_mut().set(address(3), mobile);
+            }
+            host.routes_mut().set_default(Some(interface));
+        }
+        let served = Served {
+            mobile: address(3),
+            correspondent: address(1),
+            port: PORT,
+        };
+        let path = hosts[1].agents_mut().path_mut();
+        path.serve(served, service);
+        let carries = PathParameters {
+            to_mobile: crate::rate::DataRate::from_bits_per_second(1_000_000),
+            from_mobile: crate::rate::DataRate::from_bits_per_second(1_000_000),
+            round_trip: ms(100),
+            queue_packets: None,
+        };
+        path.set_access(address(3), InterfaceId(1), carries);
+        Row {
+            now: Instant::ZERO,
+            hosts,
+            flying: Map::new(),
+            fate: Box::new(|from, to| vec![way(from, to)]),
+            count: 0,
+            log: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, from: usize, interface: InterfaceId, packet: Packet) {
+        let to = match (from, interface) {
+            (1, InterfaceId(1)) => 2,
+            (1, _) => 0,
+            _ => 1,
+        };
+        self.log.push((self.now, from, to, packet.clone()));
+        for delay in (self.fate)(from, to) {
+            self.count += 1;
+            let at = self.now + delay;
+            self.flying
+                .insert((at, self.count), (from, to, packet.clone()));
+        }
+    }
+
+    fn settle(&mut self) {
+        for node in 0..3 {
+            loop {
+                let mut quiet = true;
+                while let Some(event) = self.hosts[node].poll_event() {
+                    self.events.push((node, event));
+                }
+                while let Some((interface, packet)) = self.hosts[node].poll_transmit(self.now) {
+                    quiet = false;
+                    self.send(node, interface, packet);
+                }
+                if quiet {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, from: usize, to: usize, mut packet: Packet) {
+        let interface = InterfaceId(usize::from(to == 1 && from == 2));
+        let length = packet.wire_length();
+        match self.hosts[to].route(self.now, &mut packet, length) {
+            Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
+            Verdict::Forward(interface) => self.send(to, interface, packet),
+            Verdict::Discard => {}
+        }
+    }
+
+    /// Lets happen what happens next; says whether there was something before `until`.
+    fn step(&mut self, until: Instant) -> bool {
+        self.settle();
+        let arrival = self.flying.keys().next().map(|&(at, _)| at);
+        let timers = self.hosts.iter_mut().filter_map(Host::poll_timeout);
+        let Some(at) = timers.chain(arrival).min().filter(|&at| at <= until) else {
+            self.now = self.now.max(until);
+            return false;
+        };
+        self.now = self.now.max(at);
+        while let Some((&key, _)) = self.flying.iter().next()
+            && key.0 <= self.now
+        {
+            let (from, to, packet) = self.flying.remove(&key).unwrap();
+            self.arrive(from, to, packet);
+            self.settle();
+        }
+        let now = self.now;
+        self.hosts
+            .iter_mut()
+            .for_each(|host| host.handle_timeout(now));
+        true
+    }
+
+    fn run(&mut self, until: Instant) {
+        while self.step(until) {}
+    }
+
+    fn connection(&mut self, node: usize, socket: u32) -> &mut Connection {
+        self.hosts[node].connection_mut(SocketId(socket)).unwrap()
+    }
+
+    /// The server's connection to the mobile is under way; both are the first of their hosts.
+    fn begin(&mut self, profile: &Profile) {
+        self.hosts[2].tcp_listen(PORT, profile.clone(), 1, None);
+        let remote = Endpoint {
+            address: address(3),
+            port: PORT,
+        };
+        self.hosts[0].tcp_connect(self.now, remote, profile, None);
+    }
+
+    /// TCP packets that left a node for another: when in ms, flags, payload.
+    fn seen(&self, from: usize, to: usize) -> Vec<(u64, TcpFlags, u32)> {
+        let way = self
+            .log
+            .iter()
+            .filter(|(_, a, b, _)| (*a, *b) == (from, to));
+        way.map(|(at, _, _, packet)| {
+            let segment = packet.segment_within().unwrap();
+            let milliseconds = at.as_nanos() / 1_000_000;
+            (milliseconds, segment.header.flags, segment.payload.length())
+        })
+        .collect()
+    }
+}
+
+fn way(from: usize, to: usize) -> Duration {
+    if from + to == 1 { ms(10) } else { ms(50) }
+}
+
+fn split(profile: &Profile) -> Service {
+    let split = Split::new(profile.clone(), profile.clone(), Vec::new());
+    Service::Split(Box::new(split))
+}
+
+const SYN_ACK: TcpFlags = TcpFlags::SYN.with(TcpFlags::ACK);
+
+#[test]
+fn a_syn_is_answered_at_the_gateway_which_opens_the_other_half_in_the_same_names() {
+    let profile = Profile::rfc();
+    let mut row = Row::new(split(&profile));
+    row.begin(&profile);
+    row.connection(0, 0).write_pattern(7, 1000);
+    row.run(Instant::from_millis(400));
+    // The server is answered after its 20 ms, the mobile hears of it after 60.
+    assert_eq!(row.seen(1, 0)[0], (10, SYN_ACK, 0));
+    let pushed = TcpFlags::PSH.with(TcpFlags::ACK);
+    assert_eq!(row.seen(0, 1)[1], (20, pushed, 1000));
+    assert_eq!(row.seen(1, 2)[0], (10, TcpFlags::SYN, 0));
+    assert_eq!(row.seen(2, 1)[0], (60, SYN_ACK, 0));
+    assert_eq!(row.seen(1, 2)[1], (110, pushed, 1000));
+    // Its acknowledgments run ahead of the mobile's.
+    let data = row.seen(1, 0).into_iter().find(|seen| seen.0 > 20);
+    assert_eq!(
+        data,
+        Some((30, TcpFlags::ACK, 0)),
+        "with a window that is scaled"
+    );
+    for (from, to, [source, destination]) in [(1, 2, [1, 3]), (1, 0, [3, 1])] {
+        for (_, _, _, packet) in row.log.iter().filter(|log| (log.1, log.2) == (from, to)) {
+            let ends = (packet.ip.source, packet.ip.destination);
+            assert_eq!(ends, (address(source), address(destination)));
+        }
+    }
+    assert_eq!(row.connection(2, 0).readable(), 1000);
+    assert!(
+        row.events.iter().all(|(node, _)| *node != 1),
+        "no one's business"
+    );
+}
+
+/// A mobile that reads nothing takes its window, the gateway a send and a receive buffer, the server the rest.
+#[test]
+fn the_window_towards_the_sender_follows_the_room_that_is_left() {
+    let mut profile = Profile::rfc();
+    (profile.receive_buffer, profile.send_buffer) = (20_000, 30_000);
+    let mut row = Row::new(split(&profile));
+    let mut open = profile.clone();
+    open.send_buffer = 1 << 20;
+    row.begin(&open);
+    row.connection(0, 0).write_pattern(7, 500_000);
+    row.run(Instant::from_secs(30));
+    assert_eq!(row.connection(2, 0).readable(), 20_000);
+    // A window of less than a segment is not used up.
+    let at_gateway = row.connection(0, 0).bytes_acknowledged();
+    let room = 20_000 + 30_000 + 20_000;
+    assert!((room - 1460..=room).contains(&at_gateway), "{at_gateway}");
+    assert!(row.connection(0, 0).peer_window() < 1460);
+    // Reading lets all of it follow.
+    let mut read = 0;
+    while row.now < Instant::from_secs(600) && read < 500_000 {
+        let now = row.now;
+        read += row.connection(2, 0).discard(u64::MAX);
+        row.run(now + ms(20));
+    }
+    assert_eq!(read, 500_000);
+}
+
+#[test]
+fn one_direction_closes_while_the_other_goes_on() {
+    let profile = Profile::rfc();
+    let mut row = Row::new(split(&profile));
+    row.begin(&profile);
+    row.connection(0, 0).write(b"question");
+    row.connection(0, 0).close();
+    row.run(Instant::from_secs(1));
+    assert_eq!(row.connection(2, 0).state(), State::CloseWait);
+    assert_eq!(row.connection(0, 0).state(), State::FinWait2);
+    row.connection(2, 0).write(b"a longer answer");
+    row.connection(2, 0).close();
+    row.run(Instant::from_secs(3));
+    let mut heard = [0; 20];
+    assert_eq!(row.connection(0, 0).read(&mut heard), 15);
+    assert_eq!(&heard[..15], b"a longer answer");
+    row.run(Instant::from_secs(200));
+    for (node, socket) in [(0, 0), (1, 0), (1, 1), (2, 0)] {
+        let state = row.connection(node, socket).state();
+        assert_eq!(state, State::Closed, "{node} {socket}");
+    }
+}
+
+#[test]
+fn a_reset_is_carried_across_and_so_is_a_refusal() {
+    let profile = Profile::rfc();
+    for resets in [0, 2] {
+        let mut row = Row::new(split(&profile));
+        row.begin(&profile);
+        row.run(Instant::from_secs(1));
+        row.connection(resets, 0).abort();
+        row.run(Instant::from_secs(2));
+        for (node, socket) in [(0, 0), (1, 0), (1, 1), (2, 0)] {
+            let state = row.connection(node, socket).state();
+            assert_eq!(state, State::Closed, "{resets}: {node} {socket}");
+        }
+    }
+    // Nobody listens at the mobile: the server, answered already, is reset.
+    let mut row = Row::new(split(&profile));
+    let remote = Endpoint {
+        address: address(3),
+        port: PORT,
+    };
+    row.hosts[0].tcp_connect(row.now, remote, &profile, None);
+    row.run(Instant::from_secs(1));
+    let reset = (0, tcp_event(crate::tcp::Event::Reset));
+    assert!(row.events.contains(&reset), "{:?}", row.events);
+}
+
+fn tcp_event(event: crate::tcp::Event) -> HostEvent {
+    let socket = SocketId(0);
+    HostEvent::Tcp { socket, event }
+}
+
+/// What begins elsewhere, and is not at the last hop, passes.
+#[test]
+fn only_the_gateway_at_the_last_hop_splits() {
+    let profile = Profile::rfc();
+    let mut row = Row::new(split(&profile));
+    // The mobile is behind another router now.
+    let routes = row.hosts[1].routes_mut();
+    routes.set(address(3), InterfaceId(0));
+    let mut syn = tcp(header(TcpFlags::SYN), Payload::EMPTY);
+    let verdict = row.hosts[1].route(row.now, &mut syn, 40);
+    assert_eq!(verdict, Verdict::Forward(InterfaceId(0)));
+    // As does what belongs to no connection here.
+    row.hosts[1].routes_mut().set(address(3), InterfaceId(1));
+    let mut late = tcp(header(TcpFlags::ACK), Payload::EMPTY);
+    let verdict = row.hosts[1].route(row.now, &mut late, 40);
+    assert_eq!(verdict, Verdict::Forward(InterfaceId(1)));
+}
+
+fn header(flags: TcpFlags) -> TcpHeader {
+    TcpHeader {
+        source_port: 49152,
+        destination_port: PORT,
+        sequence: SequenceNumber(100),
+        acknowledgment: SequenceNumber(0),
+        flags,
+        window: 1000,
+        options: TcpOptions::default(),
+    }
+}
+
+/// From the server to the mobile.
+fn tcp(header: TcpHeader, payload: Payload) -> Packet {
+    Packet {
+        ip: IpHeader {
+            source: address(1),
+            destination: address(3),
+            hop_limit: 64,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: true,
+        },
+        flow: None,
+        retransmission: false,
+        bit_errors: BitErrors::NONE,
+        body: Body::Tcp(header, payload),
+    }
+}
+
+/// A router's ICMP error about what the gateway has sent in the mobile's name reaches the half that has sent it.
+#[test]
+fn an_error_about_a_half_reaches_it() {
+    let profile = Profile::rfc();
+    let mut row = Row::new(split(&profile));
+    row.begin(&profile);
+    row.run(Instant::from_secs(1));
+    row.connection(2, 0).write_pattern(3, 1460);
+    let far = row.now + ms(55);
+    row.run(far);
+    let sent = row.log.iter().rfind(|log| log.1 == 1 && log.2 == 0);
+    let quoted = sent.unwrap().3.quote().unwrap();
+    let kind = crate::wire::icmp::IcmpError::PacketTooBig { mtu: 1000 };
+    let mut error = tcp(header(TcpFlags::ACK), Payload::EMPTY);
+    error.ip.source = address(9);
+    error.body = Body::Icmp(IcmpMessage::Error { kind, quoted });
+    row.arrive(0, 1, error);
+    row.settle();
+    let half = row.connection(1, 0);
+    assert_eq!(half.statistics().path_mtu_reductions, 1);
+    assert_eq!(half.segment_size(), 960);
+}
+
+/// Fates by a list of numbers, used in turn, and then none but the way.
+fn by_list(list: Vec<u8>) -> Fate {
+    let mut list = list.into_iter();
+    Box::new(move |from, to| {
+        let way = way(from, to);
+        match list.next() {
+            None => vec![way],
+            Some(number) if number < 40 => vec![],
+            Some(number) if number < 60 => vec![way, way + ms(u64::from(number))],
+            Some(number) => vec![way + ms(u64::from(number) / 4)],
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A million bytes and more arrive once, in order and complete, whatever both ways do; both directions close.
+    #[test]
+    fn all_bytes_cross_once_and_in_order(
+        list in prop::collection::vec(any::<u8>(), 0..2000),
+        service in 0_usize..2,
+        name in 0_usize..6,
+        pattern in any::<bool>(),
+    ) {
+        const LENGTH: u64 = 1_000_000;
+        let mut profile = Profile::named(Profile::NAMES[name]).unwrap();
+        profile.maximum_rto = Duration::from_secs(4);
+        profile.data_retries = 400;
+        profile.syn_retries = 400;
+        profile.syn_ack_retries = 400;
+        let service = if service == 0 { split(&profile) } else { Service::Snoop };
+        let mut row = Row::new(service);
+        row.fate = by_list(list);
+        row.begin(&profile);
+        let bytes: Vec<u8> = (0..LENGTH).map(|place| pattern_byte(7, place)).collect();
+        let (mut written, mut heard) = (0, Vec::new());
+        let mut buffer = vec![0; 1 << 20];
+        while heard.len() < bytes.len() && row.now < Instant::from_secs(100_000) {
+            let server = row.connection(0, 0);
+            written += match pattern {
+                true => server.write_pattern(7, LENGTH - written),
+                false => server.write(&bytes[written as usize..]) as u64,
+            };
+            if written == LENGTH {
+                server.close();
+            }
+            if row.hosts[2].connection(SocketId(0)).is_some() {
+                let mobile = row.connection(2, 0);
+                let count = mobile.read(&mut buffer);
+                heard.extend_from_slice(&buffer[..count]);
+                mobile.close();
+            }
+            if !row.step(Instant::from_secs(100_000)) {
+                break;
+            }
+        }
+        prop_assert_eq!(heard.len(), bytes.len());
+        prop_assert!(heard == bytes);
+        let limit = row.now + Duration::from_secs(1000);
+        row.run(limit);
+        prop_assert_eq!(row.connection(0, 0).state(), State::Closed);
+        prop_assert_eq!(row.connection(2, 0).state(), State::Closed);
+    }
+}
+
+fn any_segment() -> impl Strategy<Value = Packet> {
+    let numbers = (0_u32..5000, 0_u32..5000, any::<u8>(), any::<u16>());
+    let form = (any::<[bool; 3]>(), 0_u8..4, 0_u32..3000);
+    (numbers, form).prop_map(|((sequence, acknowledgment, flags, window), form)| {
+        let ([to_mobile, far, syn], wrapped, length) = form;
+        let mut header = header(TcpFlags(if syn { 2 } else { flags }));
+        header.sequence = SequenceNumber(if far { sequence << 19 } else { sequence });
+        header.acknowledgment = SequenceNumber(acknowledgment);
+        header.window = window;
+        let payload = Payload::Pattern {
+            stream: 1,
+            offset: u64::from(sequence),
+            length,
+        };
+        let mut packet = tcp(header, payload);
+        if !to_mobile {
+            core::mem::swap(&mut packet.ip.source, &mut packet.ip.destination);
+            if let Body::Tcp(header, _) = &mut packet.body {
+                core::mem::swap(&mut header.source_port, &mut header.destination_port);
+            }
+        }
+        match wrapped {
+            0 => Packet {
+                ip: packet.ip,
+                body: Body::Tunnel(Box::new(packet)),
+                ..tcp(header, Payload::EMPTY)
+            },
+            1 => Packet {
+                bit_errors: vec![200, 333].into(),
+                ..packet
+            },
+            _ => packet,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever comes, agents neither panic nor talk for ever.
+    #[test]
+    fn anything_is_survived(
+        packets in prop::collection::vec((any_segment(), 0_u64..500), 0..100),
+        snoops in any::<bool>(),
+    ) {
+        let service = if snoops { Service::Snoop } else { split(&Profile::rfc()) };
+        let mut row = Row::new(service);
+        row.fate = Box::new(|_, _| vec![]);
+        for (packet, wait) in packets {
+            let from = if packet.ip.source == address(1) { 0 } else { 2 };
+            row.arrive(from, 1, packet);
+            let until = row.now + ms(wait);
+            row.run(until);
+        }
+        let limit = row.now + Duration::from_secs(10_000);
+        row.run(limit);
+    }
+}

@@ -1,0 +1,178 @@
+//! A gateway and a mobile of Mobile IPv6: what it sends goes to where the mobile is, as binding updates tell.
+
+use super::*;
+use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::wire::mobility_header::{BindingLifetime, BindingUpdate};
+use std::sync::{Arc, Mutex};
+
+const HOME: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 7);
+const AGENT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
+const SERVER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 2, 0, 0, 0, 0, 1);
+
+fn care_of(cell: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xDB8, 0x10 + cell, 0, 0, 0, 0, 7)
+}
+
+fn carries(cell: u64) -> PathParameters {
+    PathParameters {
+        to_mobile: crate::rate::DataRate::from_bits_per_second(cell * 1_000_000),
+        from_mobile: crate::rate::DataRate::from_bits_per_second(1_000_000),
+        round_trip: ms(100),
+        queue_packets: None,
+    }
+}
+
+/// A gateway whose interfaces 1 and 2 lead to cells 1 and 2.
+fn gateway(service: Service) -> Host {
+    let mut host = Host::new([10, 0, 0, 2].into(), [2; 16]);
+    let network = host.add_interface(1500);
+    host.routes_mut().set_default(Some(network));
+    for cell in 1..=2 {
+        let interface = host.add_interface(1500);
+        host.routes_mut().set(care_of(cell).into(), interface);
+        let path = host.agents_mut().path_mut();
+        path.set_access(HOME.into(), interface, carries(cell.into()));
+    }
+    let served = Served {
+        mobile: HOME.into(),
+        correspondent: SERVER.into(),
+        port: PORT,
+    };
+    host.agents_mut().path_mut().serve(served, service);
+    host
+}
+
+fn arrives(host: &mut Host, now: Instant, mut packet: Packet) -> Verdict {
+    let length = packet.wire_length();
+    let verdict = host.route(now, &mut packet, length);
+    if verdict == Verdict::Local {
+        host.handle_packet(now, InterfaceId(0), packet);
+    }
+    verdict
+}
+
+fn sent(host: &mut Host, now: Instant) -> Vec<(InterfaceId, Packet)> {
+    while host.poll_event().is_some() {}
+    std::iter::from_fn(|| host.poll_transmit(now)).collect()
+}
+
+fn between(source: Ipv6Addr, destination: Ipv6Addr, body: Body) -> Packet {
+    let mut packet = tcp(header(TcpFlags::ACK), Payload::EMPTY);
+    (packet.ip.source, packet.ip.destination) = (source.into(), destination.into());
+    packet.body = body;
+    packet
+}
+
+/// The mobile's update from a cell, or from home, on its way to the home agent.
+fn update(sequence: u16, cell: Option<u16>) -> Packet {
+    let update = BindingUpdate {
+        sequence,
+        acknowledge: true,
+        home_registration: true,
+        link_local_compatible: false,
+        key_management_mobility: false,
+        mobile_router: false,
+        lifetime: BindingLifetime {
+            units: if cell.is_some() { 100 } else { 0 },
+        },
+        alternate_care_of_address: None,
+        nonce_indices: None,
+        mobile_network_prefixes: Vec::new(),
+        packet_buffering: None,
+        last_received: None,
+        path_report: None,
+        authenticator: None,
+    };
+    let extended = Extended {
+        home_address: Some(HOME),
+        routing_home_address: None,
+        body: Body::Mobility(Box::new(MobilityMessage::BindingUpdate(update))),
+    };
+    let source = cell.map_or(HOME, care_of);
+    between(source, AGENT, Body::Extended(Box::new(extended)))
+}
+
+/// The server's SYN on its way to the mobile in a cell, by the home agent's tunnel or with a routing header.
+fn syn(cell: u16, tunnelled: bool) -> Packet {
+    let body = Body::Tcp(header(TcpFlags::SYN), Payload::EMPTY);
+    if tunnelled {
+        let inner = between(SERVER, HOME, body);
+        return between(AGENT, care_of(cell), Body::Tunnel(Box::new(inner)));
+    }
+    let extended = Extended {
+        home_address: None,
+        routing_home_address: Some(HOME),
+        body,
+    };
+    between(SERVER, care_of(cell), Body::Extended(Box::new(extended)))
+}
+
+#[derive(Debug)]
+struct Listener(Arc<Mutex<Vec<CrossLayerSignal>>>);
+
+impl Remedy for Listener {
+    fn on_signal(&mut self, signal: &CrossLayerSignal, _: &TransportView) -> Vec<Control> {
+        self.0.lock().unwrap().push(*signal);
+        Vec::new()
+    }
+}
+
+#[test]
+fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
+    for tunnelled in [true, false] {
+        let mut host = gateway(split(&Profile::rfc()));
+        let mut now = Instant::ZERO;
+        let passes = Verdict::Forward(InterfaceId(0));
+        assert_eq!(arrives(&mut host, now, update(5, Some(1))), passes);
+        assert_eq!(arrives(&mut host, now, syn(1, tunnelled)), Verdict::Local);
+        let answers = sent(&mut host, now);
+        let [(to_server, answer), (to_mobile, request)] = &answers[..] else {
+            panic!("{answers:?}");
+        };
+        assert_eq!((*to_server, *to_mobile), (InterfaceId(0), InterfaceId(1)));
+        assert_eq!(answer.ip.source, IpAddr::V6(HOME));
+        assert_eq!(answer.ip.destination, IpAddr::V6(SERVER));
+        // As the server's own reach the mobile.
+        let ends = match tunnelled {
+            true => (AGENT, care_of(1)),
+            false => (SERVER, care_of(1)),
+        };
+        assert_eq!(request.ip.source, IpAddr::V6(ends.0));
+        assert_eq!(request.ip.destination, IpAddr::V6(ends.1));
+        let inside = request.segment_within().unwrap();
+        assert_eq!(inside.ip.source, IpAddr::V6(SERVER));
+        assert_eq!(inside.ip.destination, IpAddr::V6(HOME));
+        assert!(inside.header.flags == TcpFlags::SYN);
+
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        host.add_remedy(SocketId(1), Box::new(Listener(heard.clone())));
+        assert_eq!(arrives(&mut host, now, update(6, Some(2))), passes);
+        assert!(host.take_stirred());
+        let connected = CrossLayerSignal::Connected(carries(2));
+        assert_eq!(*heard.lock().unwrap(), [connected]);
+        // An older one, which a slow link has brought later, says nothing.
+        assert_eq!(arrives(&mut host, now, update(5, Some(1))), passes);
+        while heard.lock().unwrap().len() == 1 && now < Instant::from_secs(2) {
+            now = host.poll_timeout().unwrap();
+            host.handle_timeout(now);
+            for (interface, packet) in sent(&mut host, now) {
+                if packet.segment_within().unwrap().ip.destination == IpAddr::V6(HOME) {
+                    assert_eq!(interface, InterfaceId(2));
+                    assert_eq!(packet.ip.destination, IpAddr::V6(care_of(2)));
+                    heard.lock().unwrap().push(connected);
+                }
+            }
+        }
+        assert_eq!(heard.lock().unwrap().len(), 2, "the SYN again");
+        // Home, behind another router: a SYN passes.
+        arrives(&mut host, now, update(7, None));
+        let late = between(
+            SERVER,
+            HOME,
+            Body::Tcp(header(TcpFlags::SYN), Payload::EMPTY),
+        );
+        let mut late = late;
+        late.segment_header_mut().unwrap().source_port = 50_000;
+        assert_eq!(arrives(&mut host, now, late), passes);
+    }
+}
