@@ -1,17 +1,14 @@
-"""Reads what is crossed: a study file in a folder of its own, with paths, stacks, and blocks of levels.
+"""Reads what is crossed: a study file in a folder of its own.
 
-title = "…"
-most_runs = 5000                    # more than that the standard cross must not have
-paths = ["one.toml", …]             # files beside it
-[[stacks]]                          # who speaks: keys of a flow
-name = "Linux 6 CUBIC"
-headline = true
-set = { profile = "linux-6", congestion = "cubic" }
-[[blocks]]                          # everything in it with everything else in it, and with all remedies
-name = "handovers"
-paths, handovers, stacks, loss, loads = lists of levels
-seeds = 4
-[full]                              # handovers, loss, loads and seeds of `--full`
+Its keys, in TOML:
+
+- `title`; `most_runs`, above which the standard cross takes fewer seeds; `paths`, scenario files beside it.
+- `[[stacks]]`, who speaks TCP: `name`, `set` with keys of a flow, and `headline = true` where it ranks remedies.
+- `[[network]]`, what is set in the network and is no remedy of a flow: `name`, `about`, `installed`, `quic`, `ipsec`,
+  and keys of access `links` and of `handovers`.
+- `[[blocks]]`, in which everything is crossed with everything, and with all remedies: `name`, lists of `paths`,
+  `handovers`, `stacks`, `loss` and `loads`, and how many `seeds`.
+- `[full]`: handovers, loss, loads and seeds of `--full`, with all paths and stacks.
 """
 
 from __future__ import annotations
