@@ -695,6 +695,15 @@ class Control:
         def window(self) -> int | None: ...
 
     @final
+    class OfferMore(Control):
+        """Beyond what has been offered at most this much is offered; the window's right edge never goes back."""
+
+        __match_args__ = ("window",)
+        def __new__(cls, window: int) -> Control.OfferMore: ...
+        @property
+        def window(self) -> int: ...
+
+    @final
     class KeepLastAcknowledgment(Control):
         """Of acknowledgments one is kept back until the next is due."""
 

@@ -156,6 +156,9 @@ pub enum Control {
     RestartTimer,
     /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.
     Offer(Option<u32>),
+    /// Beyond what has been offered at most this much is offered, in bytes: the window's right edge never goes back, and stays
+    /// until what is below it has come.
+    OfferMore(u32),
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment(bool),
     /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. `None` ends it.

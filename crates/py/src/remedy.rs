@@ -277,6 +277,8 @@ pub(crate) enum Control {
     RestartTiming { sample: Option<f64> },
     /// At most this window is offered to the peer; zero shuts it, None ends it.
     Offer { window: Option<u32> },
+    /// Beyond what has been offered at most this much is offered; the window's right edge never goes back.
+    OfferMore { window: u32 },
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment { keep: bool },
     /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. None ends it.
@@ -309,6 +311,7 @@ impl Control {
                 Carried::TrailAcknowledgments(longest.map(above_zero).transpose()?)
             }
             Control::Offer { window } => Carried::Offer(window),
+            Control::OfferMore { window } => Carried::OfferMore(window),
             Control::KeepLastAcknowledgment { keep } => Carried::KeepLastAcknowledgment(keep),
             Control::Acknowledge { copies } => Carried::Acknowledge(copies),
             Control::Notice { number, times } => Carried::Notice {

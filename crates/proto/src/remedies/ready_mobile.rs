@@ -3,7 +3,8 @@
 //! *Receiving*: (1) acknowledgments are one behind. When the link breaks, one segment that has arrived is still unacknowledged; its
 //! acknowledgment, sent on reconnection, is news to a sender that has been timing out, takes it out of its backoff, and by the
 //! timestamp that it echoes shows the timeout to have been wrong (RFC 4015). (2) The window is what the link in use holds
-//! twice, if its queue takes as much: no queue builds up that overflows, or that a handover would have to wait for. (3)
+//! twice, if its queue takes as much, beyond what has been offered: no queue builds up that overflows, or that a handover would
+//! have to wait for. (3)
 //! Told ahead of a disconnection, it shuts its window as Freeze-TCP does.
 //!
 //! *Sending*, it stops while disconnected, and begins on the new path with that path's round-trip time and pipe.
@@ -32,7 +33,7 @@ pub(super) fn window(path: &PathParameters, sends: bool, segment_size: u32) -> u
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
     /// What the link in use takes.
-    window: Option<u32>,
+    window: u32,
     /// The window is shut, or the link down.
     stopped: bool,
 }
@@ -41,7 +42,7 @@ impl Receiver {
     fn go_on(&mut self) -> Vec<Control> {
         let mut controls = vec![
             Control::KeepLastAcknowledgment(false),
-            Control::Offer(self.window),
+            Control::OfferMore(self.window),
         ];
         if core::mem::take(&mut self.stopped) {
             controls.push(Control::Acknowledge(REPEATS));
@@ -54,7 +55,7 @@ impl Remedy for Receiver {
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::Begun(path) | CrossLayerSignal::Connected(path) => {
-                self.window = Some(window(path, false, transport.segment_size));
+                self.window = window(path, false, transport.segment_size);
                 let mut controls = vec![Control::TrailAcknowledgments(Some(TRAILS_FOR))];
                 controls.extend(self.go_on());
                 controls
@@ -105,15 +106,20 @@ pub(super) fn onto(
     transport: &TransportView,
 ) -> Vec<Control> {
     let takes = window(path, sends, transport.segment_size);
-    let mut controls = vec![
-        Control::NewPath {
-            window: transport.congestion_window.min(takes),
-            threshold: takes,
-        },
-        Control::RestartTiming(Some(path.round_trip)),
-    ];
+    let mut controls = vec![Control::NewPath {
+        window: transport.congestion_window.min(takes),
+        threshold: takes,
+    }];
+    let measured = transport.smoothed_rtt;
+    let is_longer = measured.is_none_or(|measured| path.round_trip > measured);
     if lost {
         controls.push(Control::ResendOutstanding);
+    } else if !is_longer {
+        // What is still on the longer way is overtaken, and takes its time.
+        controls.push(Control::TolerateReordering(true));
+    }
+    if lost || is_longer {
+        controls.push(Control::RestartTiming(Some(path.round_trip)));
     }
     controls.push(Control::Thaw);
     controls

@@ -413,7 +413,7 @@ fn a_ready_mobile_is_one_acknowledgment_behind_and_offers_what_the_link_takes() 
     let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
     let open = [
         Control::KeepLastAcknowledgment(false),
-        Control::Offer(Some(62_500 + 17_000)),
+        Control::OfferMore(62_500 + 17_000),
     ];
     assert_eq!(
         says(CrossLayerSignal::Begun(SATELLITE)),
@@ -432,20 +432,28 @@ fn a_ready_mobile_is_one_acknowledgment_behind_and_offers_what_the_link_takes() 
     assert_eq!(says(CrossLayerSignal::Rollback), stays);
 }
 
-/// Where it sends it knows the new path: 0.5 s, and a window of what the link takes, or its own if that is smaller.
+/// Where it sends, as a gateway that is ready, it knows the new path: 0.5 s, and a window of what the link takes, or its own if
+/// that is smaller.
 #[test]
-fn a_ready_mobile_that_sends_goes_on_with_the_new_path() {
-    let mut remedy = part(Kind::ReadyMobile, true, true);
-    let mut says = |signal| hears(&mut *remedy, &signal, &VIEW);
-    let onto = [
-        path(40_000, 79_500),
-        Control::RestartTiming(Some(Duration::from_millis(500))),
-    ];
-    let soft = [&onto[..], &[Control::Thaw]].concat();
-    assert_eq!(says(CONNECTED), soft);
-    assert_eq!(says(CrossLayerSignal::Disconnected), [Control::Freeze]);
-    let lost = [&onto[..], &[Control::ResendOutstanding, Control::Thaw]].concat();
-    assert_eq!(says(CONNECTED), lost);
+fn a_sender_that_is_ready_goes_on_with_the_new_path() {
+    let onto = path(40_000, 79_500);
+    let timing = Control::RestartTiming(Some(Duration::from_millis(500)));
+    let gateway = Kind::ReadyGateway.steering().expect("it has one");
+    for mut remedy in [part(Kind::ReadyMobile, true, true), gateway] {
+        let mut says = |signal, view| hears(&mut *remedy, &signal, view);
+        assert_eq!(says(CONNECTED, &VIEW), [onto, timing, Control::Thaw]);
+        let disconnected = CrossLayerSignal::Disconnected;
+        assert_eq!(says(disconnected, &VIEW), [Control::Freeze]);
+        let lost = [onto, Control::ResendOutstanding, timing, Control::Thaw];
+        assert_eq!(says(CONNECTED, &VIEW), lost);
+        // From a longer path, softly: what is on it still comes, later than what is sent now.
+        let longer = TransportView {
+            smoothed_rtt: Some(Duration::from_secs(1)),
+            ..VIEW
+        };
+        let overtaken = [onto, Control::TolerateReordering(true), Control::Thaw];
+        assert_eq!(says(CONNECTED, &longer), overtaken);
+    }
 }
 
 #[test]

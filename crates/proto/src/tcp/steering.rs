@@ -26,14 +26,23 @@ pub(super) struct Steering {
     forgives_until: u64,
     /// Gaps are no losses before this is acknowledged.
     tolerates_until: u64,
-    offer: Option<u32>,
+    offer: Option<Offer>,
+    /// The right edge of the window that was offered last, in bytes from the start of the data.
+    edge: u64,
     keeps_last: bool,
     /// How long an acknowledgment waits for the next.
     trails_for: Option<Duration>,
     kept: Option<TcpHeader>,
     /// Acknowledgments that are due, with the window that each offers.
-    acknowledgments: VecDeque<Option<u32>>,
+    acknowledgments: VecDeque<Option<Offer>>,
     notice: Option<Notice>,
+}
+
+/// At most so much is offered beyond a place, or beyond what has arrived if that is farther.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    most: u32,
+    beyond: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +73,13 @@ impl Connection {
             Control::ForgetPath => self.congestion.on_path_change(),
             Control::RestartTiming(sample) => self.restart_timing(now, sample),
             Control::RestartTimer => self.restart_running_timer(now),
-            Control::Offer(window) => steering.offer = window,
+            Control::Offer(window) => {
+                steering.offer = window.map(|most| Offer { most, beyond: 0 });
+            }
+            Control::OfferMore(most) => {
+                let beyond = steering.edge;
+                steering.offer = Some(Offer { most, beyond });
+            }
             Control::KeepLastAcknowledgment(keeps) => {
                 steering.keeps_last = keeps;
                 steering.kept = steering.kept.take().filter(|_| keeps);
@@ -274,12 +289,16 @@ impl Connection {
         before
     }
 
-    /// An acknowledgment has trailed for long enough: one that says the same leaves. Says whether there was one.
+    /// An acknowledgment has trailed for long enough: one that says the same leaves, unless the last is kept. Says whether there was
+    /// one, and nothing more to be said.
     pub(super) fn release_trailing(&mut self) -> bool {
         let Some(steering) = &mut self.steering else {
             return false;
         };
-        if steering.keeps_last || steering.kept.take().is_none() {
+        if steering.keeps_last {
+            return steering.kept.is_some() && self.ack_pending_bytes == 0;
+        }
+        if steering.kept.take().is_none() {
             return false;
         }
         steering.acknowledgments.push_back(steering.offer);
@@ -287,13 +306,17 @@ impl Connection {
     }
 
     /// The window field that is offered, of one that could be, scaled by `shift`.
-    pub(super) fn limit_offer(&self, window: u16, shift: u8) -> u16 {
-        let offer = self.steering.as_ref().and_then(|steering| steering.offer);
-        let Some(most) = offer else {
+    pub(super) fn limit_offer(&mut self, window: u16, shift: u8) -> u16 {
+        let next = self.receive.next();
+        let Some(steering) = &mut self.steering else {
             return window;
         };
-        let field = u16::try_from(most >> shift).unwrap_or(u16::MAX);
-        window.min(field)
+        let most = steering.offer.map_or(u64::MAX, |offer| {
+            u64::from(offer.most).saturating_add(offer.beyond.saturating_sub(next))
+        });
+        let field = window.min(u16::try_from(most >> shift).unwrap_or(u16::MAX));
+        steering.edge = next + (u64::from(field) << shift);
+        field
     }
 
     /// The notice that the acknowledgment which leaves now carries.

@@ -340,7 +340,7 @@ fn acknowledgments_trail_by_one_or_by_the_time_that_was_said() {
     solo.at(510).receive(data(2001, 3001));
     assert!(solo.sends().is_empty());
     solo.at(512).receive(data(4001, 5001));
-    assert_eq!(solo.sends(), ["ack 3001"]);
+    assert_eq!(solo.sends(), ["ack 3001 sack 4001..5001"]);
     assert!(solo.at(600).sends().is_empty());
 }
 
@@ -353,7 +353,7 @@ fn a_trailing_acknowledgment_is_there_after_a_break() {
     });
     let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
     steer(&mut solo, &[trails]);
-    solo.receive(data(1, 1001));
+    solo.receive(data(1, 1001)).sends();
     solo.receive(data(1001, 2001));
     assert_eq!(solo.sends(), ["ack 1001"]);
     steer(&mut solo, &[Control::KeepLastAcknowledgment(true)]);
@@ -428,5 +428,33 @@ fn a_timer_that_does_not_run_is_not_started() {
         let mut solo = Solo::established(&profile);
         steer(&mut solo, &[Control::RestartTimer]);
         assert_eq!(solo.connection.poll_timeout(), None);
+    }
+}
+
+/// RFC 9293 section 3.8.6: a receiver "SHOULD NOT" move the right edge of its window to the left.
+#[test]
+fn more_is_offered_beyond_what_was_and_the_edge_stays() {
+    let mut solo = Solo::established(&Profile {
+        delayed_ack: None,
+        window_scaling: false,
+        receive_buffer: 20_000,
+        ..profile("rfc")
+    });
+    // Bytes from the first one to the right edge of the window, with all that has come read.
+    let edge = |solo: &mut Solo, from: i64| {
+        solo.receive(data(from, from + 1000));
+        solo.connection.read(&mut [0; 1_000]);
+        let next = solo.connection.poll_transmit(solo.now);
+        let header = next.expect("acknowledged").header;
+        header.acknowledgment.0.wrapping_sub(PEER_ISS.0 + 1) + u32::from(header.window)
+    };
+    steer(&mut solo, &[Control::OfferMore(20_000)]);
+    let before = edge(&mut solo, 1);
+    steer(&mut solo, &[Control::OfferMore(3_000)]);
+    for number in 1..30_u32 {
+        let now = edge(&mut solo, 1 + 1000 * i64::from(number));
+        let arrived = 1000 * (number + 1);
+        assert!(now >= before, "{now}");
+        assert!(now <= before.max(arrived) + 3_000, "{now}");
     }
 }
