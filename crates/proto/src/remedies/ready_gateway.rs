@@ -1,7 +1,8 @@
 //! Baton's own remedy at a gateway, which needs nothing from anybody else: a connection that is split, whose half towards the mobile
 //! knows the link that it uses.
 //!
-//! It begins with the link's pipe in mind, so that slow start ends before a queue overflows. While the link is down it stops;
+//! It begins with the link's pipe in mind, so that slow start ends before a queue overflows. Of a break that is announced it makes
+//! nothing: whatever still gets through is gained, and what does not is sent again. While the link is down it stops;
 //! on the next one it goes on with that one's round-trip time and pipe, and what the break has lost leaves at once. The
 //! sender sees none of it but a window that closes for a while.
 
@@ -21,8 +22,6 @@ impl Remedy for TowardsMobile {
                 window: transport.congestion_window,
                 threshold: window(path, false, transport.segment_size),
             }],
-            CrossLayerSignal::GoingDown => vec![Control::HoldNewData],
-            CrossLayerSignal::Rollback => vec![Control::Thaw],
             CrossLayerSignal::Disconnected => {
                 self.disconnected = true;
                 vec![Control::Freeze]

@@ -2,14 +2,16 @@
 //!
 //! *Receiving*: (1) acknowledgments are one behind. When the link breaks, one segment that has arrived is still unacknowledged; its
 //! acknowledgment, sent on reconnection, is news to a sender that has been timing out, takes it out of its backoff, and by the
-//! timestamp that it echoes shows the timeout to have been wrong (RFC 4015). (2) The window is what the link in use holds
-//! twice, if its queue takes as much, beyond what has been offered: no queue builds up that overflows, or that a handover would
-//! have to wait for. (3)
+//! timestamp that it echoes shows the timeout to have been wrong (RFC 4015). (2) Beyond what has been
+//! offered the window is what the link in use holds and its queue in a fifth of a second: no queue builds up that overflows,
+//! or that a handover would have to wait for. (3)
 //! Told ahead of a disconnection, it shuts its window as Freeze-TCP does.
 //!
 //! *Sending*, it stops while disconnected, and begins on the new path with that path's round-trip time and pipe.
 
-use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
+use crate::crosslayer::{
+    Control, CrossLayerSignal, PathParameters, Remedy, TransportView, pipe,
+};
 use crate::time::Duration;
 
 /// How long an acknowledgment waits for the next. Chosen: half of the shortest delay of acknowledgments in use (Linux's 40 ms), and
@@ -20,13 +22,23 @@ const REPEATS: u8 = 3;
 /// With so many segments under way a loss is found without a timeout (RFC 5681 section 3.2).
 const LEAST_SEGMENTS: u32 = 4;
 
-/// What a path takes: its pipe, and as much again in its queue or half of that, whichever is less.
+/// How long a packet may wait in the queue. Chosen: longer than acknowledgments are delayed, so that a short pipe is filled, and
+/// little beside a handover.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
+/// What a path takes: its pipe, and what may wait in its queue, which is half of that at most.
 pub(super) fn window(path: &PathParameters, sends: bool, segment_size: u32) -> u32 {
-    let pipe = path.pipe(sends);
+    let rate = match sends {
+        true => path.from_mobile,
+        false => path.to_mobile,
+    };
     let half_of_queue = path.queue_packets.unwrap_or(u32::MAX) / 2;
-    let queued = half_of_queue.saturating_mul(segment_size).min(pipe);
+    let queued = half_of_queue.saturating_mul(segment_size);
+    let waiting = queued.min(pipe(rate, LONGEST_WAIT));
     let least = LEAST_SEGMENTS.saturating_mul(segment_size);
-    pipe.saturating_add(queued).max(least)
+    pipe(rate, path.round_trip)
+        .saturating_add(waiting)
+        .max(least)
 }
 
 /// The mobile's part, where it receives.
@@ -114,10 +126,8 @@ pub(super) fn onto(
     let is_longer = measured.is_none_or(|measured| path.round_trip > measured);
     if lost {
         controls.push(Control::ResendOutstanding);
-    } else if !is_longer {
-        // What is still on the longer way is overtaken, and takes its time.
-        controls.push(Control::TolerateReordering(true));
     }
+    // What is still on a longer way takes its time.
     if lost || is_longer {
         controls.push(Control::RestartTiming(Some(path.round_trip)));
     }
