@@ -12,13 +12,13 @@ from pathlib import Path
 from baton.errors import InputError
 from baton.progress import SweepReport, sweep_progress
 from baton.summary import Json
-from baton.sweep.execute import execute
+from baton.sweep.execute import PointRuns
 from baton.sweep.folder import manifest, open_folder, read_json, write_text
 from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_table
 
-from . import measure, page, show
+from . import batches, page, show
 from .advice import Advice, Distance, advise, distances
-from .cross import CrossPoint, entry, loaded, points
+from .cross import CrossPoint, entry, load, points
 from .facts import NOTHING
 from .gains import Runs
 from .narrow import narrowed
@@ -90,20 +90,21 @@ def run(options: CompareOptions) -> int:
         print(f"baton: {note}", file=sys.stderr)
     situations = study.situations()
     crossed = points(study)
-    runs = [loaded(point, situations[point.situation]) for point in crossed]
-    if all(each.scenario is None for each in runs):
-        raise InputError(runs[0].reason or "there is nothing to run")
+    _, refused = load(crossed[0])
+    if refused is not None:
+        raise InputError(refused)
+    runs = [PointRuns(None, None, enough=situations[point.situation]) for point in crossed]
     name = f"{study.name}-full" if options.full else study.name
     name += f"-{next(iter(study.paths))}" if options.path else ""
     out = options.out or Path("results") / f"{name}-sweep"
-    swept = manifest(name, study.file, [entry(point, each) for point, each in zip(crossed, runs, strict=True)])
+    texts = {str(path.file): path.file.read_text(encoding="utf-8") for path in study.paths.values()}
+    swept = manifest(name, study.file, [entry(point, texts) for point in crossed])
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
     begun = time.monotonic()
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
         with sweep_progress() as progress:
-            complete = execute(
-                folder, runs, seeds, None, workers=options.jobs, progress=_estimating(progress), row_of=measure.row
-            )
+            report = _estimating(progress)
+            complete = batches.run(folder, crossed, runs, seeds, workers=options.jobs, progress=report)
         sweep = Sweep(name, out, [point.values for point in crossed], seeds, runs, complete)
         found = _found(study, sweep, crossed, _before(out) + time.monotonic() - begun)
         _write(found)

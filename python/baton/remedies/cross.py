@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from baton import Scenario, ScenarioError
 from baton.summary import Json
-from baton.sweep.execute import PointRuns
 from baton.sweep.study import toml_text
 
 from .facts import NOTHING
@@ -64,18 +64,16 @@ def point_of(study: RemedyStudy, situation: Situation, remedy: str) -> CrossPoin
     return CrossPoint(situation, remedy, str(path.file), overrides)
 
 
-def loaded(point: CrossPoint, seeds: int) -> PointRuns:
-    """The scenario of a point, to be run with so many seeds, or the reason why the engine refuses it."""
+def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:
+    """The scenario of a point, or the reason why the engine refuses it."""
     try:
-        return PointRuns(Scenario.load(point.file, point.overrides), None, enough=seeds)
+        return Scenario.load(point.file, point.overrides), None
     except ScenarioError as error:
-        return PointRuns(None, str(error).rpartition(": ")[2] if "\n" not in str(error) else str(error))
+        return None, str(error).rpartition(": ")[2] if "\n" not in str(error) else str(error)
 
 
-def entry(point: CrossPoint, runs: PointRuns) -> Json:
-    """What `sweep.json` says of a point. There are many: of the scenario only the hash is kept."""
-    resolved = runs.scenario.resolved if runs.scenario else ""
-    told = f"# SHA-256 of the resolved scenario: {hashlib.sha256(resolved.encode()).hexdigest()}\n"
-    traces = runs.scenario.traces if runs.scenario else {}
-    # Of the flows of a hundred passengers nobody wants the text: the situation says it.
-    return {"values": point.values, "overrides": [], "resolved": told, "traces": traces, "reason": runs.reason}
+def entry(point: CrossPoint, texts: Mapping[str, str]) -> Json:
+    """What `sweep.json` says of a point. There are many: of what is run only a hash is kept; `texts` are the files'."""
+    told = "\n".join([texts[point.file], *point.overrides])
+    resolved = f"# SHA-256 of the file and what is set in it: {hashlib.sha256(told.encode()).hexdigest()}\n"
+    return {"values": point.values, "overrides": [], "resolved": resolved, "traces": {}, "reason": None}

@@ -45,6 +45,10 @@ class Remedy:
     network: Network | None = None
     """What is set in the network, if it is no remedy of a flow."""
 
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {key: value for key, value in vars(self).items() if key != "network"}
+
     @property
     def base(self) -> str:
         """The one of no remedies that it is held against."""

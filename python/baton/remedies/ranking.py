@@ -116,7 +116,7 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        told: dict[str, Any] = {"remedy": vars(self.remedy) | {"installed": list(self.remedy.installed)}}
+        told: dict[str, Any] = {"remedy": self.remedy.to_json()}
         for key, value in vars(self).items():
             if isinstance(value, Statistics):
                 told[key] = value.to_json()

@@ -1,0 +1,74 @@
+"""Runs the points of a comparison a batch at a time: a full factorial's scenarios would not fit in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from baton.progress import SweepReport
+from baton.sweep.execute import PointRuns, execute
+from baton.sweep.flatten import Row
+from baton.sweep.folder import Kept, SweepFolder
+
+from . import measure
+from .cross import CrossPoint, load
+
+BATCH = 1_000
+"""Points whose scenarios are there at once. Chosen."""
+
+
+class Batch:
+    """The folder as a batch sees it: its points count from zero, and of a run only the measures are kept."""
+
+    def __init__(self, folder: SweepFolder, first: int, count: int):
+        self._folder, self._first = folder, first
+        self.kept = [
+            Kept(kept.point - first, kept.seed, kept.summary, kept.reason)
+            for kept in folder.kept
+            if first <= kept.point < first + count
+        ]
+
+    def keep(self, point: int, seed: int, summary: str | None, reason: str | None) -> None:
+        """Keeps a run's measures. Raises `OSError`."""
+        measures = None if summary is None else json.dumps(measure.row(json.loads(summary)))
+        self._folder.keep(self._first + point, seed, measures, reason)
+
+
+def run(
+    folder: SweepFolder,
+    crossed: Sequence[CrossPoint],
+    runs: list[PointRuns],
+    seeds: range,
+    *,
+    workers: int | None,
+    progress: SweepReport,
+) -> bool:
+    """Fills `runs`, which belong to the points `crossed`. Returns whether that is all; Ctrl-C ends it early."""
+    total = sum(each.enough or 0 for each in runs)
+    for first in range(0, len(runs), BATCH):
+        batch = runs[first : first + BATCH]
+        for point, each in zip(crossed[first : first + BATCH], batch, strict=True):
+            each.scenario, each.reason = load(point)
+        before = sum(_ended(each) for each in runs[:first])
+
+        def report(ended: int, _: int, failed: int, before: int = before) -> None:
+            progress(before + ended, total, failed)
+
+        part = Batch(folder, first, len(batch))
+        complete = execute(part, batch, seeds, None, workers=workers, progress=report, row_of=_measures)
+        for each in batch:
+            each.scenario = None
+        if not complete:
+            return False
+    return True
+
+
+def _ended(point: PointRuns) -> int:
+    """Runs that are done with: those of a point that is refused are."""
+    return (point.enough or 0) if point.reason else len(point.rows) + len(point.failures)
+
+
+def _measures(told: Mapping[str, Any]) -> Row:
+    """The measures of a run: of its summary, or as they were kept."""
+    return measure.row(told) if "flows" in told else dict(told)
