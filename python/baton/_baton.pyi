@@ -461,11 +461,11 @@ class PathParameters:
     """What a mobile's link carries, as far as the one who tells it knows."""
 
     @property
-    def to_mobile_bps(self) -> int:
+    def rate_to_mobile_bps(self) -> int:
         """Rate of full IP packets towards the mobile, in bit/s."""
 
     @property
-    def from_mobile_bps(self) -> int:
+    def rate_from_mobile_bps(self) -> int:
         """The same, from the mobile."""
 
     @property

@@ -103,13 +103,13 @@ pub(crate) struct PathParameters(crosslayer::PathParameters);
 impl PathParameters {
     /// Rate of full IP packets towards the mobile, in bit/s.
     #[getter]
-    fn to_mobile_bps(&self) -> u64 {
+    fn rate_to_mobile_bps(&self) -> u64 {
         self.0.to_mobile.bits_per_second()
     }
 
     /// The same, from the mobile.
     #[getter]
-    fn from_mobile_bps(&self) -> u64 {
+    fn rate_from_mobile_bps(&self) -> u64 {
         self.0.from_mobile.bits_per_second()
     }
 

@@ -9,9 +9,7 @@
 //!
 //! *Sending*, it stops while disconnected, and begins on the new path with that path's round-trip time and pipe.
 
-use crate::crosslayer::{
-    Control, CrossLayerSignal, PathParameters, Remedy, TransportView, pipe,
-};
+use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView, pipe};
 use crate::time::Duration;
 
 /// How long an acknowledgment waits for the next. Chosen: half of the shortest delay of acknowledgments in use (Linux's 40 ms), and

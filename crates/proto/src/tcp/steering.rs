@@ -289,6 +289,13 @@ impl Connection {
         before
     }
 
+    /// Something that acknowledges as much has left.
+    pub(super) fn forget_kept_acknowledgment(&mut self) {
+        if let Some(steering) = &mut self.steering {
+            steering.kept = None;
+        }
+    }
+
     /// An acknowledgment has trailed for long enough: one that says the same leaves, unless the last is kept. Says whether there was
     /// one, and nothing more to be said.
     pub(super) fn release_trailing(&mut self) -> bool {
