@@ -12,7 +12,7 @@ import pytest
 
 from baton import InputError, Scenario
 from baton.remedies import advice, gains, measure, ranking
-from baton.remedies.cross import point_of
+from baton.remedies.cross import CrossPoint
 from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Remedy, in_place, remedies
 from baton.remedies.narrow import narrowed
 from baton.remedies.paths import read_path
@@ -253,8 +253,8 @@ def test_every_point_is_a_scenario_with_its_remedy(standard):
 
 
 def vars_of(study: RemedyStudy, situation: Situation, remedy: str) -> tuple[str, list[str]]:
-    point = point_of(study, situation, remedy)
-    return point.file, point.overrides
+    point = CrossPoint(study, situation, remedy)
+    return str(point.path.file), point.overrides
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_
 
 from . import batches, page, show
 from .advice import Advice, Distance, advise, distances
-from .cross import CrossPoint, entry, load, points
+from .cross import CrossPoint, entries, load, points
 from .facts import NOTHING
 from .gains import Runs
 from .narrow import narrowed
@@ -97,8 +97,7 @@ def run(options: CompareOptions) -> int:
     name = f"{study.name}-full" if options.full else study.name
     name += f"-{next(iter(study.paths))}" if options.path else ""
     out = options.out or Path("results") / f"{name}-sweep"
-    texts = {str(path.file): path.file.read_text(encoding="utf-8") for path in study.paths.values()}
-    swept = manifest(name, study.file, [entry(point, texts) for point in crossed])
+    swept = manifest(name, study.file, list(entries(crossed)))
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
     begun = time.monotonic()
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
@@ -117,13 +116,13 @@ def run(options: CompareOptions) -> int:
 
 def _estimating(progress: SweepReport) -> SweepReport:
     """Tells once, where no bar shows it, how long it will take."""
-    begun, told = time.monotonic(), sys.stderr.isatty()
-    first: int | None = None
+    begun, first, told = 0.0, None, sys.stderr.isatty()
 
     def report(ended: int, total: int, failed: int) -> None:
-        nonlocal told, first
+        nonlocal begun, first, told
         progress(ended, total, failed)
-        first = ended if first is None else first
+        if first is None:
+            begun, first = time.monotonic(), ended
         passed = time.monotonic() - begun
         if not told and passed > ESTIMATE_AFTER_S and ended > first:
             left = passed / (ended - first) * (total - ended)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from baton import Scenario, ScenarioError
 from baton.summary import Json
@@ -13,6 +15,7 @@ from baton.sweep.study import toml_text
 
 from .facts import NOTHING
 from .loads import flows
+from .paths import AccessPath
 from .study import RemedyStudy, Situation
 
 
@@ -20,18 +23,41 @@ from .study import RemedyStudy, Situation
 class CrossPoint:
     """A situation with a remedy."""
 
+    study: RemedyStudy
     situation: Situation
     remedy: str
-    file: str
-    """The path's scenario file."""
-    overrides: list[str]
-    """What is set in it, as `baton run --set` takes it."""
+
+    @property
+    def path(self) -> AccessPath:
+        """The path, whose scenario is varied."""
+        return self.study.paths[self.situation.path]
+
+    @property
+    def overrides(self) -> list[str]:
+        """What is set in the path's scenario, as `baton run --set` takes it. Not kept: there are many points."""
+        situation, path = self.situation, self.path
+        network = self.study.remedies[self.remedy].network
+        also = {} if network is None else network.handovers
+        mobile = path.about | {"timetable": path.timetable_of(situation.handover, also)}
+        if network is not None:
+            mobile.pop("mobility", None)
+        of_flow = self.remedy if network is None else NOTHING
+        stack = self.study.stacks[situation.stack].set
+        overrides = [
+            f"mobiles.{path.mobile}={toml_text(mobile)}",
+            f"flows={toml_text(flows(path, situation.load, stack, of_flow))}",
+        ]
+        for key, value in ({} if network is None else network.links).items():
+            overrides += [f"links.{link}.{key}={toml_text(value)}" for link in path.links]
+        if situation.loss:
+            overrides += [f"links.{link}.packet_error_rate={situation.loss}" for link in path.links]
+        return overrides
 
     @property
     def command(self) -> str:
         """One run of it, with its report."""
         sets = [word for override in self.overrides for word in ("--set", override)]
-        return shlex.join(["baton", "run", self.file, "--seed", "1", *sets])
+        return shlex.join(["baton", "run", str(self.path.file), "--seed", "1", *sets])
 
     @property
     def values(self) -> dict[str, str]:
@@ -41,39 +67,24 @@ class CrossPoint:
 
 def points(study: RemedyStudy) -> list[CrossPoint]:
     """Every situation with every remedy."""
-    return [point_of(study, situation, remedy) for situation in study.situations() for remedy in study.remedies]
-
-
-def point_of(study: RemedyStudy, situation: Situation, remedy: str) -> CrossPoint:
-    """A situation with a remedy as changes to its path's scenario."""
-    path, stack = study.paths[situation.path], study.stacks[situation.stack]
-    network = study.remedies[remedy].network
-    also = {} if network is None else network.handovers
-    mobile = path.about | {"timetable": path.timetable_of(situation.handover, also)}
-    if network is not None:
-        mobile.pop("mobility", None)
-    of_flow = remedy if network is None else NOTHING
-    overrides = [
-        f"mobiles.{path.mobile}={toml_text(mobile)}",
-        f"flows={toml_text(flows(path, situation.load, stack.set, of_flow))}",
-    ]
-    for key, value in ({} if network is None else network.links).items():
-        overrides += [f"links.{link}.{key}={toml_text(value)}" for link in path.links]
-    if situation.loss:
-        overrides += [f"links.{link}.packet_error_rate={situation.loss}" for link in path.links]
-    return CrossPoint(situation, remedy, str(path.file), overrides)
+    return [CrossPoint(study, situation, remedy) for situation in study.situations() for remedy in study.remedies]
 
 
 def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:
     """The scenario of a point, or the reason why the engine refuses it."""
     try:
-        return Scenario.load(point.file, point.overrides), None
+        return Scenario.load(point.path.file, point.overrides), None
     except ScenarioError as error:
         return None, str(error).rpartition(": ")[2] if "\n" not in str(error) else str(error)
 
 
-def entry(point: CrossPoint, texts: Mapping[str, str]) -> Json:
-    """What `sweep.json` says of a point. There are many: of what is run only a hash is kept; `texts` are the files'."""
-    told = "\n".join([texts[point.file], *point.overrides])
-    resolved = f"# SHA-256 of the file and what is set in it: {hashlib.sha256(told.encode()).hexdigest()}\n"
-    return {"values": point.values, "overrides": [], "resolved": resolved, "traces": {}, "reason": None}
+def entries(crossed: Sequence[CrossPoint]) -> Iterator[Json]:
+    """What `sweep.json` says of each point. There are many: of what is run only a hash of the files is kept."""
+    for point in crossed:
+        told = f"# SHA-256 of study and path: {_hash(point.study.file, point.path.file)}\n"
+        yield {"values": point.values, "overrides": [], "resolved": told, "traces": {}, "reason": None}
+
+
+@cache
+def _hash(*files: Path) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -10,7 +10,7 @@ from baton.report import render
 from baton.report.text_tables import number, with_unit
 
 from . import heat_map, ranking_table
-from .cross import point_of
+from .cross import CrossPoint
 from .method import METHOD
 from .paths import HANDOVERS
 
@@ -87,7 +87,7 @@ def _how(found: Comparison) -> str:
         found.command,
         "",
         "# One run of it, with its report",
-        point_of(found.study, found.cells.headline[0].situation, found.standings[0].remedy.name).command,
+        CrossPoint(found.study, found.cells.headline[0].situation, found.standings[0].remedy.name).command,
         "",
         "# Blocks: everything in one with everything else in it, and with all remedies",
     ]
