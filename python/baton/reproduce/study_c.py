@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from baton import Scenario
 from baton.live.trials import Figures
+from baton.report.tables import Run, run_of
 
 from .checks import Reproduced, judged
 from .study_c_figures import draw
@@ -131,9 +133,6 @@ def _errors(folder: Path, seed: int) -> Figures:
 
 def _ladder(folder: Path, seed: int) -> Figures:
     """C8: the signalling of a handover to each link, by the table of signals."""
-    from baton import Scenario
-    from baton.report.tables import run_of
-
     run = run_of(Scenario.load(str(folder / "ladder.toml")).run(seed=seed))
     figures: Figures = {}
     for handover, names, link in zip(run.summary["handovers"], ("ac", "bd"), ("satellite", "wifi"), strict=True):

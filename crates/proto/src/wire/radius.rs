@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(response_authenticator(&accept, b"xyzzy5461"), said);
     }
 
-    /// As scapy 2.8 writes them, the digests by Python's `hmac` and `hashlib`.
+    /// Laid out by RFC 2865, the digests by Python's `hmac` and `hashlib`.
     #[test]
     fn a_request_and_its_answer_as_another_writes_them() {
         let random = core::array::from_fn(|index| index as u8);
