@@ -95,7 +95,7 @@ def test_a_single_link_can_only_break(tmp_path):
         ("short.toml", "5 s soft modm", "laptop has no link `modm`; did you mean `modem`?"),
         ("short.toml", "5 s soft lan", "laptop is at lan already"),
         ("short.toml", "soon", "--handover `soon`"),
-        ("laptop-failback", "5 s soft", "moves by preference"),
+        ("laptop-failback", "5 s soft", "moves by its links' state"),
         ("starlink-like", "5 s soft", "has no mobile that could move"),
     ],
 )

@@ -713,15 +713,6 @@ class Control:
         def keep(self) -> bool: ...
 
     @final
-    class TrailAcknowledgments(Control):
-        """Acknowledgments of data in order are one behind: each waits for the next, or for so long. None ends it."""
-
-        __match_args__ = ("longest",)
-        def __new__(cls, longest: float | None) -> Control.TrailAcknowledgments: ...
-        @property
-        def longest(self) -> float | None: ...
-
-    @final
     class Acknowledge(Control):
         """So many acknowledgments leave at once, with the window that is offered now."""
 

@@ -161,8 +161,6 @@ pub enum Control {
     OfferMore(u32),
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment(bool),
-    /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. `None` ends it.
-    TrailAcknowledgments(Option<Duration>),
     /// So many acknowledgments leave at once, with the window that is offered now.
     Acknowledge(u8),
     /// Acknowledgments carry a notice of this number: so many, and as long as something is missing.

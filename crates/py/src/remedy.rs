@@ -281,8 +281,6 @@ pub(crate) enum Control {
     OfferMore { window: u32 },
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment { keep: bool },
-    /// Acknowledgments of data in order are one behind: each waits for the next, or for so long. None ends it.
-    TrailAcknowledgments { longest: Option<f64> },
     /// So many acknowledgments leave at once, with the window that is offered now.
     Acknowledge { copies: u8 },
     /// Acknowledgments carry a notice of this number, from 1: so many, and as long as something is missing.
@@ -307,9 +305,6 @@ impl Control {
             }
             Control::RaiseThreshold { threshold } => Carried::RaiseThreshold(threshold),
             Control::RestartTimer {} => Carried::RestartTimer,
-            Control::TrailAcknowledgments { longest } => {
-                Carried::TrailAcknowledgments(longest.map(above_zero).transpose()?)
-            }
             Control::Offer { window } => Carried::Offer(window),
             Control::OfferMore { window } => Carried::OfferMore(window),
             Control::KeepLastAcknowledgment { keep } => Carried::KeepLastAcknowledgment(keep),

@@ -216,7 +216,7 @@ kinds! {
     PathWindow = "path-window", MobileReceiver, Own,
         "The receiver offers what the link in use holds (studies T and D).";
     ReadyMobile = "ready-mobile", Mobile, Own,
-        "Baton's own: acknowledgments one behind, a window by the link, shut ahead of a disconnection.";
+        "Baton's own: a window by the link whose edge never goes back, shut and opened after a break.";
     ReadyGateway = "ready-gateway", Gateway, Own,
         "Baton's own: a split connection whose half towards the mobile knows the link in use.";
     Ebsn = "ebsn", SenderAndBaseStation, Own,

@@ -1,83 +1,52 @@
 //! Baton's own remedy at a mobile, which needs nothing from anybody else.
 //!
-//! *Receiving*: (1) acknowledgments are one behind. When the link breaks, one segment that has arrived is still unacknowledged; its
-//! acknowledgment, sent on reconnection, is news to a sender that has been timing out, takes it out of its backoff, and by the
-//! timestamp that it echoes shows the timeout to have been wrong (RFC 4015). (2) Beyond what has been
-//! offered the window is what the link in use holds and its queue in a fifth of a second: no queue builds up that overflows,
-//! or that a handover would have to wait for. (3)
-//! Told ahead of a disconnection, it shuts its window as Freeze-TCP does.
+//! *Receiving*, (1) after a break it acknowledges with a shut window and then, three times, with an open one, as ATCP does once: a
+//! sender that has been timing out goes on at once. (2) Beyond what has been offered, the window is what the link in use holds and
+//! half of its queue: no queue builds up that overflows, or that a handover would have to wait for. The right edge never
+//! goes back, so that a sender whose whole window was lost can still send something new.
 //!
 //! *Sending*, it stops while disconnected, and begins on the new path with that path's round-trip time and pipe.
 
-use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView, pipe};
-use crate::time::Duration;
+use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
 
-/// How long an acknowledgment waits for the next. Chosen: half of the shortest delay of acknowledgments in use (Linux's 40 ms), and
-/// longer than between two segments on links from 1 Mbit/s up.
-const TRAILS_FOR: Duration = Duration::from_millis(20);
 /// Acknowledgments after reconnection, as in Freeze-TCP: the first may be lost.
 const REPEATS: u8 = 3;
 /// With so many segments under way a loss is found without a timeout (RFC 5681 section 3.2).
 const LEAST_SEGMENTS: u32 = 4;
 
-/// How long a packet may wait in the queue. Chosen: longer than acknowledgments are delayed, so that a short pipe is filled, and
-/// little beside a handover.
-const LONGEST_WAIT: Duration = Duration::from_millis(200);
-
-/// What a path takes: its pipe, and what may wait in its queue, which is half of that at most.
+/// What a path takes: its pipe, and half of its queue.
 pub(super) fn window(path: &PathParameters, sends: bool, segment_size: u32) -> u32 {
-    let rate = match sends {
-        true => path.from_mobile,
-        false => path.to_mobile,
-    };
-    let half_of_queue = path.queue_packets.unwrap_or(u32::MAX) / 2;
-    let queued = half_of_queue.saturating_mul(segment_size);
-    let waiting = queued.min(pipe(rate, LONGEST_WAIT));
+    let half_of_queue = path.queue_packets.unwrap_or(0) / 2;
     let least = LEAST_SEGMENTS.saturating_mul(segment_size);
-    pipe(rate, path.round_trip)
-        .saturating_add(waiting)
+    path.pipe(sends)
+        .saturating_add(half_of_queue.saturating_mul(segment_size))
         .max(least)
 }
 
 /// The mobile's part, where it receives.
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
-    /// What the link in use takes.
-    window: u32,
-    /// The window is shut, or the link down.
-    stopped: bool,
-}
-
-impl Receiver {
-    fn go_on(&mut self) -> Vec<Control> {
-        let mut controls = vec![
-            Control::KeepLastAcknowledgment(false),
-            Control::OfferMore(self.window),
-        ];
-        if core::mem::take(&mut self.stopped) {
-            controls.push(Control::Acknowledge(REPEATS));
-        }
-        controls
-    }
+    disconnected: bool,
 }
 
 impl Remedy for Receiver {
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::Begun(path) | CrossLayerSignal::Connected(path) => {
-                self.window = window(path, false, transport.segment_size);
-                let mut controls = vec![Control::TrailAcknowledgments(Some(TRAILS_FOR))];
-                controls.extend(self.go_on());
-                controls
+                let takes = window(path, false, transport.segment_size);
+                match core::mem::take(&mut self.disconnected) {
+                    false => vec![Control::OfferMore(takes)],
+                    true => vec![
+                        Control::Offer(Some(0)),
+                        Control::Acknowledge(1),
+                        Control::OfferMore(takes),
+                        Control::Acknowledge(REPEATS),
+                    ],
+                }
             }
-            CrossLayerSignal::GoingDown => {
-                self.stopped = true;
-                vec![Control::Offer(Some(0)), Control::Acknowledge(1)]
-            }
-            CrossLayerSignal::Rollback => self.go_on(),
             CrossLayerSignal::Disconnected => {
-                self.stopped = true;
-                vec![Control::KeepLastAcknowledgment(true)]
+                self.disconnected = true;
+                vec![]
             }
             _ => vec![],
         }

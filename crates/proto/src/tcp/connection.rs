@@ -296,7 +296,7 @@ impl Connection {
             self.persist_backoff += 1;
             self.probe_due = true;
         }
-        if self.timers.take_due(Timer::DelayedAck, now) && !self.release_trailing() {
+        if self.timers.take_due(Timer::DelayedAck, now) {
             self.ack_due = true;
             if let Some(least) = self.quick_acks()
                 && self.ack_pending_bytes > 0

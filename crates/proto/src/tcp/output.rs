@@ -36,7 +36,6 @@ impl Connection {
     /// The next segment to send; call until it returns `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let due = self.next_due(now)?;
-        let overtakes = !matches!(due, Due::Acknowledgment);
         // Written last and in one place: a segment is large, and each hand through which it goes copies it.
         let segment = match due {
             Due::Reset => bare(*self.reset_due.take()?),
@@ -45,13 +44,10 @@ impl Connection {
             Due::EarlyAcknowledgment => bare(self.early_ack.take()?),
             Due::Acknowledgment => {
                 let header = self.bare_acknowledgment(now);
-                bare(self.let_through(now, header)?)
+                bare(self.let_through(header)?)
             }
             Due::OwedAcknowledgment => bare(self.owed_acknowledgment(now)?),
         };
-        if overtakes {
-            self.forget_kept_acknowledgment();
-        }
         self.statistics.count_sent(&segment);
         Some(segment)
     }

@@ -30,8 +30,6 @@ pub(super) struct Steering {
     /// The right edge of the window that was offered last, in bytes from the start of the data.
     edge: u64,
     keeps_last: bool,
-    /// How long an acknowledgment waits for the next.
-    trails_for: Option<Duration>,
     kept: Option<TcpHeader>,
     /// Acknowledgments that are due, with the window that each offers.
     acknowledgments: VecDeque<Option<Offer>>,
@@ -84,7 +82,6 @@ impl Connection {
                 steering.keeps_last = keeps;
                 steering.kept = steering.kept.take().filter(|_| keeps);
             }
-            Control::TrailAcknowledgments(longest) => steering.trails_for = longest,
             // In a handshake there is nothing to acknowledge.
             Control::Acknowledge(_)
                 if matches!(self.state, State::SynSent | State::SynReceived) => {}
@@ -268,48 +265,11 @@ impl Connection {
     }
 
     /// Lets an acknowledgment through, or the one that was kept instead.
-    pub(super) fn let_through(
-        &mut self,
-        now: Instant,
-        acknowledgment: TcpHeader,
-    ) -> Option<TcpHeader> {
-        let in_order = self.receive.next() > 0 && self.receive.missing() == 0;
-        let steering = match &mut self.steering {
-            Some(steering) if steering.keeps_last || steering.trails_for.is_some() => steering,
-            _ => return Some(acknowledgment),
-        };
-        if !steering.keeps_last && !in_order {
-            steering.kept = None;
-            return Some(acknowledgment);
+    pub(super) fn let_through(&mut self, acknowledgment: TcpHeader) -> Option<TcpHeader> {
+        match &mut self.steering {
+            Some(steering) if steering.keeps_last => steering.kept.replace(acknowledgment),
+            _ => Some(acknowledgment),
         }
-        let before = steering.kept.replace(acknowledgment);
-        if let Some(longest) = steering.trails_for.filter(|_| !steering.keeps_last) {
-            self.timers.set(Timer::DelayedAck, now + longest);
-        }
-        before
-    }
-
-    /// Something that acknowledges as much has left.
-    pub(super) fn forget_kept_acknowledgment(&mut self) {
-        if let Some(steering) = &mut self.steering {
-            steering.kept = None;
-        }
-    }
-
-    /// An acknowledgment has trailed for long enough: one that says the same leaves, unless the last is kept. Says whether there was
-    /// one, and nothing more to be said.
-    pub(super) fn release_trailing(&mut self) -> bool {
-        let Some(steering) = &mut self.steering else {
-            return false;
-        };
-        if steering.keeps_last {
-            return steering.kept.is_some() && self.ack_pending_bytes == 0;
-        }
-        if steering.kept.take().is_none() {
-            return false;
-        }
-        steering.acknowledgments.push_back(steering.offer);
-        true
     }
 
     /// The window field that is offered, of one that could be, scaled by `shift`.

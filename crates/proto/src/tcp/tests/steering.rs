@@ -321,51 +321,6 @@ fn tolerated_reordering_is_no_loss() {
     }
 }
 
-#[test]
-fn acknowledgments_trail_by_one_or_by_the_time_that_was_said() {
-    let mut solo = Solo::established(&Profile {
-        delayed_ack: None,
-        ..profile("rfc")
-    });
-    let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
-    steer(&mut solo, &[trails]);
-    solo.receive(data(1, 1001));
-    assert!(solo.sends().is_empty());
-    solo.at(110).receive(data(1001, 2001));
-    assert_eq!(solo.sends(), ["ack 1001"]);
-    assert!(solo.at(129).sends().is_empty());
-    assert_eq!(solo.at(130).sends(), ["ack 2001"]);
-    assert!(solo.at(500).sends().is_empty(), "it is said once");
-    // Duplicates are what a sender waits for.
-    solo.at(510).receive(data(2001, 3001));
-    assert!(solo.sends().is_empty());
-    solo.at(512).receive(data(4001, 5001));
-    assert_eq!(solo.sends(), ["ack 3001 sack 4001..5001"]);
-    assert!(solo.at(600).sends().is_empty());
-}
-
-/// The link breaks with one acknowledgment in hand: it is what tells the sender that something arrived after all.
-#[test]
-fn a_trailing_acknowledgment_is_there_after_a_break() {
-    let mut solo = Solo::established(&Profile {
-        delayed_ack: None,
-        ..profile("rfc")
-    });
-    let trails = Control::TrailAcknowledgments(Some(Duration::from_millis(20)));
-    steer(&mut solo, &[trails]);
-    solo.receive(data(1, 1001)).sends();
-    solo.receive(data(1001, 2001));
-    assert_eq!(solo.sends(), ["ack 1001"]);
-    steer(&mut solo, &[Control::KeepLastAcknowledgment(true)]);
-    assert!(solo.at(3_000).sends().is_empty());
-    let reconnected = [
-        Control::KeepLastAcknowledgment(false),
-        Control::Acknowledge(3),
-    ];
-    steer(&mut solo, &reconnected);
-    assert_eq!(solo.sends(), ["ack 2001", "ack 2001", "ack 2001"]);
-}
-
 /// The old way goes on delivering in order while the new one overtakes it: what is acknowledged moves, and gaps are above it.
 #[test]
 fn tolerated_reordering_is_no_loss_while_acknowledgments_advance() {
