@@ -1,4 +1,4 @@
-//! Published schemes against what a handover does to a transport, one file each. Each is a [`Remedy`]: signals in, controls
+//! Schemes against what a handover does to a transport, published ones and two of our own, one file each. Each is a [`Remedy`]: signals in, controls
 //! out. [`Kind`] says which there are, where they are installed, and makes them; a [`Scheme`] may also come from outside.
 
 mod adaptive_timer;
@@ -30,7 +30,7 @@ use crate::crosslayer::Remedy;
 /// What a flow has against a handover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// A published one.
+    /// One of these here: published, or our own ([`Kind::is_own`]).
     Published(Kind),
     /// One from outside.
     External(External),
@@ -149,7 +149,7 @@ pub enum Tells {
 
 macro_rules! kinds {
     ($($variant:ident = $name:literal, $place:ident, $tells:ident, $about:literal;)*) => {
-        /// A published scheme.
+        /// A published scheme, or one of our own.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kind { $(#[doc = $about] $variant,)* }
 

@@ -108,10 +108,8 @@ impl World {
         };
         let connected = CrossLayerSignal::Connected(self.path_parameters(number, link));
         for signal in [CrossLayerSignal::UpdateSent, connected] {
-            let concerned = |peer| peer == correspondent;
-            self.nodes[node]
-                .host
-                .signal_towards(self.now, &signal, concerned);
+            let host = &mut self.nodes[node].host;
+            host.signal_about(self.now, correspondent, &signal);
         }
     }
 
