@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod crosslayer;
+pub mod fec;
 pub mod host;
 pub mod mobility;
 pub mod nat;
