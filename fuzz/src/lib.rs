@@ -5,6 +5,7 @@
 mod agents;
 mod bytes;
 mod checksums;
+mod fec;
 mod headers;
 mod messages;
 mod nat;
@@ -17,7 +18,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -30,6 +31,7 @@ pub const TARGETS: [Target; 25] = [
     ("header-extension", headers::check_extension),
     ("packet", packet::check),
     ("nat", nat::check),
+    ("fec", fec::check),
     ("tcp-hostile", tcp::hostile::check),
     ("tcp-pair", tcp::pair::check),
     ("header-registration", messages::check_registration),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fec::failure::failure_probability;
 use crate::fec::test_util::{hex, pattern};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -88,6 +89,39 @@ fn what_one_codeword_cannot_correct_leaves_the_others_corrected() {
     );
     assert_eq!(block[1], sent[1]);
     assert_eq!(block[0], sent[0] ^ 1);
+}
+
+/// Bits flipped independently, drawn from SplitMix64: of 4000 packets as many stay damaged as the closed form says, within
+/// four standard deviations.
+#[test]
+fn as_many_packets_fail_as_the_closed_form_says() {
+    const RATE: f64 = 1e-3;
+    const PACKETS: usize = 4_000;
+    let mut state = 1_u64;
+    let mut uniform = || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ mixed >> 31) as f64 / 2.0_f64.powi(64)
+    };
+    for (length, strength) in [(300, words(2)), (700, words(8)), (40, words(1))] {
+        let sent = protected(&pattern(length), strength);
+        let mut failed = 0;
+        for _ in 0..PACKETS {
+            let mut block = sent.clone();
+            let bits = (0..block.len() * 8).filter(|_| uniform() < RATE);
+            bits.for_each(|bit| block[bit / 8] ^= 1 << (bit % 8));
+            let _ = decode(&mut block, strength, &[]);
+            failed += usize::from(block != sent);
+        }
+        let expected = failure_probability(RATE, length, strength);
+        let deviation = (expected * (1.0 - expected) / PACKETS as f64).sqrt();
+        let share = failed as f64 / PACKETS as f64;
+        assert!(
+            (share - expected).abs() < 4.0 * deviation,
+            "{share} {expected}"
+        );
+    }
 }
 
 #[test]
