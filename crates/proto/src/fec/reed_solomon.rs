@@ -41,9 +41,9 @@ impl Code {
         for degree in 0..usize::from(parity) {
             let root = power(degree as u16);
             let mut leading = 1;
-            for at in 0..=degree {
-                let next = generator[at];
-                generator[at] = next ^ multiply(root, leading);
+            for coefficient in &mut generator[..=degree] {
+                let next = *coefficient;
+                *coefficient = next ^ multiply(root, leading);
                 leading = next;
             }
         }
