@@ -5,6 +5,7 @@
 //! same code therefore runs in simulated time (`baton-sim`) and in real time (`baton-live`).
 #![forbid(unsafe_code)]
 
+pub mod aerotp;
 pub mod crosslayer;
 pub mod fec;
 pub mod host;

@@ -5,6 +5,7 @@
 //! ([`Payload::copy_into`]): a capture, a checksum, a channel that flips bits.
 
 use crate::wire::DecodeError;
+use crate::wire::aerotp::AerotpPacket;
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpHeader;
@@ -14,12 +15,14 @@ use core::net::IpAddr;
 mod body;
 mod extended;
 mod quote;
+mod send_buffer;
 mod signal;
 mod transport;
 mod verbatim;
 mod view;
 
 pub use extended::Extended;
+pub(crate) use send_buffer::SendBuffer;
 pub use signal::Signal;
 pub use transport::SegmentWithin;
 pub use verbatim::Verbatim;
@@ -126,6 +129,8 @@ pub enum Body {
     Tcp(TcpHeader, Payload),
     /// A UDP datagram.
     Udp(UdpHeader, Payload),
+    /// An AeroTP packet.
+    Aerotp(Box<AerotpPacket>),
     /// A message of ICMP (RFC 792) or ICMPv6 (RFC 4443).
     Icmp(IcmpMessage),
     /// A message of Mobile IPv6 or NEMO, over IPv6 only.
@@ -201,6 +206,51 @@ impl Payload {
         self.copy_into(&mut ours);
         other.copy_into(&mut theirs);
         ours == theirs
+    }
+
+    /// Bytes `from` to `to`; what lies beyond the end is left out.
+    pub(crate) fn slice(self, from: u64, to: u64) -> Payload {
+        let whole = u64::from(self.length());
+        let (from, to) = (from.min(whole), to.min(whole));
+        if from == 0 && to == whole {
+            return self;
+        }
+        match self {
+            Payload::Pattern { stream, offset, .. } => Payload::Pattern {
+                stream,
+                offset: offset + from,
+                length: (to - from) as u32,
+            },
+            Payload::Bytes(bytes) => Payload::Bytes(bytes[from as usize..to as usize].into()),
+        }
+    }
+
+    /// Lengthens this by `next` if that is the continuation of the same pattern.
+    pub(crate) fn extend_pattern(&mut self, next: &Payload) -> bool {
+        let Payload::Pattern {
+            stream,
+            offset,
+            length,
+        } = self
+        else {
+            return false;
+        };
+        match next {
+            Payload::Pattern {
+                stream: next_stream,
+                offset: next_offset,
+                length: more,
+            } if next_stream == stream && *next_offset == *offset + u64::from(*length) => {
+                match length.checked_add(*more) {
+                    Some(sum) => {
+                        *length = sum;
+                        true
+                    }
+                    None => false,
+                }
+            }
+            _ => false,
+        }
     }
 
     /// Appends the bytes to `out`.

@@ -512,7 +512,8 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Mobility(_)
+            Body::Aerotp(_)
+            | Body::Mobility(_)
             | Body::Tunnel(_)
             | Body::Extended(_)
             | Body::Opaque { .. }

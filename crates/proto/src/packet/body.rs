@@ -1,6 +1,7 @@
 //! What follows an IP header, as bytes.
 
 use super::{Body, Extended, IpHeader, Packet, Payload};
+use crate::wire::aerotp::AerotpPacket;
 use crate::wire::checksum::Checksum;
 use crate::wire::extension::{self, HomeAddresses};
 use crate::wire::icmp::IcmpMessage;
@@ -17,6 +18,7 @@ impl Body {
         match self {
             Body::Tcp(header, payload) => header.wire_length() + payload.length(),
             Body::Udp(header, payload) => header.wire_length() + payload.length(),
+            Body::Aerotp(packet) => packet.wire_length(),
             Body::Icmp(message) => {
                 let alert = match message {
                     IcmpMessage::MulticastListenerReport(_) => extension::ROUTER_ALERT_LENGTH,
@@ -39,6 +41,7 @@ impl Body {
         let number = match self {
             Body::Tcp(..) => protocol::TCP,
             Body::Udp(..) => protocol::UDP,
+            Body::Aerotp(_) => protocol::AEROTP,
             Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => protocol::HOP_BY_HOP,
             Body::Icmp(_) if ip.source.is_ipv4() => protocol::ICMP,
             Body::Icmp(_) => protocol::ICMPV6,
@@ -92,6 +95,7 @@ impl Body {
                 addresses.encode(extended.body.protocol(ip).0, out);
                 return extended.body.encode(&addresses.apply(ip), out);
             }
+            Body::Aerotp(packet) => return packet.encode(ip, out),
             Body::Tunnel(packet) => return packet.encode_damaged(out),
             Body::Opaque { bytes, .. } => return out.extend_from_slice(bytes),
             Body::Verbatim(verbatim) => return out.extend_from_slice(verbatim.carried().bytes),
@@ -146,6 +150,11 @@ impl Body {
                 Body::Tcp(_, after) | Body::Udp(_, after),
                 Body::Tcp(_, before) | Body::Udp(_, before),
             ) if before.has_same_bytes(after) => *after = before,
+            (Body::Aerotp(after), Body::Aerotp(before))
+                if before.payload.has_same_bytes(&after.payload) =>
+            {
+                after.payload = before.payload;
+            }
             (Body::Tunnel(after), Body::Tunnel(before)) => after.remember(*before),
             (Body::Extended(after), Body::Extended(before)) => after.body.remember(before.body),
             _ => {}
@@ -169,6 +178,7 @@ impl Body {
                 let (header, payload) = UdpHeader::decode(ip, bytes)?;
                 Some(Body::Udp(header, Payload::from_slice(payload)))
             }
+            (0, protocol::AEROTP) => Some(Body::Aerotp(Box::new(AerotpPacket::decode(ip, bytes)?))),
             (0, protocol::ICMP) if v4 => IcmpMessage::decode(ip, bytes)?.map(Body::Icmp),
             (0, protocol::ICMPV6) if !v4 => IcmpMessage::decode(ip, bytes)?
                 // Without a router alert it is none (RFC 3810 section 6.2).

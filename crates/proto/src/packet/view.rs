@@ -60,6 +60,12 @@ impl Body {
                 payload_bytes: payload.length(),
                 ..NOTHING
             },
+            Body::Aerotp(packet) => View {
+                protocol: protocol::AEROTP,
+                ports: Some((packet.header.source_port, packet.header.destination_port)),
+                payload_bytes: packet.payload.length(),
+                ..NOTHING
+            },
             Body::Icmp(message) => {
                 let unread = View {
                     protocol: match ip.source.is_ipv4() {

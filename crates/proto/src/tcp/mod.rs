@@ -40,7 +40,6 @@ mod recovery;
 mod relaying;
 mod rtt;
 mod scps;
-mod send;
 mod sent;
 mod steering;
 #[cfg(test)]

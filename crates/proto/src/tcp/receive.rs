@@ -230,7 +230,7 @@ impl Receiver {
             return Arrival::Nothing;
         }
         let before = (from as i64 - start) as u64;
-        let payload = slice(payload, before, before + (end - from));
+        let payload = payload.slice(before, before + (end - from));
         if from > self.next {
             return self.keep_ahead(from, payload);
         }
@@ -247,7 +247,7 @@ impl Receiver {
         self.next += length;
         self.readable_bytes += length;
         if let Some(last) = self.readable.back_mut()
-            && extend_pattern(last, &payload)
+            && last.extend_pattern(&payload)
         {
             return;
         }
@@ -264,7 +264,7 @@ impl Receiver {
             let end = start + u64::from(payload.length());
             if end > self.next {
                 let skip = self.next - start;
-                self.append(slice(payload, skip, end - start));
+                self.append(payload.slice(skip, end - start));
             }
         }
         let next = self.next;
@@ -294,7 +294,7 @@ impl Receiver {
                 .map(|(s, p)| (*s, s + u64::from(p.length())));
             let gap_end = held.map_or(end, |(s, _)| s.min(end));
             if position < gap_end {
-                let part = slice(payload.clone(), position - from, gap_end - from);
+                let part = payload.clone().slice(position - from, gap_end - from);
                 index = self.insert_piece(index, position, part);
             }
             position = held.map_or(end, |(_, e)| e).max(gap_end);
@@ -308,7 +308,7 @@ impl Receiver {
     fn insert_piece(&mut self, index: usize, start: u64, payload: Payload) -> usize {
         if let Some((before, held)) = index.checked_sub(1).and_then(|i| self.pieces.get_mut(i))
             && *before + u64::from(held.length()) == start
-            && extend_pattern(held, &payload)
+            && held.extend_pattern(&payload)
         {
             return index - 1;
         }
@@ -379,61 +379,15 @@ impl Receiver {
         let taken = length.min(at_most);
         self.readable_bytes -= taken;
         if taken < length {
-            self.readable
-                .push_front(slice(first.clone(), taken, length));
+            self.readable.push_front(first.clone().slice(taken, length));
         }
-        Some(slice(first, 0, taken))
+        Some(first.slice(0, taken))
     }
 
     fn put_back(&mut self, payload: Payload, consumed: u64) {
         let length = u64::from(payload.length());
         if consumed < length {
-            self.readable.push_front(slice(payload, consumed, length));
+            self.readable.push_front(payload.slice(consumed, length));
         }
-    }
-}
-
-/// Bytes `from` to `to` of a payload.
-fn slice(payload: Payload, from: u64, to: u64) -> Payload {
-    let whole = u64::from(payload.length());
-    let (from, to) = (from.min(whole), to.min(whole));
-    if from == 0 && to == whole {
-        return payload;
-    }
-    match payload {
-        Payload::Pattern { stream, offset, .. } => Payload::Pattern {
-            stream,
-            offset: offset + from,
-            length: (to - from) as u32,
-        },
-        Payload::Bytes(bytes) => Payload::Bytes(bytes[from as usize..to as usize].into()),
-    }
-}
-
-/// Lengthens `payload` by `next` if that is the continuation of the same pattern.
-fn extend_pattern(payload: &mut Payload, next: &Payload) -> bool {
-    let Payload::Pattern {
-        stream,
-        offset,
-        length,
-    } = payload
-    else {
-        return false;
-    };
-    match next {
-        Payload::Pattern {
-            stream: next_stream,
-            offset: next_offset,
-            length: more,
-        } if next_stream == stream && *next_offset == *offset + u64::from(*length) => {
-            match length.checked_add(*more) {
-                Some(sum) => {
-                    *length = sum;
-                    true
-                }
-                None => false,
-            }
-        }
-        _ => false,
     }
 }

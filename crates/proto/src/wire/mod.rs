@@ -3,6 +3,7 @@
 //! Decoding never panics: bytes become a value that cannot be wrong, or a [`DecodeError`] that says what
 //! was wrong.
 
+pub mod aerotp;
 pub mod agent_discovery;
 pub mod checksum;
 pub mod dhcp;
@@ -76,6 +77,8 @@ pub mod protocol {
     pub const DESTINATION_OPTIONS: u8 = 60;
     /// The IPv6 Mobility Header (RFC 6275 section 6.1).
     pub const MOBILITY: u8 = 135;
+    /// AeroTP. It has no number of its own: this is the first for experiments (RFC 3692 section 2.1).
+    pub const AEROTP: u8 = 253;
 }
 
 /// Refuses fewer bytes than `header` needs.

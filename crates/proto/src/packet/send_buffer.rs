@@ -3,12 +3,12 @@
 //! Positions are 64-bit distances from the initial sequence number: 0 is the SYN, 1 the first byte. They
 //! do not wrap; only headers do.
 
-use crate::packet::{Payload, pattern_byte};
+use super::{Payload, pattern_byte};
 use std::collections::VecDeque;
 
 /// Data that was written and is not yet acknowledged.
 #[derive(Debug)]
-pub(super) struct SendBuffer {
+pub(crate) struct SendBuffer {
     content: Content,
     /// Bytes ever written.
     written: u64,
@@ -25,7 +25,7 @@ enum Content {
 }
 
 impl SendBuffer {
-    pub(super) fn new(capacity: u32) -> SendBuffer {
+    pub(crate) fn new(capacity: u32) -> SendBuffer {
         SendBuffer {
             content: Content::Unwritten,
             written: 0,
@@ -34,29 +34,29 @@ impl SendBuffer {
         }
     }
 
-    pub(super) fn room(&self) -> u64 {
+    pub(crate) fn room(&self) -> u64 {
         self.capacity.saturating_sub(self.written - self.released)
     }
 
-    pub(super) fn held(&self) -> u64 {
+    pub(crate) fn held(&self) -> u64 {
         self.written - self.released
     }
 
-    pub(super) fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }
 
     /// What is held already stays, however small `capacity` is.
-    pub(super) fn resize(&mut self, capacity: u64) {
+    pub(crate) fn resize(&mut self, capacity: u64) {
         self.capacity = capacity;
     }
 
-    pub(super) fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
     /// Takes as many bytes as there is room for; none if a pattern was written before.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> usize {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes
             .len()
             .min(usize::try_from(self.room()).unwrap_or(usize::MAX));
@@ -72,7 +72,7 @@ impl SendBuffer {
     }
 
     /// Takes as much of pattern `stream` as there is room for; none if something else was written before.
-    pub(super) fn write_pattern(&mut self, stream: u32, length: u64) -> u64 {
+    pub(crate) fn write_pattern(&mut self, stream: u32, length: u64) -> u64 {
         match self.content {
             Content::Unwritten => self.content = Content::Pattern(stream),
             Content::Pattern(written) if written == stream => {}
@@ -85,7 +85,7 @@ impl SendBuffer {
 
     /// Takes as much of a payload as there is room for. A pattern that goes on where the last byte written stands stays one;
     /// anything else is held as bytes, and what went before with it.
-    pub(super) fn write_payload(&mut self, payload: &Payload) -> u64 {
+    pub(crate) fn write_payload(&mut self, payload: &Payload) -> u64 {
         let length = u64::from(payload.length());
         if let Payload::Pattern { stream, offset, .. } = *payload
             && offset == self.written
@@ -107,7 +107,7 @@ impl SendBuffer {
     }
 
     /// The bytes from `offset` (zero is the first ever written) on.
-    pub(super) fn payload(&self, offset: u64, length: u32) -> Payload {
+    pub(crate) fn payload(&self, offset: u64, length: u32) -> Payload {
         if length == 0 {
             return Payload::EMPTY;
         }
@@ -127,7 +127,7 @@ impl SendBuffer {
     }
 
     /// Forgets what comes before `offset`.
-    pub(super) fn release(&mut self, offset: u64) {
+    pub(crate) fn release(&mut self, offset: u64) {
         let offset = offset.min(self.written);
         let Some(count) = offset.checked_sub(self.released) else {
             return;

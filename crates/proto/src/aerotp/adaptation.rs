@@ -1,0 +1,88 @@
+//! Strength of the code, what it covers, and the size of packets, from the bit error rate: whatever promises the most goodput.
+//!
+//! Nothing is tuned here. A packet gets through if its IP header, its own header (unless covered) and each code word do; what
+//! fails is sent again, or lost. The choice is the largest product of a packet's share of data and its chance.
+
+use crate::fec::failure::failure_probability;
+use crate::fec::interleaved::Strength;
+use crate::wire::aerotp::{ErrorRate, Protection};
+
+/// Bytes of the prelude, whose own code puts right what matters here.
+const PRELUDE: u32 = 3;
+/// Bytes of the payload's check.
+const PAYLOAD_CRC: u32 = 4;
+/// Packets are tried in so many sizes, the largest the path's.
+const SIZES: u32 = 6;
+
+/// How packets are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Their code.
+    pub protection: Protection,
+    /// Largest packet, IP header included, in bytes.
+    pub packet: u32,
+}
+
+/// The choice for a path that takes packets of `mtu` bytes with IP headers of `ip_header`, and AeroTP headers of `header` bytes with
+/// prelude and check.
+pub fn choose(error_rate: ErrorRate, mtu: u32, ip_header: u32, header: u32) -> Choice {
+    let bit_error_rate = error_rate.rate();
+    let mut best = Choice {
+        protection: Protection::default(),
+        packet: mtu,
+    };
+    if bit_error_rate == 0.0 {
+        return best;
+    }
+    let mut most = 0.0;
+    for size in (1..=SIZES).rev() {
+        let packet = mtu * size / SIZES;
+        for protection in protections(packet) {
+            let goodput = goodput(bit_error_rate, (packet, ip_header, header), protection);
+            if goodput > most {
+                most = goodput;
+                best = Choice { protection, packet };
+            }
+        }
+    }
+    best
+}
+
+/// Strengths worth trying: none, and each that gives every code word two bytes more, which corrects one byte more.
+fn protections(packet: u32) -> impl Iterator<Item = Protection> {
+    let step = packet.div_ceil(255).div_ceil(2).max(1);
+    let most = u32::from(Strength::MOST.words());
+    let covered = (step..=most).step_by(step as usize);
+    let with = |words: u32, covers_header| Protection {
+        strength: Strength::from_words(words as u16).unwrap_or(Strength::MOST),
+        covers_header,
+    };
+    core::iter::once(Protection::default())
+        .chain(covered.flat_map(move |words| [with(words, false), with(words, true)]))
+}
+
+/// The share of a packet's bits that is data and gets through.
+fn goodput(
+    bit_error_rate: f64,
+    (packet, ip_header, header): (u32, u32, u32),
+    protection: Protection,
+) -> f64 {
+    let redundancy = protection.strength.bytes() as u32;
+    let Some(payload) = packet.checked_sub(ip_header + header + PAYLOAD_CRC + redundancy) else {
+        return 0.0;
+    };
+    let inside = payload + PAYLOAD_CRC;
+    let (clear, coded) = match protection.covers_header {
+        true => (ip_header, inside + header - PRELUDE),
+        false => (ip_header + header - PRELUDE, inside),
+    };
+    let unharmed = |bytes: u32| libm::exp(f64::from(bytes * 8) * libm::log1p(-bit_error_rate));
+    let decoded = match redundancy {
+        0 => unharmed(coded),
+        _ => {
+            let failure = failure_probability(bit_error_rate, coded as usize, protection.strength);
+            1.0 - failure
+        }
+    };
+    f64::from(payload) / f64::from(packet) * unharmed(clear) * decoded
+}

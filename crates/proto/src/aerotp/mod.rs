@@ -1,0 +1,96 @@
+//! AeroTP (study A; `docs/aerotp.md` is its specification) as one sans-IO [`Connection`].
+//!
+//! # Calling protocol
+//! As that of [`crate::tcp`]: hand in what happened, with the time; drain [`Connection::poll_event`] and let the application
+//! read and write; drain [`Connection::poll_transmit`] and send; ask [`Connection::poll_timeout`] when to call
+//! [`Connection::handle_timeout`] at the latest. A link's state and rate, and what routers say of congestion, are handed in too:
+//! the sender's rate is set by these and not by losses.
+//!
+//! # Scope
+//! Set-up with the first packet that arrives, five modes, selective repeat by aggregated acknowledgments, Reed–Solomon codes in
+//! packets and erasure codes across them, a rate instead of a window, several paths at once, and connections that outlive
+//! outages and addresses. Gateways between TCP or UDP and AeroTP are [`crate::host`]'s.
+
+mod adaptation;
+mod configuration;
+mod connection;
+mod error_meter;
+mod output;
+mod path;
+mod rate;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use adaptation::{Choice, choose};
+pub use configuration::{Coding, Configuration, Identity};
+pub use connection::{Connection, Statistics};
+pub use output::reset_reply;
+pub use path::PathId;
+
+use crate::packet::Payload;
+use crate::wire::aerotp::AerotpPacket;
+use core::net::IpAddr;
+
+/// A packet to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// The path over which it goes.
+    pub path: PathId,
+    /// Source and destination.
+    pub addresses: (IpAddr, IpAddr),
+    /// The packet.
+    pub packet: AerotpPacket,
+    /// Whether any of its data was sent before.
+    pub retransmission: bool,
+}
+
+/// What an application is told. Each kind but `Reset` may come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The peer has been heard for the first time.
+    Established,
+    /// There is something to read.
+    Readable,
+    /// There is room to write again, after there was none.
+    Writable,
+    /// So many bytes will not come any more: modes without repetition leave them out.
+    Skipped(u64),
+    /// The peer has confirmed more of what was written ([`Connection::confirmed`]).
+    Confirmed,
+    /// All that the peer has sent is here, and it will send no more.
+    Finished,
+    /// All that was written has arrived, its end too.
+    Delivered,
+    /// The peer has reset the connection, or refused it.
+    Reset,
+    /// The peer was not heard for too long; the connection is given up.
+    TimedOut,
+    /// The connection is over.
+    Closed,
+}
+
+/// The states of study A's Table II.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No connection.
+    Closed,
+    /// ASYN was sent, and nothing heard.
+    AsynSent,
+    /// Data goes both ways.
+    Established,
+    /// AFIN was sent: no new data goes out.
+    AfinSent,
+    /// AFIN was received: no new data comes in.
+    AfinReceived,
+}
+
+/// Data that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The data.
+    pub payload: Payload,
+    /// Whether its last byte ends a record, as the peer wrote it.
+    pub ends_record: bool,
+}

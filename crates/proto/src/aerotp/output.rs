@@ -1,0 +1,360 @@
+//! What a connection sends, and when.
+
+use super::Transmission;
+use super::adaptation::{Choice, choose};
+use super::configuration::Coding;
+use super::connection::{Connection, timestamp};
+use super::path::PathId;
+use super::sender::Chunk;
+use crate::fec::interleaved::Strength;
+use crate::packet::Payload;
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Mack, Mode, Opening, Protection};
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::TcpFlags;
+
+/// Bytes of a header without extensions, prelude and check included.
+const PLAIN_HEADER: u32 = 22;
+/// Bytes of the payload's check.
+const PAYLOAD_CRC: u32 = 4;
+/// An end that nobody answers is sent so often.
+const FINALS: u8 = 3;
+/// The pause between them.
+const BETWEEN_FINALS: Duration = Duration::from_millis(200);
+/// After so many probes without an answer only probes are sent.
+const SILENT_AFTER: u32 = 2;
+
+impl Connection {
+    /// The next packet to send.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        if self.reset_due {
+            self.reset_due = false;
+            return Some(self.reset(now));
+        }
+        if self.is_over {
+            return None;
+        }
+        if let Some(path) = self.path_to_send(now) {
+            let probe = core::mem::take(&mut self.probing.due);
+            self.statistics.probes += u64::from(probe && self.probing.tries > 0);
+            if let Some(sent) = self.send_data(now, path, probe) {
+                return Some(sent);
+            }
+            if probe || self.owes_end(now) || !self.opening_sent {
+                return Some(self.send_control(now, path, probe));
+            }
+        }
+        if self.mack.due.is_some_and(|due| due <= now) {
+            return Some(self.send_mack(now));
+        }
+        None
+    }
+
+    /// Whether the peer has not answered for so long that only probes are sent.
+    fn is_silent(&self) -> bool {
+        self.probing.tries >= SILENT_AFTER
+    }
+
+    /// Whether the end is to be told now.
+    fn owes_end(&self, now: Instant) -> bool {
+        let due = match self.ending.sent {
+            0 => true,
+            _ => self.ending.repeat_at.is_some_and(|at| at <= now),
+        };
+        self.ending.closed && self.sender.is_drained() && due
+    }
+
+    /// Whether there is something to send that a path's rate holds back.
+    fn has_data(&self) -> bool {
+        self.sender.is_ready() && !self.is_silent()
+    }
+
+    /// The path that is free first, if something is to be sent over it now.
+    fn path_to_send(&self, now: Instant) -> Option<usize> {
+        let up = self.paths.iter().enumerate().filter(|(_, path)| path.is_up);
+        let (index, path) = up.min_by_key(|(_, path)| path.free_at)?;
+        let pressing = self.probing.due || self.owes_end(now) || !self.opening_sent;
+        (pressing || self.has_data() && path.free_at <= now).then_some(index)
+    }
+
+    /// When the next packet with data may leave.
+    pub(super) fn next_departure(&self) -> Option<Instant> {
+        let up = || self.paths.iter().filter(|path| path.is_up);
+        let at_once = self.probing.due
+            || !self.opening_sent
+            || self.ending.closed && self.ending.sent == 0 && self.sender.is_drained();
+        if at_once && up().next().is_some() {
+            return Some(Instant::ZERO);
+        }
+        self.has_data()
+            .then(|| up().map(|path| path.free_at).min())?
+    }
+
+    /// The largest record that a packet of the first path takes, in bytes.
+    pub(super) fn largest_record(&self) -> u32 {
+        // With an opening and a place in a block.
+        self.paths[0]
+            .room()
+            .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5)
+    }
+
+    /// How packets of a path are made now.
+    fn choice(&mut self, path: usize) -> Choice {
+        let (mtu, ip_header) = (self.paths[path].mtu, self.paths[path].ip_header());
+        match self.configuration.coding {
+            Coding::Fixed(protection) => Choice {
+                protection,
+                packet: mtu,
+            },
+            Coding::Adaptive => {
+                let key = (self.peer_error_rate, mtu);
+                if self.choice.is_none_or(|(of, _)| of != key) {
+                    let choice = choose(self.peer_error_rate, mtu, ip_header, PLAIN_HEADER);
+                    self.choice = Some((key, choice));
+                }
+                self.choice.map_or(
+                    Choice {
+                        protection: Protection::default(),
+                        packet: mtu,
+                    },
+                    |(_, choice)| choice,
+                )
+            }
+        }
+    }
+
+    fn send_data(&mut self, now: Instant, path: usize, probe: bool) -> Option<Transmission> {
+        let has_some = match probe {
+            true => self.sender.waits() || self.sender.is_ready(),
+            false => self.has_data() && self.paths[path].free_at <= now,
+        };
+        if !has_some {
+            return None;
+        }
+        let Choice { protection, packet } = self.choice(path);
+        let mut header = self.header(now, path, protection);
+        header.wants_mack = probe;
+        let around = header.wire_length() + PAYLOAD_CRC;
+        let room = self.paths[path].room().saturating_sub(around);
+        let fitting = packet.saturating_sub(self.paths[path].ip_header() + around);
+        let wanted = fitting
+            .saturating_sub(protection.strength.bytes() as u32)
+            .min(room);
+        let chunk = match probe {
+            true => self.sender.take_oldest((wanted, room)),
+            false => self.sender.take((wanted, room)),
+        }?;
+        // A record that is larger than planned leaves less for the code.
+        let left = room - chunk.payload.length().min(room);
+        let words = u32::from(protection.strength.words()).min(left / 4) as u16;
+        header.protection.strength = Strength::from_words(words).unwrap_or(Strength::NONE);
+        header.sequence = self.wire_sequence(chunk.start);
+        header.ends_record = chunk.ends_record;
+        let end = chunk.start + u64::from(chunk.payload.length());
+        if self.ending.closed && end == self.sender.written() {
+            header.is_final = true;
+            self.note_end_sent(now);
+        }
+        let repeats = self.configuration.mode.repeats();
+        self.sender
+            .note_sent(now, &chunk, (path as u8, &mut self.paths[path]), repeats);
+        Some(self.transmission(now, path, header, chunk))
+    }
+
+    /// A packet without data: an opening, an end, or a probe when no data is out.
+    fn send_control(&mut self, now: Instant, path: usize, probe: bool) -> Transmission {
+        let mut header = self.header(now, path, self.control_protection());
+        header.wants_mack = probe;
+        header.sequence = self.wire_sequence(self.sender.next());
+        if self.ending.closed && self.sender.is_drained() {
+            header.is_final = true;
+            self.note_end_sent(now);
+        }
+        let nothing = Chunk {
+            start: self.sender.next(),
+            payload: Payload::EMPTY,
+            ends_record: false,
+            again: false,
+        };
+        self.transmission(now, path, header, nothing)
+    }
+
+    fn note_end_sent(&mut self, now: Instant) {
+        self.ending.sent = self.ending.sent.saturating_add(1);
+        if self.answers() {
+            return;
+        }
+        let again = self.ending.sent < FINALS;
+        self.ending.repeat_at = again.then(|| now + BETWEEN_FINALS);
+        if !again {
+            self.finish_one_way();
+        }
+    }
+
+    fn send_mack(&mut self, now: Instant) -> Transmission {
+        let path = self.heard_path;
+        let mut header = self.header(now, path, self.control_protection());
+        header.sequence = self.wire_sequence(self.sender.next());
+        self.statistics.macks += 1;
+        self.statistics.packets += 1;
+        let path = PathId(path as u8);
+        Transmission {
+            path,
+            addresses: self.addresses(path),
+            packet: AerotpPacket::new(header, Payload::EMPTY),
+            retransmission: false,
+        }
+    }
+
+    /// That of packets without data: as strong as one code word of those with data, if these have their header inside.
+    fn control_protection(&self) -> Protection {
+        let protection = match (self.configuration.coding, &self.choice) {
+            (Coding::Fixed(protection), _) => protection,
+            (Coding::Adaptive, Some((_, choice))) => choice.protection,
+            (Coding::Adaptive, None) => Protection::default(),
+        };
+        if !protection.covers_header {
+            return Protection::default();
+        }
+        let code_words = self.paths[0].mtu.div_ceil(255) as u16;
+        let words = protection.strength.words().div_ceil(code_words);
+        Protection {
+            strength: Strength::from_words(words).unwrap_or(Strength::NONE),
+            covers_header: true,
+        }
+    }
+
+    /// A header with what is to be told to the peer in any case.
+    fn header(&mut self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
+        let opening = (!self.is_known).then_some(Opening {
+            initial: self.identity.initial,
+            token: self.identity.token,
+        });
+        let mack = match self.mack.due {
+            Some(due) if due <= now => Some(Box::new(self.take_mack(now, path))),
+            _ => None,
+        };
+        AerotpHeader {
+            source_port: self.identity.local_port,
+            destination_port: self.identity.remote_port,
+            sequence: self.identity.initial,
+            timestamp: timestamp(now),
+            mode: self.configuration.mode,
+            class: self.configuration.class,
+            is_final: false,
+            ends_record: false,
+            wants_mack: false,
+            tcp_flags: TcpFlags::NONE,
+            protection,
+            opening,
+            tcp_offer: None,
+            mack,
+            token: self.paths[path].moved_at.map(|_| self.identity.token),
+            block: None,
+        }
+    }
+
+    fn take_mack(&mut self, now: Instant, path: usize) -> Mack {
+        /// The arrival rate is worked out over at least so long.
+        const MEASURED_OVER: Duration = Duration::from_millis(50);
+        self.mack.due = None;
+        self.mack.packets = 0;
+        let since = *self.mack.since.get_or_insert(now);
+        let elapsed = now.saturating_since(since);
+        if elapsed >= MEASURED_OVER {
+            let bits = u128::from(self.mack.bytes) * 8 * 1_000_000_000;
+            let rate = (bits / u128::from(elapsed.as_nanos())) as u64;
+            self.mack.arrival_rate = DataRate::from_bits_per_second(rate);
+            self.mack.bytes = 0;
+            self.mack.since = Some(now);
+        }
+        let (echo, at) = self.mack.echo.unwrap_or((0, now));
+        let next = self.receiver.next();
+        let initial = self.peer.map_or(0, |peer| peer.initial.0);
+        let all = self.configuration.mode == Mode::NearReliable;
+        // What does not fit a packet is told when the gaps before it have closed.
+        let most = self.paths[path].room() as usize / 16;
+        let mut received = self.receiver.ranges();
+        received.truncate(most);
+        let mut missing = self.receiver.missing(all);
+        missing.truncate(most);
+        Mack {
+            cumulative: SequenceNumber(initial.wrapping_add(next as u32)),
+            unconfirmed: u32::try_from(next - self.confirmed_here()).unwrap_or(u32::MAX),
+            window: u32::try_from(self.receiver.window()).unwrap_or(u32::MAX),
+            echo,
+            held_for: (now.saturating_since(at).as_nanos() / 1000) as u32,
+            error_rate: self.error_rate_here(),
+            arrival_rate: (self.mack.arrival_rate.bits_per_second() / 1000) as u32,
+            is_complete: self.receiver.is_complete(),
+            received,
+            missing,
+        }
+    }
+
+    fn addresses(&self, path: PathId) -> (core::net::IpAddr, core::net::IpAddr) {
+        let path = &self.paths[usize::from(path.0)];
+        (path.local, path.remote)
+    }
+
+    fn transmission(
+        &mut self,
+        now: Instant,
+        path: usize,
+        header: AerotpHeader,
+        chunk: Chunk,
+    ) -> Transmission {
+        self.opening_sent = true;
+        self.statistics.packets += 1;
+        self.statistics.retransmitted += u64::from(chunk.again);
+        let packet = AerotpPacket::new(header, chunk.payload);
+        self.paths[path].take(now, packet.wire_length());
+        self.arm_probe(now);
+        let path = PathId(path as u8);
+        Transmission {
+            path,
+            addresses: self.addresses(path),
+            packet,
+            retransmission: chunk.again,
+        }
+    }
+
+    fn reset(&mut self, now: Instant) -> Transmission {
+        let mut header = self.header(now, 0, Protection::default());
+        header.tcp_flags = TcpFlags::RST;
+        header.token = Some(self.identity.token);
+        header.sequence = self.wire_sequence(self.sender.next());
+        self.statistics.packets += 1;
+        Transmission {
+            path: PathId(0),
+            addresses: self.addresses(PathId(0)),
+            packet: AerotpPacket::new(header, Payload::EMPTY),
+            retransmission: false,
+        }
+    }
+}
+
+/// The reset that answers a packet for which there is no connection; none to a reset, and none in modes that expect no answer.
+pub fn reset_reply(header: &AerotpHeader, now: Instant) -> Option<AerotpPacket> {
+    if header.tcp_flags.contains(TcpFlags::RST) || !header.mode.repeats() {
+        return None;
+    }
+    let reset = AerotpHeader {
+        source_port: header.destination_port,
+        destination_port: header.source_port,
+        timestamp: timestamp(now),
+        is_final: false,
+        ends_record: false,
+        wants_mack: false,
+        tcp_flags: TcpFlags::RST.with(TcpFlags::ACK),
+        protection: Protection::default(),
+        opening: None,
+        tcp_offer: None,
+        mack: None,
+        token: None,
+        block: None,
+        ..header.clone()
+    };
+    Some(AerotpPacket::new(reset, Payload::EMPTY))
+}

@@ -1,0 +1,72 @@
+//! The paths of a connection: where they lead, what they take, and when the next packet may leave over each.
+
+use super::rate::RateControl;
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+use core::net::IpAddr;
+use std::collections::VecDeque;
+
+/// A path by its place in its connection; the first is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u8);
+
+/// One path.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub local: IpAddr,
+    pub remote: IpAddr,
+    /// Largest packet, IP header included.
+    pub mtu: u32,
+    pub is_up: bool,
+    pub rate: RateControl,
+    /// When the next packet with data may leave.
+    pub free_at: Instant,
+    /// What was sent over it and may still be on its way: when, and the position of its first byte; in the order of sending.
+    pub sent: VecDeque<(Instant, u64)>,
+    /// When the newest packet left of which it is known that it has arrived.
+    pub newest_arrived: Option<Instant>,
+    /// Until the peer has answered from here it must be shown the token: since then.
+    pub moved_at: Option<Instant>,
+}
+
+impl Path {
+    pub fn new((local, remote): (IpAddr, IpAddr), mtu: u32, rate: DataRate) -> Path {
+        Path {
+            local,
+            remote,
+            mtu,
+            is_up: true,
+            rate: RateControl::new(rate),
+            free_at: Instant::ZERO,
+            sent: VecDeque::new(),
+            newest_arrived: None,
+            moved_at: None,
+        }
+    }
+
+    /// Bytes of the IP header.
+    pub fn ip_header(&self) -> u32 {
+        match self.local {
+            IpAddr::V4(_) => 20,
+            IpAddr::V6(_) => 40,
+        }
+    }
+
+    /// Bytes that fit behind the IP header.
+    pub fn room(&self) -> u32 {
+        self.mtu.saturating_sub(self.ip_header())
+    }
+
+    /// A packet of `bytes` behind the IP header leaves at `now`. A late caller catches up with no more than a packet or two.
+    pub fn take(&mut self, now: Instant, bytes: u32) {
+        /// A pause longer than this is not made up for.
+        const BURST: Duration = Duration::from_millis(2);
+        let bits = u64::from(bytes + self.ip_header()) * 8;
+        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
+        let start = self.free_at.max(earliest);
+        self.free_at = match self.rate.rate().transmission_time(bits) {
+            Some(time) => start + time,
+            None => Instant::NEVER,
+        };
+    }
+}

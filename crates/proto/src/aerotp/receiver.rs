@@ -1,0 +1,328 @@
+//! What the peer has sent: put in order, read, and told back in a MACK.
+//!
+//! Positions are 64-bit distances from the peer's first byte.
+
+use super::Received;
+use crate::packet::Payload;
+use crate::time::{Duration, Instant};
+use crate::wire::aerotp::{MissingRange, Range};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Pieces that are kept beyond gaps, however large the buffer: a peer cannot make us keep a list of single bytes.
+const MOST_PIECES: usize = 8192;
+/// Damaged ranges that are kept until a MACK tells of them.
+const MOST_DAMAGED: usize = 128;
+
+/// The receiver's side.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// Next position expected.
+    next: u64,
+    capacity: u32,
+    /// Beyond a gap, ascending and disjoint.
+    pieces: BTreeMap<u64, Received>,
+    readable: VecDeque<Received>,
+    readable_bytes: u64,
+    /// Ranges whose packets came damaged, and of which no MACK has told yet.
+    damaged: Vec<(u64, u64)>,
+    /// Where the peer's data ends, once it has said so.
+    end: Option<u64>,
+    /// When the gap is given up, where nothing is sent again.
+    gap_until: Option<Instant>,
+}
+
+/// What became of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// All of it was there before.
+    Duplicate,
+    /// No room for it.
+    Beyond,
+    /// It is the next in turn.
+    InOrder,
+    /// It came ahead of its turn.
+    Ahead,
+}
+
+impl Receiver {
+    pub(super) fn new(capacity: u32) -> Receiver {
+        Receiver {
+            next: 0,
+            capacity,
+            pieces: BTreeMap::new(),
+            readable: VecDeque::new(),
+            readable_bytes: 0,
+            damaged: Vec::new(),
+            end: None,
+            gap_until: None,
+        }
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that may come beyond the next one expected.
+    pub(super) fn window(&self) -> u64 {
+        u64::from(self.capacity).saturating_sub(self.readable_bytes)
+    }
+
+    pub(super) fn readable_bytes(&self) -> u64 {
+        self.readable_bytes
+    }
+
+    /// Whether all that the peer will ever send is here.
+    pub(super) fn is_complete(&self) -> bool {
+        self.end == Some(self.next)
+    }
+
+    pub(super) fn gap_until(&self) -> Option<Instant> {
+        self.gap_until
+    }
+
+    pub(super) fn has_gap(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// The peer's data ends here. The first word counts, and nothing beyond it is taken.
+    pub(super) fn set_end(&mut self, end: u64) {
+        let highest = self.pieces.last_key_value();
+        let highest = highest.map_or(self.next, |(start, piece)| end_of(*start, piece));
+        if self.end.is_none() && end >= highest {
+            self.end = Some(end);
+        }
+    }
+
+    /// Takes in data at `start`, which may lie before the first byte; what lies outside the window is left out.
+    pub(super) fn accept(&mut self, start: i64, payload: Payload, ends_record: bool) -> Arrival {
+        let whole_end = start.saturating_add(i64::from(payload.length()));
+        let most = (self.next + self.window()).min(self.end.unwrap_or(u64::MAX));
+        let end = u64::try_from(whole_end).unwrap_or(0);
+        let from = u64::try_from(start).unwrap_or(0).max(self.next);
+        if from >= end {
+            return Arrival::Duplicate;
+        }
+        // A record is taken whole or not at all.
+        if from >= most || ends_record && end > most {
+            return Arrival::Beyond;
+        }
+        let data = Data {
+            from,
+            end: end.min(most),
+            start,
+            payload,
+            ends_record,
+        };
+        if from == self.next && self.pieces.is_empty() {
+            self.append(data.part(from, data.end));
+            return Arrival::InOrder;
+        }
+        if self.pieces.len() >= MOST_PIECES && from > self.next {
+            return Arrival::Beyond;
+        }
+        if !self.fill(&data) {
+            return Arrival::Duplicate;
+        }
+        let before = self.next;
+        self.join();
+        if self.next > before {
+            Arrival::InOrder
+        } else {
+            Arrival::Ahead
+        }
+    }
+
+    /// Keeps what of the data is new; says whether any is.
+    fn fill(&mut self, data: &Data) -> bool {
+        let mut position = data.from;
+        let mut new = false;
+        while position < data.end {
+            let before = self.pieces.range(..=position).next_back();
+            if let Some((start, piece)) = before
+                && end_of(*start, piece) > position
+            {
+                position = end_of(*start, piece);
+                continue;
+            }
+            let following = self
+                .pieces
+                .range(position..)
+                .next()
+                .map(|(&start, _)| start);
+            let end = data.end.min(following.unwrap_or(u64::MAX));
+            self.pieces.insert(position, data.part(position, end));
+            new = true;
+            position = end;
+        }
+        new
+    }
+
+    fn append(&mut self, piece: Received) {
+        let length = u64::from(piece.payload.length());
+        self.next += length;
+        self.readable_bytes += length;
+        if let Some(last) = self.readable.back_mut()
+            && !last.ends_record
+            && last.payload.extend_pattern(&piece.payload)
+        {
+            last.ends_record = piece.ends_record;
+            return;
+        }
+        self.readable.push_back(piece);
+    }
+
+    /// Moves over what follows directly after the gap that has closed.
+    fn join(&mut self) {
+        while let Some(entry) = self.pieces.first_entry() {
+            if *entry.key() > self.next {
+                return;
+            }
+            let piece = entry.remove();
+            self.append(piece);
+        }
+    }
+
+    /// A packet's data came damaged: a MACK says so, unless it has come since.
+    pub(super) fn note_damaged(&mut self, start: i64, length: u32) {
+        let from = u64::try_from(start).unwrap_or(0).max(self.next);
+        let end = u64::try_from(start + i64::from(length)).unwrap_or(0);
+        if from < end && self.damaged.len() < MOST_DAMAGED {
+            self.damaged.push((from, end));
+        }
+    }
+
+    /// Where nothing is sent again: sets until when the first gap is waited for, and gives it up when that is over; returns the
+    /// bytes that were left out.
+    pub(super) fn give_up_gaps(&mut self, now: Instant, wait: Duration) -> u64 {
+        let following = self.pieces.first_key_value().map(|(&start, _)| start);
+        let Some(gap_end) = following.or(self.end.filter(|&end| end > self.next)) else {
+            self.gap_until = None;
+            return 0;
+        };
+        if self.gap_until.is_none_or(|until| until > now) {
+            self.gap_until.get_or_insert(now + wait);
+            return 0;
+        }
+        let skipped = gap_end - self.next;
+        self.next = gap_end;
+        self.join();
+        self.gap_until = None;
+        // There may be another gap, which has begun to wait no later than this.
+        skipped + self.give_up_gaps(now, wait)
+    }
+
+    /// What has come beyond the first gap, by its distance from the next byte expected.
+    pub(super) fn ranges(&self) -> Vec<Range> {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for (&start, piece) in &self.pieces {
+            let end = end_of(start, piece);
+            match runs.last_mut() {
+                Some(last) if last.1 == start => last.1 = end,
+                _ => runs.push((start, end)),
+            }
+        }
+        runs.into_iter().filter_map(|run| self.range(run)).collect()
+    }
+
+    /// What is missing: what came damaged, and with `all` every gap.
+    pub(super) fn missing(&mut self, all: bool) -> Vec<MissingRange> {
+        let mut damaged = core::mem::take(&mut self.damaged);
+        damaged.sort_unstable();
+        let mut missing = Vec::new();
+        let mut position = self.next;
+        let gaps = self.gaps();
+        for gap in gaps {
+            // Within a gap: the damaged parts, and what lies between them.
+            position = position.max(gap.0);
+            for &(start, end) in damaged
+                .iter()
+                .filter(|damage| damage.0 < gap.1 && damage.1 > gap.0)
+            {
+                let (start, end) = (start.max(position), end.min(gap.1));
+                if start >= end {
+                    continue;
+                }
+                if all && position < start {
+                    missing.extend(self.missing_range((position, start), false));
+                }
+                missing.extend(self.missing_range((start, end), true));
+                position = end;
+            }
+            if all && position < gap.1 && gap.1 != u64::MAX {
+                missing.extend(self.missing_range((position, gap.1), false));
+            }
+        }
+        missing
+    }
+
+    /// The gaps, and at last all that lies beyond what has come.
+    fn gaps(&self) -> Vec<(u64, u64)> {
+        let mut gaps = Vec::new();
+        let mut position = self.next;
+        for (&start, piece) in &self.pieces {
+            if position < start {
+                gaps.push((position, start));
+            }
+            position = end_of(start, piece);
+        }
+        gaps.push((position, u64::MAX));
+        gaps
+    }
+
+    fn missing_range(&self, range: (u64, u64), damaged: bool) -> Option<MissingRange> {
+        let range = self.range(range)?;
+        Some(MissingRange { range, damaged })
+    }
+
+    fn range(&self, (start, end): (u64, u64)) -> Option<Range> {
+        Some(Range {
+            start: u32::try_from(start - self.next).ok()?,
+            length: u32::try_from(end - start).ok()?,
+        })
+    }
+
+    /// What is next to read, of at most so many bytes; a record that is longer comes whole.
+    pub(super) fn take(&mut self, at_most: u64) -> Option<Received> {
+        if at_most == 0 {
+            return None;
+        }
+        let first = self.readable.pop_front()?;
+        let length = u64::from(first.payload.length());
+        if length <= at_most || first.ends_record {
+            self.readable_bytes -= length;
+            return Some(first);
+        }
+        self.readable_bytes -= at_most;
+        self.readable.push_front(Received {
+            payload: first.payload.clone().slice(at_most, length),
+            ends_record: false,
+        });
+        Some(Received {
+            payload: first.payload.slice(0, at_most),
+            ends_record: false,
+        })
+    }
+}
+
+/// Data as it came, and what of it is wanted.
+struct Data {
+    from: u64,
+    end: u64,
+    start: i64,
+    payload: Payload,
+    ends_record: bool,
+}
+
+impl Data {
+    fn part(&self, from: u64, end: u64) -> Received {
+        let place = |position: u64| (position as i64 - self.start) as u64;
+        Received {
+            payload: self.payload.clone().slice(place(from), place(end)),
+            ends_record: self.ends_record && end == self.end,
+        }
+    }
+}
+
+fn end_of(start: u64, piece: &Received) -> u64 {
+    start + u64::from(piece.payload.length())
+}

@@ -1,0 +1,276 @@
+//! What was written: what is on its way, what must be sent again, and what is next.
+//!
+//! Positions are 64-bit distances from the first byte written. They do not wrap; only headers do.
+
+use super::path::Path;
+use crate::packet::{Payload, SendBuffer};
+use crate::time::{Duration, Instant};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A packet's data on its way.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    end: u64,
+    at: Instant,
+    path: u8,
+}
+
+/// Data for a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub start: u64,
+    pub payload: Payload,
+    pub ends_record: bool,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// The sender's side.
+#[derive(Debug)]
+pub(super) struct Sender {
+    buffer: SendBuffer,
+    /// Ends of records that are not acknowledged, ascending.
+    record_ends: VecDeque<u64>,
+    /// First position that was never sent.
+    next: u64,
+    acknowledged: u64,
+    /// First position that the peer does not take yet.
+    pub window_end: u64,
+    /// By position of the first byte; disjoint, and of nothing that is acknowledged or lost.
+    outstanding: BTreeMap<u64, Sent>,
+    /// Ranges to be sent again, start to end; disjoint.
+    lost: BTreeMap<u64, u64>,
+}
+
+impl Sender {
+    pub(super) fn new(capacity: u32, window: u64) -> Sender {
+        Sender {
+            buffer: SendBuffer::new(capacity),
+            record_ends: VecDeque::new(),
+            next: 0,
+            acknowledged: 0,
+            window_end: window,
+            outstanding: BTreeMap::new(),
+            lost: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn room(&self) -> u64 {
+        self.buffer.room()
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.buffer.written()
+    }
+
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes on their way.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.outstanding
+            .iter()
+            .map(|(start, sent)| sent.end - start)
+            .sum()
+    }
+
+    pub(super) fn write(&mut self, payload: &Payload) -> u64 {
+        self.buffer.write_payload(payload)
+    }
+
+    /// What was written up to now ends a record.
+    pub(super) fn end_record(&mut self) {
+        self.record_ends.push_back(self.buffer.written());
+    }
+
+    /// Whether all that was written has been acknowledged.
+    pub(super) fn is_done(&self) -> bool {
+        self.acknowledged == self.buffer.written()
+    }
+
+    /// Whether all that was written has been sent, and nothing of it has to be again.
+    pub(super) fn is_drained(&self) -> bool {
+        self.lost.is_empty() && self.next == self.buffer.written()
+    }
+
+    /// Whether something sent has neither arrived nor been called lost.
+    pub(super) fn waits(&self) -> bool {
+        !self.outstanding.is_empty() || !self.lost.is_empty()
+    }
+
+    /// Whether the peer's window alone holds back what is next.
+    pub(super) fn is_shut(&self) -> bool {
+        self.window_end <= self.next && self.next < self.buffer.written()
+    }
+
+    /// Whether there is something that may be sent now.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.lost.is_empty() || self.next < self.buffer.written().min(self.window_end)
+    }
+
+    /// What to send next, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
+    pub(super) fn take(&mut self, most: (u32, u32)) -> Option<Chunk> {
+        if let Some((start, end)) = self.lost.pop_first() {
+            let chunk = self.chunk(start, end, most, true);
+            let rest = start + u64::from(chunk.payload.length());
+            if rest < end {
+                self.lost.insert(rest, end);
+            }
+            return Some(chunk);
+        }
+        let end = self.buffer.written().min(self.window_end);
+        if self.next >= end {
+            return None;
+        }
+        let chunk = self.chunk(self.next, end, most, false);
+        self.next += u64::from(chunk.payload.length());
+        Some(chunk)
+    }
+
+    /// The oldest data that is not acknowledged, for a probe.
+    pub(super) fn take_oldest(&mut self, most: (u32, u32)) -> Option<Chunk> {
+        let sent = self.outstanding.first_key_value().map(|(&start, _)| start);
+        let lost = self.lost.first_key_value().map(|(&start, _)| start);
+        match (sent, lost) {
+            (Some(sent), lost) if lost.is_none_or(|lost| sent < lost) => {
+                let sent = self.outstanding.pop_first();
+                if let Some((start, sent)) = sent {
+                    self.lost.insert(start, sent.end);
+                }
+            }
+            _ => {}
+        }
+        self.take(most)
+    }
+
+    fn chunk(&self, start: u64, end: u64, most: (u32, u32), again: bool) -> Chunk {
+        let place = self.record_ends.partition_point(|&record| record <= start);
+        let record = self.record_ends.get(place).copied();
+        let record = record.filter(|record| record - start <= u64::from(most.1));
+        let end = record.unwrap_or_else(|| end.min(start + u64::from(most.0.max(1))));
+        Chunk {
+            start,
+            payload: self.buffer.payload(start, (end - start) as u32),
+            ends_record: record.is_some(),
+            again,
+        }
+    }
+
+    /// A chunk has left. In modes that repeat nothing it is forgotten.
+    pub(super) fn note_sent(
+        &mut self,
+        now: Instant,
+        chunk: &Chunk,
+        path: (u8, &mut Path),
+        repeats: bool,
+    ) {
+        let end = chunk.start + u64::from(chunk.payload.length());
+        if !repeats {
+            self.acknowledge(end);
+            return;
+        }
+        let (number, path) = path;
+        let sent = Sent {
+            end,
+            at: now,
+            path: number,
+        };
+        self.outstanding.insert(chunk.start, sent);
+        path.sent.push_back((now, chunk.start));
+    }
+
+    /// All before `position` has arrived.
+    pub(super) fn acknowledge(&mut self, position: u64) {
+        self.acknowledged = self.acknowledged.max(position);
+        self.buffer.release(position);
+        while self.record_ends.front().is_some_and(|&end| end <= position) {
+            self.record_ends.pop_front();
+        }
+    }
+
+    /// A range has arrived; what of it was still out tells how new the newest packet is that has.
+    pub(super) fn arrived(&mut self, (start, end): (u64, u64), paths: &mut [Path]) -> u64 {
+        let mut new = 0;
+        while let Some((first, sent)) = overlapping(&self.outstanding, start, end, |sent| sent.end)
+        {
+            self.outstanding.remove(&first);
+            new += sent.end.min(end) - first.max(start);
+            if let Some(path) = paths.get_mut(usize::from(sent.path)) {
+                path.newest_arrived = path.newest_arrived.max(Some(sent.at));
+            }
+            // Only a part of it was taken in: the rest was not.
+            self.lose_outside((first, sent.end), (start, end));
+        }
+        while let Some((first, last)) = overlapping(&self.lost, start, end, |&last| last) {
+            self.lost.remove(&first);
+            new += last.min(end) - first.max(start);
+            self.lose_outside((first, last), (start, end));
+        }
+        new
+    }
+
+    fn lose_outside(&mut self, whole: (u64, u64), without: (u64, u64)) {
+        if whole.0 < without.0 {
+            self.lost.insert(whole.0, without.0);
+        }
+        if without.1 < whole.1 {
+            self.lost.insert(without.1, whole.1);
+        }
+    }
+
+    /// The receiver misses a range: what of it left before `until` is lost.
+    pub(super) fn missing(&mut self, (start, end): (u64, u64), until: Instant) {
+        let from = overlapping(&self.outstanding, start, end, |sent| sent.end);
+        let Some((first, _)) = from else { return };
+        let gone: Vec<(u64, u64)> = self
+            .outstanding
+            .range(first..end)
+            .filter(|(_, sent)| sent.at <= until)
+            .map(|(&first, sent)| (first, sent.end))
+            .collect();
+        for (first, end) in gone {
+            self.outstanding.remove(&first);
+            self.lost.insert(first, end);
+        }
+    }
+
+    /// What left over a path before something that has arrived is lost, if it did so earlier by more than packets overtake each
+    /// other.
+    pub(super) fn find_lost(&mut self, path: &mut Path, overtaking: Duration) {
+        let Some(newest) = path.newest_arrived else {
+            return;
+        };
+        while let Some(&(at, start)) = path.sent.front() {
+            let still = self.outstanding.get(&start).filter(|sent| sent.at == at);
+            if let Some(sent) = still {
+                if at + overtaking >= newest {
+                    return;
+                }
+                self.lost.insert(start, sent.end);
+                self.outstanding.remove(&start);
+            }
+            path.sent.pop_front();
+        }
+    }
+}
+
+/// The first entry that has something in common with a range.
+fn overlapping<T: Copy>(
+    map: &BTreeMap<u64, T>,
+    start: u64,
+    end: u64,
+    end_of: impl Fn(&T) -> u64,
+) -> Option<(u64, T)> {
+    if start >= end {
+        return None;
+    }
+    let before = map.range(..=start).next_back();
+    let before = before.filter(|(_, entry)| end_of(entry) > start);
+    let entry = before.or_else(|| map.range(start..end).next());
+    entry.map(|(&first, &entry)| (first, entry))
+}

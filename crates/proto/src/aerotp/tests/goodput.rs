@@ -1,0 +1,75 @@
+//! The numbers over study A's path: 5 Mbit/s, 10 ms, a source that always has data, steady state.
+
+use super::*;
+use crate::wire::aerotp::Protection;
+
+/// Goodput in Mbit/s between two moments, of a source that always has data.
+fn steady(configuration: Configuration, bit_error_rate: f64, seed: u64) -> f64 {
+    let mut pair = Pair::new(configuration, study_path(bit_error_rate, seed));
+    pair.keeps = false;
+    let mut at = |pair: &mut Pair, seconds: f64| {
+        let room = pair.a.room();
+        pair.write(room);
+        pair.seconds(seconds);
+        pair.read_bytes[1]
+    };
+    let mut start = 0;
+    let mut end = 0;
+    for tenth in 1..=220 {
+        end = at(&mut pair, f64::from(tenth) * 0.1);
+        if tenth == 20 {
+            start = end;
+        }
+    }
+    (end - start) as f64 * 8.0 / 20.0 / 1e6
+}
+
+/// Entropy of a bit that is flipped with probability `p`.
+fn entropy(p: f64) -> f64 {
+    if p == 0.0 {
+        return 0.0;
+    }
+    -p * p.log2() - (1.0 - p) * (1.0 - p).log2()
+}
+
+#[test]
+fn plain_repetition_reaches_its_limit() {
+    for rate in [0.0, 1e-6, 1e-5, 3.5e-5, 5e-5, 1e-4] {
+        let mut configuration = with_mode(Mode::Reliable);
+        configuration.coding = Coding::Fixed(Protection::default());
+        let goodput = steady(configuration, rate, 1);
+        let payload = 1500.0 - 20.0 - 22.0 - 4.0;
+        let limit = 5.0 * payload / 1500.0 * (12_000.0 * (-rate).ln_1p()).exp();
+        println!(
+            "plain {rate}: {goodput:.3} of {limit:.3}: {:.3}",
+            goodput / limit
+        );
+        assert!(
+            goodput >= 0.95 * limit,
+            "{rate}: {goodput:.3} of {limit:.3} Mbit/s"
+        );
+    }
+}
+
+#[test]
+fn the_adaptive_code_comes_near_the_channels_capacity() {
+    for (rate, share) in [
+        (0.0, 0.88),
+        (1e-6, 0.88),
+        (1e-5, 0.88),
+        (3.5e-5, 0.88),
+        (1e-4, 0.88),
+        (1e-3, 0.70),
+    ] {
+        let goodput = steady(with_mode(Mode::Reliable), rate, 2);
+        let capacity = 5.0 * (1.0 - entropy(rate));
+        println!(
+            "adaptive {rate}: {goodput:.3} of {capacity:.3}: {:.3}",
+            goodput / capacity
+        );
+        assert!(
+            goodput >= share * capacity,
+            "{rate}: {goodput:.3} of {capacity:.3} Mbit/s"
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! A whole AeroTP packet: prelude, header and its check, payload and its check, and the words of the Reed–Solomon code.
+//!
+//! ```text
+//! | prelude | header | HEC | payload | CRC-32C | redundancy |
+//!           `-------- covered, or ------------'
+//!                          `-- covered --------'
+//! ```
+
+use super::{AerotpHeader, HEC, NAME, PAYLOAD_CRC, PRELUDE, Protection, field};
+use crate::fec::interleaved::{self, Strength};
+use crate::packet::{IpHeader, Payload};
+use crate::wire::{DecodeError, expect_length};
+use core::net::IpAddr;
+use crc::{CRC_16_IBM_3740, CRC_32_ISCSI, Crc, Table};
+
+/// The header error check: CRC-16 with polynomial 0x1021, which finds any three flipped bits of a header.
+const HEADER_CHECK: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
+/// The payload's: CRC-32C (RFC 3720), which finds any five in 655 bytes, and any three in 65,535.
+static PAYLOAD_CHECK: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
+
+/// What the channel has left of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing was wrong.
+    Clean,
+    /// So many bytes were put right.
+    Corrected(u32),
+    /// The header can be used, the payload can not: this many bytes are missing from `sequence` on.
+    Damaged(u32),
+}
+
+/// An AeroTP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AerotpPacket {
+    /// The header.
+    pub header: AerotpHeader,
+    /// The data; none if it is damaged.
+    pub payload: Payload,
+    /// What the channel has left.
+    pub condition: Condition,
+}
+
+impl AerotpPacket {
+    /// A packet as its sender makes it.
+    pub fn new(header: AerotpHeader, payload: Payload) -> AerotpPacket {
+        AerotpPacket {
+            header,
+            payload,
+            condition: Condition::Clean,
+        }
+    }
+
+    /// Bytes on the wire behind the IP header.
+    pub fn wire_length(&self) -> u32 {
+        let payload = self.payload.length();
+        let check = if payload > 0 { PAYLOAD_CRC as u32 } else { 0 };
+        let redundancy = match payload > 0 || self.header.protection.covers_header {
+            true => self.header.protection.strength.bytes() as u32,
+            false => 0,
+        };
+        self.header.wire_length() + payload + check + redundancy
+    }
+
+    /// Appends the packet as bytes. Its checks cover the addresses of `ip`.
+    pub fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
+        let Protection {
+            strength,
+            covers_header,
+        } = self.header.protection;
+        self.header.protection.encode(out);
+        let header = out.len();
+        self.header.encode(self.payload.length(), out);
+        let check = header_check(ip, &out[header..]);
+        out.extend_from_slice(&check.to_be_bytes());
+        let payload = out.len();
+        self.payload.copy_into(out);
+        if out.len() > payload {
+            let check = PAYLOAD_CHECK.checksum(&out[payload..]);
+            out.extend_from_slice(&check.to_be_bytes());
+        }
+        let covered = if covers_header { header } else { payload };
+        if out.len() > covered {
+            let mut redundancy = Vec::new();
+            interleaved::encode(&out[covered..], strength, &mut redundancy);
+            out.extend_from_slice(&redundancy);
+        }
+    }
+
+    /// Reads a packet from all that `ip` carries. What its code can put right is put right; nothing is decoded if the checks
+    /// agree.
+    ///
+    /// # Errors
+    /// Too few bytes, a field beyond its range, a length that is not that of the payload, or a header that is damaged
+    /// beyond the code.
+    pub fn decode(ip: &IpHeader, bytes: &[u8]) -> Result<AerotpPacket, DecodeError> {
+        let protection = Protection::decode(bytes)?;
+        let rest = &bytes[PRELUDE..];
+        let first = Opened::read(ip, protection, rest);
+        if let Ok(opened) = &first
+            && opened.is_whole
+        {
+            return first.map(|opened| opened.packet(Condition::Clean));
+        }
+        if protection.strength == Strength::NONE {
+            return first.map(Opened::damaged);
+        }
+        // Only the header's place can be off if the payload alone is covered.
+        let covered = match (&first, protection.covers_header) {
+            (_, true) => 0,
+            (Ok(opened), false) => opened.payload_at,
+            (Err(_), false) => return first.map(Opened::damaged),
+        };
+        let mut block = rest.to_vec();
+        let Ok(corrected) = interleaved::decode(&mut block[covered..], protection.strength, &[])
+        else {
+            return first.map(Opened::damaged);
+        };
+        match Opened::read(ip, protection, &block) {
+            Ok(opened) if opened.is_whole => {
+                Ok(opened.packet(Condition::Corrected(corrected as u32)))
+            }
+            // The code has settled on a word that was not sent: believe the header only as it came.
+            _ => first.map(Opened::damaged),
+        }
+    }
+}
+
+/// A packet whose header agrees with its check.
+struct Opened<'a> {
+    header: AerotpHeader,
+    payload_at: usize,
+    payload: &'a [u8],
+    is_whole: bool,
+}
+
+impl Opened<'_> {
+    /// Reads what stands behind the prelude.
+    fn read<'a>(
+        ip: &IpHeader,
+        protection: Protection,
+        bytes: &'a [u8],
+    ) -> Result<Opened<'a>, DecodeError> {
+        let (header, length, taken) = AerotpHeader::decode(protection, bytes)?;
+        expect_length(NAME, bytes, taken + HEC)?;
+        let payload_at = taken + HEC;
+        let check = u16::from_be_bytes([bytes[taken], bytes[taken + 1]]);
+        if header_check(ip, &bytes[..taken]) != check {
+            return Err(DecodeError::Checksum { header: NAME });
+        }
+        let sealed = if length > 0 { length + PAYLOAD_CRC } else { 0 };
+        let covers_something = length > 0 || protection.covers_header;
+        let redundancy = if covers_something {
+            protection.strength.bytes()
+        } else {
+            0
+        };
+        if bytes.len() != payload_at + sealed + redundancy {
+            return Err(field("payload length", length as u32));
+        }
+        let (payload, check) = bytes[payload_at..payload_at + sealed].split_at(length);
+        let is_whole =
+            length == 0 || PAYLOAD_CHECK.checksum(payload).to_be_bytes().as_slice() == check;
+        Ok(Opened {
+            header,
+            payload_at,
+            payload,
+            is_whole,
+        })
+    }
+
+    fn packet(self, condition: Condition) -> AerotpPacket {
+        AerotpPacket {
+            header: self.header,
+            payload: Payload::from_slice(self.payload),
+            condition,
+        }
+    }
+
+    /// Without its payload, unless that is whole.
+    fn damaged(self) -> AerotpPacket {
+        AerotpPacket {
+            header: self.header,
+            payload: Payload::EMPTY,
+            condition: Condition::Damaged(self.payload.len() as u32),
+        }
+    }
+}
+
+fn header_check(ip: &IpHeader, header: &[u8]) -> u16 {
+    let mut digest = HEADER_CHECK.digest();
+    for address in [ip.source, ip.destination] {
+        match address {
+            IpAddr::V4(address) => digest.update(&address.octets()),
+            IpAddr::V6(address) => digest.update(&address.octets()),
+        }
+    }
+    digest.update(header);
+    digest.finalize()
+}
