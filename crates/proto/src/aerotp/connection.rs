@@ -1,6 +1,7 @@
 //! One AeroTP connection: its calls, and what a packet or a deadline does to it. What it sends is in [`super::output`].
 
 use super::adaptation::Choice;
+use super::blocks::{BlockReceiver, BlockSender, Shard};
 use super::configuration::{Configuration, Identity};
 use super::error_meter::ErrorMeter;
 use super::path::{Path, PathId};
@@ -10,7 +11,9 @@ use super::{Event, Received, State};
 use crate::packet::Payload;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition, ErrorRate, Mack, Opening};
+use crate::wire::aerotp::{
+    AerotpHeader, AerotpPacket, Condition, ErrorRate, Mack, Opening, TcpOffer,
+};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
@@ -18,6 +21,9 @@ use std::collections::VecDeque;
 
 /// Bytes that may be sent before the peer has said how many it takes.
 const FIRST_WINDOW: u64 = 256 << 10;
+
+/// A peer cannot make us keep more paths than this.
+const MOST_PATHS: usize = 8;
 
 /// What a connection has done, and what it has been sent that was of no use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +59,8 @@ pub(super) struct MackState {
     /// Bytes with IP headers since the arrival rate was last worked out, and since when.
     pub bytes: u64,
     pub since: Option<Instant>,
+    /// When the last packet came.
+    pub last: Option<Instant>,
     pub arrival_rate: DataRate,
 }
 
@@ -86,13 +94,21 @@ pub struct Connection {
     pub(super) paths: Vec<Path>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
+    /// What goes with the opening at a gateway.
+    pub(super) offer: Option<TcpOffer>,
     /// What the peer's packets began with.
     pub(super) peer: Option<Opening>,
+    /// What the peer's gateway was offered by a TCP, if it told.
+    peer_offer: Option<TcpOffer>,
     /// Whether the peer has said that it has heard of this end.
     pub(super) is_known: bool,
     pub(super) mack: MackState,
     pub(super) probing: Probing,
     pub(super) ending: Ending,
+    /// Only with a code across packets.
+    pub(super) blocks: Option<Box<BlockSender>>,
+    /// Made when the peer's first packet of a block comes.
+    peer_blocks: Option<Box<BlockReceiver>>,
     meter: ErrorMeter,
     pub(super) peer_error_rate: ErrorRate,
     pub(super) choice: Option<((ErrorRate, u32), Choice)>,
@@ -131,10 +147,16 @@ impl Connection {
             sender: Sender::new(configuration.send_buffer, window),
             receiver: Receiver::new(configuration.receive_buffer),
             peer: None,
+            offer: None,
+            peer_offer: None,
             is_known: false,
             mack: MackState::default(),
             probing: Probing::default(),
             ending: Ending::default(),
+            blocks: configuration
+                .blocks
+                .map(|size| Box::new(BlockSender::new(size))),
+            peer_blocks: None,
             meter: ErrorMeter::default(),
             peer_error_rate: ErrorRate::NONE,
             choice: None,
@@ -169,21 +191,34 @@ impl Connection {
     }
 
     /// Adds a path; packets are spread over all that are up, each at its own rate.
-    pub fn add_path(&mut self, addresses: (IpAddr, IpAddr), mtu: u32, rate: DataRate) -> PathId {
-        self.paths.push(Path::new(addresses, mtu, rate));
-        PathId((self.paths.len() - 1) as u8)
+    /// The peer is shown the token there until it answers. `None` if there are as many as there can be.
+    pub fn add_path(
+        &mut self,
+        now: Instant,
+        addresses: (IpAddr, IpAddr),
+        mtu: u32,
+        rate: DataRate,
+    ) -> Option<PathId> {
+        if self.paths.len() >= MOST_PATHS {
+            return None;
+        }
+        let mut path = Path::new(addresses, mtu, rate);
+        path.shown_since = Some(now);
+        path.is_added = true;
+        self.paths.push(path);
+        Some(PathId((self.paths.len() - 1) as u8))
     }
 
     /// This end has another address on a path. The peer is shown the token until it answers there.
     pub fn move_to(&mut self, now: Instant, path: PathId, local: IpAddr) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
             path.local = local;
-            path.moved_at = Some(now);
+            path.shown_since = Some(now);
         }
         self.probe_at_once();
     }
 
-    /// A path's link is up, with this rate if it says one, or is a new link.
+    /// A path's link is up, with this rate if it says one, or is a new link. What was under way over the old one counts as lost.
     pub fn link_up(&mut self, path: PathId, rate: Option<DataRate>) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
             path.is_up = true;
@@ -192,6 +227,7 @@ impl Connection {
                 path.rate.set_limit(rate);
             }
         }
+        self.sender.lose_oldest(u64::MAX);
         self.probe_at_once();
     }
 
@@ -365,9 +401,25 @@ impl Connection {
         &self.identity
     }
 
+    /// Tells the peer's gateway, with the opening, what a TCP has offered.
+    pub fn set_offer(&mut self, offer: TcpOffer) {
+        self.offer = Some(offer);
+    }
+
+    /// What the peer's gateway was offered by a TCP.
+    pub fn peer_offer(&self) -> Option<TcpOffer> {
+        self.peer_offer
+    }
+
     /// The peer's token, by which its packets are known from any address.
     pub fn peer_token(&self) -> Option<u32> {
         self.peer.map(|peer| peer.token)
+    }
+
+    /// Bytes of memory that it takes now, data aside.
+    pub fn memory(&self) -> usize {
+        let paths: usize = self.paths.iter().map(Path::memory).sum();
+        size_of::<Connection>() + paths + self.events.capacity() * size_of::<Event>()
     }
 
     /// What has happened.
@@ -428,7 +480,7 @@ impl Connection {
         }
         self.heard_path = path;
         self.note_heard(now, header.timestamp);
-        self.measure(&packet);
+        self.measure(now, &packet);
         if let Some(mack) = &header.mack {
             self.handle_mack(now, mack);
         }
@@ -445,11 +497,16 @@ impl Connection {
         if shown.is_none() || shown != self.peer_token() {
             return None;
         }
-        let index = self
-            .paths
-            .iter()
-            .position(|path| path.local == to)
-            .unwrap_or(0);
+        if header.adds_path {
+            if self.paths.len() >= MOST_PATHS {
+                return None;
+            }
+            let (mtu, rate) = (self.paths[0].mtu, self.configuration.initial_rate);
+            self.paths.push(Path::new((to, from), mtu, rate));
+            return Some(self.paths.len() - 1);
+        }
+        let index = self.paths.iter().position(|path| path.local == to);
+        let index = index.unwrap_or(0);
         self.paths[index].remote = from;
         Some(index)
     }
@@ -485,6 +542,7 @@ impl Connection {
         match (header.opening, self.peer) {
             (Some(opening), None) => {
                 self.peer = Some(opening);
+                self.peer_offer = header.tcp_offer;
                 if !self.is_known {
                     self.tell(Event::Established);
                 }
@@ -503,7 +561,9 @@ impl Connection {
         }
     }
 
-    fn measure(&mut self, packet: &AerotpPacket) {
+    fn measure(&mut self, now: Instant, packet: &AerotpPacket) {
+        const PAUSE: Duration = Duration::from_millis(100);
+
         let bytes = packet.wire_length();
         let redundancy = packet.header.protection.strength.bytes() as u32;
         let length = match packet.condition {
@@ -519,6 +579,16 @@ impl Connection {
         };
         self.meter.note(length, redundancy, packet.condition);
         self.mack.bytes += u64::from(length + self.paths[self.heard_path].ip_header());
+        // A pause says nothing of the path.
+        if self
+            .mack
+            .last
+            .is_none_or(|last| now.saturating_since(last) > PAUSE)
+        {
+            self.mack.since = Some(now);
+            self.mack.bytes = 0;
+        }
+        self.mack.last = Some(now);
     }
 
     fn handle_data(&mut self, now: Instant, packet: AerotpPacket) {
@@ -527,41 +597,72 @@ impl Connection {
             payload,
             condition,
         } = packet;
-        let Some(peer) = self.peer else { return };
-        let base = self.receiver.next();
-        let expected = SequenceNumber(peer.initial.0.wrapping_add(base as u32));
-        let start = base as i64 + i64::from(header.sequence.distance_from(expected));
-        let length = match condition {
-            Condition::Damaged(length) => length,
-            _ => payload.length(),
-        };
+        if self.peer.is_none() {
+            return;
+        }
+        let shard = Shard::of(&header, &payload);
+        let is_repair = header.block.is_some_and(|place| place.is_repair());
+        let mut at_once = header.wants_mack || header.opening.is_some();
         if let Condition::Damaged(length) = condition {
-            self.receiver.note_damaged(start, length);
+            if !is_repair {
+                let start = self.start_of(header.sequence);
+                self.receiver.note_damaged(start, length);
+            }
+        } else if let Some(place) = header.block {
+            let blocks = self.peer_blocks.get_or_insert_default();
+            let restored = match is_repair {
+                true => blocks.add_repair(place, &payload),
+                false => blocks.add_source(place, &shard),
+            };
+            for shard in restored {
+                at_once |= self.take_shard(shard);
+            }
         }
-        let mut at_once = header.wants_mack || header.opening.is_some() || header.is_final;
-        if header.is_final
-            && let Ok(end) = u64::try_from(start + i64::from(length))
-        {
-            self.receiver.set_end(end);
-        }
-        if !payload.is_empty() {
-            at_once |= self.take_data(start, payload, header.ends_record);
+        if !is_repair && !matches!(condition, Condition::Damaged(_)) {
+            at_once |= self.take_shard(shard);
         }
         if !self.answers() {
             self.give_up_gaps(now);
         }
         self.after_arrival(now);
-        if self.answers() && (length > 0 || at_once) {
-            // A loss is told at once where that is the mode's way; else it waits for its MACK.
-            let damaged = matches!(condition, Condition::Damaged(_));
-            self.mack.packets += 1;
-            let full = self.mack.packets >= u32::from(self.configuration.packets_per_mack.max(1));
-            if at_once || full || damaged {
-                self.mack.due = Some(now);
-            } else {
-                self.expect_mack(now);
-            }
+        let carries = !payload.is_empty() || condition != Condition::Clean;
+        if self.answers() && (carries || at_once) {
+            self.owe_mack(now, at_once || matches!(condition, Condition::Damaged(_)));
         }
+    }
+
+    /// A packet has come of which a MACK is to tell.
+    fn owe_mack(&mut self, now: Instant, at_once: bool) {
+        self.mack.packets += 1;
+        let full = self.mack.packets >= u32::from(self.configuration.packets_per_mack.max(1));
+        if at_once || full {
+            self.mack.due = Some(now);
+        } else {
+            self.expect_mack(now);
+        }
+    }
+
+    /// Where in what the peer writes a sequence number is; it may lie before the first byte.
+    fn start_of(&self, number: SequenceNumber) -> i64 {
+        let base = self.receiver.next();
+        let initial = self.peer.map_or(0, |peer| peer.initial.0);
+        let expected = SequenceNumber(initial.wrapping_add(base as u32));
+        base as i64 + i64::from(number.distance_from(expected))
+    }
+
+    /// Takes in data, and the end of it; returns whether the peer should hear of it at once.
+    fn take_shard(&mut self, shard: Shard) -> bool {
+        let start = self.start_of(shard.sequence);
+        let end = start + i64::from(shard.payload.length());
+        if shard.is_final
+            && let Ok(end) = u64::try_from(end)
+        {
+            self.receiver.set_end(end);
+        }
+        if shard.payload.is_empty() {
+            return shard.is_final;
+        }
+        self.take_data(start, shard.payload, shard.ends_record) || shard.is_final
     }
 
     /// Returns whether the peer should hear of it at once.
@@ -680,8 +781,11 @@ impl Connection {
         if let Some(path) = path {
             path.rate.measured(now, rtt, arrival_rate);
             let left = now.as_nanos().saturating_sub(since.as_nanos());
-            if path.moved_at.is_some_and(|moved| left >= moved.as_nanos()) {
-                path.moved_at = None;
+            if path
+                .shown_since
+                .is_some_and(|shown| left >= shown.as_nanos())
+            {
+                path.shown_since = None;
             }
         }
     }
@@ -727,8 +831,9 @@ impl Connection {
         if self.probing.at.is_some() {
             return;
         }
-        /// A peer that does not answer is asked at least this often, so that little of a contact is lost.
-        const LONGEST: Duration = Duration::from_millis(500);
+        /// A peer that does not answer is asked at least this often, or once a round trip if that is longer: little of a
+        /// contact is lost, and little is sent in vain.
+        const LONGEST: Duration = Duration::from_millis(150);
         let path = self
             .paths
             .iter()
@@ -788,6 +893,9 @@ impl Connection {
             give_up,
             self.receiver.gap_until(),
             self.ending.repeat_at,
+            self.blocks
+                .as_ref()
+                .and_then(|blocks| blocks.poll_timeout()),
             self.over_at,
             self.next_departure(),
         ]
@@ -806,9 +914,14 @@ impl Connection {
             self.probing.at = None;
             if self.waits_for_peer() {
                 self.probing.due = true;
+                // One packet: what it brings back tells what else is missing.
+                self.sender.lose_oldest(1);
                 self.probing.tries += 1;
                 self.arm_probe(now);
             }
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.handle_timeout(now);
         }
         if due(self.receiver.gap_until()) {
             self.give_up_gaps(now);

@@ -12,6 +12,7 @@
 //! outages and addresses. Gateways between TCP or UDP and AeroTP are [`crate::host`]'s.
 
 mod adaptation;
+mod blocks;
 mod configuration;
 mod connection;
 mod error_meter;

@@ -2,6 +2,7 @@
 
 use super::Transmission;
 use super::adaptation::{Choice, choose};
+use super::blocks::{REPAIR_OVERHEAD, Shard};
 use super::configuration::Coding;
 use super::connection::{Connection, timestamp};
 use super::path::PathId;
@@ -37,7 +38,10 @@ impl Connection {
         }
         if let Some(path) = self.path_to_send(now) {
             let probe = core::mem::take(&mut self.probing.due);
-            self.statistics.probes += u64::from(probe && self.probing.tries > 0);
+            self.statistics.probes += u64::from(probe);
+            if !probe && let Some(sent) = self.send_repair(now, path) {
+                return Some(sent);
+            }
             if let Some(sent) = self.send_data(now, path, probe) {
                 return Some(sent);
             }
@@ -67,7 +71,11 @@ impl Connection {
 
     /// Whether there is something to send that a path's rate holds back.
     fn has_data(&self) -> bool {
-        self.sender.is_ready() && !self.is_silent()
+        let has_repairs = self
+            .blocks
+            .as_ref()
+            .is_some_and(|blocks| blocks.has_repairs());
+        (self.sender.is_ready() || has_repairs) && !self.is_silent()
     }
 
     /// The path that is free first, if something is to be sent over it now.
@@ -93,10 +101,10 @@ impl Connection {
 
     /// The largest record that a packet of the first path takes, in bytes.
     pub(super) fn largest_record(&self) -> u32 {
-        // With an opening and a place in a block.
+        // With an opening, and a place in a block and what its repairs take.
         self.paths[0]
             .room()
-            .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5)
+            .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5 + REPAIR_OVERHEAD)
     }
 
     /// How packets of a path are made now.
@@ -125,26 +133,23 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Instant, path: usize, probe: bool) -> Option<Transmission> {
-        let has_some = match probe {
-            true => self.sender.waits() || self.sender.is_ready(),
-            false => self.has_data() && self.paths[path].free_at <= now,
-        };
+        let may = self.has_data() && self.paths[path].free_at <= now;
+        let has_some = may || probe && self.sender.is_ready();
         if !has_some {
             return None;
         }
         let Choice { protection, packet } = self.choice(path);
         let mut header = self.header(now, path, protection);
         header.wants_mack = probe;
-        let around = header.wire_length() + PAYLOAD_CRC;
+        header.block = self.blocks.as_ref().map(|blocks| blocks.place());
+        let spare = header.block.map_or(0, |_| REPAIR_OVERHEAD);
+        let around = header.wire_length() + PAYLOAD_CRC + spare;
         let room = self.paths[path].room().saturating_sub(around);
         let fitting = packet.saturating_sub(self.paths[path].ip_header() + around);
         let wanted = fitting
             .saturating_sub(protection.strength.bytes() as u32)
             .min(room);
-        let chunk = match probe {
-            true => self.sender.take_oldest((wanted, room)),
-            false => self.sender.take((wanted, room)),
-        }?;
+        let chunk = self.sender.take((wanted, room))?;
         // A record that is larger than planned leaves less for the code.
         let left = room - chunk.payload.length().min(room);
         let words = u32::from(protection.strength.words()).min(left / 4) as u16;
@@ -156,9 +161,37 @@ impl Connection {
             header.is_final = true;
             self.note_end_sent(now);
         }
+        if let Some(blocks) = &mut self.blocks {
+            let patience = Duration::from_nanos(self.configuration.reordering_wait.as_nanos() / 2);
+            blocks.add(now, &Shard::of(&header, &chunk.payload), patience);
+        }
         let repeats = self.configuration.mode.repeats();
         self.sender
             .note_sent(now, &chunk, (path as u8, &mut self.paths[path]), repeats);
+        Some(self.transmission(now, path, header, chunk))
+    }
+
+    /// A packet that repairs others of its block.
+    fn send_repair(&mut self, now: Instant, path: usize) -> Option<Transmission> {
+        if self.paths[path].free_at > now {
+            return None;
+        }
+        let (place, payload) = self.blocks.as_mut()?.take_repair()?;
+        let protection = self.choice(path).protection;
+        let mut header = self.plain_header(now, path, protection);
+        header.sequence = self.wire_sequence(self.sender.next());
+        header.block = Some(place);
+        let taken = header.wire_length() + PAYLOAD_CRC + payload.length();
+        // It may be that the path has become narrower since.
+        let left = self.paths[path].room().checked_sub(taken)?;
+        let words = u32::from(protection.strength.words()).min(left / 4) as u16;
+        header.protection.strength = Strength::from_words(words).unwrap_or(Strength::NONE);
+        let chunk = Chunk {
+            start: self.sender.next(),
+            payload,
+            ends_record: false,
+            again: false,
+        };
         Some(self.transmission(now, path, header, chunk))
     }
 
@@ -225,16 +258,21 @@ impl Connection {
         }
     }
 
-    /// A header with what is to be told to the peer in any case.
+    /// A header with a MACK, if one is due.
     fn header(&mut self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
-        let opening = (!self.is_known).then_some(Opening {
-            initial: self.identity.initial,
-            token: self.identity.token,
-        });
         let mack = match self.mack.due {
             Some(due) if due <= now => Some(Box::new(self.take_mack(now, path))),
             _ => None,
         };
+        AerotpHeader {
+            mack,
+            ..self.plain_header(now, path, protection)
+        }
+    }
+
+    /// A header with what is told until the peer has heard it.
+    fn plain_header(&self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
+        let is_shown = self.paths[path].shown_since.is_some();
         AerotpHeader {
             source_port: self.identity.local_port,
             destination_port: self.identity.remote_port,
@@ -247,10 +285,14 @@ impl Connection {
             wants_mack: false,
             tcp_flags: TcpFlags::NONE,
             protection,
-            opening,
-            tcp_offer: None,
-            mack,
-            token: self.paths[path].moved_at.map(|_| self.identity.token),
+            opening: (!self.is_known).then_some(Opening {
+                initial: self.identity.initial,
+                token: self.identity.token,
+            }),
+            tcp_offer: self.offer.filter(|_| !self.is_known),
+            mack: None,
+            token: is_shown.then_some(self.identity.token),
+            adds_path: is_shown && self.paths[path].is_added,
             block: None,
         }
     }
@@ -260,8 +302,10 @@ impl Connection {
         const MEASURED_OVER: Duration = Duration::from_millis(50);
         self.mack.due = None;
         self.mack.packets = 0;
-        let since = *self.mack.since.get_or_insert(now);
-        let elapsed = now.saturating_since(since);
+        let elapsed = self
+            .mack
+            .since
+            .map_or(Duration::ZERO, |since| now.saturating_since(since));
         if elapsed >= MEASURED_OVER {
             let bits = u128::from(self.mack.bytes) * 8 * 1_000_000_000;
             let rate = (bits / u128::from(elapsed.as_nanos())) as u64;
@@ -353,6 +397,7 @@ pub fn reset_reply(header: &AerotpHeader, now: Instant) -> Option<AerotpPacket> 
         tcp_offer: None,
         mack: None,
         token: None,
+        adds_path: false,
         block: None,
         ..header.clone()
     };

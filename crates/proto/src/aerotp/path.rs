@@ -25,8 +25,10 @@ pub(super) struct Path {
     pub sent: VecDeque<(Instant, u64)>,
     /// When the newest packet left of which it is known that it has arrived.
     pub newest_arrived: Option<Instant>,
-    /// Until the peer has answered from here it must be shown the token: since then.
-    pub moved_at: Option<Instant>,
+    /// Until the peer has answered to here it is shown the token: since then.
+    pub shown_since: Option<Instant>,
+    /// Whether it came after the first, and does not replace it.
+    pub is_added: bool,
 }
 
 impl Path {
@@ -40,7 +42,8 @@ impl Path {
             free_at: Instant::ZERO,
             sent: VecDeque::new(),
             newest_arrived: None,
-            moved_at: None,
+            shown_since: None,
+            is_added: false,
         }
     }
 
@@ -55,6 +58,11 @@ impl Path {
     /// Bytes that fit behind the IP header.
     pub fn room(&self) -> u32 {
         self.mtu.saturating_sub(self.ip_header())
+    }
+
+    /// Bytes of memory that it takes now.
+    pub fn memory(&self) -> usize {
+        size_of::<Path>() + self.sent.capacity() * size_of::<(Instant, u64)>()
     }
 
     /// A packet of `bytes` behind the IP header leaves at `now`. A late caller catches up with no more than a packet or two.

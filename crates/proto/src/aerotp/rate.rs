@@ -103,7 +103,7 @@ impl RateControl {
         let bits = self.rate.bits_per_second();
         if rtt > self.shortest + QUEUE && arrival_rate > DataRate::ZERO {
             let drained = arrival_rate.bits_per_second() / 10 * 9;
-            self.rate = DataRate::from_bits_per_second(bits.min(drained));
+            self.rate = DataRate::from_bits_per_second(bits.min(drained.max(bits / 2)));
             self.grows_at = now + self.smoothed.unwrap_or(STEP);
         } else if self.rate < self.limit {
             self.rate = DataRate::from_bits_per_second(bits + bits / 20).min(self.limit);

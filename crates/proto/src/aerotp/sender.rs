@@ -132,20 +132,15 @@ impl Sender {
         Some(chunk)
     }
 
-    /// The oldest data that is not acknowledged, for a probe.
-    pub(super) fn take_oldest(&mut self, most: (u32, u32)) -> Option<Chunk> {
-        let sent = self.outstanding.first_key_value().map(|(&start, _)| start);
-        let lost = self.lost.first_key_value().map(|(&start, _)| start);
-        match (sent, lost) {
-            (Some(sent), lost) if lost.is_none_or(|lost| sent < lost) => {
-                let sent = self.outstanding.pop_first();
-                if let Some((start, sent)) = sent {
-                    self.lost.insert(start, sent.end);
-                }
-            }
-            _ => {}
+    /// Has data sent again that was not acknowledged: the oldest, at most so many bytes and at least one packet; or all.
+    pub(super) fn lose_oldest(&mut self, most: u64) {
+        let mut bytes = 0;
+        while bytes < most
+            && let Some((start, sent)) = self.outstanding.pop_first()
+        {
+            bytes += sent.end - start;
+            self.lost.insert(start, sent.end);
         }
-        self.take(most)
     }
 
     fn chunk(&self, start: u64, end: u64, most: (u32, u32), again: bool) -> Chunk {

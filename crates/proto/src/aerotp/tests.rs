@@ -55,7 +55,8 @@ pub(super) struct Wire {
     /// Nothing passes from the first to the second of these moments.
     pub outages: Vec<(Instant, Instant)>,
     pub random: Random,
-    pub carried: u64,
+    /// Packets with data that were lost.
+    pub lost: u64,
 }
 
 impl Wire {
@@ -71,7 +72,7 @@ impl Wire {
             jitter: Duration::ZERO,
             outages: Vec::new(),
             random: Random(seed),
-            carried: 0,
+            lost: 0,
         }
     }
 
@@ -103,9 +104,9 @@ impl Wire {
             .iter()
             .any(|&(from, to)| from <= self.free_at && self.free_at < to);
         if out || self.random.unit() <= self.loss {
+            self.lost += u64::from(packet.view().payload_bytes > 0);
             return Vec::new();
         }
-        self.carried += 1;
         let copies = if self.random.unit() <= self.duplication {
             2
         } else {
@@ -357,7 +358,11 @@ impl Pair {
 /// The study's path: 5 Mbit/s, 10 ms.
 pub(super) fn study_path(bit_error_rate: f64, seed: u64) -> [Wire; 2] {
     [0, 1].map(|direction| {
-        let mut wire = Wire::new(5_000_000, Duration::from_millis(10), seed * 2 + direction);
+        let mut wire = Wire::new(
+            5_000_000,
+            Duration::from_millis(10),
+            seed.wrapping_mul(2) + direction,
+        );
         wire.bit_error_rate = bit_error_rate;
         wire
     })

@@ -151,6 +151,8 @@ pub struct AerotpHeader {
     pub mack: Option<Box<Mack>>,
     /// MOVED or a reset's proof: the token of the connection's other end.
     pub token: Option<u32>,
+    /// With `token`: the packet's source is one more path, and does not replace another.
+    pub adds_path: bool,
     /// The place in a block of an erasure code.
     pub block: Option<BlockPlace>,
 }
@@ -209,7 +211,7 @@ impl AerotpHeader {
             None => self.tcp_flags.without(TcpFlags::SYN),
         };
         out.extend_from_slice(&[
-            (self.mode as u8) << 5 | self.class.0 << 2,
+            (self.mode as u8) << 5 | self.class.0 << 2 | u8::from(self.adds_path),
             self.flags(),
             syn.0,
         ]);
@@ -249,8 +251,8 @@ impl AerotpHeader {
         let mode = *Mode::ALL
             .get(usize::from(first >> 5))
             .ok_or(field("mode", u32::from(first >> 5)))?;
-        if first & 0b11 != 0 {
-            return Err(field("reserved", u32::from(first & 0b11)));
+        if first & 0b10 != 0 {
+            return Err(field("reserved", u32::from(first & 0b10)));
         }
         let flags = bytes[1];
         let has = |bit| flags & bit != 0;
@@ -298,6 +300,7 @@ impl AerotpHeader {
             tcp_offer,
             mack,
             token,
+            adds_path: first & 0b01 != 0,
             block,
         };
         let taken = bytes.len() - rest.0.len();

@@ -7,7 +7,7 @@ use crate::wire::aerotp::Protection;
 fn steady(configuration: Configuration, bit_error_rate: f64, seed: u64) -> f64 {
     let mut pair = Pair::new(configuration, study_path(bit_error_rate, seed));
     pair.keeps = false;
-    let mut at = |pair: &mut Pair, seconds: f64| {
+    let at = |pair: &mut Pair, seconds: f64| {
         let room = pair.a.room();
         pair.write(room);
         pair.seconds(seconds);
@@ -40,10 +40,6 @@ fn plain_repetition_reaches_its_limit() {
         let goodput = steady(configuration, rate, 1);
         let payload = 1500.0 - 20.0 - 22.0 - 4.0;
         let limit = 5.0 * payload / 1500.0 * (12_000.0 * (-rate).ln_1p()).exp();
-        println!(
-            "plain {rate}: {goodput:.3} of {limit:.3}: {:.3}",
-            goodput / limit
-        );
         assert!(
             goodput >= 0.95 * limit,
             "{rate}: {goodput:.3} of {limit:.3} Mbit/s"
@@ -63,10 +59,6 @@ fn the_adaptive_code_comes_near_the_channels_capacity() {
     ] {
         let goodput = steady(with_mode(Mode::Reliable), rate, 2);
         let capacity = 5.0 * (1.0 - entropy(rate));
-        println!(
-            "adaptive {rate}: {goodput:.3} of {capacity:.3}: {:.3}",
-            goodput / capacity
-        );
         assert!(
             goodput >= share * capacity,
             "{rate}: {goodput:.3} of {capacity:.3} Mbit/s"
