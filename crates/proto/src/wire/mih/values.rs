@@ -87,12 +87,17 @@ impl MihfId {
 /// Which link, or which point of attachment to a network: one here, since each access link has one (LINK_ID).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkIdentifier {
-    /// LINK_TYPE: 15 is Ethernet, 18 another wireless one, 19 IEEE 802.11.
+    /// LINK_TYPE.
     pub link_type: u8,
     address: Box<[u8]>,
 }
 
 impl LinkIdentifier {
+    /// LINK_TYPE of a wireless link that has none of its own.
+    pub const OTHER_WIRELESS: u8 = 18;
+    /// LINK_TYPE of IEEE 802.11.
+    pub const IEEE_802_11: u8 = 19;
+
     /// Of this type and address, which is cut to [`LONGEST_NAME`] bytes.
     pub fn new(link_type: u8, address: &[u8]) -> LinkIdentifier {
         let address = cut(address);
