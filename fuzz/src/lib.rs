@@ -17,7 +17,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -34,6 +34,7 @@ pub const TARGETS: [Target; 25] = [
     ("tcp-pair", tcp::pair::check),
     ("header-registration", messages::check_registration),
     ("header-dhcp", messages::check_dhcp),
+    ("header-mih", messages::check_mih),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),
     ("agent-ipv4-home", agents::check_ipv4_home),
     ("agent-ipv4-foreign", agents::check_ipv4_foreign),

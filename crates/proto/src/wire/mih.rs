@@ -5,12 +5,13 @@
 //! carries (clause 8.6.3) is from memory. A message that is acknowledged or in fragments is refused: what is asked is
 //! answered, which is all the acknowledgement that is needed, and nothing here is long. Unknown TLVs are skipped.
 
+mod found;
 mod values;
 
 pub use values::{LONGEST_NAME, LinkIdentifier, MihfId};
 
 use super::{DecodeError, expect_length, u16_at};
-use values::Reader;
+use found::Found;
 
 /// UDP port (RFC 5677 section 8).
 pub const PORT: u16 = 4551;
@@ -316,73 +317,6 @@ impl Mih {
             read.current = Some(LinkIdentifier::read(&mut current)?);
         }
         Ok(read)
-    }
-}
-
-/// The values of a message's TLVs, by their numbers; of two of one number the last.
-struct Found<'a>([Option<&'a [u8]>; tlv::END]);
-
-impl<'a> Found<'a> {
-    fn read(bytes: &'a [u8]) -> Result<Found<'a>, DecodeError> {
-        let mut found = Found([None; tlv::END]);
-        let mut reader = Reader(bytes);
-        while !reader.0.is_empty() {
-            let kind = reader.byte()?;
-            let length = reader.length()?;
-            let value = reader.take(length)?;
-            if let Some(place) = found.0.get_mut(usize::from(kind)) {
-                *place = Some(value);
-            }
-        }
-        Ok(found)
-    }
-
-    fn value(&self, kind: u8) -> Option<Reader<'a>> {
-        self.0.get(usize::from(kind)).copied().flatten().map(Reader)
-    }
-
-    fn needed(&self, kind: u8) -> Result<Reader<'a>, DecodeError> {
-        self.value(kind)
-            .ok_or_else(|| field("missing TLV", u32::from(kind)))
-    }
-
-    /// The link, where [`Mih::write_link`] puts it.
-    fn link(
-        &self,
-        step: Step,
-        between_networks: bool,
-        is_request: bool,
-    ) -> Result<LinkIdentifier, DecodeError> {
-        let kind = match (step, between_networks) {
-            (Step::Query, false) if !is_request => tlv::PREFERRED,
-            (Step::Query, _) => tlv::CANDIDATES,
-            (Step::Commit, true) => tlv::MOBILE_LINK,
-            (Step::Commit, false) => {
-                let link_type = self.needed(tlv::LINK_TYPE)?.byte()?;
-                return LinkIdentifier::read_target(link_type, &mut self.needed(tlv::TARGET)?);
-            }
-            (Step::Complete, _) => tlv::LINK_IDENTIFIER,
-        };
-        let mut value = self.needed(kind)?;
-        if step == Step::Query {
-            // The first of a list; others would be for a mobile to choose from.
-            let count = value.byte()?;
-            if count == 0 {
-                return Err(field("candidates", 0));
-            }
-        }
-        LinkIdentifier::read(&mut value)
-    }
-
-    fn response(&self, step: Step, between_networks: bool) -> Result<Content, DecodeError> {
-        let number = self.needed(tlv::STATUS)?.byte()?;
-        let status = Status::ALL.get(usize::from(number)).copied();
-        let status = status.ok_or_else(|| field("status", u32::from(number)))?;
-        let link = match status {
-            Status::Success => Some(self.link(step, between_networks, false)?),
-            _ => None,
-        };
-        Ok(Content::Response { status, link })
     }
 }
 

@@ -49,10 +49,17 @@ impl World {
         true
     }
 
-    /// A handover is due: returns it, unless it waits for the point of service.
+    /// A handover is due: returns it, unless it waits for the point of service, or leads back from where the mobile is not yet.
     pub(super) fn prepared(&mut self, number: usize, due: Due) -> Option<Due> {
         let is_soft = matches!(due.handover, Some(Handover::Soft { .. }));
+        let is_hard = matches!(due.handover, Some(Handover::Hard { .. }));
         let asked = self.mobiles[number].preparation.as_ref();
+        let target = due.link.and_then(|link| self.usable(link));
+        let returns = target.is_some() && target == self.mobiles[number].attached;
+        if asked.is_some() && returns && !is_hard {
+            self.mobiles[number].preparation = None;
+            return None;
+        }
         let asked = asked.is_some_and(|preparation| Some(preparation.link) == due.link);
         let waits = due.link.filter(|_| is_soft);
         if !waits.is_some_and(|link| asked || self.prepare(number, link)) {

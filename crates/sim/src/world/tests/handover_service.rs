@@ -59,13 +59,17 @@ const COMES: &str = r#"
 
 /// A run with this movement, and with this point of service if any.
 fn travel(movement: &str, service: Option<&str>) -> Results {
+    let changes = if movement == FAILBACK { COMES } else { "" };
+    travel_with(movement, service, changes)
+}
+
+fn travel_with(movement: &str, service: Option<&str>, changes: &str) -> Results {
     let mih = service.map(|node| format!(", mih = {{ point_of_service = \"{node}\" }}"));
     let aircraft = format!(
         "[mobiles.aircraft]\n{movement}\nmobility = {{ protocol = \"mobile-ipv6\", home_agent = \"home-agent\", \
          home_link = \"home-cell\", duplicate_address_detection = \"icao-address\"{} }}\n",
         mih.unwrap_or_default()
     );
-    let changes = if movement == FAILBACK { COMES } else { "" };
     run(&scenario(40, &[LINKS, &aircraft, changes]))
 }
 
@@ -187,15 +191,30 @@ fn a_hard_handover_waits_for_nobody() {
     }
 }
 
+/// The better link goes again while the point of service is asked about it: the mobile stays where it is.
+#[test]
+fn a_candidate_that_is_lost_is_not_used() {
+    let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"foreign-cell\"\nstate = \"down\"\n";
+    let results = travel_with(FAILBACK, Some("core"), &format!("{COMES}{gone}"));
+    let rows = signals(&results);
+    assert!(
+        rows.iter()
+            .any(|row| row.name == ALONE[0] && row.sent_s == 20.0)
+    );
+    let later = rows.iter().filter(|row| row.sent_s >= 19.0);
+    let mut moves = later.filter(|row| {
+        ["Link_Handover_Imminent", "Link_Down", "Detached"].contains(&row.name.as_str())
+    });
+    assert_eq!(moves.next(), None);
+    // When it began, it was used until it went.
+    assert_eq!(results.summary.handovers.len(), 1);
+}
+
 /// The link in use is lost while the point of service is asked: the mobile is at the other one at once.
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
-    let text = COMES.replace("[[changes]]\n    at = \"19 s\"", "[[changes]]\n    at = \"20.1 s\"\n    link = \"home-cell\"\n    state = \"down\"\n    [[changes]]\n    at = \"19 s\"");
-    let aircraft = format!(
-        "[mobiles.aircraft]\n{FAILBACK}\nmobility = {{ protocol = \"mobile-ipv6\", home_agent = \"home-agent\", \
-         home_link = \"home-cell\", duplicate_address_detection = \"icao-address\", mih = {{ point_of_service = \"core\" }} }}\n"
-    );
-    let results = run(&scenario(40, &[LINKS, &aircraft, &text]));
+    let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"home-cell\"\nstate = \"down\"\n";
+    let results = travel_with(FAILBACK, Some("core"), &format!("{COMES}{gone}"));
     let rows = signals(&results);
     let imminent = rows
         .iter()
