@@ -36,6 +36,7 @@ pub const TARGETS: [Target; 26] = [
     ("tcp-pair", tcp::pair::check),
     ("header-registration", messages::check_registration),
     ("header-dhcp", messages::check_dhcp),
+    ("header-mih", messages::check_mih),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),
     ("agent-ipv4-home", agents::check_ipv4_home),
     ("agent-ipv4-foreign", agents::check_ipv4_foreign),

@@ -1,6 +1,7 @@
 //! Messages that UDP carries between hosts of mobility protocols: what is read is written as it was read.
 
 use baton_proto::wire::dhcp::Dhcp;
+use baton_proto::wire::mih::Mih;
 use baton_proto::wire::mobile_ipv4::{AuthenticationKind, Message, SecurityAssociation};
 
 /// Registration messages of Mobile IPv4 and their extensions. What is signed is known to be, and not when it is changed.
@@ -35,5 +36,12 @@ pub fn check_registration(data: &[u8]) {
 pub fn check_dhcp(data: &[u8]) {
     if let Ok(message) = Dhcp::decode(data) {
         assert_eq!(Dhcp::decode(&message.encode()), Ok(message));
+    }
+}
+
+/// The handover commands of IEEE 802.21.
+pub fn check_mih(data: &[u8]) {
+    if let Ok(message) = Mih::decode(data) {
+        assert_eq!(Mih::decode(&message.encode()), Ok(message));
     }
 }

@@ -467,6 +467,7 @@ protocol = "mobile-ipv6"
 home_agent = "airline"
 multicast_buffering = { size = "16 kB" }
 aaa = { server = "radius", processing = "20 ms" }
+mih = { point_of_service = "radius" }
 
 [home_agents.university]
 prefix = "192.0.2.0/24"
@@ -495,6 +496,18 @@ prefix = "2001:db8:1::/64"
 [mobiles.helicopter]
 timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "south-cell" }]
 mobility = { protocol = "mobile-ipv6", home_agent = "airline", aaa = { server = "radius", processing = "20 ms" } }
+''',
+    ),
+    Section(
+        "###", "mih", "mobiles.*.mobility.mih",
+        "Who helps with handovers, by the commands of IEEE 802.21: [Mobile IPv6](../models/mobile-ipv6.md).",
+        '''
+[home_agents.airline]
+prefix = "2001:db8:1::/64"
+
+[mobiles.helicopter]
+timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "south-cell", announced = "1 s" }]
+mobility = { protocol = "mobile-ipv6", home_agent = "airline", mih = { point_of_service = "radius" } }
 ''',
     ),
     Section(

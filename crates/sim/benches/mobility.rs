@@ -510,6 +510,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         access: None,
+        handover_service: None,
         buffering: Some(BufferingRequest::STUDY_D),
         tells_routers: false,
         has_group: false,

@@ -79,6 +79,7 @@ fn mobile() -> Host {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         access: None,
+        handover_service: None,
         buffering: None,
         tells_routers: true,
         has_group: true,

@@ -2,6 +2,7 @@
 
 use super::AgentEvent;
 use crate::mobility::address_configuration::Attachment;
+use crate::mobility::handover_service::HandoverServiceEvent;
 use crate::mobility::mobile_ipv4::{self, ForeignAgentEvent, MobileNodeEvent, Point};
 use crate::mobility::mobile_ipv6::{HomeAgentEvent, MobileEvent};
 use crate::mobility::network_access::AccessEvent;
@@ -45,6 +46,12 @@ fn of_mobile(event: &MobileEvent) -> Option<Signal> {
                 AccessEvent::Unanswered(address) => ("Access Unanswered", address),
             };
             (name, format!("care-of address {address}"))
+        }
+        MobileEvent::HandoverService(HandoverServiceEvent::Prepared) => {
+            ("Handover Prepared", String::new())
+        }
+        MobileEvent::HandoverService(HandoverServiceEvent::Unprepared) => {
+            ("Handover Not Prepared", String::new())
         }
     };
     Some(Signal::new(name, details))

@@ -1,7 +1,8 @@
 //! The mobility agents of a host, and the order in which they hear of things. Those of Mobile IPv4 hear of IPv4's
 //! packets ([`Ipv4Agents`]); of those of Mobile IPv6:
 //!
-//! What arrives is offered to the access routers, which may be told of mobiles by it, to the home agent, to the access
+//! What arrives is offered to the access routers, which may be told of mobiles by it, to the AAA server and the point of
+//! service, to the home agent, to the access
 //! routers again, which keep what is for mobiles that have left or may come, then to the mobile node, then to the
 //! correspondent; what none of them keeps is for the transports. What transports send is offered to the correspondent, to the
 //! home agent and then, where the route leads to [`InterfaceId::AGENT`], to the mobile node. Signals of links go to the mobile node and to
@@ -13,6 +14,7 @@ pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 
 use super::{Discarded, InterfaceId, PathAgents};
 use crate::crosslayer::PeerMoved;
+use crate::mobility::handover_service::PointOfService;
 use crate::mobility::mobile_ipv4;
 use crate::mobility::mobile_ipv6::{
     AccessRouter, Correspondent, HomeAgent, HomeAgentEvent, MobileEvent, MobileNode, Neighbor,
@@ -82,6 +84,8 @@ pub struct Agents {
     pub routers: Vec<AccessRouter>,
     /// It says who may come into visited networks.
     pub access_server: Option<AccessServer>,
+    /// It helps mobiles, or other points of service, with handovers.
+    pub point_of_service: Option<PointOfService>,
     /// Those of Mobile IPv4.
     pub ipv4: Option<Box<Ipv4Agents>>,
     /// What serves connections of others that pass.
@@ -203,6 +207,9 @@ impl Agents {
         if let Some(server) = &mut self.access_server {
             packet = server.handle_packet(now, packet)?;
         }
+        if let Some(service) = &mut self.point_of_service {
+            packet = service.handle_packet(packet)?;
+        }
         for router in &mut self.routers {
             packet = router.take_update(now, packet)?;
         }
@@ -276,9 +283,11 @@ impl Agents {
             });
         }
         let server = self.access_server.as_mut();
+        let service = self.point_of_service.as_mut();
         let correspondent = self.correspondent.as_mut();
         let packet = server
             .and_then(AccessServer::poll_transmit)
+            .or_else(|| service.and_then(PointOfService::poll_transmit))
             .or_else(|| correspondent.and_then(Correspondent::poll_transmit))?;
         Some(Step::Forward(packet))
     }
@@ -329,6 +338,9 @@ impl Agents {
         }
         if let Some(counts) = self.access_server.as_ref().map(AccessServer::counts) {
             sum.messages += counts.unproved + counts.unexpected;
+        }
+        if let Some(counts) = self.point_of_service.as_ref().map(PointOfService::counts) {
+            sum.messages += counts.unexpected;
         }
         if let Some(ipv4) = &self.ipv4 {
             ipv4.add_discarded(sum);

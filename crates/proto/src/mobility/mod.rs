@@ -6,15 +6,17 @@ pub mod buffering;
 pub mod decision;
 pub mod draws;
 pub mod failback;
+pub mod handover_service;
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
 pub mod network_access;
 pub mod tunnel;
 
-use crate::packet::{BitErrors, Body, IpHeader, Packet};
+use crate::packet::{BitErrors, Body, IpHeader, Packet, Payload};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::multicast_listener::{self, MulticastListenerReport};
 use crate::wire::neighbor_discovery::{self, NeighborDiscovery};
+use crate::wire::udp::UdpHeader;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::VecDeque;
 
@@ -45,6 +47,30 @@ fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
         retransmission: false,
         bit_errors: BitErrors::NONE,
         body,
+    }
+}
+
+/// A message over UDP, from a port to the same.
+fn datagram((source, destination): (Ipv6Addr, Ipv6Addr), port: u16, message: Vec<u8>) -> Packet {
+    let ports = UdpHeader {
+        source_port: port,
+        destination_port: port,
+    };
+    let payload = Payload::Bytes(message.into());
+    packet(source.into(), destination.into(), Body::Udp(ports, payload))
+}
+
+/// The bytes of a packet that is such a message from `source`.
+fn message_bytes(packet: &Packet, source: Ipv6Addr, port: u16) -> Option<&[u8]> {
+    match &packet.body {
+        Body::Udp(ports, Payload::Bytes(bytes))
+            if ports.source_port == port
+                && ports.destination_port == port
+                && packet.ip.source == IpAddr::V6(source) =>
+        {
+            Some(bytes)
+        }
+        _ => None,
     }
 }
 

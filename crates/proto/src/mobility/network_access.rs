@@ -11,12 +11,11 @@ pub use server::{AccessServer, AccessServerCounts, AccessUser};
 use super::address_configuration::Attachment;
 use super::binding::Retransmission;
 use super::draws::Draws;
-use super::{packet, pop};
-use crate::packet::{Body, Packet, Payload};
+use super::{datagram, pop};
+use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::radius::{Code, PORT, Radius};
-use crate::wire::udp::UdpHeader;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The secret that a mobile and an AAA server share.
@@ -137,7 +136,7 @@ impl NetworkAccess {
         (care_of, server): (Ipv6Addr, Ipv6Addr),
         request: &Radius,
     ) {
-        let packet = datagram((care_of, server), request);
+        let packet = datagram((care_of, server), PORT, request.encode());
         self.outbox.push_back((interface, packet));
     }
 
@@ -249,29 +248,5 @@ impl NetworkAccess {
     /// What has happened.
     pub(super) fn poll_event(&mut self) -> Option<AccessEvent> {
         pop(&mut self.events)
-    }
-}
-
-/// A message as a packet.
-fn datagram((source, destination): (Ipv6Addr, Ipv6Addr), message: &Radius) -> Packet {
-    let ports = UdpHeader {
-        source_port: PORT,
-        destination_port: PORT,
-    };
-    let payload = Payload::Bytes(message.encode().into());
-    packet(source.into(), destination.into(), Body::Udp(ports, payload))
-}
-
-/// The bytes of a packet that is RADIUS from one address to another.
-pub(super) fn message_bytes(packet: &Packet, source: Ipv6Addr) -> Option<&[u8]> {
-    match &packet.body {
-        Body::Udp(ports, Payload::Bytes(bytes))
-            if ports.source_port == PORT
-                && ports.destination_port == PORT
-                && packet.ip.source == IpAddr::V6(source) =>
-        {
-            Some(bytes)
-        }
-        _ => None,
     }
 }

@@ -5,6 +5,7 @@ use super::{Body, IpHeader, Packet, Payload};
 use crate::wire::agent_discovery::AgentDiscovery;
 use crate::wire::dhcp::{self, Dhcp, DhcpKind};
 use crate::wire::icmp::IcmpMessage;
+use crate::wire::mih::{self, Content as HandoverContent, Mih};
 use crate::wire::mobile_ipv4::{self, Content, Message, Purpose};
 use crate::wire::mobility_header::{
     BindingAcknowledgement, BindingErrorStatus, BindingUpdate, MobilityMessage, PacketBuffering,
@@ -198,7 +199,7 @@ fn of_agent(message: &AgentDiscovery) -> (&'static str, String) {
     }
 }
 
-/// Registration of Mobile IPv4, admission to a network, and what gives a host an address.
+/// Registration of Mobile IPv4, admission to a network, help with handovers, and what gives a host an address.
 fn of_datagram(header: &UdpHeader, bytes: &[u8]) -> Option<(&'static str, String)> {
     let ports = [header.source_port, header.destination_port];
     if ports.contains(&mobile_ipv4::PORT) {
@@ -210,6 +211,9 @@ fn of_datagram(header: &UdpHeader, bytes: &[u8]) -> Option<(&'static str, String
         return Radius::decode(bytes)
             .ok()
             .map(|message| of_access(&message));
+    }
+    if ports.contains(&mih::PORT) {
+        return Mih::decode(bytes).ok().map(|message| of_handover(&message));
     }
     if ports.contains(&dhcp::SERVER_PORT) && ports.contains(&dhcp::CLIENT_PORT) {
         return Dhcp::decode(bytes).ok().map(|message| of_dhcp(&message));
@@ -250,6 +254,19 @@ fn of_access(message: &Radius) -> (&'static str, String) {
     let name = message.user_name.as_deref();
     let user = name.map(|name| format!("user {}", String::from_utf8_lossy(name)));
     (message.code.name(), user.unwrap_or_default())
+}
+
+fn of_handover(message: &Mih) -> (&'static str, String) {
+    let of_link =
+        |link: &mih::LinkIdentifier| format!("link {}", String::from_utf8_lossy(link.address()));
+    let details = match &message.content {
+        HandoverContent::Request(link) => of_link(link),
+        HandoverContent::Response { status, link } => match link {
+            Some(link) => format!("{}, {}", status.text(), of_link(link)),
+            None => status.text().to_owned(),
+        },
+    };
+    (message.name(), details)
 }
 
 fn of_dhcp(message: &Dhcp) -> (&'static str, String) {

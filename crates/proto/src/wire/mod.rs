@@ -10,6 +10,7 @@ pub mod dhcp;
 pub mod extension;
 pub mod icmp;
 pub mod ip;
+pub mod mih;
 pub mod mobile_ipv4;
 pub mod mobility_header;
 pub mod multicast_listener;

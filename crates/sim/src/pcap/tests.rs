@@ -3,6 +3,7 @@
 use super::*;
 use baton_proto::packet::{BitErrors, Body, IpHeader, Payload};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
+use baton_proto::wire::mih::{self, Content, LinkIdentifier, Mih, MihfId, Status, Step};
 use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use baton_proto::wire::udp::UdpHeader;
@@ -264,6 +265,78 @@ fn tshark_finds_nothing_wrong() {
         assert_eq!(fields[8], good(icmp && !v4), "{line}");
     }
 
+    assert_eq!(tshark(&file, &["-Y", COMPLAINTS]).as_deref(), Some(""));
+}
+
+/// Requests and responses of IEEE 802.21: what tshark calls each, by its action and operation, and the values in it.
+#[test]
+fn tshark_reads_the_messages_of_media_independent_handovers() {
+    let mut timed = Vec::new();
+    let mut expected = Vec::new();
+    let link = LinkIdentifier::new(19, b"wifi");
+    for (step, mobile, action, names) in [
+        (Step::Query, false, 5, "gsm,wifi"),
+        (Step::Query, true, 6, "wifi"),
+        (Step::Commit, false, 7, "wifi"),
+        (Step::Commit, true, 9, "wifi,wifi"),
+        (Step::Complete, false, 10, "wifi"),
+        (Step::Complete, true, 11, "wifi"),
+    ] {
+        // The dissector shows a handover's result as a status.
+        let result = if step == Step::Complete { "0" } else { "" };
+        let request = Mih {
+            transaction: 291,
+            source: MihfId::new(b"train"),
+            destination: MihfId::new(b"gateway"),
+            mobile: mobile.then(|| MihfId::new(b"mn")),
+            step,
+            current: (action == 5).then(|| LinkIdentifier::new(18, b"gsm")),
+            content: Content::Request(link.clone()),
+        };
+        let messages = [
+            (request.clone(), 1, result, names),
+            (request.response(Status::Success), 2, "0", "wifi"),
+            (request.response(Status::Rejected), 2, "2", ""),
+        ];
+        for (message, operation, status, names) in messages {
+            let ports = UdpHeader {
+                source_port: mih::PORT,
+                destination_port: mih::PORT,
+            };
+            let body = Body::Udp(ports, Payload::Bytes(message.encode().into()));
+            timed.push((
+                Instant::from_secs(1),
+                Direction::Outbound,
+                packet(false, body),
+            ));
+            let ends = if operation == 1 {
+                "train,gateway"
+            } else {
+                "gateway,train"
+            };
+            let mobile = if mobile { ",mn" } else { "" };
+            expected.push(format!(
+                "0x0003;{action:#06x};{operation:#06x};291;{status};{names};{ends}{mobile}"
+            ));
+        }
+    }
+    let file = capture(&timed);
+    let fields = [
+        "service_id",
+        "action_id",
+        "opcode",
+        "tid",
+        "status",
+        "link_addr_string",
+        "mihf_id",
+    ];
+    let fields = fields.map(|name| format!("mih.{name}"));
+    let mut arguments = vec!["-T", "fields", "-E", "separator=;"];
+    arguments.extend(fields.iter().flat_map(|field| ["-e", field]));
+    let Some(table) = tshark(&file, &arguments) else {
+        return;
+    };
+    assert_eq!(table.lines().collect::<Vec<_>>(), expected);
     assert_eq!(tshark(&file, &["-Y", COMPLAINTS]).as_deref(), Some(""));
 }
 

@@ -220,6 +220,8 @@ pub struct MobileIpv6 {
     pub advertisements: Advertisements,
     /// Who is asked before a care-of address is used.
     pub aaa: Option<AccessControl>,
+    /// The node of the point of service that is asked about handovers.
+    pub point_of_service: Option<NodeIndex>,
     /// Whether it optimises routes.
     pub route_optimization: bool,
     /// Whether it asks its home agent to hold packets.

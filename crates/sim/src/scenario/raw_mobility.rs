@@ -21,6 +21,9 @@ pub struct RawMobility {
     /// IPv6: an AAA server is asked, by RADIUS over the new network, before a care-of address is used (study C section III-A).
     /// Default: nobody is asked.
     pub aaa: Option<RawAaa>,
+    /// IPv6: a point of service in the network is asked before a soft or an announced handover, and told of each one after it
+    /// (IEEE 802.21). Default: there is none.
+    pub mih: Option<RawMih>,
     /// IPv6: whether correspondents are let know where the mobile is, and send directly (RFC 6275 section 11.7.2).
     /// Default false.
     pub route_optimization: Option<bool>,
@@ -65,6 +68,13 @@ pub struct RawAaa {
     pub server: String,
     /// How long it thinks about a request. Default "0 s".
     pub processing: Option<Time>,
+}
+
+/// Who helps with handovers (IEEE 802.21).
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+pub struct RawMih {
+    /// The point of service: a node that does not move.
+    pub point_of_service: String,
 }
 
 /// Where care-of addresses come from.

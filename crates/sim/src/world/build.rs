@@ -153,6 +153,7 @@ impl World {
                 steps: VecDeque::new(),
                 handovers: Vec::new(),
                 announced: None,
+                preparation: None,
                 losses_before: Losses::default(),
                 subject,
                 flows,

@@ -22,6 +22,9 @@ use crate::mobility::address_configuration::{
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
+use crate::mobility::handover_service::{
+    self, HandoverService, HandoverServiceEvent, HandoverServiceSettings,
+};
 use crate::mobility::network_access::{AccessEvent, AccessSettings, NetworkAccess};
 use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
@@ -62,6 +65,8 @@ pub struct MobileSettings {
     pub binding_times: BindingTimes,
     /// Whom it asks before it uses a care-of address; without one it asks nobody.
     pub access: Option<AccessSettings>,
+    /// With whose help it makes handovers; without one it makes them alone.
+    pub handover_service: Option<HandoverServiceSettings>,
     /// Whether it asks the home agent to hold packets before it moves.
     pub buffering: Option<BufferingRequest>,
     /// Whether it tells the router of a link that it has left where it is (RFC 5568), for what that holds.
@@ -142,6 +147,8 @@ pub enum MobileEvent {
     Optimized(Ipv6Addr),
     /// What the AAA server says of a care-of address.
     Access(AccessEvent),
+    /// What came of [preparing a handover](MobileNode::prepare_handover).
+    HandoverService(HandoverServiceEvent),
 }
 
 /// Packets that went nowhere, by cause.
@@ -178,6 +185,7 @@ pub struct MobileNode {
     preferred: usize,
     place: Option<Place>,
     access: NetworkAccess,
+    handover_service: HandoverService,
     home: Registration,
     /// The care-of address before the one that is accepted: a home agent may go on sending there for a while.
     former: Option<Ipv6Addr>,
@@ -215,6 +223,7 @@ impl MobileNode {
             preferred: 0,
             place: None,
             access: NetworkAccess::default(),
+            handover_service: HandoverService::default(),
             home: Registration::default(),
             former: None,
             routers: Routers::default(),
@@ -314,6 +323,18 @@ impl MobileNode {
         self.settle(now);
     }
 
+    /// A handover to this interface's network is decided, or foreseen: the point of service is asked first, if there is one.
+    /// Make it when [`MobileEvent::HandoverService`] has come, whatever that says; or before, where the link in use does not
+    /// wait.
+    pub fn prepare_handover(&mut self, now: Instant, interface: usize) {
+        let place = self.speaks_from();
+        if let Some(settings) = &self.settings.handover_service {
+            self.handover_service
+                .prepare(now, (place, interface), settings);
+            self.follow_handover_service();
+        }
+    }
+
     /// The link in use will soon be down (802.21 Link_Going_Down): the home agent is asked to hold packets, if that
     /// was chosen.
     pub fn link_going_down(&mut self, now: Instant, interface: usize) {
@@ -348,6 +369,7 @@ impl MobileNode {
         interfaces
             .filter_map(AddressConfiguration::poll_timeout)
             .chain(self.access.poll_timeout())
+            .chain(self.handover_service.poll_timeout())
             .chain(self.home.poll_timeout(refreshes))
             .chain(self.routers.poll_timeout())
             .chain(self.group.poll_timeout())
@@ -363,6 +385,10 @@ impl MobileNode {
         if let Some(settings) = &self.settings.access {
             self.access.handle_timeout(now, settings, &mut self.draws);
         }
+        if let Some(settings) = &self.settings.handover_service {
+            self.handover_service.handle_timeout(now, settings);
+            self.follow_handover_service();
+        }
         self.settle(now);
         self.step_registration(now);
         self.step_routers(now);
@@ -377,7 +403,9 @@ impl MobileNode {
                 return Some((Towards::Interface(place), packet));
             }
         }
-        if let Some((interface, packet)) = self.access.poll_transmit() {
+        let access = self.access.poll_transmit();
+        let service = || self.handover_service.poll_transmit();
+        if let Some((interface, packet)) = access.or_else(service) {
             return Some((Towards::Interface(interface), packet));
         }
         pop(&mut self.outbox)
@@ -410,6 +438,8 @@ impl MobileNode {
         }
         let before = self.attachment();
         self.place = place;
+        self.handover_service.follow(self.speaks_from());
+        self.follow_handover_service();
         if self.attachment() != before {
             let event = MobileEvent::Attached(self.attachment());
             self.events.push_back(event);
@@ -441,6 +471,35 @@ impl MobileNode {
             self.counts.unexpected += u64::from(!expected);
         }
         self.settle(now);
+    }
+
+    /// Takes in what the point of service answers.
+    fn handle_service_answer(&mut self, now: Instant, bytes: &[u8]) {
+        if let Some(settings) = &self.settings.handover_service {
+            let expected = self.handover_service.handle_answer(now, bytes, settings);
+            self.counts.unexpected += u64::from(!expected);
+        }
+        self.follow_handover_service();
+    }
+
+    /// The home agent knows where the mobile is: the point of service is told that the handover is complete.
+    fn complete_handover(&mut self, now: Instant) {
+        if let (Some(settings), Some(place)) = (&self.settings.handover_service, self.speaks_from())
+        {
+            self.handover_service.complete(now, place, settings);
+        }
+    }
+
+    fn follow_handover_service(&mut self) {
+        while let Some(event) = self.handover_service.poll_event() {
+            self.events.push_back(MobileEvent::HandoverService(event));
+        }
+    }
+
+    /// The interface in use, and the mobile's address there.
+    fn speaks_from(&self) -> Option<handover_service::Place> {
+        let address = self.care_of().unwrap_or(self.settings.home_address);
+        Some((self.interface()?, address))
     }
 
     /// The preferred interface if it is attached and may be used, or else the one in use, or else the first.

@@ -1,7 +1,7 @@
 //! The AAA server.
 
-use super::{AccessSecret, datagram};
-use crate::mobility::pop;
+use super::AccessSecret;
+use crate::mobility::{datagram, pop};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
 use crate::wire::radius::{Code, PORT, Radius};
@@ -128,7 +128,7 @@ impl AccessServer {
                     Code::Reject
                 };
                 let answer = waiting.request.answer(code, &user.secret);
-                outbox.push_back(datagram((address, waiting.from), &answer));
+                outbox.push_back(datagram((address, waiting.from), PORT, answer.encode()));
             }
             false
         });

@@ -142,19 +142,39 @@ fn access_control(
     report: &mut Report<'_>,
 ) -> Option<AccessControl> {
     let raw = raw.aaa.as_ref()?;
-    let path = path.key("server");
-    let server = node(&raw.server, &path, around.links, report)?;
-    if around.moving.contains(&raw.server.as_str()) {
-        let message = format!(
-            "{} is a mobile; expected a node that does not move",
-            quoted(&raw.server)
-        );
-        report.wrong(&path, message);
-    }
     Some(AccessControl {
-        server,
+        server: fixed_node(&raw.server, &path.key("server"), around, report)?,
         processing: raw.processing.map_or(Duration::ZERO, |time| time.0),
     })
+}
+
+/// The node of the point of service.
+fn point_of_service(
+    raw: &RawMobility,
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> Option<NodeIndex> {
+    let name = &raw.mih.as_ref()?.point_of_service;
+    fixed_node(name, &path.key("point_of_service"), around, report)
+}
+
+/// A node that does not move.
+fn fixed_node(
+    name: &str,
+    path: &Path,
+    around: &Surroundings<'_>,
+    report: &mut Report<'_>,
+) -> Option<NodeIndex> {
+    let found = node(name, path, around.links, report)?;
+    if around.moving.contains(&name) {
+        let message = format!(
+            "{} is a mobile; expected a node that does not move",
+            quoted(name)
+        );
+        report.wrong(path, message);
+    }
+    Some(found)
 }
 
 fn detection(raw: Option<RawDetection>) -> DuplicateAddressDetection {
@@ -226,6 +246,7 @@ pub(super) fn mobility(
             RawAdvertisements::Seldom => Advertisements::Seldom,
         },
         aaa: access_control(raw, &path.key("aaa"), around, report),
+        point_of_service: point_of_service(raw, &path.key("mih"), around, report),
         route_optimization: raw.route_optimization.unwrap_or(false),
         asks_for_buffering: raw.asks_for_buffering.unwrap_or(false),
         access_router_buffering: raw.access_router_buffering.as_ref().map(buffer_policy),

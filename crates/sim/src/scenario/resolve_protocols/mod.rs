@@ -102,6 +102,7 @@ fn refuse_other_keys(raw: &RawMobility, path: &Path, report: &mut Report<'_>) {
         ),
         ("advertisements", raw.advertisements.is_some()),
         ("aaa", raw.aaa.is_some()),
+        ("mih", raw.mih.is_some()),
         ("route_optimization", raw.route_optimization.is_some()),
         ("asks_for_buffering", raw.asks_for_buffering.is_some()),
         (

@@ -942,6 +942,24 @@ fn mistakes_in_mobile_ipv6_are_told() {
             "mobiles.laptop.mobility.network_prefix: is the prefix of another network; expected one of its own",
         ),
         (
+            mobile(
+                prefix,
+                &format!("{protocol}, mih = {{ point_of_service = \"ruter\" }}"),
+            ),
+            "mobiles.laptop.mobility.mih.point_of_service: unknown node \"ruter\"; did you mean \"router\"?",
+        ),
+        (
+            mobile(
+                prefix,
+                &format!("{protocol}, mih = {{ point_of_service = \"laptop\" }}"),
+            ),
+            "mobiles.laptop.mobility.mih.point_of_service: \"laptop\" is a mobile; expected a node that does not move",
+        ),
+        (
+            mobile(prefix, "mih = { point_of_service = \"router\" }"),
+            "mobiles.laptop.mobility: key \"protocol\" is missing",
+        ),
+        (
             right.replace(MODEM, &format!("{MODEM}, announced = \"5 s\"")),
             "timetable[1].announced: is longer than the link is in use for; expected at most \"4 s\"",
         ),

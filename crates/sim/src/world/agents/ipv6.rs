@@ -2,6 +2,7 @@
 
 use super::{ProtocolRun, access_links};
 use crate::addresses::{ACCESS_PREFIXES, node_addresses};
+use crate::link::config::Medium;
 use crate::rng::Seed;
 use crate::scenario::model::{
     AccessControl, Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario,
@@ -13,12 +14,14 @@ use baton_proto::host::InterfaceId;
 use baton_proto::mobility::address_configuration::ConfigurationTimes;
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
+use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
 use baton_proto::mobility::mobile_ipv6::{
     self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, GroupMobile,
     HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
 };
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::BTreeSet;
@@ -84,6 +87,14 @@ fn long_secret(seed: Seed, name: &str) -> [u8; 20] {
     let mut draws = seed.stream(name);
     let words = [draws.bits(), draws.bits(), draws.bits()].map(u64::to_be_bytes);
     core::array::from_fn(|place| words[place / 8][place % 8])
+}
+
+/// A name in messages of IEEE 802.21, or what is numbered by it if they have no room for it.
+fn mih_name(name: &str, number: usize) -> Vec<u8> {
+    match name.len() <= LONGEST_NAME {
+        true => name.as_bytes().to_vec(),
+        false => format!("number {number}").into_bytes(),
+    }
 }
 
 impl World {
@@ -179,6 +190,9 @@ impl World {
             care_of.push((link, IpAddr::V6(address)));
         }
         let credentials = mobility.aaa.map(|aaa| self.enrol(aaa, &name, home_address));
+        let handover_service = mobility
+            .point_of_service
+            .map(|service| self.add_handover_service(node.0, service.0, access));
         let settings = MobileSettings {
             home_address,
             home_prefix: agent.prefix,
@@ -194,6 +208,7 @@ impl World {
             configuration_times: ConfigurationTimes::default(),
             binding_times: BindingTimes::default(),
             access: credentials,
+            handover_service,
             buffering: mobility
                 .asks_for_buffering
                 .then_some(BufferingRequest::STUDY_D),
@@ -259,6 +274,60 @@ impl World {
             user_name,
             secret,
         }
+    }
+
+    /// Lets a point of service serve a mobile, and the gateways of its access links answer that; returns what the mobile
+    /// knows of them.
+    fn add_handover_service(
+        &mut self,
+        node: usize,
+        service: usize,
+        access: &[usize],
+    ) -> HandoverServiceSettings {
+        let identifier = self.mih_identifier(node);
+        self.point_of_service(service).enrol(identifier.clone());
+        // Those of links that are no access links are asked about nowhere.
+        let mut links = vec![LinkIdentifier::new(0, b""); self.nodes[node].interfaces.len()];
+        for &link in access {
+            let known = self.link_identifier(link);
+            let (router, _) = self.wires[link].far_from(node);
+            let gateway = self.point_of_service(router);
+            let in_charge = (gateway.identifier().clone(), gateway.address());
+            gateway.add_link(known.clone(), in_charge.clone());
+            self.point_of_service(service)
+                .add_link(known.clone(), in_charge);
+            links[self.interface(node, link).0] = known;
+        }
+        HandoverServiceSettings {
+            point_of_service: address(&self.scenario, service),
+            service_identifier: self.mih_identifier(service),
+            identifier,
+            links,
+        }
+    }
+
+    /// The point of service at a node, which is made one if it is none.
+    fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
+        let (identifier, address) = (self.mih_identifier(node), address(&self.scenario, node));
+        let agents = self.nodes[node].host.agents_mut();
+        agents
+            .point_of_service
+            .get_or_insert_with(|| PointOfService::new(identifier, address))
+    }
+
+    /// Who a node is to others of IEEE 802.21.
+    fn mih_identifier(&self, node: usize) -> MihfId {
+        MihfId::new(&mih_name(&self.scenario.nodes[node], node))
+    }
+
+    /// Which access link it is to them: of IEEE 802.11 or of another kind.
+    fn link_identifier(&self, link: usize) -> LinkIdentifier {
+        let config = self.wires[link].link.config();
+        let link_type = match config.medium {
+            Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
+            Medium::FullDuplex => LinkIdentifier::OTHER_WIRELESS,
+        };
+        LinkIdentifier::new(link_type, &mih_name(&config.name, link))
     }
 
     /// Lets the nodes that mobiles exchange flows with know where those are, if the mobiles want it.

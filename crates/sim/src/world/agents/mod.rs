@@ -213,6 +213,9 @@ impl World {
         if let AgentEvent::Mobile(MobileEvent::UpdateSent { to, .. }) = event {
             self.tell_of_update(number, to.into());
         }
+        if let AgentEvent::Mobile(MobileEvent::HandoverService(_)) = event {
+            self.end_preparation(number);
+        }
         let mobile = &self.mobiles[number];
         let Some(record) = mobile.handovers.last() else {
             return;

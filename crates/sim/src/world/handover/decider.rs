@@ -197,9 +197,10 @@ impl World {
             .handovers
             .last()
             .filter(|last| last.completed.is_none());
-        let link = match under_way {
-            Some(handover) => handover.links[1],
-            None => mobile.attached,
+        let link = match (&mobile.preparation, under_way) {
+            (Some(preparation), _) => Some(preparation.link),
+            (None, Some(handover)) => handover.links[1],
+            (None, None) => mobile.attached,
         };
         let radio = mobile.radio;
         decider.links.iter().position(|&known| {

@@ -3,10 +3,12 @@
 //! At each change all routes of the world are computed anew, in time proportional to nodes times links.
 
 mod decider;
+mod preparation;
 mod record;
 mod reroute;
 
 pub use decider::Decider;
+pub use preparation::Preparation;
 pub use record::{Announcement, HandoverRecord, Losses};
 
 use super::agents::ProtocolRun;
@@ -39,6 +41,8 @@ pub struct MobileRun {
     pub handovers: Vec<HandoverRecord>,
     /// The next handover, if it was announced.
     pub announced: Option<Announcement>,
+    /// The next handover, if a point of service is asked about it.
+    pub preparation: Option<Preparation>,
     /// Packets lost since the link in use went down, for the handover that this may lead to.
     pub losses_before: Losses,
     pub subject: Subject,
@@ -60,7 +64,8 @@ pub enum Chooser {
 }
 
 /// A handover that is due.
-struct Due {
+#[derive(Debug)]
+pub struct Due {
     /// When it began: of a link that was lost, when that was.
     at: Instant,
     link: Option<usize>,
@@ -111,7 +116,8 @@ impl MobileRun {
             Chooser::Decision(decider) => decider.deadline(),
         };
         let step = self.steps.front().map(|&(at, _)| at);
-        [choice, step].into_iter().flatten().min()
+        let prepared = self.preparation.as_ref().and_then(Preparation::deadline);
+        [choice, step, prepared].into_iter().flatten().min()
     }
 
     fn plan(&mut self, at: Instant, step: Step) {
@@ -151,10 +157,20 @@ impl World {
         }
         self.say_going_down(number);
         while let Some(due) = self.next_handover(number) {
+            self.decide_handover(number, due);
+        }
+        if let Some(due) = self.next_prepared(number) {
             self.begin_handover(number, &due);
         }
         self.announce(number);
         self.arm_mobile(number);
+    }
+
+    /// Begins a handover that is due, or lets it wait for the point of service.
+    fn decide_handover(&mut self, number: usize, due: Due) {
+        if let Some(due) = self.prepared(number, due) {
+            self.begin_handover(number, &due);
+        }
     }
 
     /// Lets the link in use say that it is going down, if the next entry of the timetable is to be announced now.
@@ -166,10 +182,13 @@ impl World {
             && next_moment(entry) <= self.now
         {
             entry.announced = None;
-            let attached = mobile.attached;
+            let (attached, next) = (mobile.attached, entry.link);
             self.note_announcement(number);
             if let Some(link) = attached {
                 self.signal(number, link, LinkSignal::GoingDown);
+            }
+            if let Some(LinkIndex(link)) = next {
+                self.prepare(number, link);
             }
         }
     }
@@ -190,7 +209,7 @@ impl World {
             link: to.map(|link| link.0),
             handover: Some(handover),
         };
-        self.begin_handover(number, &due);
+        self.decide_handover(number, due);
         self.announce(number);
         self.arm_mobile(number);
         self.settle();

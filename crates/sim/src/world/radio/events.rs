@@ -19,13 +19,22 @@ impl World {
     ) -> Option<Option<usize>> {
         let place = link.and_then(|link| self.wires[link].radio);
         self.mobiles[number].radio = place.map(|place| place.radio as usize);
-        let Some(place) = place else {
+        match link {
+            Some(link) => self.usable(link).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// The link to use in place of this one: of a radio network the one to the cell in which the aircraft is registered, if it
+    /// is.
+    pub(in super::super) fn usable(&self, link: usize) -> Option<usize> {
+        let Some(place) = self.wires[link].radio else {
             return Some(link);
         };
         let radio = place.radio as usize;
         let aircraft = &self.radios[radio].aircraft[place.station.0 as usize];
         let cell = aircraft.cell.filter(|_| !aircraft.hands_over)?;
-        Some(Some(self.radio_link(radio, place.station, cell)))
+        Some(self.radio_link(radio, place.station, cell))
     }
 
     pub(super) fn handle_radio_event(&mut self, radio: usize, event: &Event) {

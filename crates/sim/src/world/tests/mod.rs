@@ -5,6 +5,7 @@ mod determinism;
 mod failback;
 mod gateways;
 mod handover;
+mod handover_service;
 mod mobile_ipv4;
 mod mobility;
 mod network;

@@ -140,6 +140,29 @@ fn a_handover_with_aaa_and_return_routability_has_the_ladder_of_study_c() {
     assert_eq!(bound.map(|row| row.sent_s), Some(granted));
 }
 
+/// The same with a point of service at the gateway: a handover without warning is told when the home agent knows of it.
+#[test]
+fn study_cs_ladder_takes_a_point_of_service() {
+    let aaa = "aaa = { server = \"aaa\" }";
+    let text = include_str!("../../../../../studies/C/ladder.toml");
+    let with = format!("{aaa}\nmih = {{ point_of_service = \"gateway\" }}");
+    let results = run(&text.replace(aaa, &with));
+    let rows = signals(&results);
+    for handover in &results.summary.handovers {
+        let registered = first(&rows, "Registered", handover.at_s).sent_s;
+        let request = first(&rows, "MN_HO_Complete request", handover.at_s);
+        assert_eq!(
+            (request.way(), request.sent_s),
+            (("mobile", "gateway"), registered)
+        );
+        let response = first(&rows, "MN_HO_Complete response", handover.at_s);
+        assert_eq!(response.way(), ("gateway", "mobile"));
+        assert_eq!(response.sent_s, request.decided_s.unwrap());
+    }
+    let asked = |row: &&SignalRow| row.name.starts_with("MN_HO_Ca");
+    assert_eq!(rows.iter().filter(asked).count(), 0);
+}
+
 #[test]
 fn a_handovers_ladder_keeps_the_standards_times() {
     let results = run(&scenario(40, &[AIRCRAFT]));

@@ -2,14 +2,15 @@
 
 use super::{MobileNode, Place, Received};
 use crate::mobility::address_configuration::Attachment;
+use crate::mobility::message_bytes;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
-use crate::mobility::network_access::message_bytes;
 use crate::mobility::tunnel::{Refusal, decapsulate, error_about};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage};
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::neighbor_discovery::HOP_LIMIT;
+use crate::wire::{mih, radius};
 use core::net::{IpAddr, Ipv6Addr};
 
 impl MobileNode {
@@ -20,9 +21,14 @@ impl MobileNode {
             return;
         };
         if let Some(settings) = &self.settings.access
-            && let Some(bytes) = message_bytes(&packet, settings.server)
+            && let Some(bytes) = message_bytes(&packet, settings.server, radius::PORT)
         {
             return self.handle_access_answer(now, (interface, destination), bytes);
+        }
+        if let Some(settings) = &self.settings.handover_service
+            && let Some(bytes) = message_bytes(&packet, settings.point_of_service, mih::PORT)
+        {
+            return self.handle_service_answer(now, bytes);
         }
         match packet.body {
             Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => {

@@ -341,6 +341,7 @@ impl MobileNode {
         self.former = self.home.latest();
         self.home.clear();
         self.events.push_back(MobileEvent::Deregistered);
+        self.complete_handover(now);
         self.leave_router(now);
     }
 
@@ -366,6 +367,7 @@ impl MobileNode {
         if pending.purpose == Purpose::Register {
             self.events
                 .push_back(MobileEvent::Registered(pending.care_of));
+            self.complete_handover(now);
         }
     }
 

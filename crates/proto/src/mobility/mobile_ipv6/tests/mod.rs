@@ -3,6 +3,7 @@
 mod access;
 mod group;
 mod handover;
+mod handover_service;
 mod hostile;
 mod losses;
 mod optimization;
@@ -17,10 +18,12 @@ use crate::mobility::address_configuration::{
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::buffering::BufferPolicy;
 use crate::mobility::draws::Draws;
+use crate::mobility::handover_service::PointOfService;
 use crate::mobility::network_access::AccessServer;
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
+use crate::wire::mih::{self, MihfId};
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus};
 use crate::wire::prefix::Ipv6Prefix;
 use crate::wire::radius;
@@ -43,6 +46,8 @@ pub(super) const HOME: &str = "2001:db8:100::abc";
 pub(super) const HOME_AGENT: &str = "2001:db8:100::1";
 pub(super) const CORRESPONDENT: &str = "2001:db8:200::5";
 pub(super) const ACCESS_SERVER: &str = "2001:db8:400::3";
+/// A point of service, and the gateway of another network.
+pub(super) const SERVICES: [&str; 2] = ["2001:db8:500::7", "2001:db8:600::8"];
 pub(super) const BEHIND: &str = "2001:db8:aaaa::7";
 pub(super) const NO_DETECTION: DuplicateAddressDetection =
     DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
@@ -73,6 +78,7 @@ pub(super) fn mobile_settings() -> MobileSettings {
         configuration_times: ConfigurationTimes::default(),
         binding_times: BindingTimes::default(),
         access: None,
+        handover_service: None,
         buffering: None,
         tells_routers: false,
         has_group: false,
@@ -143,8 +149,10 @@ pub(super) fn name_of(packet: &Packet) -> &'static str {
         },
         Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => "MLD",
         Body::Icmp(IcmpMessage::Error { .. }) => "error",
-        Body::Udp(ports, Payload::Bytes(_)) if ports.source_port == radius::PORT => {
-            packet.signal().map_or("RADIUS", |signal| signal.name)
+        Body::Udp(ports, Payload::Bytes(_))
+            if [radius::PORT, mih::PORT].contains(&ports.source_port) =>
+        {
+            packet.signal().map_or("unread", |signal| signal.name)
         }
         _ => "data",
     }
@@ -194,6 +202,7 @@ enum Arrival {
     HomeAgent(Packet),
     Correspondent(Packet),
     AccessServer(Packet),
+    Service(usize, Packet),
 }
 
 /// One mobile with two interfaces, its home agent, a correspondent, and the routers of three links.
@@ -203,6 +212,7 @@ pub(super) struct World {
     pub home_agent: HomeAgent,
     pub correspondent: Correspondent,
     pub access_server: AccessServer,
+    pub services: [PointOfService; 2],
     pub routers: Vec<AccessRouter>,
     /// The link at which each interface of the mobile is.
     pub links: [Option<usize>; 2],
@@ -269,6 +279,8 @@ impl World {
             home_agent,
             correspondent: Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]),
             access_server: AccessServer::new(ip(ACCESS_SERVER)),
+            services: SERVICES
+                .map(|address| PointOfService::new(MihfId::new(address.as_bytes()), ip(address))),
             routers: (0..3).map(|link| router(link, None)).collect(),
             links: [None; 2],
             delay: Duration::from_millis(20),
@@ -447,6 +459,9 @@ impl World {
             Arrival::AccessServer(packet) => {
                 assert_eq!(self.access_server.handle_packet(now, packet), None);
             }
+            Arrival::Service(number, packet) => {
+                assert_eq!(self.services[number].handle_packet(packet), None);
+            }
             Arrival::Correspondent(packet) => {
                 if let Some(packet) = self.correspondent.handle_packet(now, packet)
                     && let Some(number) = number_of(&packet)
@@ -500,6 +515,11 @@ impl World {
         while let Some(packet) = self.access_server.poll_transmit() {
             self.route(packet);
         }
+        for number in 0..SERVICES.len() {
+            while let Some(packet) = self.services[number].poll_transmit() {
+                self.route(packet);
+            }
+        }
         for link in 0..3 {
             while let Some((towards, packet)) = self.routers[link].poll_transmit() {
                 if towards == Towards::Network {
@@ -552,6 +572,9 @@ impl World {
         if destination == ip(ACCESS_SERVER) {
             return self.post(Arrival::AccessServer(packet));
         }
+        if let Some(number) = SERVICES.iter().position(|&one| ip(one) == destination) {
+            return self.post(Arrival::Service(number, packet));
+        }
         let behind = prefix("2001:db8:aaaa::", 48).contains(destination);
         let link = (0..3).find(|&link| link_prefix(link).contains(destination));
         let Some(link) = link.or(behind.then_some(0)) else {
@@ -575,7 +598,8 @@ impl World {
         | Arrival::Router { packet, .. }
         | Arrival::HomeAgent(packet)
         | Arrival::Correspondent(packet)
-        | Arrival::AccessServer(packet)) = &arrival;
+        | Arrival::AccessServer(packet)
+        | Arrival::Service(_, packet)) = &arrival;
         if self.count(packet) {
             return;
         }

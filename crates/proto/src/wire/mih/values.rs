@@ -1,0 +1,161 @@
+//! Values of TLVs: identifiers of MIH functions and of links (IEEE 802.21-2008, annex F).
+
+use super::{HEADER, field};
+use crate::wire::{DecodeError, expect_length};
+
+/// Longest name of an MIH function or a link, in bytes. Chosen, so that each length fits one byte; the standard's is 253.
+pub const LONGEST_NAME: usize = 64;
+
+/// OTHER_L2_ADDR: an address of a link that is no IEEE or cellular one.
+const OTHER_ADDRESS: u8 = 5;
+/// TGT_NET_INFO that is a link's address.
+const TARGET_ADDRESS: u8 = 1;
+/// QOS_LIST: no class of service, and of none its delays, their spread and its loss.
+pub(super) const NO_SERVICE_QUALITY: [u8; 6] = [0; 6];
+/// REQ_RES_SET: the same, no container, and the cause "explicit disconnect".
+pub(super) const NOTHING_REQUESTED: [u8; 8] = [0; 8];
+/// ASGN_RES_SET: the same, and no container.
+pub(super) const NOTHING_ASSIGNED: [u8; 7] = [0; 7];
+
+/// What is left of a value.
+pub(super) struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(super) fn byte(&mut self) -> Result<u8, DecodeError> {
+        let one = self.take(1)?;
+        Ok(one[0])
+    }
+
+    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+        expect_length(HEADER, self.0, length)?;
+        let (taken, rest) = self.0.split_at(length);
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    /// A length (clause 8.4.2): up to 128 in one byte, beyond that how many bytes follow, which hold what is above 128.
+    pub(super) fn length(&mut self) -> Result<usize, DecodeError> {
+        let first = self.byte()?;
+        if first <= 128 {
+            return Ok(usize::from(first));
+        }
+        let bytes = self.take(usize::from(first & 0x7F))?;
+        let longer = bytes.iter().fold(0_usize, |sum, &byte| {
+            sum.saturating_mul(256).saturating_add(usize::from(byte))
+        });
+        Ok(longer.saturating_add(128))
+    }
+
+    /// An OCTET_STRING up to [`LONGEST_NAME`].
+    fn name(&mut self) -> Result<Box<[u8]>, DecodeError> {
+        let length = self.length()?;
+        if length > LONGEST_NAME {
+            return Err(field("name length", length as u32));
+        }
+        Ok(self.take(length)?.into())
+    }
+}
+
+fn cut(name: &[u8]) -> Box<[u8]> {
+    name[..name.len().min(LONGEST_NAME)].into()
+}
+
+/// Who an MIH function is: a name that is unique where it is used (MIHF_ID).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MihfId(Box<[u8]>);
+
+impl MihfId {
+    /// By this name, cut to [`LONGEST_NAME`] bytes.
+    pub fn new(name: &[u8]) -> MihfId {
+        MihfId(cut(name))
+    }
+
+    /// The name.
+    pub fn name(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn value(&self) -> Vec<u8> {
+        [&[self.0.len() as u8], &*self.0].concat()
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<MihfId, DecodeError> {
+        Ok(MihfId(reader.name()?))
+    }
+}
+
+/// Which link, or which point of attachment to a network: one here, since each access link has one (LINK_ID).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkIdentifier {
+    /// LINK_TYPE.
+    pub link_type: u8,
+    address: Box<[u8]>,
+}
+
+impl LinkIdentifier {
+    /// LINK_TYPE of a wireless link that has none of its own.
+    pub const OTHER_WIRELESS: u8 = 18;
+    /// LINK_TYPE of IEEE 802.11.
+    pub const IEEE_802_11: u8 = 19;
+
+    /// Of this type and address, which is cut to [`LONGEST_NAME`] bytes.
+    pub fn new(link_type: u8, address: &[u8]) -> LinkIdentifier {
+        let address = cut(address);
+        LinkIdentifier { link_type, address }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> &[u8] {
+        &self.address
+    }
+
+    /// LINK_ADDR.
+    pub(super) fn address_value(&self) -> Vec<u8> {
+        [&[OTHER_ADDRESS, self.address.len() as u8], &*self.address].concat()
+    }
+
+    /// LINK_ID.
+    pub(super) fn value(&self) -> Vec<u8> {
+        [&[self.link_type], &*self.address_value()].concat()
+    }
+
+    /// A list of one LINK_POA_LIST, which names no points of attachment beyond the link.
+    pub(super) fn as_candidates(&self) -> Vec<u8> {
+        [&[1], &*self.value(), &[0]].concat()
+    }
+
+    /// A list of one RQ_RESULT: the same, nothing about its quality, and none of four ways to configure addresses.
+    pub(super) fn as_preferred(&self) -> Vec<u8> {
+        [&*self.as_candidates(), &NO_SERVICE_QUALITY, &[0; 4]].concat()
+    }
+
+    /// TGT_NET_INFO.
+    pub(super) fn as_target(&self) -> Vec<u8> {
+        [&[TARGET_ADDRESS], &*self.address_value()].concat()
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<LinkIdentifier, DecodeError> {
+        let link_type = reader.byte()?;
+        LinkIdentifier::read_address(link_type, reader)
+    }
+
+    pub(super) fn read_target(
+        link_type: u8,
+        reader: &mut Reader<'_>,
+    ) -> Result<LinkIdentifier, DecodeError> {
+        match reader.byte()? {
+            TARGET_ADDRESS => LinkIdentifier::read_address(link_type, reader),
+            other => Err(field("target network", u32::from(other))),
+        }
+    }
+
+    fn read_address(link_type: u8, reader: &mut Reader<'_>) -> Result<LinkIdentifier, DecodeError> {
+        match reader.byte()? {
+            OTHER_ADDRESS => Ok(LinkIdentifier {
+                link_type,
+                address: reader.name()?,
+            }),
+            other => Err(field("link address type", u32::from(other))),
+        }
+    }
+}
