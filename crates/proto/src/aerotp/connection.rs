@@ -452,8 +452,14 @@ impl Connection {
             && !self.is_over
             && (self.sender.waits()
                 || self.sender.is_shut()
+                || self.is_unconfirmed()
                 || self.ending.sent > 0 && !self.ending.delivered
                 || self.opening_sent && !self.is_known)
+    }
+
+    /// Whether something has arrived that the far end has not confirmed.
+    fn is_unconfirmed(&self) -> bool {
+        self.confirmed_there < self.sender.acknowledged()
     }
 
     /// Takes in a packet that came from and to these addresses.
@@ -870,7 +876,8 @@ impl Connection {
 
     /// Closes what is over.
     fn settle(&mut self, now: Instant) {
-        let sent_all = self.ending.delivered || self.ending.sent > 0 && !self.answers();
+        let sent_all = self.ending.delivered && !self.is_unconfirmed()
+            || self.ending.sent > 0 && !self.answers();
         if self.over_at.is_none() && self.finished && (sent_all || !self.answers()) {
             self.over_at = Some(now + self.configuration.listen_timeout);
         }
@@ -936,6 +943,6 @@ impl Connection {
 }
 
 /// A time as it stands in headers: microseconds modulo 2^32.
-pub(super) const fn timestamp(at: Instant) -> u32 {
+pub const fn timestamp(at: Instant) -> u32 {
     (at.as_nanos() / 1000) as u32
 }

@@ -26,7 +26,7 @@ mod tests;
 
 pub use adaptation::{Choice, choose};
 pub use configuration::{Coding, Configuration, Identity};
-pub use connection::{Connection, Statistics};
+pub use connection::{Connection, Statistics, timestamp};
 pub use output::reset_reply;
 pub use path::PathId;
 

@@ -12,7 +12,7 @@ mod ipv4;
 
 pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 
-use super::{Discarded, InterfaceId, PathAgents};
+use super::{AerotpGateway, Discarded, InterfaceId, PathAgents};
 use crate::crosslayer::PeerMoved;
 use crate::mobility::handover_service::PointOfService;
 use crate::mobility::mobile_ipv4;
@@ -90,6 +90,8 @@ pub struct Agents {
     pub ipv4: Option<Box<Ipv4Agents>>,
     /// What serves connections of others that pass.
     pub path: Option<Box<PathAgents>>,
+    /// It carries connections of others across a link by AeroTP.
+    pub gateway: Option<Box<AerotpGateway>>,
 }
 
 /// What an agent wants done with a packet.
@@ -361,6 +363,9 @@ impl Agents {
                 .and_then(AccessServer::poll_timeout),
             self.ipv4.as_ref().and_then(|ipv4| ipv4.poll_timeout()),
             self.path.as_ref().and_then(|path| path.poll_timeout()),
+            self.gateway
+                .as_ref()
+                .and_then(|gateway| gateway.poll_timeout()),
         ]
         .into_iter()
         .flatten()
@@ -390,6 +395,9 @@ impl Agents {
         }
         if let Some(path) = &mut self.path {
             path.handle_timeout(now);
+        }
+        if let Some(gateway) = &mut self.gateway {
+            gateway.handle_timeout(now);
         }
     }
 }

@@ -18,12 +18,14 @@ mod few;
 mod path;
 mod routes;
 mod sockets;
+mod splice;
 
 pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
 pub use routes::RouteTable;
 pub use sockets::SocketId;
+pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::mobility::mobile_ipv6::Neighbor;
@@ -329,6 +331,9 @@ impl Host {
     /// What the agents on the path do with a packet, if they do anything.
     #[cold]
     fn look(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
+        if self.crosses(packet) {
+            return Some(Verdict::Local);
+        }
         let path = self.agents.as_mut()?.path.as_mut()?;
         let look = path.look(now, packet, (&self.routes, &self.sockets));
         while let Some((mobile, path)) = path.poll_moved(&self.routes) {
@@ -411,7 +416,7 @@ impl Host {
         } else {
             match packet.apply_bit_errors() {
                 // The error may have hit the address: then this host would not have taken the packet.
-                Ok(decoded) if self.takes(&decoded.ip) || self.splits(&decoded) => decoded,
+                Ok(decoded) if self.takes(&decoded.ip) || self.ends_here(&decoded) => decoded,
                 _ => {
                     self.discarded.damaged += 1;
                     return;
@@ -427,6 +432,9 @@ impl Host {
 
     #[cold]
     fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
+        let Some(packet) = self.offer_to_gateway(now, packet) else {
+            return;
+        };
         let Some(packet) = self.offer_to_split(now, packet) else {
             return;
         };
@@ -441,6 +449,11 @@ impl Host {
             self.deliver(now, packet);
         }
         self.tell_of_moves(now);
+    }
+
+    /// Whether a packet for another is taken in by an agent here.
+    fn ends_here(&self, packet: &Packet) -> bool {
+        self.splits(packet) || self.crosses(packet)
     }
 
     /// Remedies hear of a mobile's move when its update has been taken, before anything is sent because of it.
@@ -566,6 +579,9 @@ impl Host {
 
     /// The next packet to send and where.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
+        if self.agents.is_some() {
+            self.work_splices(now);
+        }
         loop {
             if self.agents.is_some()
                 && let Some(outgoing) = self.poll_agents(now)
@@ -708,7 +724,8 @@ impl Host {
         }
         loop {
             let (socket, event) = self.sockets.poll_event()?;
-            if self.agents.is_none() || !self.relay(socket, event) {
+            if self.agents.is_none() || !(self.relay(socket, event) || self.is_half(socket, event))
+            {
                 return Some(HostEvent::Tcp { socket, event });
             }
         }

@@ -63,6 +63,8 @@ pub struct Connection {
     pub(super) ack_pending_bytes: u64,
     pub(super) acks: AckState,
     pub(super) last_ack_sent: u64,
+    /// The peer is not told of more than this has arrived, by position; see `relaying`.
+    pub(super) told_up_to: u64,
     /// Largest payload received: what the peer's full segment is.
     pub(super) largest_received: u32,
     pub(super) local: Endpoint,
@@ -157,6 +159,7 @@ impl Connection {
             acks: AckState::default(),
             largest_received: 0,
             last_ack_sent: 0,
+            told_up_to: u64::MAX,
             recent_timestamp: (0, now),
             persist_backoff: 0,
             steering: None,

@@ -454,6 +454,7 @@ impl Connection {
         let segment_size = self.receive_segment_size();
         let window = self.receive.advertise(segment_size, shift);
         let window = self.limit_offer(window, shift);
+        let window = self.window_from_told(window, shift);
         if acknowledges {
             if let Some(least) = self.quick_acks() {
                 self.acks.on_sent(least, self.ack_pending_bytes > 0);
@@ -468,7 +469,7 @@ impl Connection {
             destination_port: self.remote.port,
             sequence: self.initial_sequence + position as u32,
             acknowledgment: if acknowledges {
-                self.peer_initial_sequence + self.receive.next() as u32
+                self.peer_initial_sequence + self.told() as u32
             } else {
                 SequenceNumber(0)
             },

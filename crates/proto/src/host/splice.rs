@@ -1,0 +1,588 @@
+//! An AeroTP gateway (study A, sections III-A and III-B; docs/aerotp.md, section "Gateways"): TCP and UDP on one side, AeroTP over
+//! the link between two gateways.
+//!
+//! Both ends keep their addresses and ports; the gateways stand between them. A TCP connection has one half at each gateway, a
+//! socket of this host bound to an address of another, and one AeroTP connection between the halves. In reliable mode neither
+//! half acknowledges a byte before the far TCP has; in the others that are connections the gateway takes custody and
+//! acknowledges at once. How one connection goes on is in `splice/work.rs`.
+
+mod datagrams;
+mod work;
+
+use super::sockets::{Opening, Pair};
+use super::{Host, InterfaceId, RouteTable, SocketId, mtu_towards};
+use crate::aerotp::{self, Configuration, Identity};
+use crate::packet::{Body, FlowId, Packet};
+use crate::rate::DataRate;
+use crate::tcp::isn::initial_sequence_number;
+use crate::tcp::profile::Profile;
+use crate::tcp::{self, Endpoint};
+use crate::time::Instant;
+use crate::wire::aerotp::{AerotpPacket, Mode, TcpOffer};
+use crate::wire::tcp::{TcpFlags, TcpHeader};
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Connections whose far end has not been heard, at most; the oldest makes room.
+const MOST_HALF_OPEN: usize = 1024;
+
+/// Which packets a rule is for. What is not said does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// The port at which the far end listens.
+    pub port: Option<u16>,
+    /// The six bits of the differentiated services field (RFC 2474).
+    pub code_point: Option<u8>,
+    /// Network of the destination, and the length of its prefix in bits.
+    pub destination: Option<(IpAddr, u8)>,
+}
+
+/// How connections that it selects cross the link.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Which they are.
+    pub selector: Selector,
+    /// The AeroTP between the gateways; its mode above all.
+    pub configuration: Configuration,
+    /// The TCP of the halves.
+    pub profile: Profile,
+}
+
+/// What was given up at a gateway, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatewayDiscards {
+    /// Connections that made room for others before their far end was heard.
+    pub half_open: u64,
+    /// Datagrams for which there was no room, or that are longer than a packet.
+    pub datagrams: u64,
+    /// AeroTP packets that belong to nothing here.
+    pub strangers: u64,
+}
+
+/// The gateway of one host.
+#[derive(Debug)]
+pub struct AerotpGateway {
+    /// The interface to the other gateway.
+    airborne: InterfaceId,
+    rules: Vec<Rule>,
+    secret: [u8; 16],
+    /// By the ends of the AeroTP connection, the one on this gateway's side first.
+    splices: BTreeMap<Pair, Splice>,
+    by_socket: BTreeMap<SocketId, Pair>,
+    /// Connections under way, oldest first, whose far end has not been heard.
+    half_open: VecDeque<Pair>,
+    /// Those with which something has happened.
+    touched: BTreeSet<Pair>,
+    deadlines: BTreeSet<(Instant, Pair)>,
+    discards: GatewayDiscards,
+}
+
+/// What a splice joins to AeroTP.
+#[derive(Debug)]
+enum Near {
+    /// A SYN waits until the far end has answered.
+    Waiting(Box<TcpHeader>),
+    /// The TCP half here.
+    Tcp(SocketId),
+    /// Datagrams.
+    Udp,
+}
+
+/// One connection across the link.
+#[derive(Debug)]
+struct Splice {
+    aerotp: aerotp::Connection,
+    near: Near,
+    rule: usize,
+    flow: Option<FlowId>,
+    /// Nothing is said to the other gateway before the TCP half here has been answered.
+    is_held: bool,
+    /// The packet that opened it, to refuse it by.
+    opened_by: Option<Box<AerotpPacket>>,
+    /// The end here has sent all that it will.
+    near_finished: bool,
+    /// The half here was reset, refused, or timed out.
+    near_failed: bool,
+    /// The far end has sent all that it will.
+    far_finished: bool,
+    /// The other gateway has all that the end here has sent.
+    end_delivered: bool,
+    last_datagram: Instant,
+    deadline: Option<Instant>,
+}
+
+impl Splice {
+    fn new(
+        now: Instant,
+        aerotp: aerotp::Connection,
+        near: Near,
+        (rule, flow): (usize, Option<FlowId>),
+    ) -> Splice {
+        Splice {
+            aerotp,
+            near,
+            rule,
+            flow,
+            is_held: false,
+            opened_by: None,
+            near_finished: false,
+            near_failed: false,
+            far_finished: false,
+            end_delivered: false,
+            last_datagram: now,
+            deadline: None,
+        }
+    }
+}
+
+impl Selector {
+    fn selects(&self, packet: &Packet, port: u16) -> bool {
+        let code_point = packet.ip.traffic_class >> 2;
+        self.port.is_none_or(|selected| selected == port)
+            && self
+                .code_point
+                .is_none_or(|selected| selected == code_point)
+            && self
+                .destination
+                .is_none_or(|(network, length)| is_within(packet.ip.destination, network, length))
+    }
+}
+
+fn is_within(address: IpAddr, network: IpAddr, length: u8) -> bool {
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(address) => (u128::from(u32::from(address)) << 96, 32),
+        IpAddr::V6(address) => (u128::from(address), 128),
+    };
+    let ((address, width), (network, other)) = (bits(address), bits(network));
+    let length = u32::from(length).min(width);
+    let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
+    width == other && address & mask == network & mask
+}
+
+impl AerotpGateway {
+    /// A gateway whose `airborne` interface leads to the other one. The first rule that selects a packet counts; what none
+    /// selects passes as it is. `secret` keys sequence numbers and tokens.
+    pub fn new(airborne: InterfaceId, rules: Vec<Rule>, secret: [u8; 16]) -> AerotpGateway {
+        AerotpGateway {
+            airborne,
+            rules,
+            secret,
+            splices: BTreeMap::new(),
+            by_socket: BTreeMap::new(),
+            half_open: VecDeque::new(),
+            touched: BTreeSet::new(),
+            deadlines: BTreeSet::new(),
+            discards: GatewayDiscards::default(),
+        }
+    }
+
+    /// What was given up.
+    pub fn discards(&self) -> GatewayDiscards {
+        self.discards
+    }
+
+    /// Connections that it carries.
+    pub fn connections(&self) -> usize {
+        self.splices.len()
+    }
+
+    /// The bytes in custody: acknowledged to their sender, and not yet by the other gateway.
+    pub fn custody(&self) -> u64 {
+        self.splices
+            .values()
+            .map(|splice| splice.aerotp.held())
+            .sum()
+    }
+
+    /// The AeroTP connections, with their ends, own side first.
+    pub fn aerotp_connections(&self) -> impl Iterator<Item = (&Pair, &aerotp::Connection)> {
+        self.splices
+            .iter()
+            .map(|(pair, splice)| (pair, &splice.aerotp))
+    }
+
+    /// The link to the other gateway is up, with this rate if it is known.
+    pub fn link_up(&mut self, rate: Option<DataRate>) {
+        for (pair, splice) in &mut self.splices {
+            splice.aerotp.link_up(aerotp::PathId(0), rate);
+            self.touched.insert(*pair);
+        }
+    }
+
+    /// It is down.
+    pub fn link_down(&mut self) {
+        for splice in self.splices.values_mut() {
+            splice.aerotp.link_down(aerotp::PathId(0));
+        }
+    }
+
+    /// Whether a packet that arrives is this gateway's.
+    pub(super) fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
+        let leads_across = || routes.lookup(packet.ip.destination) == Some(self.airborne);
+        let (source, destination) = (packet.ip.source, packet.ip.destination);
+        match &packet.body {
+            Body::Aerotp(_) => !leads_across(),
+            Body::Tcp(header, _) => {
+                let ends = (
+                    end(source, header.source_port),
+                    end(destination, header.destination_port),
+                );
+                self.splices.contains_key(&ends)
+                    || opens(header)
+                        && leads_across()
+                        && self.rule(packet, header.destination_port).is_some()
+            }
+            Body::Udp(header, _) => {
+                let ends = (
+                    end(source, header.source_port),
+                    end(destination, header.destination_port),
+                );
+                self.splices.contains_key(&ends)
+                    || leads_across() && self.rule(packet, header.destination_port).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    fn rule(&self, packet: &Packet, port: u16) -> Option<usize> {
+        self.rules
+            .iter()
+            .position(|rule| rule.selector.selects(packet, port))
+    }
+
+    /// What this end's connection is told of itself.
+    fn identity(&self, now: Instant, ends: &Pair) -> Identity {
+        let token = initial_sequence_number(&self.secret, Instant::ZERO, ends.1, ends.0);
+        Identity {
+            local_port: ends.0.port,
+            remote_port: ends.1.port,
+            initial: initial_sequence_number(&self.secret, now, ends.0, ends.1),
+            token: token.0,
+        }
+    }
+
+    fn add(&mut self, ends: Pair, splice: Splice) {
+        if self.half_open.len() >= MOST_HALF_OPEN
+            && let Some(oldest) = self.half_open.pop_front()
+        {
+            self.remove(&oldest);
+            self.discards.half_open += 1;
+        }
+        self.half_open.push_back(ends);
+        if let Near::Tcp(socket) = splice.near {
+            self.by_socket.insert(socket, ends);
+        }
+        self.splices.insert(ends, splice);
+        self.touched.insert(ends);
+    }
+
+    fn remove(&mut self, ends: &Pair) {
+        if let Some(splice) = self.splices.remove(ends) {
+            if let Near::Tcp(socket) = splice.near {
+                self.by_socket.remove(&socket);
+            }
+            if let Some(deadline) = splice.deadline {
+                self.deadlines.remove(&(deadline, *ends));
+            }
+        }
+        self.touched.remove(ends);
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|&(at, _)| at)
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(at, ends)) = self.deadlines.first()
+            && at <= now
+        {
+            self.deadlines.pop_first();
+            if let Some(splice) = self.splices.get_mut(&ends) {
+                splice.deadline = None;
+                splice.aerotp.handle_timeout(now);
+                self.touched.insert(ends);
+            }
+        }
+    }
+}
+
+/// An end of a connection.
+fn end(address: IpAddr, port: u16) -> Endpoint {
+    Endpoint { address, port }
+}
+
+fn opens(header: &TcpHeader) -> bool {
+    header.flags.contains(TcpFlags::SYN)
+        && !header.flags.contains(TcpFlags::ACK)
+        && !header.flags.contains(TcpFlags::RST)
+}
+
+impl Host {
+    /// Makes this host an AeroTP gateway.
+    pub fn set_aerotp_gateway(&mut self, gateway: AerotpGateway) {
+        self.agents_mut().gateway = Some(Box::new(gateway));
+    }
+
+    /// Its gateway, to look at.
+    pub fn aerotp_gateway(&self) -> Option<&AerotpGateway> {
+        self.agents.as_ref()?.gateway.as_deref()
+    }
+
+    /// Its gateway.
+    pub fn aerotp_gateway_mut(&mut self) -> Option<&mut AerotpGateway> {
+        self.agents.as_mut()?.gateway.as_deref_mut()
+    }
+
+    /// Whether a packet is the gateway's.
+    pub(super) fn crosses(&self, packet: &Packet) -> bool {
+        self.aerotp_gateway()
+            .is_some_and(|gateway| gateway.takes(packet, &self.routes))
+    }
+
+    /// Offers a packet to the gateway; gives it back if it is not the gateway's.
+    pub(super) fn offer_to_gateway(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        if !self.crosses(&packet) {
+            return Some(packet);
+        }
+        let (source, destination) = (packet.ip.source, packet.ip.destination);
+        match &packet.body {
+            Body::Aerotp(_) => self.take_from_air(now, packet),
+            Body::Tcp(header, _) => {
+                let ends = (
+                    end(source, header.source_port),
+                    end(destination, header.destination_port),
+                );
+                self.take_segment(now, ends, packet);
+            }
+            _ => self.take_datagram(now, packet),
+        }
+        None
+    }
+
+    /// A TCP segment from this side: a SYN opens a connection across the link, others are for their half.
+    fn take_segment(&mut self, now: Instant, ends: Pair, packet: Packet) {
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
+        let is_known = gateway.splices.contains_key(&ends);
+        if is_known {
+            gateway.touched.insert(ends);
+            let waits = |splice: &Splice| matches!(splice.near, Near::Waiting(_));
+            // The SYN again: its answer is on its way.
+            if !gateway.splices.get(&ends).is_some_and(waits) {
+                self.deliver(now, packet);
+            }
+            return;
+        }
+        if let Body::Tcp(syn, _) = &packet.body {
+            self.open_across(now, ends, syn, &packet);
+        }
+    }
+
+    /// Opens the AeroTP connection for a SYN.
+    fn open_across(&mut self, now: Instant, ends: Pair, syn: &TcpHeader, packet: &Packet) {
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, ends.1.address);
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
+        let Some(rule) = gateway.rule(packet, ends.1.port) else {
+            return;
+        };
+        let mut configuration = gateway.rules[rule].configuration.clone();
+        if configuration.mode == Mode::UnreliableDatagram {
+            // TCP needs a connection: without repetition, the nearest there is.
+            configuration.mode = Mode::UnreliableConnection;
+        }
+        let passes_through = configuration.mode == Mode::Reliable;
+        configuration.confirms = passes_through;
+        let identity = gateway.identity(now, &ends);
+        let addresses = (ends.0.address, ends.1.address);
+        let mut aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
+        aerotp.set_offer(offer_of(syn));
+        let near = Near::Waiting(Box::new(*syn));
+        let mut splice = Splice::new(now, aerotp, near, (rule, packet.flow));
+        if !passes_through {
+            let profile = gateway.rules[rule].profile.clone();
+            let socket = self.accept_half(now, (ends, packet.flow), (profile, None), syn);
+            splice.near = Near::Tcp(socket);
+        }
+        if let Some(gateway) = self.aerotp_gateway_mut() {
+            gateway.add(ends, splice);
+        }
+    }
+
+    /// Answers a SYN in the name of the far end, with no more than that has agreed to, if it has been asked.
+    fn accept_half(
+        &mut self,
+        now: Instant,
+        (ends, flow): (Pair, Option<FlowId>),
+        (profile, agreed): (Profile, Option<TcpOffer>),
+        syn: &TcpHeader,
+    ) -> SocketId {
+        let profile = self.half(profile, agreed, ends.1.address);
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, ends.0.address);
+        let opening = Opening {
+            pair: (ends.1, ends.0),
+            mtu,
+            flow,
+        };
+        let socket = self.sockets.accept(now, opening, &profile, syn);
+        if agreed.is_some()
+            && let Some(connection) = self.sockets.connection_mut(socket)
+        {
+            connection.hold_acknowledgments();
+        }
+        socket
+    }
+
+    /// The stack of a half: no longer segments than cross the link, and no options that the other side has not.
+    fn half(&self, mut profile: Profile, offer: Option<TcpOffer>, across: IpAddr) -> Profile {
+        let headers = if across.is_ipv4() { 40 } else { 60 };
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, across);
+        let fits = u16::try_from(mtu.saturating_sub(headers)).unwrap_or(u16::MAX);
+        profile.maximum_segment_size = profile.maximum_segment_size.min(fits);
+        if let Some(offer) = offer {
+            profile.maximum_segment_size =
+                profile.maximum_segment_size.min(offer.maximum_segment_size);
+            profile.window_scaling &= offer.window_scale.is_some();
+            profile.sack &= offer.sack_permitted;
+            profile.timestamps &= offer.timestamps;
+        }
+        profile
+    }
+
+    /// An AeroTP packet from the other gateway.
+    fn take_from_air(&mut self, now: Instant, packet: Packet) {
+        let (source, destination, flow) = (packet.ip.source, packet.ip.destination, packet.flow);
+        let Body::Aerotp(body) = packet.body else {
+            return;
+        };
+        if body.header.mode == Mode::UnreliableDatagram {
+            return self.pass_datagram(*body, (source, destination), flow);
+        }
+        let ends = (
+            end(destination, body.header.destination_port),
+            end(source, body.header.source_port),
+        );
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
+        if !gateway.splices.contains_key(&ends) {
+            if body.header.opening.is_none() {
+                gateway.discards.strangers += 1;
+                if let Some(reset) = aerotp::reset_reply(&body.header, now) {
+                    let reset = Body::Aerotp(Box::new(reset));
+                    let reset = self.packet((destination, source), reset, flow);
+                    self.outbox.push_back(reset);
+                }
+                return;
+            }
+            self.open_from_air(now, ends, &body, flow);
+        }
+        if let Some(gateway) = self.aerotp_gateway_mut()
+            && let Some(splice) = gateway.splices.get_mut(&ends)
+        {
+            splice
+                .aerotp
+                .handle_packet(now, (source, destination), *body);
+            gateway.touched.insert(ends);
+        }
+    }
+
+    /// The other gateway opens a connection: this one opens the TCP half to the far end, if that is what it was made of.
+    fn open_from_air(
+        &mut self,
+        now: Instant,
+        ends: Pair,
+        body: &AerotpPacket,
+        flow: Option<FlowId>,
+    ) {
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, ends.1.address);
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
+        // The far end listens here: the rules of this side are asked for the way back.
+        let selected = gateway.rules.iter().position(|rule| {
+            let port = rule.selector.port;
+            port.is_none_or(|port| port == ends.0.port)
+        });
+        let Some(rule) = selected else {
+            gateway.discards.strangers += 1;
+            return;
+        };
+        let mode = body.header.mode;
+        let configuration = Configuration {
+            mode,
+            confirms: mode == Mode::Reliable && body.header.tcp_offer.is_some(),
+            ..gateway.rules[rule].configuration.clone()
+        };
+        let profile = gateway.rules[rule].profile.clone();
+        let identity = gateway.identity(now, &ends);
+        let addresses = (ends.0.address, ends.1.address);
+        let aerotp = aerotp::Connection::accept(now, configuration, identity, addresses, mtu);
+        let mut splice = Splice::new(now, aerotp, Near::Udp, (rule, flow));
+        splice.opened_by = Some(Box::new(body.clone()));
+        if let Some(offer) = body.header.tcp_offer {
+            let profile = self.half(profile, Some(offer), ends.1.address);
+            let near_mtu = mtu_towards(&self.routes, &self.interface_mtus, ends.0.address);
+            let opening = Opening {
+                pair: (ends.1, ends.0),
+                mtu: near_mtu,
+                flow,
+            };
+            let socket = self.sockets.open(now, opening, &profile);
+            if mode == Mode::Reliable
+                && let Some(connection) = self.sockets.connection_mut(socket)
+            {
+                connection.hold_acknowledgments();
+            }
+            splice.is_held = mode == Mode::Reliable;
+            splice.near = Near::Tcp(socket);
+        }
+        if let Some(gateway) = self.aerotp_gateway_mut() {
+            gateway.add(ends, splice);
+        }
+    }
+
+    /// Whether a socket is a half of a connection across the link; its host's application does not hear of it.
+    pub(super) fn is_half(&mut self, socket: SocketId, event: tcp::Event) -> bool {
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return false;
+        };
+        let Some(&ends) = gateway.by_socket.get(&socket) else {
+            return false;
+        };
+        gateway.touched.insert(ends);
+        if let Some(splice) = gateway.splices.get_mut(&ends) {
+            work::note(splice, event);
+        }
+        true
+    }
+}
+
+/// What a SYN offers.
+fn offer_of(syn: &TcpHeader) -> TcpOffer {
+    TcpOffer {
+        // RFC 9293 section 3.7.1: 536 unless it says another.
+        maximum_segment_size: syn.options.maximum_segment_size.unwrap_or(536),
+        window_scale: syn.options.window_scale.map(|shift| shift.min(14)),
+        sack_permitted: syn.options.sack_permitted,
+        timestamps: syn.options.timestamps.is_some(),
+    }
+}
+
+/// What was agreed to on a connection that stands.
+fn agreed_on(connection: &tcp::Connection) -> TcpOffer {
+    let negotiated = connection.negotiated();
+    TcpOffer {
+        maximum_segment_size: negotiated.map_or(536, |agreed| agreed.peer_segment_size),
+        window_scale: negotiated
+            .and_then(|agreed| agreed.window_shifts)
+            .map(|(_, peer)| peer),
+        sack_permitted: negotiated.is_some_and(|agreed| agreed.sack),
+        timestamps: negotiated.is_some_and(|agreed| agreed.timestamps),
+    }
+}
+
+#[cfg(test)]
+mod tests;

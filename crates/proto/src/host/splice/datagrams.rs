@@ -1,0 +1,112 @@
+//! UDP across the link: without state, or as records of a connection.
+
+use super::{Near, Pair, Splice, end};
+use crate::aerotp::{self, timestamp};
+use crate::host::{Host, mtu_towards};
+use crate::packet::{Body, FlowId, Packet, Payload};
+use crate::time::Instant;
+use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition, Mode, Protection};
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::TcpFlags;
+use crate::wire::udp::UdpHeader;
+use core::net::IpAddr;
+
+impl Host {
+    /// A datagram from this side.
+    pub(super) fn take_datagram(&mut self, now: Instant, packet: Packet) {
+        let (source, destination, flow) = (packet.ip.source, packet.ip.destination, packet.flow);
+        let Body::Udp(header, payload) = &packet.body else {
+            return;
+        };
+        let ends = (
+            end(source, header.source_port),
+            end(destination, header.destination_port),
+        );
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, destination);
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
+        if !gateway.splices.contains_key(&ends) {
+            let Some(rule) = gateway.rule(&packet, header.destination_port) else {
+                return;
+            };
+            let configuration = gateway.rules[rule].configuration.clone();
+            if configuration.mode == Mode::UnreliableDatagram {
+                let mut across = datagram(now, header, payload.clone());
+                across.header.class = configuration.class;
+                let body = Body::Aerotp(Box::new(across));
+                let packet = self.packet((source, destination), body, flow);
+                self.outbox.push_back(packet);
+                return;
+            }
+            let identity = gateway.identity(now, &ends);
+            let addresses = (source, destination);
+            let aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
+            gateway.add(ends, Splice::new(now, aerotp, Near::Udp, (rule, flow)));
+        }
+        let Some(splice) = gateway.splices.get_mut(&ends) else {
+            return;
+        };
+        splice.last_datagram = now;
+        if !splice.aerotp.write_record(payload) {
+            gateway.discards.datagrams += 1;
+        }
+        gateway.touched.insert(ends);
+    }
+
+    /// A datagram without state, from the other gateway.
+    pub(super) fn pass_datagram(
+        &mut self,
+        packet: AerotpPacket,
+        (source, destination): (IpAddr, IpAddr),
+        flow: Option<FlowId>,
+    ) {
+        if matches!(packet.condition, Condition::Damaged(_)) {
+            self.discarded.damaged += 1;
+            return;
+        }
+        let from = end(source, packet.header.source_port);
+        let to = end(destination, packet.header.destination_port);
+        self.send_datagram((from, to), packet.payload, flow);
+    }
+
+    /// Sends a datagram in the name of another.
+    pub(super) fn send_datagram(
+        &mut self,
+        (from, to): Pair,
+        payload: Payload,
+        flow: Option<FlowId>,
+    ) {
+        let header = UdpHeader {
+            source_port: from.port,
+            destination_port: to.port,
+        };
+        let body = Body::Udp(header, payload);
+        let packet = self.packet((from.address, to.address), body, flow);
+        self.outbox.push_back(packet);
+    }
+}
+
+/// A datagram as it crosses the link without state.
+fn datagram(now: Instant, header: &UdpHeader, payload: Payload) -> AerotpPacket {
+    let header = AerotpHeader {
+        source_port: header.source_port,
+        destination_port: header.destination_port,
+        sequence: SequenceNumber(0),
+        timestamp: timestamp(now),
+        mode: Mode::UnreliableDatagram,
+        class: Default::default(),
+        is_final: false,
+        ends_record: true,
+        wants_mack: false,
+        tcp_flags: TcpFlags::NONE,
+        protection: Protection::default(),
+        opening: None,
+        tcp_offer: None,
+        mack: None,
+        token: None,
+        adds_path: false,
+        block: None,
+    };
+    AerotpPacket::new(header, payload)
+}

@@ -1,0 +1,461 @@
+//! A client (10.0.0.1), two gateways, and a server (10.0.0.4) in a row; 1 ms, 20 ms and 1 ms apart.
+
+use super::*;
+use crate::aerotp::Coding;
+use crate::host::{HostEvent, Verdict};
+use crate::packet::{Payload, pattern_byte};
+use crate::time::Duration;
+
+const PORT: u16 = 80;
+
+fn address(last: u8) -> IpAddr {
+    [10, 0, 0, last].into()
+}
+
+struct Row {
+    now: Instant,
+    hosts: [Host; 4],
+    flying: BTreeMap<(Instant, u64), (usize, usize, Packet)>,
+    count: u64,
+    /// One packet in so many is damaged on the way between the gateways, in one bit of it; none with zero.
+    damages_each: u64,
+    /// Nothing passes between the gateways from the first to the second of these moments.
+    outage: (Instant, Instant),
+    /// Nothing passes to or from the server.
+    server_is_down: bool,
+    log: Vec<(Instant, usize, usize, Packet)>,
+    events: Vec<(Instant, usize, HostEvent)>,
+}
+
+fn rules(mode: Mode) -> Vec<Rule> {
+    let mut configuration = Configuration::new(DataRate::from_bits_per_second(5_000_000));
+    configuration.mode = mode;
+    configuration.coding = Coding::Adaptive;
+    vec![Rule {
+        selector: Selector::default(),
+        configuration,
+        profile: Profile::linux_6(),
+    }]
+}
+
+impl Row {
+    fn new(mode: Mode) -> Row {
+        Row::with_rules(rules(mode))
+    }
+
+    fn with_rules(rules: Vec<Rule>) -> Row {
+        let mut hosts = [1, 2, 3, 4].map(|last| Host::new(address(last), [last; 16]));
+        for (node, host) in hosts.iter_mut().enumerate() {
+            // Interface 0 leads to the lower numbers, 1 to the higher ones; ends have but one.
+            host.add_interface(1500);
+            if node == 1 || node == 2 {
+                host.add_interface(1500);
+                for last in 1..=4 {
+                    let further = usize::from(last - 1) > node;
+                    let interface = InterfaceId(usize::from(further));
+                    host.routes_mut().set(address(last), interface);
+                }
+                let airborne = InterfaceId(usize::from(node == 1));
+                let secret = [node as u8; 16];
+                host.set_aerotp_gateway(AerotpGateway::new(airborne, rules.clone(), secret));
+            } else {
+                host.routes_mut().set_default(Some(InterfaceId(0)));
+            }
+        }
+        Row {
+            now: Instant::ZERO,
+            hosts,
+            flying: BTreeMap::new(),
+            count: 0,
+            damages_each: 0,
+            outage: (Instant::NEVER, Instant::NEVER),
+            server_is_down: false,
+            log: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, from: usize, interface: InterfaceId, mut packet: Packet) {
+        let to = match (from, interface.0) {
+            (0, _) => 1,
+            (3, _) => 2,
+            (node, 0) => node - 1,
+            (node, _) => node + 1,
+        };
+        self.log.push((self.now, from, to, packet.clone()));
+        self.count += 1;
+        let in_the_air = from.min(to) == 1;
+        if in_the_air {
+            if self.outage.0 <= self.now && self.now < self.outage.1 {
+                return;
+            }
+            if self.damages_each > 0 && self.count % self.damages_each == 0 {
+                let bit = (self.count * 7919) % u64::from(packet.wire_length() * 8);
+                packet.bit_errors = vec![bit as u32].into();
+            }
+        } else if self.server_is_down && from.max(to) == 3 {
+            return;
+        }
+        let delay = Duration::from_millis(if in_the_air { 20 } else { 1 });
+        self.flying
+            .insert((self.now + delay, self.count), (from, to, packet));
+    }
+
+    fn settle(&mut self) {
+        for node in 0..4 {
+            loop {
+                let mut quiet = true;
+                while let Some(event) = self.hosts[node].poll_event() {
+                    quiet = false;
+                    self.events.push((self.now, node, event));
+                }
+                while let Some((interface, packet)) = self.hosts[node].poll_transmit(self.now) {
+                    quiet = false;
+                    self.send(node, interface, packet);
+                }
+                if quiet {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, from: usize, to: usize, mut packet: Packet) {
+        let interface = InterfaceId(usize::from((to == 1 || to == 2) && from > to));
+        let length = packet.wire_length();
+        match self.hosts[to].route(self.now, &mut packet, length) {
+            Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
+            Verdict::Forward(interface) => self.send(to, interface, packet),
+            Verdict::Discard => {}
+        }
+    }
+
+    fn run(&mut self, seconds: f64) {
+        let until = Instant::from_nanos((seconds * 1e9) as u64);
+        self.settle();
+        loop {
+            let timers = self.hosts.iter_mut().filter_map(Host::poll_timeout).min();
+            let arrival = self.flying.first_key_value().map(|(&(at, _), _)| at);
+            let Some(next) = timers.into_iter().chain(arrival).min() else {
+                break;
+            };
+            if next > until {
+                break;
+            }
+            self.now = self.now.max(next);
+            if arrival == Some(next) {
+                let (_, (from, to, packet)) = self.flying.pop_first().unwrap();
+                self.arrive(from, to, packet);
+            }
+            for host in &mut self.hosts {
+                host.handle_timeout(self.now);
+            }
+            self.settle();
+        }
+        self.now = until;
+    }
+
+    fn connect(&mut self, profile: &Profile) -> SocketId {
+        let remote = end(address(4), PORT);
+        self.hosts[0].tcp_connect(self.now, remote, profile, None)
+    }
+
+    fn accepted(&self) -> Option<SocketId> {
+        self.events.iter().find_map(|(_, node, event)| match event {
+            HostEvent::Accepted { socket, .. } if *node == 3 => Some(*socket),
+            _ => None,
+        })
+    }
+
+    fn saw(&self, node: usize, wanted: tcp::Event) -> bool {
+        self.events.iter().any(|(_, at, event)| {
+            *at == node && matches!(event, HostEvent::Tcp { event, .. } if *event == wanted)
+        })
+    }
+
+    /// Reads all that there is at an end and checks it from `position` of pattern 7 on.
+    fn read(&mut self, node: usize, socket: SocketId, mut position: u64) -> u64 {
+        let connection = self.hosts[node].connection_mut(socket).unwrap();
+        let mut bytes = vec![0; 1 << 20];
+        let count = connection.read(&mut bytes);
+        for byte in &bytes[..count] {
+            assert_eq!(*byte, pattern_byte(7, position), "at {position}");
+            position += 1;
+        }
+        position
+    }
+}
+
+/// A client sends, the server answers; over a link that damages packets, with an outage between.
+fn there_and_back(mode: Mode) -> Row {
+    let mut row = Row::new(mode);
+    row.damages_each = 7;
+    row.outage = (Instant::from_secs(1), Instant::from_secs(4));
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    let client = row.connect(&Profile::linux_6());
+    row.run(0.5);
+    assert!(row.saw(0, tcp::Event::Connected), "{mode:?}");
+    let server = row.accepted().unwrap();
+    let (mut there, mut back) = (0, 0);
+    let mut written = [0; 2];
+    const BYTES: u64 = 300_000;
+    for tenth in 6..100 {
+        for (written, (node, socket)) in written.iter_mut().zip([(0, client), (3, server)]) {
+            let connection = row.hosts[node].connection_mut(socket).unwrap();
+            *written += connection.write_pattern(7, BYTES - *written);
+            if *written == BYTES {
+                connection.close();
+            }
+        }
+        row.run(f64::from(tenth) / 10.0);
+        there = row.read(3, server, there);
+        back = row.read(0, client, back);
+        if mode == Mode::Reliable {
+            // What the client is told has arrived is what the server's TCP has acknowledged.
+            let told = row.hosts[0]
+                .connection(client)
+                .unwrap()
+                .bytes_acknowledged();
+            assert!(told <= there, "{told} > {there}");
+        }
+    }
+    assert_eq!((there, back), (BYTES, BYTES), "{mode:?}");
+    assert!(row.saw(0, tcp::Event::PeerClosed) && row.saw(3, tcp::Event::PeerClosed));
+    row.run(200.0);
+    for node in [1, 2] {
+        assert_eq!(
+            row.hosts[node].aerotp_gateway().unwrap().connections(),
+            0,
+            "{mode:?}"
+        );
+    }
+    row
+}
+
+#[test]
+fn tcp_crosses_a_bad_link_whole() {
+    for mode in [Mode::Reliable, Mode::NearReliable] {
+        let row = there_and_back(mode);
+        // Between the gateways there is AeroTP alone.
+        for (at, from, to, packet) in &row.log {
+            let is_aerotp = matches!(packet.body, Body::Aerotp(_));
+            assert!(*from.min(to) != 1 || is_aerotp, "{at:?}: {packet:?}");
+        }
+    }
+}
+
+#[test]
+fn the_syn_is_answered_when_the_far_end_has() {
+    let mut row = Row::new(Mode::Reliable);
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    row.connect(&Profile::linux_6());
+    row.run(5.0);
+    let connected = row.events.iter().find(|(_, node, _)| *node == 0).unwrap();
+    // There and back over the whole way.
+    assert_eq!(connected.0, Instant::from_millis(44));
+    let mut row = Row::new(Mode::NearReliable);
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    row.connect(&Profile::linux_6());
+    row.run(5.0);
+    let connected = row.events.iter().find(|(_, node, _)| *node == 0).unwrap();
+    // To the gateway and back.
+    assert_eq!(connected.0, Instant::from_millis(2));
+}
+
+#[test]
+fn a_refusal_comes_back_as_a_reset() {
+    for (mode, event) in [
+        (Mode::Reliable, tcp::Event::Refused),
+        (Mode::NearReliable, tcp::Event::Reset),
+    ] {
+        let mut row = Row::new(mode);
+        row.connect(&Profile::linux_6());
+        row.run(5.0);
+        assert!(row.saw(0, event), "{mode:?}");
+        row.run(30.0);
+        assert_eq!(row.hosts[1].aerotp_gateway().unwrap().connections(), 0);
+    }
+}
+
+/// Nobody answers: in reliable mode neither does the gateway.
+#[test]
+fn a_far_end_that_is_down_is_not_spoken_for() {
+    let mut row = Row::new(Mode::Reliable);
+    row.server_is_down = true;
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    row.connect(&Profile::linux_6());
+    row.run(10.0);
+    assert!(row.events.is_empty());
+    row.server_is_down = false;
+    row.run(20.0);
+    assert!(row.saw(0, tcp::Event::Connected));
+}
+
+/// What one end does not offer the other is not offered.
+#[test]
+fn options_are_those_that_both_ends_have() {
+    let mut row = Row::new(Mode::Reliable);
+    let mut plain = Profile::linux_6();
+    plain.sack = false;
+    plain.timestamps = false;
+    plain.maximum_segment_size = 900;
+    row.hosts[3].tcp_listen(PORT, plain, 16, None);
+    let client = row.connect(&Profile::linux_6());
+    row.run(1.0);
+    let negotiated = *row.hosts[0]
+        .connection(client)
+        .unwrap()
+        .negotiated()
+        .unwrap();
+    assert!(!negotiated.sack && !negotiated.timestamps);
+    assert_eq!(negotiated.peer_segment_size, 900);
+    let server = row.accepted().unwrap();
+    let negotiated = *row.hosts[3]
+        .connection(server)
+        .unwrap()
+        .negotiated()
+        .unwrap();
+    assert!(!negotiated.sack && !negotiated.timestamps);
+}
+
+#[test]
+fn a_reset_crosses() {
+    for mode in [Mode::Reliable, Mode::NearReliable] {
+        let mut row = Row::new(mode);
+        row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+        let client = row.connect(&Profile::linux_6());
+        row.run(1.0);
+        row.hosts[0].connection_mut(client).unwrap().abort();
+        row.run(2.0);
+        assert!(row.saw(3, tcp::Event::Reset), "{mode:?}");
+    }
+}
+
+/// In near-reliable mode what is confirmed and not delivered is in custody, and no more than its window.
+#[test]
+fn custody_is_bounded() {
+    let mut rules = rules(Mode::NearReliable);
+    rules[0].configuration.send_buffer = 50_000;
+    let mut row = Row::with_rules(rules);
+    row.outage = (Instant::from_millis(500), Instant::from_secs(3));
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    let client = row.connect(&Profile::linux_6());
+    row.run(0.6);
+    let mut written = 0;
+    let mut write = |row: &mut Row| {
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        written += connection.write_pattern(7, 400_000 - written);
+    };
+    for tenth in 6..30 {
+        write(&mut row);
+        row.run(f64::from(tenth) / 10.0);
+    }
+    let told = row.hosts[0]
+        .connection(client)
+        .unwrap()
+        .bytes_acknowledged();
+    let gateway = row.hosts[1].aerotp_gateway().unwrap();
+    assert_eq!(gateway.custody(), 50_000);
+    // And what the half here has taken into its receive buffer.
+    assert!(told >= 50_000);
+    let mut there = 0;
+    for tenth in 30..150 {
+        write(&mut row);
+        row.run(f64::from(tenth) / 10.0);
+        if let Some(server) = row.accepted() {
+            there = row.read(3, server, there);
+        }
+    }
+    assert_eq!(there, 400_000);
+}
+
+#[test]
+fn datagrams_cross_in_each_mode() {
+    for mode in Mode::ALL {
+        let mut row = Row::new(mode);
+        row.hosts[3].udp_bind(5000);
+        row.hosts[0].udp_bind(6000);
+        for number in 0..20 {
+            let payload = Payload::Pattern {
+                stream: 7,
+                offset: number * 100,
+                length: 100,
+            };
+            row.hosts[0].udp_send(6000, end(address(4), 5000), payload, None);
+            row.run(0.01 * (number + 1) as f64);
+        }
+        row.run(1.0);
+        let here = |row: &Row, at: usize| {
+            let is_datagram = |event: &&(Instant, usize, HostEvent)| {
+                event.1 == at && matches!(event.2, HostEvent::Datagram { .. })
+            };
+            row.events.iter().filter(is_datagram).count()
+        };
+        assert_eq!(here(&row, 3), 20, "{mode:?}");
+        if mode.repeats() || mode == Mode::UnreliableDatagram {
+            // And back.
+            let payload = Payload::Pattern {
+                stream: 7,
+                offset: 0,
+                length: 300,
+            };
+            row.hosts[3].udp_send(5000, end(address(1), 6000), payload, None);
+            row.run(2.0);
+            assert_eq!(here(&row, 0), 1, "{mode:?}");
+        }
+        row.run(500.0);
+        assert_eq!(
+            row.hosts[1].aerotp_gateway().unwrap().connections(),
+            0,
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn what_no_rule_selects_passes_as_it_is() {
+    let mut rules = rules(Mode::Reliable);
+    rules[0].selector.port = Some(81);
+    let mut row = Row::with_rules(rules);
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    row.connect(&Profile::linux_6());
+    row.run(1.0);
+    assert!(row.saw(0, tcp::Event::Connected));
+    assert!(
+        row.log
+            .iter()
+            .all(|(.., packet)| matches!(packet.body, Body::Tcp(..)))
+    );
+}
+
+#[test]
+fn rules_select_by_network_and_code_point() {
+    let network = Selector {
+        destination: Some((address(0), 24)),
+        ..Selector::default()
+    };
+    assert!(is_within(address(77), network.destination.unwrap().0, 24));
+    assert!(!is_within([10, 0, 1, 1].into(), address(0), 24));
+    assert!(is_within([9, 9, 9, 9].into(), address(0), 0));
+    assert!(!is_within("2001:db8::1".parse().unwrap(), address(0), 0));
+}
+
+/// Openings that nobody follows up make room; who comes then still gets in.
+#[test]
+fn a_flood_of_openings_is_bounded() {
+    let mut row = Row::new(Mode::Reliable);
+    row.server_is_down = true;
+    for _ in 0..3 * MOST_HALF_OPEN {
+        row.connect(&Profile::linux_6());
+    }
+    row.run(0.1);
+    for node in [1, 2] {
+        assert!(row.hosts[node].aerotp_gateway().unwrap().connections() <= MOST_HALF_OPEN);
+    }
+    row.server_is_down = false;
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 4096, None);
+    let legitimate = row.connect(&Profile::linux_6());
+    row.run(3.0);
+    let connection = row.hosts[0].connection(legitimate).unwrap();
+    assert_eq!(connection.state(), tcp::State::Established);
+}

@@ -1,0 +1,226 @@
+//! How a connection across the link goes on: everything that can be done for one, done again after each thing that happens
+//! to it.
+
+use super::{AerotpGateway, Near, Pair, Splice, agreed_on};
+use crate::aerotp;
+use crate::host::{Host, HostEvent, SocketId};
+use crate::packet::{Body, Payload};
+use crate::tcp::{self, Connection, State};
+use crate::time::{Duration, Instant};
+use crate::wire::aerotp::Mode;
+
+/// Datagrams' connections end after so long without one (RFC 4787, REQ-5).
+const UDP_IDLE: Duration = Duration::from_secs(120);
+
+/// Notes what happened to the half here.
+pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
+    match event {
+        tcp::Event::PeerClosed => splice.near_finished = true,
+        tcp::Event::Refused | tcp::Event::Reset | tcp::Event::TimedOut => {
+            splice.near_failed = true;
+        }
+        tcp::Event::Connected
+        | tcp::Event::Readable
+        | tcp::Event::Writable
+        | tcp::Event::Closed => {}
+    }
+}
+
+impl Host {
+    /// Does what there is to do for connections with which something has happened, and for what that makes happen.
+    pub(in crate::host) fn work_splices(&mut self, now: Instant) {
+        while let Some(ends) = self.next_splice() {
+            let Some(gateway) = self.aerotp_gateway_mut() else {
+                return;
+            };
+            let Some(mut splice) = gateway.splices.remove(&ends) else {
+                continue;
+            };
+            if let Some(deadline) = splice.deadline.take() {
+                gateway.deadlines.remove(&(deadline, ends));
+            }
+            let stays = self.work(now, &ends, &mut splice);
+            let Some(gateway) = self.aerotp_gateway_mut() else {
+                return;
+            };
+            gateway.put_back(ends, splice, stays);
+        }
+    }
+
+    /// The next connection with which something has happened. The halves are asked first, which also lets them send.
+    fn next_splice(&mut self) -> Option<Pair> {
+        self.aerotp_gateway()?;
+        while let Some((socket, event)) = self.sockets.poll_event() {
+            if !(self.relay(socket, event) || self.is_half(socket, event)) {
+                self.events.push_back(HostEvent::Tcp { socket, event });
+            }
+        }
+        self.aerotp_gateway_mut()?.touched.pop_first()
+    }
+
+    /// Whether the connection goes on.
+    fn work(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) -> bool {
+        while let Some(event) = splice.aerotp.poll_event() {
+            match event {
+                aerotp::Event::Finished => splice.far_finished = true,
+                aerotp::Event::Delivered => splice.end_delivered = true,
+                aerotp::Event::Reset | aerotp::Event::TimedOut => {
+                    let is_refused = event == aerotp::Event::Reset;
+                    self.far_failed(splice, ends, is_refused);
+                }
+                _ => {}
+            }
+        }
+        self.answer_waiting(now, ends, splice);
+        let goes_on = match splice.near {
+            Near::Waiting(_) => splice.aerotp.state() != aerotp::State::Closed,
+            Near::Tcp(socket) => self.carry_stream(now, splice, socket),
+            Near::Udp => self.carry_datagrams(now, ends, splice),
+        };
+        if splice.near_failed && splice.is_held {
+            self.refuse(now, ends, splice);
+            return false;
+        }
+        while !splice.is_held
+            && let Some(sent) = splice.aerotp.poll_transmit(now)
+        {
+            let body = Body::Aerotp(Box::new(sent.packet));
+            let mut packet = self.packet(sent.addresses, body, splice.flow);
+            packet.retransmission = sent.retransmission;
+            self.outbox.push_back(packet);
+        }
+        goes_on
+    }
+
+    /// The other gateway has reset the connection, or is out of reach: so is the half here. A SYN that waits for its answer hears a
+    /// refusal only if there was one.
+    fn far_failed(&mut self, splice: &Splice, ends: &Pair, is_refused: bool) {
+        match &splice.near {
+            Near::Waiting(syn) if is_refused => {
+                if let Some(reset) = tcp::reset_reply(syn, 0) {
+                    let body = Body::Tcp(reset, Payload::EMPTY);
+                    let packet = self.packet((ends.1.address, ends.0.address), body, splice.flow);
+                    self.outbox.push_back(packet);
+                }
+            }
+            Near::Tcp(socket) => {
+                if let Some(connection) = self.sockets.connection_mut(*socket) {
+                    connection.abort();
+                }
+            }
+            Near::Waiting(_) | Near::Udp => {}
+        }
+    }
+
+    /// The far end has refused, or does not answer: the other gateway's connection is refused in its turn.
+    fn refuse(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) {
+        let opened_by = splice.opened_by.take();
+        let reset = opened_by.and_then(|opened| aerotp::reset_reply(&opened.header, now));
+        if let Some(reset) = reset {
+            let body = Body::Aerotp(Box::new(reset));
+            let packet = self.packet((ends.0.address, ends.1.address), body, splice.flow);
+            self.outbox.push_back(packet);
+        }
+    }
+
+    /// The far end has answered: now the SYN here is, with what the far end has agreed to.
+    fn answer_waiting(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) {
+        let (Near::Waiting(syn), Some(offer)) = (&splice.near, splice.aerotp.peer_offer()) else {
+            return;
+        };
+        let syn = **syn;
+        let Some(gateway) = self.aerotp_gateway() else {
+            return;
+        };
+        let profile = gateway.rules[splice.rule].profile.clone();
+        let socket = self.accept_half(now, (*ends, splice.flow), (profile, Some(offer)), &syn);
+        splice.near = Near::Tcp(socket);
+        if let Some(gateway) = self.aerotp_gateway_mut() {
+            gateway.by_socket.insert(socket, *ends);
+        }
+    }
+
+    /// Moves bytes both ways as far as there is room, the end of them, and what is confirmed.
+    fn carry_stream(&mut self, now: Instant, splice: &mut Splice, socket: SocketId) -> bool {
+        let Some(tcp) = self.sockets.connection_mut(socket) else {
+            return false;
+        };
+        if splice.is_held && !matches!(tcp.state(), State::SynSent | State::Closed) {
+            splice.aerotp.set_offer(agreed_on(tcp));
+            splice.is_held = false;
+        }
+        let aerotp = &mut splice.aerotp;
+        while let Some(piece) = tcp.take(aerotp.room()) {
+            aerotp.write(&piece);
+        }
+        if splice.near_finished && tcp.readable() == 0 {
+            aerotp.close();
+        }
+        while let Some(read) = aerotp.read(now, tcp.writable()) {
+            tcp.put(&read.payload);
+        }
+        let mut owes_nothing = true;
+        if aerotp.configuration().mode == Mode::Reliable {
+            aerotp.confirm(now, tcp.bytes_acknowledged());
+            let all = aerotp.held() == 0 && aerotp.confirmed() == aerotp.acknowledged();
+            let with_end = splice.end_delivered && all;
+            tcp.release_acknowledgments(aerotp.confirmed(), with_end);
+            owes_nothing = with_end || !splice.near_finished;
+        }
+        // A half that is closed on both sides acknowledges nothing any more.
+        if splice.far_finished && aerotp.readable() == 0 && owes_nothing {
+            tcp.close();
+        }
+        if splice.near_failed && !splice.is_held {
+            aerotp.abort();
+        }
+        let is_over = aerotp.state() == aerotp::State::Closed;
+        !is_over || has_left(tcp)
+    }
+
+    /// Hands datagrams on, and ends the connection when none has come for long.
+    fn carry_datagrams(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) -> bool {
+        while let Some(record) = splice.aerotp.read(now, u64::MAX) {
+            splice.last_datagram = now;
+            self.send_datagram((ends.1, ends.0), record.payload, splice.flow);
+        }
+        if splice.last_datagram + UDP_IDLE <= now || splice.far_finished {
+            splice.near_finished = true;
+            splice.aerotp.close();
+        }
+        splice.aerotp.state() != aerotp::State::Closed
+    }
+}
+
+/// Whether a half has still something to send to its end.
+fn has_left(tcp: &Connection) -> bool {
+    tcp.bytes_in_flight() > 0 && !matches!(tcp.state(), State::Closed | State::TimeWait)
+}
+
+impl AerotpGateway {
+    /// Puts a connection back at which something was done; or ends it.
+    fn put_back(&mut self, ends: Pair, mut splice: Splice, stays: bool) {
+        if !stays || splice.aerotp.peer_token().is_some() && !splice.is_held {
+            self.half_open.retain(|other| *other != ends);
+        }
+        if stays {
+            splice.deadline = splice.next_deadline();
+            self.deadlines.extend(splice.deadline.map(|at| (at, ends)));
+            self.splices.insert(ends, splice);
+        } else if let Near::Tcp(socket) = splice.near {
+            self.by_socket.remove(&socket);
+        }
+    }
+}
+
+impl Splice {
+    /// When there is something to do without anything happening.
+    fn next_deadline(&self) -> Option<Instant> {
+        let idle = match self.near {
+            Near::Udp if !self.near_finished => Some(self.last_datagram + UDP_IDLE),
+            _ => None,
+        };
+        let aerotp = self.aerotp.poll_timeout().filter(|_| !self.is_held);
+        aerotp.into_iter().chain(idle).min()
+    }
+}
