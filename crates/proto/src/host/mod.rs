@@ -12,6 +12,7 @@
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
+mod aerotp;
 mod agent_signals;
 mod agents;
 mod few;
@@ -20,6 +21,7 @@ mod routes;
 mod sockets;
 mod splice;
 
+pub use aerotp::{AerotpDatagram, AerotpId};
 pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
@@ -27,6 +29,7 @@ pub use routes::RouteTable;
 pub use sockets::SocketId;
 pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 
+use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
@@ -35,6 +38,7 @@ use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::udp::UdpHeader;
+use aerotp::AerotpSockets;
 use agents::Step;
 use core::net::{IpAddr, Ipv4Addr};
 use path::Look;
@@ -90,6 +94,29 @@ pub enum HostEvent {
         /// What it carries.
         payload: Payload,
     },
+    /// A listener has a new AeroTP connection.
+    AerotpAccepted {
+        /// The connection.
+        socket: AerotpId,
+        /// The listener's port.
+        port: u16,
+    },
+    /// Something happened on an AeroTP connection.
+    Aerotp {
+        /// The connection.
+        socket: AerotpId,
+        /// What happened.
+        event: AerotpEvent,
+    },
+    /// A datagram of AeroTP's mode without state arrived.
+    AerotpDatagram {
+        /// Port that it was sent to.
+        port: u16,
+        /// Who sent it.
+        from: Endpoint,
+        /// What it carries.
+        payload: Payload,
+    },
     /// An echo reply arrived.
     EchoReply {
         /// The reply.
@@ -119,7 +146,7 @@ pub struct Discarded {
     pub damaged: u64,
     /// Nobody at the port, or a protocol that this host does not speak.
     pub no_receiver: u64,
-    /// Refused by a full listen queue.
+    /// Refused by a full listen queue, or of AeroTP half open and dropped to make room.
     pub backlog: u64,
     /// Messages to mobility agents that could not be read, were not expected, or proved nothing.
     pub messages: u64,
@@ -141,6 +168,8 @@ pub struct Host {
     sockets: Sockets,
     discarded: Discarded,
     agents: Option<Box<Agents>>,
+    /// Only where AeroTP was spoken.
+    aerotp: Option<Box<AerotpSockets>>,
 }
 
 impl Host {
@@ -157,6 +186,7 @@ impl Host {
             identification: 0,
             discarded: Discarded::default(),
             agents: None,
+            aerotp: None,
         }
     }
 
@@ -207,7 +237,7 @@ impl Host {
 
     /// Tells this host's remedies what its link or network layer says, of which those of every connection hear.
     pub fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
-        self.sockets.signal(now, signal, |_| true);
+        self.signal_towards(now, signal, |_| true);
     }
 
     /// Tells those of connections to some peers.
@@ -217,12 +247,14 @@ impl Host {
         signal: &CrossLayerSignal,
         concerned: impl Fn(IpAddr) -> bool,
     ) {
-        self.sockets.signal(now, signal, concerned);
+        self.sockets.signal(now, signal, &concerned);
+        self.signal_aerotp(signal, concerned);
     }
 
     /// With whom this host's connections are, once for each connection.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
-        self.sockets.peers()
+        let aerotp = self.aerotp.iter().flat_map(|aerotp| aerotp.peers());
+        self.sockets.peers().chain(aerotp)
     }
 
     /// Tells those of the connections with a peer.
@@ -231,7 +263,7 @@ impl Host {
         if let (CrossLayerSignal::Disconnected, Some(path)) = (signal, path) {
             path.note_loss(&peer);
         }
-        self.sockets.signal(now, signal, |address| address == peer);
+        self.signal_towards(now, signal, |address| address == peer);
     }
 
     /// Tells those of one connection.
@@ -287,6 +319,9 @@ impl Host {
     pub fn discarded(&self) -> Discarded {
         let mut sum = self.discarded;
         sum.backlog = self.sockets.refused();
+        if let Some(aerotp) = &self.aerotp {
+            sum.backlog += aerotp.dropped();
+        }
         if let Some(agents) = &self.agents {
             agents.add_discarded(&mut sum);
         }
@@ -525,8 +560,8 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Aerotp(_)
-            | Body::Mobility(_)
+            Body::Aerotp(aerotp) => self.deliver_aerotp(now, &ip, *aerotp, packet.flow),
+            Body::Mobility(_)
             | Body::Tunnel(_)
             | Body::Extended(_)
             | Body::Opaque { .. }
@@ -554,7 +589,9 @@ impl Host {
     }
 
     fn handle_error(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
-        if !self.sockets.handle_icmp(now, error, &quoted) {
+        let aerotp = self.aerotp.as_mut();
+        let is_aerotp = aerotp.is_some_and(|aerotp| aerotp.handle_icmp(now, error, &quoted));
+        if !is_aerotp && !self.sockets.handle_icmp(now, error, &quoted) {
             self.events
                 .push_back(HostEvent::Undelivered { error, quoted });
         }
@@ -562,7 +599,10 @@ impl Host {
 
     /// When [`Host::handle_timeout`] has something to do.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        let sockets = self.sockets.poll_timeout();
+        let mut sockets = self.sockets.poll_timeout();
+        if let Some(aerotp) = &mut self.aerotp {
+            sockets = sockets.into_iter().chain(aerotp.poll_timeout()).min();
+        }
         match &self.agents {
             None => sockets,
             Some(agents) => sockets.into_iter().chain(agents.poll_timeout()).min(),
@@ -572,6 +612,9 @@ impl Host {
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
+        if let Some(aerotp) = &mut self.aerotp {
+            aerotp.handle_timeout(now);
+        }
         if let Some(agents) = &mut self.agents {
             agents.handle_timeout(now);
         }
@@ -591,7 +634,10 @@ impl Host {
             let mut packet = match self.outbox.pop_front() {
                 Some(packet) => packet,
                 None => {
-                    let outgoing = self.sockets.poll_transmit(now)?;
+                    let Some(outgoing) = self.sockets.poll_transmit(now) else {
+                        self.queue_aerotp(now)?;
+                        continue;
+                    };
                     let mut packet = self.packet(
                         (outgoing.local.address, outgoing.remote.address),
                         Body::Tcp(outgoing.segment.header, outgoing.segment.payload),
@@ -723,7 +769,9 @@ impl Host {
             return Some(HostEvent::Agent(event));
         }
         loop {
-            let (socket, event) = self.sockets.poll_event()?;
+            let Some((socket, event)) = self.sockets.poll_event() else {
+                return self.poll_aerotp_event();
+            };
             if self.agents.is_none() || !(self.relay(socket, event) || self.is_half(socket, event))
             {
                 return Some(HostEvent::Tcp { socket, event });
@@ -745,17 +793,17 @@ impl Host {
         flow: Option<FlowId>,
     ) -> SocketId {
         let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        let address = self.source_towards(remote);
+        self.sockets
+            .connect(now, address, remote, profile, mtu, flow)
+    }
+
+    /// The address from which a connection to `remote` begins.
+    fn source_towards(&self, remote: Endpoint) -> IpAddr {
         let agents = self.agents.as_ref();
         let chosen = agents.and_then(|agents| agents.source_towards(remote));
         let address = chosen.or_else(|| self.address_towards(remote.address));
-        self.sockets.connect(
-            now,
-            address.unwrap_or(self.address),
-            remote,
-            profile,
-            mtu,
-            flow,
-        )
+        address.unwrap_or(self.address)
     }
 
     /// Takes connections to `port`, at most `backlog` of them half open.
@@ -835,6 +883,13 @@ impl Host {
     pub fn notify_of_bad_state(&mut self, now: Instant, packet: &Packet) {
         if let Some(quoted) = packet.quote() {
             self.tell(now, IcmpError::BadState, quoted);
+        }
+    }
+
+    /// Lets a router here tell the source of a packet how much of what it sends can be passed on, in kbit/s.
+    pub fn notify_of_backpressure(&mut self, now: Instant, packet: &Packet, rate: u32) {
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, IcmpError::Backpressure { rate }, quoted);
         }
     }
 

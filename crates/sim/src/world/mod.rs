@@ -6,6 +6,7 @@
 //! off at one moment has happened before the next moment begins.
 
 mod agents;
+mod backpressure;
 mod bad_state;
 mod build;
 mod contexts;
@@ -36,7 +37,8 @@ use crate::packets::Packets;
 use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{Scenario, SignallingLoss};
-use baton_proto::host::{Few, Host, InterfaceId};
+use backpressure::Pressures;
+use baton_proto::host::{AerotpId, Few, Host, InterfaceId};
 use baton_proto::time::Instant;
 use contexts::Transfer;
 use flow::{FlowRun, Role};
@@ -81,6 +83,8 @@ pub struct World {
     losses: Vec<SignallingLoss>,
     /// Split connections on their way from gateway to gateway.
     transfers: Vec<Transfer>,
+    /// Where a flow goes over AeroTP: who fills the queues.
+    pressures: Option<Box<Pressures>>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }
@@ -111,6 +115,8 @@ struct Node {
     host: Host,
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
+    /// For each AeroTP connection the flow that it belongs to, and which of its two ends it is.
+    aerotp: BTreeMap<AerotpId, (usize, Role)>,
     /// Where a kernel reads and writes, if it is real and not a mobile.
     port: Option<PortId>,
 }

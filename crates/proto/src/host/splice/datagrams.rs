@@ -1,13 +1,11 @@
 //! UDP across the link: without state, or as records of a connection.
 
 use super::{Near, Pair, Splice, end};
-use crate::aerotp::{self, timestamp};
-use crate::host::{Host, mtu_towards};
+use crate::aerotp::{self, Coding};
+use crate::host::{AerotpDatagram, Host, mtu_towards};
 use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::time::Instant;
-use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition, Mode, Protection};
-use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::TcpFlags;
+use crate::wire::aerotp::{AerotpPacket, Condition, Mode, Protection};
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
 
@@ -32,9 +30,18 @@ impl Host {
             };
             let configuration = gateway.rules[rule].configuration.clone();
             if configuration.mode == Mode::UnreliableDatagram {
-                let mut across = datagram(now, header, payload.clone());
-                across.header.class = configuration.class;
-                let body = Body::Aerotp(Box::new(across));
+                let across = AerotpDatagram {
+                    source_port: header.source_port,
+                    to: ends.1,
+                    class: configuration.class,
+                    // Nobody answers, so nobody says what the channel does.
+                    protection: match configuration.coding {
+                        Coding::Fixed(protection) => protection,
+                        Coding::Adaptive => Protection::default(),
+                    },
+                    payload: payload.clone(),
+                };
+                let body = Body::Aerotp(Box::new(across.into_packet(now)));
                 let packet = self.packet((source, destination), body, flow);
                 self.outbox.push_back(packet);
                 return;
@@ -85,28 +92,4 @@ impl Host {
         let packet = self.packet((from.address, to.address), body, flow);
         self.outbox.push_back(packet);
     }
-}
-
-/// A datagram as it crosses the link without state.
-fn datagram(now: Instant, header: &UdpHeader, payload: Payload) -> AerotpPacket {
-    let header = AerotpHeader {
-        source_port: header.source_port,
-        destination_port: header.destination_port,
-        sequence: SequenceNumber(0),
-        timestamp: timestamp(now),
-        mode: Mode::UnreliableDatagram,
-        class: Default::default(),
-        is_final: false,
-        ends_record: true,
-        wants_mack: false,
-        tcp_flags: TcpFlags::NONE,
-        protection: Protection::default(),
-        opening: None,
-        tcp_offer: None,
-        mack: None,
-        token: None,
-        adds_path: false,
-        block: None,
-    };
-    AerotpPacket::new(header, payload)
 }
