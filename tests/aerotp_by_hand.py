@@ -10,7 +10,7 @@ SPECIFICATION = Path(__file__).resolve().parent.parent / "docs" / "aerotp.md"
 HEADING = re.compile(r"^### (Vector \d+: .*)$", re.MULTILINE)
 ADDRESSES = re.compile(r"^From ([\da-f.:]+) to ([\da-f.:]+)\.$", re.MULTILINE)
 ROW = re.compile(r"^\| `(aerotp\.[\w.]+)` \| `?([^|`]*)`? \|$", re.MULTILINE)
-BYTES = re.compile(r"^```hex\n([\da-f\n ]+)```$", re.MULTILINE)
+BYTES = re.compile(r"^```text\n([\da-f\n ]+)```$", re.MULTILINE)
 FLAGS = "asyn afin mack snack token block record pull".split()
 """From the highest bit to the lowest."""
 

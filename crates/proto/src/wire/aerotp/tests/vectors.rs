@@ -142,7 +142,7 @@ fn parse(part: &'static str) -> Vector {
         row.strip_suffix("` |")?.split_once("` | `")
     });
     let fields = Fields(rows.collect());
-    let (_, block) = rest.split_once("```hex\n").unwrap();
+    let (_, block) = rest.split_once("```text\n").unwrap();
     let (digits, _) = block.split_once("```").unwrap();
     Vector {
         name,
