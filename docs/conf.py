@@ -36,7 +36,7 @@ NAVIGATION = {
         "how-to/read-the-packet-table",
         "how-to/*",
     ],
-    "Look up": ["reference/*", "formats"],
+    "Look up": ["reference/*", "formats", "AeroTP <aerotp>"],
     "Trust": ["models/README", "models/*", "validation", "fidelity", "performance"],
 }
 

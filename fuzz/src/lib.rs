@@ -2,6 +2,7 @@
 //! the tests call it on a kept corpus and on mutations of that, `make fuzz` with a coverage-guided search.
 #![forbid(unsafe_code)]
 
+mod aerotp;
 mod agents;
 mod bytes;
 mod checksums;
@@ -18,7 +19,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 26] = [
+pub const TARGETS: [Target; 27] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -32,6 +33,7 @@ pub const TARGETS: [Target; 26] = [
     ("packet", packet::check),
     ("nat", nat::check),
     ("fec", fec::check),
+    ("aerotp", aerotp::check),
     ("tcp-hostile", tcp::hostile::check),
     ("tcp-pair", tcp::pair::check),
     ("header-registration", messages::check_registration),

@@ -1,0 +1,166 @@
+//! Any header and any payload, there and back.
+
+use super::*;
+use core::net::Ipv6Addr;
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn addresses() -> impl Strategy<Value = IpHeader> {
+    prop_oneof![
+        any::<[u32; 2]>().prop_map(|ends| ends.map(|end| IpAddr::V4(Ipv4Addr::from_bits(end)))),
+        any::<[u128; 2]>().prop_map(|ends| ends.map(|end| IpAddr::V6(Ipv6Addr::from_bits(end)))),
+    ]
+    .prop_map(|[source, destination]| between(source, destination))
+}
+
+/// Numbers of all three sizes.
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![0..0x41_u32, 0x3F..0x4001_u32, 0x3FFF..=LARGEST_NUMBER]
+}
+
+/// Ascending ranges that end before 2^29, which a missing one's length must too.
+fn ranges(least_gap: u32) -> impl Strategy<Value = Vec<Range>> {
+    let sizes = || prop_oneof![1..200_u32, 0x1FFF..0x4001_u32, 1..1_000_000_u32];
+    vec((sizes(), sizes(), any::<bool>()), 0..=255).prop_map(move |pairs| {
+        let mut end = 0;
+        let range = |(gap, length, adjoins): (u32, u32, bool)| {
+            let gap = if adjoins { least_gap } else { gap };
+            let range = Range {
+                start: end + gap,
+                length,
+            };
+            end = range.end();
+            range
+        };
+        pairs.into_iter().map(range).collect()
+    })
+}
+
+fn mack() -> impl Strategy<Value = Mack> {
+    let numbers = [(); 4].map(|()| number());
+    let missing = ranges(0).prop_flat_map(|ranges| {
+        let count = ranges.len();
+        (Just(ranges), vec(any::<bool>(), count))
+    });
+    let words = (any::<u32>(), any::<u32>(), any::<u8>(), any::<bool>());
+    (words, numbers, ranges(1), missing).prop_map(
+        |((cumulative, echo, rate, is_complete), numbers, received, (missing, damaged))| Mack {
+            cumulative: SequenceNumber(cumulative),
+            unconfirmed: numbers[0],
+            window: numbers[1],
+            echo,
+            held_for: numbers[2],
+            error_rate: ErrorRate::from_rate(f64::from(rate) / 1e4),
+            arrival_rate: numbers[3],
+            is_complete,
+            received,
+            missing: (missing.into_iter().zip(damaged))
+                .map(|(range, damaged)| MissingRange { range, damaged })
+                .collect(),
+        },
+    )
+}
+
+fn offer() -> impl Strategy<Value = TcpOffer> {
+    (any::<u16>(), of(0..=14_u8), any::<bool>(), any::<bool>()).prop_map(
+        |(maximum_segment_size, window_scale, sack_permitted, timestamps)| TcpOffer {
+            maximum_segment_size,
+            window_scale,
+            sack_permitted,
+            timestamps,
+        },
+    )
+}
+
+fn place() -> impl Strategy<Value = BlockPlace> {
+    (1..=255_u8)
+        .prop_flat_map(|sources| (Just(sources), 0..=255 - sources))
+        .prop_flat_map(|(sources, repairs)| {
+            (
+                any::<u16>(),
+                0..=(sources - 1) + repairs,
+                Just(sources),
+                Just(repairs),
+            )
+        })
+        .prop_map(|(block, index, sources, repairs)| BlockPlace {
+            block,
+            index,
+            sources,
+            repairs,
+        })
+}
+
+fn header() -> impl Strategy<Value = AerotpHeader> {
+    let words = (any::<[u16; 2]>(), any::<[u32; 2]>(), 0..5_usize, 0..8_u8);
+    let opening = any::<(u32, u32)>().prop_map(|(initial, token)| Opening {
+        initial: SequenceNumber(initial),
+        token,
+    });
+    let code = (0..=256_u16, any::<bool>());
+    let extensions = (
+        of(opening),
+        of(offer()),
+        of(mack()),
+        of(any::<u32>()),
+        of(place()),
+    );
+    (words, any::<[bool; 3]>(), any::<u8>(), code, extensions).prop_map(
+        |(words, flags, tcp_flags, (strength, covers_header), extensions)| {
+            let (ports, numbers, mode, class) = words;
+            let tcp_flags = match extensions.1 {
+                Some(_) => TcpFlags(tcp_flags).with(TcpFlags::SYN),
+                None => TcpFlags(tcp_flags).without(TcpFlags::SYN),
+            };
+            AerotpHeader {
+                source_port: ports[0],
+                destination_port: ports[1],
+                sequence: SequenceNumber(numbers[0]),
+                timestamp: numbers[1],
+                mode: Mode::ALL[mode],
+                class: ServiceClass::new(class).unwrap(),
+                is_final: flags[0],
+                ends_record: flags[1],
+                wants_mack: flags[2],
+                tcp_flags,
+                protection: protection(strength, covers_header),
+                opening: extensions.0,
+                tcp_offer: extensions.1,
+                mack: extensions.2.map(Box::new),
+                token: extensions.3,
+                block: extensions.4,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_packet_comes_back_as_it_was(ip in addresses(), header in header(), payload in vec(any::<u8>(), 0..600)) {
+        let bytes = encode(&ip, &header, &payload);
+        let packet = AerotpPacket::decode(&ip, &bytes);
+        prop_assert_eq!(packet, Ok(AerotpPacket::new(header, Payload::from_slice(&payload))));
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(ip in addresses(), bytes in vec(any::<u8>(), 0..200)) {
+        let _ = AerotpPacket::decode(&ip, &bytes);
+    }
+
+    /// Behind a prelude and a check that are right, so that what stands between is read.
+    #[test]
+    fn what_is_read_is_read_again_when_written(words in 0..3_u16, bytes in vec(any::<u8>(), 17..120), behind in vec(any::<u8>(), 0..40)) {
+        let mut bytes = bytes;
+        bytes[0] &= 0b1001_1100;
+        let bytes = sealed(protection(words, false), &bytes, &behind);
+        if let Ok(packet) = AerotpPacket::decode(&ip(), &bytes) {
+            let mut again = Vec::new();
+            packet.encode(&ip(), &mut again);
+            prop_assert_eq!(AerotpPacket::decode(&ip(), &again).map(|again| again.header), Ok(packet.header));
+        }
+    }
+}
