@@ -720,6 +720,11 @@ impl Host {
                     self.tell(now, error, quoted);
                     continue;
                 }
+                // What a tunnel has brought, to another address than the home agent's.
+                Step::Forward(packet) if self.is_own(packet.ip.destination) => {
+                    self.offer_to_agents(now, InterfaceId::AGENT, packet);
+                    continue;
+                }
                 // To a home link that there is not.
                 Step::Send(InterfaceId::AGENT, _) => continue,
                 Step::Send(interface, packet) => {

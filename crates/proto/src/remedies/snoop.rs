@@ -1,29 +1,35 @@
 //! Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): a router before the last hop keeps copies of what goes to the
 //! mobile, sends again what that hop loses, and keeps the duplicate acknowledgments of it from the sender.
 //!
-//! Beyond the paper: after a timeout, what had been sent counts as lost, and each acknowledgment of more has two copies sent
-//! again, as in slow start. One packet a timeout, and the sender's own timer starts anew with each, so that neither would get
-//! on after a handover that has lost a whole window. And the paper is older than SACK: blocks that tell of a hole for which there is a copy are taken out of
-//! acknowledgments, since a sender that reads them repairs it itself. What is said in the paper of data from the mobile
-//! (negative acknowledgments, for which the mobile's TCP is changed) is not here.
+//! Beyond the paper, since it is older than SACK:
+//!
+//! - Blocks tell of all holes at once, and what was sent before something that has arrived is lost: the hop keeps the order. So
+//!   several holes are repaired in a round trip of the hop.
+//! - Blocks that tell of a hole for which there is a copy are taken out of acknowledgments, since a sender that reads them
+//!   repairs it itself.
+//!
+//! And since one packet a timeout would not get on after a handover that has lost a whole window: after a timeout, what had
+//! been sent counts as lost. Each acknowledgment has two copies sent again, as in slow start.
+//!
+//! What the router's own queue has no room for is congestion, of which the sender is to hear: its copy goes.
+//!
+//! What is said in the paper of data from the mobile (negative acknowledgments, for which the mobile's TCP is changed) is not
+//! here.
+
+mod copies;
 
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpFlags, TcpHeader, Timestamps};
-use std::collections::VecDeque;
+use copies::Copies;
 
-/// Bytes of packets that are kept of one connection, at most: more than a satellite's pipe and queue hold. Chosen; Berkeley's
-/// code had room for 100 packets.
-const MOST_BYTES: u32 = 1 << 20;
-/// Times that a packet is sent again here, at most: of Berkeley's code, as it went into ns-2 (`SNOOP_MAX_RXMIT`).
-const MOST_RESENDS: u32 = 10;
-/// The shortest timeout, from the same code (`SNOOP_MIN_TIMO`).
+/// The shortest timeout, of Berkeley's code as it went into ns-2 (`SNOOP_MIN_TIMO`).
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
-/// Copies that are sent again for each acknowledgment of more after a timeout: slow start.
+/// Times that the timeout is doubled, at most. Chosen: as often as a packet is sent again.
+const MOST_DOUBLINGS: u32 = 10;
+/// Copies that are sent again for each acknowledgment: slow start.
 const RESENT_BY_ACKNOWLEDGMENT: usize = 2;
-/// The timeout before anything was measured, as of RFC 6298.
-const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What is to be done with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +47,7 @@ pub enum Watched {
 /// What the agent keeps of one connection.
 #[derive(Debug, Default)]
 pub struct Snoop {
-    /// Copies, ascending and without overlap of their beginnings.
-    copies: VecDeque<Copied>,
-    bytes: u32,
+    copies: Copies,
     /// The next number that the sender would send if nothing got lost before.
     next: Option<SequenceNumber>,
     /// The last acknowledgment: its number and window.
@@ -55,20 +59,6 @@ pub struct Snoop {
     /// The sender's latest timestamps. With older ones the mobile would take a copy for an old duplicate (RFC 7323 section
     /// 5) once the sender has sent something again itself.
     timestamps: Option<Timestamps>,
-    /// After a timeout: from where on to where copies are still to be sent again.
-    lost: Option<(SequenceNumber, SequenceNumber)>,
-}
-
-#[derive(Debug)]
-struct Copied {
-    start: SequenceNumber,
-    /// The number after its last.
-    end: SequenceNumber,
-    packet: Packet,
-    sent_at: Instant,
-    resent: u32,
-    /// Its sender sends it again, and wants to know what becomes of it.
-    by_sender: bool,
 }
 
 impl Snoop {
@@ -88,42 +78,20 @@ impl Snoop {
             // The mobile has it: its acknowledgment was lost behind here.
             return Watched::Acknowledge;
         }
-        let is_new = start.distance_from(next) >= 0;
         if end.distance_from(next) > 0 {
             self.next = Some(end);
         }
-        let place = self
-            .copies
-            .partition_point(|copy| copy.start.distance_from(start) < 0);
-        if let Some(copy) = self
-            .copies
-            .get_mut(place)
-            .filter(|copy| copy.start == start)
-        {
-            (copy.resent, copy.by_sender, copy.sent_at) = (0, true, now);
-            copy.packet = packet.clone();
-            self.start_timer(now);
-            return Watched::Pass;
-        }
-        let size = packet.wire_length();
-        if self.bytes.saturating_add(size) <= MOST_BYTES {
-            self.bytes += size;
-            let copy = Copied {
-                start,
-                end,
-                packet: packet.clone(),
-                sent_at: now,
-                resent: 0,
-                by_sender: !is_new,
-            };
-            self.copies.insert(place, copy);
-            self.start_timer(now);
+        let by_sender = start.distance_from(next) < 0;
+        let kept = self.copies.keep(now, (start, end), packet, by_sender);
+        if kept && self.deadline.is_none() {
+            self.restart_timer(now);
         }
         Watched::Pass
     }
 
-    fn start_timer(&mut self, now: Instant) {
-        if self.deadline.is_none() {
+    /// The router's own queue has lost a segment that begins with this number: the sender is to hear of it, and to repair it.
+    pub fn handle_drop(&mut self, now: Instant, start: SequenceNumber) {
+        if self.copies.remove(start) {
             self.restart_timer(now);
         }
     }
@@ -152,78 +120,52 @@ impl Snoop {
             return (watched, Vec::new());
         }
         self.acknowledged = Some((number, header.window));
-        let mut resent = Vec::new();
+        let is_duplicate =
+            ahead == 0 && is_bare && header.window > 0 && before == self.acknowledged;
         if ahead > 0 {
             self.release(now, number);
-            resent = self.repair(now, number);
-        } else if is_bare && header.window > 0 && before == self.acknowledged {
-            return self.handle_duplicate(now, number);
         }
-        (self.as_seen(header), resent)
+        self.copies
+            .take_blocks(number, header.options.sack.as_slice());
+        if is_duplicate {
+            self.copies.doubt_first(number);
+        }
+        let resent = self.repair(now);
+        (self.as_seen(header, is_duplicate), resent)
     }
 
-    /// The first duplicate has the copy sent again, the others end here until it is acknowledged.
-    fn handle_duplicate(&mut self, now: Instant, number: SequenceNumber) -> (Watched, Vec<Packet>) {
-        match self.missing(number) {
-            Some(copy) if !copy.by_sender && copy.resent <= MOST_RESENDS => {
-                let first = copy.resent == 0;
-                let resent = if first { self.resend(now, 0) } else { None };
-                (Watched::Drop, resent.into_iter().collect())
-            }
-            _ => (Watched::Pass, Vec::new()),
+    /// What the sender may see of an acknowledgment: nothing of a hole that is repaired here.
+    fn as_seen(&self, header: &TcpHeader, is_duplicate: bool) -> Watched {
+        if !self.copies.repairs(header.acknowledgment) {
+            return Watched::Pass;
+        }
+        match header.options.sack.as_slice() {
+            _ if is_duplicate => Watched::Drop,
+            [] => Watched::Pass,
+            _ => Watched::WithoutBlocks,
         }
     }
 
-    /// What follows of what a timeout has found lost, when more is acknowledged.
-    fn repair(&mut self, now: Instant, number: SequenceNumber) -> Vec<Packet> {
+    /// Sends again of what is lost as much as an acknowledgment makes room for.
+    fn repair(&mut self, now: Instant) -> Vec<Packet> {
         let mut resent = Vec::new();
-        while let Some((from, to)) = self.lost
-            && resent.len() < RESENT_BY_ACKNOWLEDGMENT
+        while resent.len() < RESENT_BY_ACKNOWLEDGMENT
+            && let Some(packet) = self.copies.resend_lost(now)
         {
-            let from = from.later(number);
-            let place = self
-                .copies
-                .partition_point(|copy| copy.start.distance_from(from) < 0);
-            let next = self.copies.get(place).map(|copy| (copy.start, copy.end));
-            let Some((_, end)) = next.filter(|(start, _)| to.is_after(*start)) else {
-                self.lost = None;
-                break;
-            };
-            self.lost = Some((end, to));
-            resent.extend(self.resend(now, place));
+            resent.push(self.renewed(packet));
+        }
+        if !resent.is_empty() {
+            self.restart_timer(now);
         }
         resent
     }
 
-    /// The copy of what an acknowledgment asks for.
-    fn missing(&self, number: SequenceNumber) -> Option<&Copied> {
-        self.copies.front().filter(|copy| copy.start == number)
-    }
-
-    /// What the sender may see of an acknowledgment.
-    fn as_seen(&self, header: &TcpHeader) -> Watched {
-        let hole = self.missing(header.acknowledgment);
-        let tells = !header.options.sack.as_slice().is_empty();
-        match hole {
-            Some(copy) if tells && !copy.by_sender => Watched::WithoutBlocks,
-            _ => Watched::Pass,
-        }
-    }
-
     /// The mobile has all before `number`.
     fn release(&mut self, now: Instant, number: SequenceNumber) {
-        let mut newest = None;
-        while let Some(copy) = self.copies.front()
-            && copy.end.distance_from(number) <= 0
-        {
-            self.bytes -= copy.packet.wire_length().min(self.bytes);
-            newest = self.copies.pop_front();
-        }
-        if let Some(copy) = newest {
+        if let Some(released) = self.copies.release(number) {
             self.backoff = 0;
-            // What was sent twice tells nothing (Karn).
-            if copy.resent == 0 && !copy.by_sender {
-                self.measure(now.saturating_since(copy.sent_at));
+            if let Some(sent_at) = released.timed_from {
+                self.measure(now.saturating_since(sent_at));
             }
         }
         self.restart_timer(now);
@@ -241,29 +183,27 @@ impl Snoop {
         });
     }
 
+    /// The timer runs while the mobile waits for a copy: of what is behind a hole of the sender's nobody knows. And it runs once
+    /// the hop's round-trip time is known: on a slow link a guess would take what is still on its way for lost, and until
+    /// then the sender's own timer guards.
     fn restart_timer(&mut self, now: Instant) {
-        let given_up = |copy: &Copied| copy.resent > MOST_RESENDS;
-        let waits = self.copies.front().is_some_and(|copy| !given_up(copy));
-        let timeout = self
-            .round_trip
-            .map_or(FIRST_TIMEOUT, |(smoothed, variation)| {
-                (smoothed + variation.saturating_mul(4)).max(SHORTEST_TIMEOUT)
-            });
-        let timeout = timeout.saturating_mul(1 << self.backoff.min(MOST_RESENDS));
-        self.deadline = waits.then(|| now + timeout);
+        let doubled = 1 << self.backoff.min(MOST_DOUBLINGS);
+        let timeout = self.round_trip.map(|(smoothed, variation)| {
+            let timeout = smoothed + variation.saturating_mul(4);
+            timeout.max(SHORTEST_TIMEOUT).saturating_mul(doubled)
+        });
+        let acknowledged = self.acknowledged.map(|(number, _)| number);
+        let waits = self.copies.is_next(acknowledged);
+        self.deadline = timeout.filter(|_| waits).map(|timeout| now + timeout);
     }
 
-    /// Sends a copy again.
-    fn resend(&mut self, now: Instant, place: usize) -> Option<Packet> {
-        let copy = self.copies.get_mut(place)?;
-        copy.resent += 1;
-        let mut packet = copy.packet.clone();
+    /// A copy as it is sent again.
+    fn renewed(&self, mut packet: Packet) -> Packet {
         packet.retransmission = true;
         if let Some(header) = packet.segment_header_mut() {
             header.options.timestamps = header.options.timestamps.and(self.timestamps);
         }
-        self.restart_timer(now);
-        Some(packet)
+        packet
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
@@ -277,14 +217,15 @@ impl Snoop {
             return None;
         }
         self.backoff += 1;
-        let first = self.copies.front()?.end;
-        self.lost = self.next.map(|next| (first, next));
-        self.resend(now, 0)
+        self.copies.all_lost();
+        let packet = self.copies.resend_lost(now);
+        self.restart_timer(now);
+        packet.map(|packet| self.renewed(packet))
     }
 
     /// Bytes of packets of which there are copies.
     pub const fn bytes(&self) -> u32 {
-        self.bytes
+        self.copies.bytes()
     }
 }
 

@@ -137,6 +137,14 @@ impl DropReason {
             DropReason::Scenario => "scenario",
         }
     }
+
+    /// Whether the sender's own queue, or who polices it, had too much: who sends knows of it at once.
+    pub const fn is_congestion(self) -> bool {
+        matches!(
+            self,
+            DropReason::QueueFull | DropReason::QueueManagement | DropReason::Policer
+        )
+    }
 }
 
 /// A link between two ends.

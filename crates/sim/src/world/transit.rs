@@ -181,10 +181,18 @@ impl World {
 
     #[inline(never)]
     fn lose(&mut self, link: usize, id: PacketId, reason: DropReason, at: Instant) {
-        let towards = self.wires[link].ends[1 - self.packets[id].from.index()].0;
+        let from = self.packets[id].from.index();
+        let (sender, towards) = (
+            self.wires[link].ends[from].0,
+            self.wires[link].ends[1 - from].0,
+        );
         self.end_signal(id, (at, towards), Some(reason));
         let packet = self.packets.remove(id);
         self.count_cause(reason);
+        if reason.is_congestion() && self.has_path_agents(sender) {
+            let agents = self.nodes[sender].host.agents_mut().path_mut();
+            agents.handle_drop(self.now, &packet);
+        }
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;
         }

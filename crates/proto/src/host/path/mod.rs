@@ -141,11 +141,23 @@ impl PathAgents {
             {
                 Look::Drop
             }
-            Service::Snoop if self.is_here(&served.mobile, routes) => {
+            Service::Snoop
+                if self.is_here(&served.mobile, routes)
+                    && self.crosses_access(packet, (&served, &pair), routes) =>
+            {
                 self.stirred = true;
                 self.snooping.look(now, packet, &served, &pair)
             }
             _ => Look::Pass,
+        }
+    }
+
+    /// A queue of this router's had no room for a packet. Who repairs losses of the last hop is not to hide that one.
+    pub fn handle_drop(&mut self, now: Instant, packet: &Packet) {
+        if let Some((served, pair)) = self.find(packet)
+            && pair.0.address == served.mobile
+        {
+            self.snooping.handle_drop(now, packet, &pair);
         }
     }
 
@@ -167,6 +179,28 @@ impl PathAgents {
             })
         };
         sockets.is_open(pair) || opens(packet) && self.is_here(&served.mobile, routes)
+    }
+
+    /// Whether a packet goes to a mobile's access link or comes from there. One in a tunnel may pass twice, on its way to the
+    /// tunnel's end and from there: what the mobile says must not count twice.
+    fn crosses_access(
+        &self,
+        packet: &Packet,
+        (served, pair): (&Served, &Pair),
+        routes: &RouteTable,
+    ) -> bool {
+        let to_mobile = pair.0.address == served.mobile;
+        let side = match to_mobile {
+            true => packet.ip.destination,
+            false => packet.ip.source,
+        };
+        let is_access = |interface: InterfaceId| {
+            let known = self.mobiles.get(&served.mobile);
+            // A home agent of this host's own takes it to where the mobile is.
+            known.is_some_and(|mobile| mobile.access.contains_key(&interface))
+                || to_mobile && interface == InterfaceId::AGENT
+        };
+        routes.lookup(side).is_some_and(is_access)
     }
 
     /// Whether packets for a mobile leave by one of its access links.

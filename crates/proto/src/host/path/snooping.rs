@@ -86,6 +86,16 @@ impl Snooping {
         look
     }
 
+    /// This router's own queue had no room for a packet of a connection, of which the end stands first that it is for.
+    pub fn handle_drop(&mut self, now: Instant, packet: &Packet, pair: &Pair) {
+        if let Some(watching) = self.connections.get_mut(pair)
+            && let Some(segment) = packet.segment_within()
+        {
+            watching.snoop.handle_drop(now, segment.header.sequence);
+            self.queue(pair);
+        }
+    }
+
     fn forget(&mut self, key: &Pair) {
         if let Some(watching) = self.connections.remove(key)
             && let Some(at) = watching.queued

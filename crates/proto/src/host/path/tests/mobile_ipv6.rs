@@ -178,3 +178,42 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         assert_eq!(arrives(&mut host, now, late), passes);
     }
 }
+
+/// The mobile's acknowledgment goes to the home agent in a tunnel, and on to the server by the gateway again: the second time
+/// it is no duplicate.
+#[test]
+fn what_the_mobile_says_counts_once_though_it_passes_twice() {
+    let mut host = gateway(Service::Snoop);
+    let now = Instant::ZERO;
+    let passes = Verdict::Forward(InterfaceId(0));
+    arrives(&mut host, now, update(5, Some(1)));
+    for sequence in [100, 1100] {
+        let mut said = header(TcpFlags::ACK);
+        said.sequence = SequenceNumber(sequence);
+        let length = 1000;
+        let payload = Payload::Pattern {
+            stream: 1,
+            offset: 0,
+            length,
+        };
+        let inner = between(SERVER, HOME, Body::Tcp(said, payload));
+        // On its way to the home agent it passes for the first time.
+        assert_eq!(arrives(&mut host, now, inner.clone()), passes);
+        let outer = between(AGENT, care_of(1), Body::Tunnel(Box::new(inner)));
+        assert_eq!(
+            arrives(&mut host, now, outer),
+            Verdict::Forward(InterfaceId(1))
+        );
+    }
+    let mut said = header(TcpFlags::ACK);
+    (said.source_port, said.destination_port) = (said.destination_port, said.source_port);
+    said.acknowledgment = SequenceNumber(1100);
+    let inner = between(HOME, SERVER, Body::Tcp(said, Payload::EMPTY));
+    let outer = between(care_of(1), AGENT, Body::Tunnel(Box::new(inner.clone())));
+    assert_eq!(arrives(&mut host, now, outer.clone()), passes);
+    assert_eq!(arrives(&mut host, now, inner), passes);
+    assert_eq!(sent(&mut host, now), vec![]);
+    // From the mobile itself it would be one.
+    assert_eq!(arrives(&mut host, now, outer), Verdict::Discard);
+    assert_eq!(sent(&mut host, now).len(), 1);
+}

@@ -449,6 +449,99 @@ fn windows_at_equilibrium_follow_their_response_functions() {
     }
 }
 
+/// Losses that can be counted, one after every `segments`, from one at a window of `begin` on; round-trip times are all `rtt`, but
+/// that a shorter one was seen before. Gives the window at the last loss, and the mean of the last half in the time.
+fn cycles(
+    (algorithm, begin): (Algorithm, u32),
+    [shortest, rtt]: [Duration; 2],
+    segments: u32,
+) -> [f64; 2] {
+    const CYCLES: u32 = 20;
+    let mut flow = Flow::beyond_slow_start(algorithm, begin);
+    flow.feedback(Some(shortest), 0);
+    let (mut at_loss, mut sent, mut round_trips) = (0.0, 0.0, 0.0);
+    for cycle in 0..CYCLES {
+        flow.lose();
+        for _ in 0..segments {
+            if cycle >= CYCLES / 2 {
+                sent += 1.0;
+                round_trips += 1.0 / flow.segments();
+            }
+            let apart = rtt.as_nanos() as f64 / flow.segments();
+            flow.now += Duration::from_nanos(apart as u64);
+            flow.acknowledge(rtt, 0);
+        }
+        at_loss = flow.segments();
+    }
+    [at_loss, sent / round_trips]
+}
+
+/// The paper's section III-D, with N segments from loss to loss and the window W at each: additive increase for
+/// N₁ = ⌈βW / S_max⌉ - 2 round trips, if that is above 0, and binary search for N₂ = log₂((βW - N₁ S_max) / S_min) + 2. So many
+/// segments are sent in them; gives them and the round trips.
+fn of_bic(window: f64) -> (f64, f64) {
+    let (smallest, largest, decrease) = (0.01, 32.0, 0.125);
+    let lost = decrease * window;
+    let additive = ((lost / largest).ceil() - 2.0).max(0.0);
+    let search = ((lost - additive * largest) / smallest).log2() + 2.0;
+    let in_additive = additive * (window - lost + (additive - 1.0) * largest / 2.0);
+    let in_search = window * search - 2.0 * (lost - additive * largest) + smallest;
+    (in_additive + in_search, additive + search)
+}
+
+/// Where a loss takes less than S_max (a few thousand segments from loss to loss) there is binary search alone; where it takes
+/// much more there is a closed form: with a = β(2 - β) / 2 S_max, b = log₂(S_max / S_min) + (2 - β) / 2 and c = S_max - S_min,
+/// W = (√(b² + 4a(c + N)) - b) / 2a. The search ends flat, and a loss anywhere in that part repeats itself, so that other
+/// windows, up to a sixth lower, may last, too: it begins at the paper's, and from above comes back to it.
+#[test]
+fn bic_at_equilibrium_follows_its_response_function() {
+    let papers = || Algorithm::Bic(BicParameters::default());
+    let mean = |begin: f64, n: f64| cycles((papers(), begin as u32), [ms(100); 2], n as u32)[1];
+    for window in [85.0, 158.0, 227.0] {
+        let (n, round_trips) = of_bic(window);
+        let expected = n / round_trips;
+        close(mean(window, n), expected, 0.015 * expected);
+    }
+    for n in [30_000.0, 60_000.0] {
+        let (a, b) = (0.125 * 1.875 / 64.0, 3200_f64.log2() + 1.875 / 2.0);
+        let window = ((b * b + 4.0 * a * (31.99 + n)).sqrt() - b) / (2.0 * a);
+        let expected = n / of_bic(window).1;
+        for begin in [window, 1.3 * window] {
+            close(mean(begin, n), expected, 0.015 * expected);
+        }
+    }
+}
+
+/// Grieco and Mascolo's model (CCR 34(2), 2004, section 3): a loss at W leaves W q, with q = RTT_min / RTT, and each round trip
+/// adds one. From loss to loss these are N = (1 - q²) W² / 2 segments, so that W = √(2N / (1 - q²)), and the mean is that of both
+/// ends; for Reno q is a half. Their throughput, with p for 1/N and a loss as likely at any segment, is √((1 - p) / p) / √(RTT (RTT - RTT_min)):
+/// without a queue a loss costs nothing. What is measured lags behind by the age of the estimate: nine round trips of
+/// the memory, one to measure, and a half within it.
+#[test]
+fn westwood_at_equilibrium_follows_its_response_function() {
+    for n in [10_000_u32, 40_000] {
+        for rtt in [125, 200, 400] {
+            let q = 100.0 / rtt as f64;
+            let late = 2.0 * f64::from(n);
+            // W² - q² (W - lag)² = 2N
+            let of_lag = |lag: f64| {
+                let (square, linear) = (1.0 - q * q, q * q * lag);
+                ((linear * linear + square * (late + linear * lag)).sqrt() - linear) / square
+            };
+            let expected = of_lag(10.5);
+            let [at_loss, mean] = cycles((westwood(), 200), [ms(100), ms(rtt)], n);
+            close(at_loss, expected, 0.02 * expected);
+            let both = (expected + q * (expected - 10.5)) / 2.0;
+            close(mean, both, 0.02 * both);
+            // Theirs has one window for all that this cycle has between its ends; where the lag is short beside it.
+            if rtt == 400 {
+                let model = (f64::from(n) / (1.0 - q)).sqrt();
+                close(mean / model, ((1.0 + q) / 2.0).sqrt(), 0.02);
+            }
+        }
+    }
+}
+
 /// What every control keeps, whatever happens to it: at least a segment, never NaN, and a threshold of two segments.
 #[test]
 fn no_control_has_less_than_a_segment_or_more_than_it_can_say() {
