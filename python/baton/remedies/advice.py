@@ -13,10 +13,12 @@ from typing import Any
 
 from baton.sweep.statistics import Statistics
 
-from .facts import NOTHING, PLACES, in_place
+from .facts import NOTHING, PLACES, ROUTED_MARK, in_place
 from .gains import Cell, Runs, is_above, is_below
 from .ranking import Standing
 from .words import interval, percent
+
+ROUTED = f"{ROUTED_MARK.strip()}: by its gain where Mobile IP, which refuses it, is away."
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,14 @@ class Advice:
             )
         best = self.best
         told = (
-            f"{who} install {best.remedy.name}: over the {len(best.cells)} handovers it gains {percent(best.gain.mean)}"
-            f" ({interval(best.gain)}) of what the links carry, is better than nothing at {best.better} of them and"
-            f" worse at {best.worse}, and changes what is delivered without a handover by {percent(best.cost.mean)}"
+            f"{who} install {best.remedy.shown}: over the {len(best.cells)} handovers it gains"
+            f" {percent(best.gain.mean)} ({interval(best.gain)}) of what the links carry, is better than nothing at"
+            f" {best.better} of them and worse at {best.worse}, and changes what is delivered without a handover by"
+            f" {percent(best.cost.mean)}"
         )
-        ties = ", ".join(each.remedy.name for each in self.ties)
-        return told + (f"; {ties} cannot be told from it at 95 %." if ties else ".")
+        ties = ", ".join(each.remedy.shown for each in self.ties)
+        told += f"; {ties} cannot be told from it at 95 %." if ties else "."
+        return told + (f" ({ROUTED})" if any(each.remedy.is_routed for each in [best, *self.ties]) else "")
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -89,7 +93,7 @@ class Distance:
     def sentence(self) -> str:
         """The distance in words."""
         return (
-            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {self.published.remedy.name}, the best"
+            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {self.published.remedy.shown}, the best"
             f" published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at {self.better} of"
             f" {len(self.own.cells)} handovers, worse at {self.worse}."
         )
