@@ -18,7 +18,7 @@ from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Network, Remedy, in_pl
 from baton.remedies.narrow import narrowed
 from baton.remedies.paths import read_path
 from baton.remedies.reading import read, study_file
-from baton.remedies.refusals import find_unfit, refusals
+from baton.remedies.refusals import Refusal, find_unfit, refusals, sentences
 from baton.remedies.study import Block, RemedyStudy, Situation, Stack
 
 STUDY = Path(__file__).parent.parent / "studies" / "remedies"
@@ -312,11 +312,20 @@ def test_ebsn_runs_over_a_link_that_repeats_and_is_refused_with_the_reason_elsew
     assert study.unfit["wavelan-gsm", "download"] == {"ebsn"}
     assert study.unfit["wavelan-gsm", "upload"] == {"ebsn", "method-2"}
     refused = [(point, reason) for point in points(study) for reason in [load(point)[1]] if reason]
-    told = {(each.remedy, each.where): each.sentence for each in refusals(study, refused)}
-    assert told.keys() == {
-        ("ebsn", "satellite-wifi, wavelan-gsm, wifi-satellite"), ("method-2", "wavelan-radio"), ("method-2", "uploads"),
+    found = refusals(study, refused)
+    with_mobile_ip = "satellite-wifi, wavelan-gsm, wifi-satellite"
+    assert {(each.remedy, each.where) for each in found} == {
+        ("ebsn", with_mobile_ip), ("method-2", "wavelan-radio"), ("method-2", "uploads"),
     }  # fmt: skip
-    assert "sends again what it has lost" in told["ebsn", "satellite-wifi, wavelan-gsm, wifi-satellite"]
+    assert f"ebsn ({with_mobile_ip}): hears of a link that sends again what it has lost" in " ".join(sentences(found))
+
+
+def test_what_is_refused_with_the_same_words_stands_in_one_line():
+    found = [Refusal(name, "uploads", f'"{name}" acts elsewhere') for name in ("a", "b")]
+    assert sentences([*found, Refusal("c", "p", "something else")]) == [
+        "a, b (uploads): acts elsewhere",
+        "c (p): something else",
+    ]
 
 
 def test_runs_that_the_engine_refuses_are_not_counted(standard):

@@ -13,12 +13,10 @@ from typing import Any
 
 from baton.sweep.statistics import Statistics
 
-from .facts import NOTHING, PLACES, ROUTED_MARK, in_place
+from .facts import NOTHING, PLACES, Remedy, in_place
 from .gains import Cell, Runs, is_above, is_below
 from .ranking import Standing
 from .words import interval, percent
-
-ROUTED = f"{ROUTED_MARK.strip()}: by its gain where Mobile IP, which refuses it, is away."
 
 
 @dataclass(frozen=True)
@@ -41,14 +39,13 @@ class Advice:
             )
         best = self.best
         told = (
-            f"{who} install {best.remedy.shown}: over the {len(best.cells)} handovers it gains"
+            f"{who} install {_named(best.remedy)}: over the {len(best.cells)} handovers it gains"
             f" {percent(best.gain.mean)} ({interval(best.gain)}) of what the links carry, is better than nothing at"
             f" {best.better} of them and worse at {best.worse}, and changes what is delivered without a handover by"
             f" {percent(best.cost.mean)}"
         )
-        ties = ", ".join(each.remedy.shown for each in self.ties)
-        told += f"; {ties} cannot be told from it at 95 %." if ties else "."
-        return told + (f" ({ROUTED})" if any(each.remedy.is_routed for each in [best, *self.ties]) else "")
+        ties = ", ".join(_named(each.remedy) for each in self.ties)
+        return told + (f"; {ties} cannot be told from it at 95 %." if ties else ".")
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -58,6 +55,11 @@ class Advice:
             "ties": [each.remedy.name for each in self.ties],
             "sentence": self.sentence,
         }
+
+
+def _named(remedy: Remedy) -> str:
+    """The name in a sentence, which says where it was measured if that was elsewhere."""
+    return remedy.name + (" (where there is no Mobile IP)" if remedy.is_routed else "")
 
 
 def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Advice]:
@@ -93,9 +95,9 @@ class Distance:
     def sentence(self) -> str:
         """The distance in words."""
         return (
-            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {self.published.remedy.shown}, the best"
-            f" published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at {self.better} of"
-            f" {len(self.own.cells)} handovers, worse at {self.worse}."
+            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {_named(self.published.remedy)},"
+            f" the best published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at"
+            f" {self.better} of {len(self.own.cells)} handovers, worse at {self.worse}."
         )
 
 

@@ -13,6 +13,7 @@ from . import heat_map, ranking_table
 from .cross import CrossPoint
 from .method import METHOD
 from .paths import HANDOVERS
+from .refusals import sentences
 
 if TYPE_CHECKING:
     from .cli import Comparison
@@ -78,7 +79,7 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
 def _refused(found: Comparison) -> str:
     return render.listed(
         "Refused by the engine, with its reason",
-        [each.sentence for each in found.refused],
+        sentences(found.refused),
     )
 
 

@@ -19,11 +19,14 @@ class Refusal:
     """In words: uploads, paths, or everywhere."""
     reason: str
 
-    @property
-    def sentence(self) -> str:
-        """As a page lists it."""
-        reason = self.reason.removeprefix(f'"{self.remedy}" ')
-        return f"{self.remedy} ({self.where}): {reason}"
+
+def sentences(refused: Iterable[Refusal]) -> list[str]:
+    """As a page lists them: what is refused with the same words in one line."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for each in refused:
+        said = each.reason.removeprefix(f'"{each.remedy}" ')
+        names.setdefault((each.where, said), []).append(each.remedy)
+    return [f"{', '.join(some)} ({where}): {said}" for (where, said), some in names.items()]
 
 
 def find_unfit(study: RemedyStudy) -> None:
