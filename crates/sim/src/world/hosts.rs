@@ -24,7 +24,7 @@ impl World {
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);
         }
-        // What has come from another gateway brings deadlines that passed on the way.
+        // What has come from another gateway brings deadlines that passed on the way: time does not run back.
         let deadline = self.nodes[node].host.poll_timeout();
         let deadline = deadline.map(|deadline| deadline.max(self.now));
         self.nodes[node]
