@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from baton import InputError, Scenario
-from baton.remedies import advice, gains, measure, ranking
-from baton.remedies.cross import CrossPoint
-from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Remedy, in_place, remedies
+from baton.remedies import advice, estimate, gains, measure, ranking
+from baton.remedies.cells import Cells
+from baton.remedies.cross import CrossPoint, load, points
+from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Network, Remedy, in_place, remedies
 from baton.remedies.narrow import narrowed
 from baton.remedies.paths import read_path
 from baton.remedies.reading import read, study_file
+from baton.remedies.refusals import Refusal, find_unfit, refusals, sentences
 from baton.remedies.study import Block, RemedyStudy, Situation, Stack
 
 STUDY = Path(__file__).parent.parent / "studies" / "remedies"
@@ -98,7 +100,7 @@ def test_jains_index_is_one_for_equals_and_one_nth_for_one_alone():
 
 # --- ranking and advice on numbers made by hand ---
 
-HARD, SOFT = (Situation("p", kind, "cubic", 0, "1") for kind in ("hard", "soft"))
+HARD, SOFT = (Situation("p", kind, "cubic", 0, "1", "download") for kind in ("hard", "soft"))
 CELLS = [gains.Cell(HARD, 0), gains.Cell(SOFT, 0)]
 CARRIED = 1_000.0
 
@@ -131,7 +133,7 @@ def above(hard: list[float], soft: list[float]) -> dict[Situation, list[float]]:
 
 
 def stand(runs: gains.Runs, *all_known: Remedy) -> list[ranking.Standing]:
-    cells = ranking.Cells(CELLS, [], [], [], {}, {})
+    cells = Cells(CELLS, [], [], [], {}, {}, {}, {}, {}, {})
     return [ranking.standing(each, runs, cells, []) for each in all_known]
 
 
@@ -215,14 +217,18 @@ def test_no_remedy_alone_in_a_place_is_in_two():
 
 
 def test_the_standard_cross_has_every_remedy_and_at_most_5000_runs(standard):
-    assert list(standard.remedies) == [*remedies(), NOTHING_ROUTED, "flow-control"]
-    list(standard.fit())
+    assert list(standard.remedies) == [*remedies(), NOTHING_ROUTED, "flow-control", "shapers", "policers"]
+    find_unfit(standard)
+    assert not list(standard.fit()), "the file itself says how many seeds there are"
     assert standard.count() <= standard.most_runs == 5_000
     assert standard.headline == ["Linux 6 CUBIC", "Linux 6 BBR"]
     situations = standard.situations()
     assert {each.loss for each in situations} == {0, 1e-4, 1e-3, 1e-2}
     assert {each.load for each in situations} == {"1", "1 of 2", "100"}
-    for path in standard.paths.values():
+    assert {each.direction for each in situations} == {"download", "upload"}
+    mobile_ip = [path for path in standard.paths.values() if not path.repeating]
+    assert len(mobile_ip) == 3
+    for path in mobile_ip:
         kinds = {each.handover for each in situations if each.path == path.name and each.stack == "Linux 6 BBR"}
         assert kinds == {"hard", "announced", "soft", *(f"none on {link}" for link in path.links)}
 
@@ -237,7 +243,7 @@ def test_a_study_of_more_runs_takes_fewer_seeds_and_says_so(standard):
 
 
 def test_every_point_is_a_scenario_with_its_remedy(standard):
-    situation = Situation("wifi-satellite", "soft", "NewReno", 0.01, "1 of 2")
+    situation = Situation("wifi-satellite", "soft", "NewReno", 0.01, "1 of 2", "download")
     scenario = Scenario.load(*vars_of(standard, situation, "eclair"))
     assert scenario.flow_names == ["transfer", "other"]
     text = scenario.resolved
@@ -247,7 +253,8 @@ def test_every_point_is_a_scenario_with_its_remedy(standard):
     assert "outage" not in text
     assert "announced" not in text
     assert 'handover = "soft"' in text
-    crowd = Scenario.load(*vars_of(standard, Situation("satellite-wifi", "hard", "Linux 6 BBR", 0, "100"), "atcp"))
+    crowded = Situation("satellite-wifi", "hard", "Linux 6 BBR", 0, "100", "download")
+    crowd = Scenario.load(*vars_of(standard, crowded, "atcp"))
     assert len(crowd.flow_names) == 100
     assert crowd.resolved.count('remedies = "atcp"') == 90, "calls are datagrams"
 
@@ -255,6 +262,107 @@ def test_every_point_is_a_scenario_with_its_remedy(standard):
 def vars_of(study: RemedyStudy, situation: Situation, remedy: str) -> tuple[str, list[str]]:
     point = CrossPoint(study, situation, remedy)
     return str(point.path.file), point.overrides
+
+
+def test_an_upload_is_the_download_turned_round_and_what_acts_on_downloads_alone_is_refused(standard):
+    situation = Situation("wifi-satellite", "announced", "Linux 6 CUBIC", 0, "100", "upload")
+    [flows] = [each for each in CrossPoint(standard, situation, "atcp").overrides if each.startswith("flows=")]
+    assert flows.count('"from" = "mobile", "to" = "server"') == len(re.findall('"name" = ', flows)) == 100
+    alone = Situation("wifi-satellite", "announced", "Linux 6 CUBIC", 0, "1", "upload")
+    assert load(CrossPoint(standard, alone, "ready-mobile"))[1] is None
+    _, reason = load(CrossPoint(standard, alone, "freeze-tcp"))
+    assert "acts where the mobile receives" in reason
+
+
+@pytest.mark.parametrize("name", ["shapers", "policers"])
+def test_regulators_give_each_connection_its_part_of_what_a_link_carries(standard, name):
+    shared = Situation("wifi-satellite", "announced", "Linux 6 CUBIC", 0, "1 of 2", "download")
+    text = Scenario.load(*vars_of(standard, shared, name)).resolved
+    # The path's file: WiFi 2 Mbit/s with room for 10 packets, the satellite 1 Mbit/s and 42, both without framing.
+    assert text.count(f"links.wifi.{name}") == text.count(f"links.satellite.{name}") == 1
+    wifi, satellite = text[text.index(f"[[links.wifi.{name}") :], text[text.index(f"[[links.satellite.{name}") :]
+    for link, rate, room in ((wifi, 1_000_000, 10), (satellite, 500_000, 42)):
+        table = link.partition("\n\n")[0]
+        assert f'rate = "{rate} bit/s"' in table
+        assert 'flows = ["transfer", "other"]' in " ".join(table.split()).replace("[ ", "[").replace(" ]", "]")
+        assert 'direction = "down"' in table
+        assert ("queue" in table) == (name == "shapers")
+        assert (f'queue = "{room} packets"' in table) == (name == "shapers")
+    other_way = Situation(**vars(shared) | {"direction": "upload"})
+    assert 'direction = "up"' in Scenario.load(*vars_of(standard, other_way, name)).resolved
+    crowd = Situation(**vars(shared) | {"load": "100"})
+    assert "call-1" not in "".join(each for each in vars_of(standard, crowd, name)[1] if "links." in each)
+
+
+def test_a_path_that_repeats_is_no_part_of_the_rank_unless_it_is_alone(standard):
+    cells = Cells.of(standard)
+    assert {cell.situation.path for cell in cells.headline} == {"wavelan-gsm", "satellite-wifi", "wifi-satellite"}
+    assert {cell.situation.path for some in cells.repeating.values() for cell in some} == {"wavelan-radio"}
+    still = [cell for some in cells.repeating_still.values() for cell in some]
+    assert {cell.situation.handover for cell in still} == {"none on radio"}, "WaveLAN does not repeat"
+    alone = Cells.of(narrowed(standard, ["path=wavelan-radio"], None))
+    assert {cell.situation.path for cell in alone.headline} == {"wavelan-radio"}
+    assert not alone.repeating
+
+
+def test_ebsn_runs_over_a_link_that_repeats_and_is_refused_with_the_reason_elsewhere(standard):
+    study = narrowed(standard, ["remedy=ebsn,atcp,method-2"], None)
+    find_unfit(study)
+    assert study.unfit["wavelan-radio", "download"] == {"method-2"}
+    assert study.unfit["wavelan-gsm", "download"] == {"ebsn"}
+    assert study.unfit["wavelan-gsm", "upload"] == {"ebsn", "method-2"}
+    refused = [(point, reason) for point in points(study) for reason in [load(point)[1]] if reason]
+    found = refusals(study, refused)
+    with_mobile_ip = "satellite-wifi, wavelan-gsm, wifi-satellite"
+    assert {(each.remedy, each.where) for each in found} == {
+        ("ebsn", with_mobile_ip), ("method-2", "wavelan-radio"), ("method-2", "uploads"),
+    }  # fmt: skip
+    assert f"ebsn ({with_mobile_ip}): hears of a link that sends again what it has lost" in " ".join(sentences(found))
+
+
+def test_what_is_refused_with_the_same_words_stands_in_one_line():
+    found = [Refusal(name, "uploads", f'"{name}" acts elsewhere') for name in ("a", "b")]
+    assert sentences([*found, Refusal("c", "p", "something else")]) == [
+        "a, b (uploads): acts elsewhere",
+        "c (p): something else",
+    ]
+
+
+def test_runs_that_the_engine_refuses_are_not_counted(standard):
+    study = narrowed(standard, ["remedy=freeze-tcp", "direction=upload"], 2)
+    assert study.count() == 2 * len(study.situations()) * 2
+    find_unfit(study)
+    assert study.count() == 1 * len(study.situations()) * 2
+
+
+def test_what_is_run_without_mobile_ip_is_held_against_nothing_in_its_own_world():
+    rows = {
+        NOTHING: NONE,
+        NOTHING_ROUTED: above([30, 30, 30, 30], [0, 0, 0, 0]),
+        "flow-control": above([50, 60, 50, 60], [0, 0, 0, 0]),
+    }
+    network = Network({}, {}, routed=True)
+    own_world = Remedy("flow-control", "By hand.", ("gateway",), quic=True, ipsec=True, own=False, network=network)
+    runs = gains.Runs(made(rows)._rows, {"flow-control": own_world.base})
+    # 25 more than nothing there, not 55 more than nothing with Mobile IP; half of that over both handovers.
+    assert runs.over(CELLS, "flow-control", gains.gain).mean == pytest.approx(0.0125)
+    assert own_world.shown.endswith("†")
+    in_network = Network({}, {}, routed=False)
+    assert Remedy("shapers", "By hand.", ("gateway",), True, False, False, in_network).base == NOTHING
+
+
+def test_an_estimate_is_the_mean_of_a_sample_times_all_runs(standard, monkeypatch):
+    """64 runs in 32 s are half a second each."""
+    study = narrowed(standard, ["remedy=atcp", "load=1", "loss=0", "path=wifi-satellite", "stack=NewReno"], 2)
+    clock = iter([100.0, 132.0])
+    monkeypatch.setattr(estimate.time, "monotonic", lambda: next(clock))
+    crossed = points(study)
+    assert estimate.SAMPLE == 64
+    assert estimate.estimate_s(crossed, [50] * len(crossed), None) == pytest.approx(0.5 * 50 * len(crossed))
+
+
+def test_an_estimate_is_told_in_hours_when_it_is_long():
+    assert (estimate.in_words(30), estimate.in_words(600), estimate.in_words(36_000)) == ("1 min", "10 min", "10 h")
 
 
 @pytest.mark.parametrize(
@@ -283,7 +391,7 @@ def test_a_narrowed_study_has_what_was_asked_for(standard):
     ("change", "message"),
     [
         ((', announced = "1.1 s"', ""), r"timetable\[2\].*with outage"),
-        (('from = "server"\nto = "mobile"', 'from = "mobile"\nto = "server"'), "compared on downloads"),
+        (('from = "server"\nto = "mobile"', 'from = "mobile"\nto = "server"'), "turns it round for uploads"),
         (('to = "mobile"\n', 'to = "mobile"\nremedies = "atcp"\n'), "remedies: is given"),
         (('to = "mobile"\n', 'to = "mobile"\nprofile = "rfc"\n'), "profile: is given"),
         (("[[flows]]", '[[flows]]\nname = "two"\nfrom = "server"\nto = "mobile"\n\n[[flows]]'), "flows: has 2"),
@@ -300,7 +408,7 @@ def test_a_path_that_does_not_fit_is_refused_with_the_reason(tmp_path, change, m
         ('stacks = ["Linux 6 CUBIC", "Linux 7"]', "`Linux 7` is not known; did you mean `Linux 6"),
         ('handovers = ["hrad"]', "did you mean `hard`"),
         ("loss = [1.5]", "from 0 to below 1"),
-        ("seed = 7", "expected handovers, loads"),
+        ("seed = 7", "expected directions, handovers, loads"),
     ],
 )
 def test_mistakes_in_a_study_are_told(tmp_path, change, message):
@@ -318,7 +426,7 @@ def test_mistakes_in_a_study_are_told(tmp_path, change, message):
 def test_the_full_factorial_is_everything_with_everything():
     full = read(study_file(str(STUDY)), full=True, own_path=None)
     links = sum(len(path.links) for path in full.paths.values())
-    assert len(full.situations()) == (3 * len(full.paths) + links) * len(full.stacks) * 4 * 3
+    assert len(full.situations()) == (3 * len(full.paths) + links) * len(full.stacks) * 4 * 3 * 2
     assert not list(full.fit())
 
 
@@ -359,7 +467,7 @@ def test_a_small_comparison_ranks_all_and_ends_in_advice(compared):
 def test_the_gains_of_a_comparison_are_those_of_its_single_runs(compared):
     folder, _, _ = compared
     own = read(study_file(str(STUDY)), full=False, own_path=folder / "mine.toml")
-    situation = Situation("mine", "announced", "Linux 6 CUBIC", 0, "1")
+    situation = Situation("mine", "announced", "Linux 6 CUBIC", 0, "1", "download")
     rows = pq.read_table(folder / "out" / "runs.parquet").to_pylist()
     for remedy in (NOTHING, "atcp"):
         scenario = Scenario.load(*vars_of(own, situation, remedy))
@@ -441,7 +549,7 @@ def test_a_remedy_that_the_engine_refuses_is_shown_with_its_reason(tmp_path, bat
 
 def test_stacks_without_a_headline_are_ranked_by_themselves(standard):
     stack = Stack("only", False, {})
-    block = Block("b", ["wifi-satellite"], ["hard"], ["only"], [0], ["1"], 1)
+    block = Block("b", ["wifi-satellite"], ["hard"], ["only"], [0], ["1"], ["download"], 1)
     study = RemedyStudy("s", "S", STUDY, standard.paths, {"only": stack}, [block], standard.remedies, None)
     assert study.headline == ["only"]
-    assert len(ranking.Cells.of(study).headline) == 2
+    assert len(Cells.of(study).headline) == 2

@@ -13,7 +13,7 @@ from typing import Any
 
 from baton.sweep.statistics import Statistics
 
-from .facts import NOTHING, PLACES, in_place
+from .facts import NOTHING, PLACES, Remedy, in_place
 from .gains import Cell, Runs, is_above, is_below
 from .ranking import Standing
 from .words import interval, percent
@@ -39,11 +39,12 @@ class Advice:
             )
         best = self.best
         told = (
-            f"{who} install {best.remedy.name}: over the {len(best.cells)} handovers it gains {percent(best.gain.mean)}"
-            f" ({interval(best.gain)}) of what the links carry, is better than nothing at {best.better} of them and"
-            f" worse at {best.worse}, and changes what is delivered without a handover by {percent(best.cost.mean)}"
+            f"{who} install {_named(best.remedy)}: over the {len(best.cells)} handovers it gains"
+            f" {percent(best.gain.mean)} ({interval(best.gain)}) of what the links carry, is better than nothing at"
+            f" {best.better} of them and worse at {best.worse}, and changes what is delivered without a handover by"
+            f" {percent(best.cost.mean)}"
         )
-        ties = ", ".join(each.remedy.name for each in self.ties)
+        ties = ", ".join(_named(each.remedy) for each in self.ties)
         return told + (f"; {ties} cannot be told from it at 95 %." if ties else ".")
 
     def to_json(self) -> dict[str, Any]:
@@ -54,6 +55,11 @@ class Advice:
             "ties": [each.remedy.name for each in self.ties],
             "sentence": self.sentence,
         }
+
+
+def _named(remedy: Remedy) -> str:
+    """The name in a sentence, which says where it was measured if that was elsewhere."""
+    return remedy.name + (" (where there is no Mobile IP)" if remedy.is_routed else "")
 
 
 def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Advice]:
@@ -89,9 +95,9 @@ class Distance:
     def sentence(self) -> str:
         """The distance in words."""
         return (
-            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {self.published.remedy.name}, the best"
-            f" published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at {self.better} of"
-            f" {len(self.own.cells)} handovers, worse at {self.worse}."
+            f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {_named(self.published.remedy)},"
+            f" the best published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at"
+            f" {self.better} of {len(self.own.cells)} handovers, worse at {self.worse}."
         )
 
 

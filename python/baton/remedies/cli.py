@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from baton.errors import InputError
-from baton.progress import SweepReport, sweep_progress
+from baton.progress import sweep_progress
 from baton.summary import Json
 from baton.sweep.execute import PointRuns
 from baton.sweep.folder import manifest, open_folder, read_json, write_text
@@ -18,18 +18,19 @@ from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_
 
 from . import batches, page, show
 from .advice import Advice, Distance, advise, distances
+from .cells import Cells
 from .cross import CrossPoint, entries, load, points
-from .facts import NOTHING
+from .estimate import LONG, estimate_s, in_words
 from .gains import Runs
 from .narrow import narrowed
-from .ranking import Cells, Standing, standings
+from .ranking import Standing, standings
 from .reading import read
+from .refusals import Refusal, find_unfit, refusals
 from .study import RemedyStudy
 
 FAILED = 1
 INTERRUPTED = 130
 FIRST_SEED = 1
-ESTIMATE_AFTER_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class Comparison:
     standings: list[Standing]
     advice: list[Advice]
     distances: list[Distance]
-    refused: dict[str, list[str]]
-    """Why the engine refuses a remedy, by its name."""
+    refused: list[Refusal]
     wall_s: float
     command: str
     """What was typed."""
@@ -86,6 +86,7 @@ def run(options: CompareOptions) -> int:
     """Runs the comparison, writes and prints it; returns the exit status."""
     study = read(options.file, full=options.full, own_path=options.path)
     study = narrowed(study, options.overrides, options.seeds)
+    find_unfit(study)
     for note in study.fit():
         print(f"baton: {note}", file=sys.stderr)
     situations = study.situations()
@@ -99,11 +100,13 @@ def run(options: CompareOptions) -> int:
     out = options.out or Path("results") / f"{name}-sweep"
     swept = manifest(name, study.file, list(entries(crossed)))
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
+    if study.count() > LONG:
+        told = in_words(estimate_s(crossed, [situations[point.situation] for point in crossed], options.jobs))
+        print(f"baton: {study.count():,} runs; about {told} on this machine", file=sys.stderr)
     begun = time.monotonic()
     with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
         with sweep_progress() as progress:
-            report = _estimating(progress)
-            complete = batches.run(folder, crossed, runs, seeds, workers=options.jobs, progress=report)
+            complete = batches.run(folder, crossed, runs, seeds, workers=options.jobs, progress=progress)
         sweep = Sweep(name, out, [point.values for point in crossed], seeds, runs, complete)
         found = _found(study, sweep, crossed, _before(out) + time.monotonic() - begun)
         _write(found)
@@ -114,24 +117,6 @@ def run(options: CompareOptions) -> int:
     return FAILED if any(point.failures for point in runs) else 0
 
 
-def _estimating(progress: SweepReport) -> SweepReport:
-    """Tells once, where no bar shows it, how long it will take."""
-    begun, first, told = 0.0, None, sys.stderr.isatty()
-
-    def report(ended: int, total: int, failed: int) -> None:
-        nonlocal begun, first, told
-        progress(ended, total, failed)
-        if first is None:
-            begun, first = time.monotonic(), ended
-        passed = time.monotonic() - begun
-        if not told and passed > ESTIMATE_AFTER_S and ended > first:
-            left = passed / (ended - first) * (total - ended)
-            print(f"baton: {ended:,} of {total:,} runs; about {left / 60:.0f} min to go", file=sys.stderr)
-            told = True
-
-    return report
-
-
 def _before(folder: Path) -> float:
     """Seconds that a sweep which is resumed has taken before."""
     file = folder / STATISTICS_FILE
@@ -140,11 +125,8 @@ def _before(folder: Path) -> float:
 
 def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: float) -> Comparison:
     rows = {(point.situation, point.remedy): dict(sweep.rows(place)) for place, point in enumerate(crossed)}
-    refused: dict[str, list[str]] = {}
-    for point, each in zip(crossed, sweep.points, strict=True):
-        if each.reason is not None and point.remedy != NOTHING:
-            reasons = refused.setdefault(point.remedy, [])
-            reasons += [each.reason] if each.reason not in reasons else []
+    reasons = ((point, each.reason) for point, each in zip(crossed, sweep.points, strict=True))
+    refused = refusals(study, ((point, reason) for point, reason in reasons if reason is not None))
     runs = Runs(rows, {each.name: each.base for each in study.remedies.values()})
     cells = Cells.of(study)
     found = standings(study, runs, refused)

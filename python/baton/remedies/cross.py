@@ -16,6 +16,7 @@ from baton.sweep.study import toml_text
 from .facts import NOTHING
 from .loads import flows
 from .paths import AccessPath
+from .regulators import REGULATORS, regulators
 from .study import RemedyStudy, Situation
 
 
@@ -39,16 +40,16 @@ class CrossPoint:
         network = self.study.remedies[self.remedy].network
         also = {} if network is None else network.handovers
         mobile = path.about | {"timetable": path.timetable_of(situation.handover, also)}
-        if network is not None:
+        if network is not None and network.routed:
             mobile.pop("mobility", None)
         of_flow = self.remedy if network is None else NOTHING
         stack = self.study.stacks[situation.stack].set
-        overrides = [
-            f"mobiles.{path.mobile}={toml_text(mobile)}",
-            f"flows={toml_text(flows(path, situation.load, stack, of_flow))}",
-        ]
+        all_flows = flows(path, situation, stack, of_flow)
+        overrides = [f"mobiles.{path.mobile}={toml_text(mobile)}", f"flows={toml_text(all_flows)}"]
         for key, value in ({} if network is None else network.links).items():
-            overrides += [f"links.{link}.{key}={toml_text(value)}" for link in path.links]
+            for link in path.links:
+                of_link = regulators(path, link, value, all_flows) if key in REGULATORS else value
+                overrides.append(f"links.{link}.{key}={toml_text(of_link)}")
         if situation.loss:
             overrides += [f"links.{link}.packet_error_rate={situation.loss}" for link in path.links]
         return overrides
@@ -75,7 +76,9 @@ def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:
     try:
         return Scenario.load(point.path.file, point.overrides), None
     except ScenarioError as error:
-        return None, str(error).rpartition(": ")[2] if "\n" not in str(error) else str(error)
+        # Of several flows the same is said of each, in a line of its own.
+        first = str(error).splitlines()[0]
+        return None, first.rpartition(": ")[2]
 
 
 def entries(crossed: Sequence[CrossPoint]) -> Iterator[Json]:

@@ -16,6 +16,8 @@ NOTHING = "none"
 """No remedy."""
 NOTHING_ROUTED = "none, routed"
 """No remedy where routes move at once, without a protocol: what some are held against."""
+ROUTED_MARK = " \u2020"
+"""Behind the name of what is held against nothing in a world of its own."""
 CLASS = "python:"
 """Before the module and class of a remedy in Python."""
 PLACES = {"mobile": "the mobile", "sender": "the sender", "gateway": "the gateway"}
@@ -24,10 +26,12 @@ PLACES = {"mobile": "the mobile", "sender": "the sender", "gateway": "the gatewa
 
 @dataclass(frozen=True)
 class Network:
-    """What a remedy sets in the network: keys of access links and of handovers. Routes move at once."""
+    """What a remedy sets in the network: keys of access links and of handovers."""
 
     links: dict[str, Any]
     handovers: dict[str, Any]
+    routed: bool
+    """Whether routes move at once, since Mobile IP refuses it."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,17 @@ class Remedy:
     @property
     def base(self) -> str:
         """The one of no remedies that it is held against."""
-        return NOTHING if self.network is None else NOTHING_ROUTED
+        return NOTHING_ROUTED if self.is_routed else NOTHING
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether it is run in a world of its own, where routes move at once, and held against nothing there."""
+        return self.network is not None and self.network.routed
 
     @property
     def shown(self) -> str:
-        """The name as people read it."""
-        return "install nothing" if self.name == NOTHING else self.name
+        """The name as people read it; marked if it is run in a world of its own."""
+        return "install nothing" if self.name == NOTHING else self.name + (ROUTED_MARK if self.is_routed else "")
 
     @property
     def where(self) -> str:
@@ -85,7 +94,7 @@ def of_class(name: str, directory: Path) -> Remedy:
 
 def nothing_routed() -> Remedy:
     """No remedy where routes move at once."""
-    return Remedy(NOTHING_ROUTED, "Nothing is installed.", (), True, True, False, Network({}, {}))
+    return Remedy(NOTHING_ROUTED, "Nothing is installed.", (), True, True, False, Network({}, {}, routed=True))
 
 
 def in_place(all_remedies: Sequence[Remedy], place: str) -> list[Remedy]:

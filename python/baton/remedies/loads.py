@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .paths import AccessPath, Table
+from .study import Situation
 
 LOADS = {
     "1": "one passenger",
     "1 of 2": "two passengers, one of them with the remedy",
     "100": "100 passengers, all with the remedy",
 }
+DOWNLOAD, UPLOAD = "download", "upload"
+DIRECTIONS = {DOWNLOAD: "the mobile receives", UPLOAD: "the mobile sends"}
+"""Which way the data goes."""
 TRANSFER, OTHER, PAGE, CALL = "transfer", "other", "page-", "call-"
-"""Names of flows: the downloads with the remedy, the one without, and what begins so."""
+"""Names of flows: the transfers with the remedy, the one without, and what begins so."""
 
 DOWNLOADS, PAGES, CALLS = 20, 70, 10
-"""Of 100 passengers. Chosen: most read, some download all the time, some speak."""
+"""Of 100 passengers. Chosen: most read, some transfer all the time, some speak."""
 PAGE_BYTES = "100 kB"
 VOICE = {"rate": "8 kbit/s", "packet_size": "20 B"}
 """A G.729 codec: 20 B each 20 ms (ITU-T G.729, two frames a packet)."""
@@ -23,9 +27,12 @@ FIRST_S, LAST_S = 5.0, 15.0
 """Pages are asked for from so long after the begin to so long before the end."""
 
 
-def flows(path: AccessPath, load: str, stack: Table, remedy: str) -> list[Table]:
-    """The flows of a load: the path's own, multiplied, with stack and remedy."""
+def flows(path: AccessPath, situation: Situation, stack: Table, remedy: str) -> list[Table]:
+    """The flows of a situation: the path's own, turned round for uploads and multiplied, with stack and remedy."""
+    load = situation.load
     plain = path.flow | {"name": TRANSFER} | stack
+    if situation.direction == UPLOAD:
+        plain |= {"from": path.flow["to"], "to": path.flow["from"]}
     plain["tcp"] = path.flow.get("tcp", {}) | stack.get("tcp", {})
     treated = plain | {"remedies": remedy}
     if load == "1":
@@ -43,6 +50,6 @@ def _passengers(path: AccessPath, treated: Table) -> Iterator[Table]:
         start = f"{FIRST_S + (number - 1) * step:.3f} s"
         page = {"traffic": "pages", "page": PAGE_BYTES, "count": 1, "start": start}
         yield treated | page | {"name": f"{PAGE}{number}"}
-    ends = {key: path.flow[key] for key in ("from", "to", "start", "start_jitter") if key in path.flow}
+    ends = {key: treated[key] for key in ("from", "to", "start", "start_jitter") if key in treated}
     for number in range(1, CALLS + 1):
         yield ends | {"name": f"{CALL}{number}", "transport": "udp", "traffic": "constant"} | VOICE

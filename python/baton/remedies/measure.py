@@ -66,7 +66,7 @@ def _of_handover(handover: Json, end_s: float) -> Iterator[tuple[str, Any]]:
 
 
 def _of_pages(summary: Mapping[str, Any]) -> Row:
-    """Of pages: from the request until all is there; of one that is not finished, to the end of the run."""
+    """Of pages: the mean from the request until all is there, of those that are finished, and how many are not."""
     pages = [flow for flow in summary["flows"] if flow["name"].startswith(PAGE)]
     if not pages:
         return {}

@@ -35,7 +35,7 @@ def _narrow(study: RemedyStudy, axis: str, wanted: Sequence[str]) -> None:
         kept = {*wanted, *(study.remedies[name].base for name in wanted), NOTHING}
         study.remedies = {name: each for name, each in study.remedies.items() if name in kept}
         return
-    level = {"path": "paths", "handover": "handovers", "stack": "stacks", "loss": "loss", "load": "loads"}[axis]
+    level = dict(zip(AXES, LEVELS, strict=False))[axis]
     there = {str(value) for block in study.blocks for value in getattr(block, level)}
     numbers = {str(float(value)): value for value in there} if axis == "loss" else {}
     chosen = [numbers.get(str(float(value)), value) if axis == "loss" else value for value in wanted]

@@ -13,6 +13,7 @@ from . import heat_map, ranking_table
 from .cross import CrossPoint
 from .method import METHOD
 from .paths import HANDOVERS
+from .refusals import sentences
 
 if TYPE_CHECKING:
     from .cli import Comparison
@@ -55,7 +56,8 @@ _LINKS = (
 
 
 def _lead(found: Comparison) -> str:
-    paths = "; ".join(path.description or path.name for path in found.study.paths.values())
+    names = dict.fromkeys(cell.situation.path for cell in found.cells.headline)
+    paths = "; ".join(found.study.paths[name].description or name for name in names)
     return (
         f"What each remedy does at vertical handovers ({paths}) to one download with"
         f" {' and with '.join(found.study.headline)}, against installing nothing, on the same seeds. The advice stands"
@@ -77,7 +79,7 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
 def _refused(found: Comparison) -> str:
     return render.listed(
         "Refused by the engine, with its reason",
-        [f"{name}: {reason}" for name, reasons in found.refused.items() for reason in reasons],
+        sentences(found.refused),
     )
 
 
@@ -96,6 +98,7 @@ def _how(found: Comparison) -> str:
         lines += [
             f"{block.name}: {', '.join(block.paths)}; {kinds}; {', '.join(block.stacks)};"
             f" packet error rate {', '.join(f'{rate:g}' for rate in block.loss)}; passengers {', '.join(block.loads)};"
+            f" {', '.join(block.directions)};"
             f" seeds 1 to {block.seeds}"
         ]
     return "\n".join(lines)

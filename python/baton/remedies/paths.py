@@ -40,6 +40,8 @@ class AccessPath:
     """The first entry, then the handovers."""
     about: Table
     """The mobile, with its timetable."""
+    all_links: Table
+    """All links as the file has them, by name."""
     flow: Table
     duration_s: float
     description: str
@@ -48,6 +50,16 @@ class AccessPath:
     def links(self) -> list[str]:
         """Access links, in the order in which they are used."""
         return list(dict.fromkeys(str(entry["attach"]) for entry in self.timetable))
+
+    @property
+    def repeating(self) -> list[str]:
+        """Access links that send again what their channel has lost."""
+        about = {name: self.all_links[name] for name in self.links}
+        return [
+            name
+            for name, link in about.items()
+            if any("retransmission" in each for each in (link, link.get("down", {}), link.get("up", {})))
+        ]
 
     @property
     def ways(self) -> list[str]:
@@ -92,13 +104,21 @@ def read_path(file: Path) -> AccessPath:
             raise _unfit(file, f"{where}.timetable[{place}]", problem, expected)
     if flow["to"] != mobile:
         raise _unfit(
-            file, "flows[0].to", f"is {flow['to']!r}", f"the mobile, {mobile!r}: remedies are compared on downloads"
+            file, "flows[0].to", f"is {flow['to']!r}", f"the mobile, {mobile!r}: the cross turns it round for uploads"
         )
     for key in ("transport", "traffic", "remedies", "congestion", "profile"):
         if key in flow:
             raise _unfit(file, f"flows[0].{key}", "is given", "none: the cross sets it")
     return AccessPath(
-        scenario.name, file, str(mobile), timetable, about, dict(flow), scenario.duration_s, scenario.description
+        name=scenario.name,
+        file=file,
+        mobile=str(mobile),
+        timetable=timetable,
+        about=about,
+        all_links=document["links"],
+        flow=dict(flow),
+        duration_s=scenario.duration_s,
+        description=scenario.description,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from baton.sweep.statistics import Statistics
 
+from .cells import Cells
 from .facts import NOTHING, NOTHING_ROUTED, Remedy
 from .gains import (
     Cell,
+    Change,
     Runs,
     change_of,
     gain,
@@ -20,56 +22,8 @@ from .gains import (
     run_change_of,
     run_cost,
 )
-from .paths import STAYS
-from .study import RemedyStudy, Situation
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The handovers that each question is answered by."""
-
-    headline: list[Cell]
-    """One passenger, no random loss, the headline's stacks."""
-    still: list[Cell]
-    """The same without a handover, for the cost."""
-    shared: list[Cell]
-    """With a second passenger who has no remedy."""
-    crowd: list[Cell]
-    """With 100 passengers."""
-    losses: dict[float, list[Cell]]
-    """With random losses of each probability, and none, at the same handovers."""
-    stacks: dict[str, list[Cell]]
-    """By stack, those that are not of the headline."""
-
-    @staticmethod
-    def of(study: RemedyStudy) -> Cells:
-        """Sorts the situations of a study."""
-        alone = [each for each in study.situations() if each.load == "1"]
-        calm = [each for each in alone if not each.loss]
-        headline = [each for each in calm if each.stack in study.headline]
-        lossy = [each for each in alone if each.loss]
-        twins = {_without_loss(each) for each in lossy}
-        rates = sorted({each.loss for each in lossy})
-        by_rate = {0.0: [each for each in calm if each in twins]} if rates else {}
-        by_rate |= {rate: [each for each in lossy if each.loss == rate] for rate in rates}
-        others = dict.fromkeys(each.stack for each in calm if each.stack not in study.headline)
-        return Cells(
-            _cells(study, headline),
-            [Cell(each, 0) for each in headline if each.handover.startswith(STAYS)],
-            _cells(study, (each for each in study.situations() if each.load == "1 of 2")),
-            _cells(study, (each for each in study.situations() if each.load == "100")),
-            {rate: _cells(study, each) for rate, each in by_rate.items()},
-            {stack: _cells(study, (each for each in calm if each.stack == stack)) for stack in others},
-        )
-
-
-def _without_loss(situation: Situation) -> Situation:
-    return Situation(**vars(situation) | {"loss": 0})
-
-
-def _cells(study: RemedyStudy, situations: Iterable[Situation]) -> list[Cell]:
-    moving = [each for each in situations if not each.handover.startswith(STAYS)]
-    return [Cell(each, number) for each in moving for number in range(len(study.paths[each.path].ways))]
+from .refusals import Refusal
+from .study import RemedyStudy
 
 
 @dataclass(frozen=True)
@@ -96,9 +50,17 @@ class Standing:
     fairness: Statistics
     """Change of Jain's index."""
     crowd: dict[str, Statistics]
-    """With 100 passengers: "gain", "page_load_s", "voice_gap_s"."""
-    by_loss: dict[float, Statistics]
+    """With 100 passengers: "gain", "page_load_s", "pages_unfinished", "voice_gap_s"."""
+    by_loss: dict[str, Statistics]
     by_other_stack: dict[str, Statistics]
+    by_crowd: dict[str, Statistics]
+    """Gains with 100 passengers."""
+    by_upload: dict[str, Statistics]
+    """Gains where the mobile sends; nothing if the engine refuses it there."""
+    by_repeating: dict[str, Statistics]
+    """Gains at handovers over a link that repeats, by stack; nothing if the engine refuses it there."""
+    by_repeating_still: dict[str, Statistics]
+    """Change of what is delivered on such a path without a handover."""
     refused: list[str]
     """Why the engine refuses it, wherever it does."""
     never_run: bool
@@ -125,11 +87,11 @@ class Standing:
         return told | {"better": self.better, "worse": self.worse, "cells": len(self.cells), "refused": self.refused}
 
 
-def standings(study: RemedyStudy, runs: Runs, refused: dict[str, list[str]]) -> list[Standing]:
+def standings(study: RemedyStudy, runs: Runs, refused: Sequence[Refusal]) -> list[Standing]:
     """All remedies, the one that gains most first; those that could not be run anywhere last."""
     cells = Cells.of(study)
     found = [
-        standing(each, runs, cells, refused.get(each.name, []))
+        standing(each, runs, cells, [other.reason for other in refused if other.remedy == each.name])
         for each in study.remedies.values()
         if each.name != NOTHING_ROUTED
     ]
@@ -143,9 +105,16 @@ def standing(remedy: Remedy, runs: Runs, cells: Cells, refused: list[str]) -> St
     def gains(some: Sequence[Cell]) -> Statistics:
         return runs.over(some, name, gain)
 
+    def each_of(groups: dict[str, list[Cell]], change: Change) -> dict[str, Statistics]:
+        """By group; nothing if it was run in none."""
+        was_run = any(runs.was_run(cell.situation, name) for some in groups.values() for cell in some)
+        return {key: runs.over(some, name, change) for key, some in groups.items()} if was_run else {}
+
     stacks = dict.fromkeys(cell.situation.stack for cell in cells.headline)
     crowd = {"gain": gains(cells.crowd)}
-    crowd["page_load_s"] = runs.over(cells.crowd[:1], name, run_change_of("page_load_s"))
+    whole_runs = [cell for cell in cells.crowd if not cell.number]
+    for key in ("page_load_s", "pages_unfinished"):
+        crowd[key] = runs.over(whole_runs, name, run_change_of(key))
     crowd["voice_gap_s"] = runs.over(cells.crowd, name, change_of("voice_gap_s"))
     return Standing(
         remedy=remedy,
@@ -159,8 +128,12 @@ def standing(remedy: Remedy, runs: Runs, cells: Cells, refused: list[str]) -> St
         others=runs.over(cells.shared, name, relative_change_of("other_bytes")),
         fairness=runs.over(cells.shared, name, change_of("fair")),
         crowd=crowd,
-        by_loss={rate: gains(some) for rate, some in cells.losses.items()},
-        by_other_stack={stack: gains(some) for stack, some in cells.stacks.items()},
+        by_loss=each_of(cells.losses, gain),
+        by_other_stack=each_of(cells.stacks, gain),
+        by_crowd=each_of(cells.crowds, gain),
+        by_upload=each_of(cells.uploads, gain),
+        by_repeating=each_of(cells.repeating, gain),
+        by_repeating_still=each_of(cells.repeating_still, run_cost),
         refused=refused,
         never_run=remedy.name != NOTHING
         and not any(runs.was_run(cell.situation, remedy.name) for cell in cells.headline),

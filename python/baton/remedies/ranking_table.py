@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from baton.report.text_tables import ABSENT
 from baton.sweep.statistics import Statistics
 
+from .facts import ROUTED_MARK
 from .gains import is_above, is_below
 from .ranking import Standing
 from .words import MINUS, interval, percent, plain, seconds, size
@@ -31,9 +32,23 @@ def section(found: Comparison) -> str:
     rows = "".join(_row(each, stacks, crowded, len(heads)) for each in found.standings)
     return (
         '<section class="ranking"><h2>Ranking</h2><p class="note">Changes against installing nothing, with their 95 %'
-        " intervals; bold where the interval does not reach zero. ★: our own, the others are published.</p>"
+        " intervals; bold where the interval does not reach zero. ★: our own, the others are published."
+        f"{_routed(found)}</p>"
         f'<div class="wide" tabindex="0" role="region" aria-label="Ranking"><table><thead><tr>{row_heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _routed(found: Comparison) -> str:
+    """What is run in another world, and held against nothing there."""
+    names = [each.remedy.name for each in found.standings if each.remedy.is_routed]
+    if not names:
+        return ""
+    return (
+        f"{ROUTED_MARK}: Mobile IP refuses {' and '.join(map(html.escape, names))}, so that it is run in a world of its"
+        " own, where routes move at once without a protocol. Its gain is against nothing installed in that world, not"
+        " against the \u201cinstall nothing\u201d of this table; set beside other rows, two gains are compared, not"
+        " two transfers."
     )
 
 
@@ -45,7 +60,8 @@ def _row(each: Standing, stacks: list[str], crowded: bool, width: int) -> str:
     texts = "".join(f"<td>{word}</td>" for word in words)
     if each.never_run:
         reason = html.escape(each.refused[0] if each.refused else "not run")
-        return f'<tr class="refused">{head}{texts}<td colspan="{width - 4}">refused: {reason}</td></tr>'
+        told = "; what it does over a link that repeats stands below" if each.by_repeating else ""
+        return f'<tr class="refused">{head}{texts}<td colspan="{width - 4}">refused: {reason}{told}</td></tr>'
     kind = "" if remedy.installed else ' class="nothing"'
     return f"<tr{kind}>{head}{texts}{''.join(_numbers(each, stacks, crowded))}</tr>"
 
@@ -66,13 +82,15 @@ def _numbers(each: Standing, stacks: list[str], crowded: bool) -> Iterator[str]:
     yield _cell(each.cost)
     yield f'<td class="n">{each.better} / {each.worse}<small>of {len(each.cells)} handovers</small></td>'
     if crowded:
-        for key in ("page_load_s", "voice_gap_s"):
-            yield _cell(each.crowd[key], seconds)
+        unfinished = each.crowd["pages_unfinished"].mean
+        also = "" if unfinished is None else f"{plain(unfinished)} unfinished"
+        yield _cell(each.crowd["page_load_s"], seconds, also=also)
+        yield _cell(each.crowd["voice_gap_s"], seconds)
 
 
 def _cell(found: Statistics, shown: Callable[[float | None], str] = percent, also: str = "") -> str:
     if found.mean is None:
-        return f'<td class="n">{ABSENT}</td>'
+        return f'<td class="n">{ABSENT}<small>{also}</small></td>'
     strong = " strong" if is_above(found) or is_below(found) else ""
     between = "" if found.low is None or found.low == found.high else interval(found, shown)
     small = "<br>".join(each for each in (between, also) if each)

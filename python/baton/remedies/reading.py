@@ -5,10 +5,11 @@ Its keys, in TOML:
 - `title`; `most_runs`, above which the standard cross takes fewer seeds; `paths`, scenario files beside it.
 - `[[stacks]]`, who speaks TCP: `name`, `set` with keys of a flow, and `headline = true` where it ranks remedies.
 - `[[network]]`, what is set in the network and is no remedy of a flow: `name`, `about`, `installed`, `quic`, `ipsec`,
-  and keys of access `links` and of `handovers`.
+  keys of access `links` and of `handovers`, and `routed`: whether Mobile IP refuses it, so that it is run where routes
+  move at once. Of `shapers` and `policers` the cross fills in flows, rate and direction.
 - `[[blocks]]`, in which everything is crossed with everything, and with all remedies: `name`, lists of `paths`,
-  `handovers`, `stacks`, `loss` and `loads`, and how many `seeds`.
-- `[full]`: handovers, loss, loads and seeds of `--full`, with all paths and stacks.
+  `handovers`, `stacks`, `loss`, `loads` and `directions`, and how many `seeds`.
+- `[full]`: handovers, loss, loads, directions and seeds of `--full`, with all paths and stacks.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from baton.errors import InputError, nearest
 from baton.toml import loads
 
 from .facts import Network, Remedy, nothing_routed, remedies
-from .loads import LOADS
+from .loads import DIRECTIONS, LOADS
 from .paths import HANDOVERS, AccessPath, Table, read_path
 from .study import LEVELS, Block, RemedyStudy, Stack
 
 PACKAGE = Path(__file__).parent.parent
 STUDY_FILE = "study.toml"
+NETWORK_KEYS = {"name", "about", "installed", "quic", "ipsec", "links", "handovers", "routed"}
 KEYS = {"title", "most_runs", "paths", "stacks", "network", "blocks", "full"}
 
 
@@ -73,14 +75,15 @@ def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
     """What is set in the network and is no remedy of a flow, and the nothing that it is held against."""
     found: list[Remedy] = []
     for place, each in enumerate(document.get("network", [])):
-        if each.keys() != {"name", "about", "installed", "quic", "ipsec", "links", "handovers"}:
+        if each.keys() != NETWORK_KEYS:
             raise InputError(
-                f"{file}: network[{place}]: expected name, about, installed, quic, ipsec, links and handovers"
+                f"{file}: network[{place}]: has {', '.join(sorted(each))}; expected {', '.join(sorted(NETWORK_KEYS))}"
             )
         facts = each | {"installed": tuple(each["installed"]), "own": False}
-        network = Network(facts.pop("links"), facts.pop("handovers"))
+        network = Network(facts.pop("links"), facts.pop("handovers"), facts.pop("routed"))
         found.append(Remedy(**facts, network=network))
-    return {each.name: each for each in ([nothing_routed(), *found] if found else [])}
+    base = [nothing_routed()] if any(each.is_routed for each in found) else []
+    return {each.name: each for each in [*base, *found]}
 
 
 def _stacks(file: Path, document: Mapping[str, Any]) -> Iterator[Stack]:
@@ -93,7 +96,12 @@ def _stacks(file: Path, document: Mapping[str, Any]) -> Iterator[Stack]:
 def _blocks(
     file: Path, document: Mapping[str, Any], paths: Mapping[str, AccessPath], stacks: Mapping[str, Stack]
 ) -> Iterator[Block]:
-    known: dict[str, Iterable[str]] = {"handovers": HANDOVERS, "stacks": stacks, "loads": LOADS}
+    known: dict[str, Iterable[str]] = {
+        "handovers": HANDOVERS,
+        "stacks": stacks,
+        "loads": LOADS,
+        "directions": DIRECTIONS,
+    }
     for place, each in enumerate(document["blocks"]):
         where = f"{file}: blocks[{place}]"
         wanted = {"name", *LEVELS, "seeds"}
@@ -126,5 +134,5 @@ def _with_path(blocks: Sequence[Block], path: str) -> list[Block]:
 
 def _full(file: Path, document: Mapping[str, Any], paths: Iterable[str], stacks: Iterable[str]) -> Block:
     if "full" not in document:
-        raise InputError(f"{file}: has no [full]; expected its handovers, loss, loads and seeds for --full")
+        raise InputError(f"{file}: has no [full]; expected its handovers, loss, loads, directions and seeds for --full")
     return Block(name="full", paths=[*paths], stacks=[*stacks], **document["full"])

@@ -54,8 +54,9 @@ def show(found: Comparison) -> None:
         " passenger without the remedy. Cost: bytes without a handover."
     )
     console.print(table)
-    for name, reasons in found.refused.items():
-        console.print(f"REFUSED {name}: {reasons[0]}")
+    for each in found.standings:
+        if each.never_run:
+            console.print(f"REFUSED {each.remedy.name}: {each.refused[0]}")
     for distance in found.distances:
         console.print(distance.sentence)
     for advice in found.advice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from baton.errors import InputError
@@ -14,8 +14,8 @@ from .paths import AccessPath, Table
 
 LEAST_SEEDS = 2
 """Of which an interval can be made."""
-LEVELS = ("paths", "handovers", "stacks", "loss", "loads")
-AXES = ("path", "handover", "stack", "loss", "load", "remedy")
+LEVELS = ("paths", "handovers", "stacks", "loss", "loads", "directions")
+AXES = ("path", "handover", "stack", "loss", "load", "direction", "remedy")
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Block:
     stacks: list[str]
     loss: list[float]
     loads: list[str]
+    directions: list[str]
     seeds: int
 
 
@@ -50,6 +51,8 @@ class Situation:
     stack: str
     loss: float
     load: str
+    direction: str
+    """Which way the data goes: "download" to the mobile, "upload" from it."""
 
 
 @dataclass
@@ -65,6 +68,8 @@ class RemedyStudy:
     remedies: dict[str, Remedy]
     """All that are compared, `NOTHING` first."""
     most_runs: int | None
+    unfit: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """Remedies that the engine refuses on a path in a direction, as far as that is known: they are not run."""
 
     def situations(self) -> dict[Situation, int]:
         """All situations, each with the number of its seeds: the largest of the blocks that have it."""
@@ -77,8 +82,11 @@ class RemedyStudy:
         return found
 
     def count(self) -> int:
-        """Runs, if the engine refuses none."""
-        return len(self.remedies) * sum(self.situations().values())
+        """Runs, without those that the engine is known to refuse."""
+        return sum(
+            seeds * (len(self.remedies) - len(self.unfit.get((each.path, each.direction), ())))
+            for each, seeds in self.situations().items()
+        )
 
     def fit(self) -> Iterator[str]:
         """Takes seeds away until there are no more than `most_runs` runs, and says so: new remedies are no mistake."""

@@ -37,8 +37,7 @@ class Scheme:
     moving: Sequence[str] = ()
 
 
-#: The study's, and those that it names for further study. A proxy on the satellite's segment belongs here when there is
-#: one.
+#: The study's, and those that it names for further study. The proxy is its gateways': of two trains both have it.
 SCHEMES = {
     "newreno": Scheme("NewReno"),
     "method-1": Scheme("method #1", moving=["remedies=method-1"]),
@@ -51,7 +50,11 @@ SCHEMES = {
     "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux"]),
     "scps-vj": Scheme("SCPS-TP, VJ", [*_SCPS, "congestion=newreno"]),
     "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "congestion=vegas"]),
+    "pep": Scheme("satellite PEP", ["remedies=satellite-pep"]),
 }
+#: Of one flow: the study's six schemes, and those that go beyond it.
+STUDIED = ("newreno", "method-1", "method-2", "bic", "scalable", "westwood")
+BEYOND = ("cubic", "bbr", "scps-vj", "scps-vegas", "pep")
 
 
 @dataclass(frozen=True)

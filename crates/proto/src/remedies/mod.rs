@@ -190,7 +190,7 @@ kinds! {
     Eclair = "eclair", Mobile, Own,
         "The cross-layer scheme of study C, whichever way the data goes.";
     ClosingWindow = "closing-window", CorrespondentSender, BindingUpdate,
-        "The same at the sender: the window closed, then slow start to the new pipe (study S, Table 2).";
+        "At the sender the window closed, then slow start to the new pipe (study S, Table 2).";
     Reordering = "reordering", BothEnds, BindingUpdate,
         "Gaps are no losses while packets are on two ways (Kim and Lee, 2009).";
     AdaptiveTimer = "adaptive-timer", CorrespondentSender, BindingUpdate,
@@ -212,7 +212,7 @@ kinds! {
     WindowReset = "window-reset", Sender, TcpOption,
         "Slow start from one segment (study T, section 7).";
     PathReset = "path-reset", Sender, TcpOption,
-        "Both (study T, section 7).";
+        "The timeout begins anew, and slow start from one segment (study T, section 7).";
     PathWindow = "path-window", MobileReceiver, Own,
         "The receiver offers what the link in use holds (studies T and D).";
     ReadyMobile = "ready-mobile", Mobile, Own,
@@ -226,7 +226,7 @@ kinds! {
     SplitConnection = "split-connection", Gateway, Own,
         "The gateway ends the connection and opens its own towards the mobile (I-TCP; Bakre and Badrinath, 1995).";
     SatellitePep = "satellite-pep", Gateway, Own,
-        "The same with a stack for long paths on the mobile's side (RFC 3135).";
+        "A split connection with a stack for long paths on the mobile's side (RFC 3135).";
 }
 
 impl Kind {

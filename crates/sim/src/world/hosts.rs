@@ -28,7 +28,9 @@ impl World {
         while let Some(socket) = self.nodes[node].host.poll_aerotp_changed() {
             self.record_aerotp(node, socket);
         }
+        // What has come from another gateway brings deadlines that passed on the way: time does not run back.
         let deadline = self.nodes[node].host.poll_timeout();
+        let deadline = deadline.map(|deadline| deadline.max(self.now));
         self.nodes[node]
             .timer
             .arm(&mut self.queue, deadline, Event::Host(node as u32));

@@ -216,6 +216,11 @@ impl World {
                 self.now = self.now.max(limit);
                 return true;
             };
+            debug_assert!(
+                at >= self.now,
+                "time runs back from {:?} to {at:?}",
+                self.now
+            );
             self.now = at;
             self.events += 1;
             self.handle(event);

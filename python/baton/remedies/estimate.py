@@ -1,0 +1,37 @@
+"""How long a comparison will take, by a sample of its runs."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+
+from baton._baton import Pool
+
+from .cross import CrossPoint, load
+
+SAMPLE = 64
+"""Runs that are timed: enough for a rough hour. Chosen."""
+LONG = 1_000
+"""Runs below which nobody asks. Chosen."""
+
+
+def estimate_s(crossed: Sequence[CrossPoint], runs: Sequence[int], workers: int | None) -> float:
+    """Seconds that so many `runs` of each point take. Those that the engine refuses take no time."""
+    drawn = random.Random(1).choices(crossed, weights=runs, k=SAMPLE)
+    scenarios = [scenario for scenario, _ in map(load, drawn) if scenario is not None]
+    begun = time.monotonic()
+    pool = Pool(scenarios, workers)
+    try:
+        for place in range(len(scenarios)):
+            pool.submit(place, 1)
+        while pool.next() is not None:
+            pass
+    finally:
+        pool.close()
+    return (time.monotonic() - begun) / SAMPLE * sum(runs)
+
+
+def in_words(seconds: float) -> str:
+    """In the unit that a reader plans with."""
+    return f"{seconds / 3600:.0f} h" if seconds > 5400 else f"{max(seconds / 60, 1):.0f} min"
