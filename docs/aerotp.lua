@@ -30,6 +30,7 @@ f.strength = ProtoField.uint16("aerotp.strength", "Strength of the code, in word
 f.prelude_errors = ProtoField.uint8("aerotp.prelude_errors", "Wrong bits of the prelude")
 f.mode = ProtoField.uint8("aerotp.mode", "Mode", base.DEC, modes)
 f.class = ProtoField.uint8("aerotp.class", "Service class")
+f.adds_path = ProtoField.bool("aerotp.adds_path", "One more path")
 f.asyn = ProtoField.bool("aerotp.flags.asyn", "ASYN", 8, nil, 0x80)
 f.afin = ProtoField.bool("aerotp.flags.afin", "AFIN", 8, nil, 0x40)
 f.mack = ProtoField.bool("aerotp.flags.mack", "MACK", 8, nil, 0x20)
@@ -271,7 +272,8 @@ local function add_header(reader, tree)
     tree:add(f.mode, first, mode)
     tree:add(f.class, first, math.floor(first:uint() / 4) % 8)
     if mode > 4 then fail(first, "a mode that is not assigned") end
-    if first:uint() % 4 ~= 0 then fail(first, "reserved bits are set") end
+    if first:uint() % 2 == 1 then tree:add(f.adds_path, first, true) end
+    if math.floor(first:uint() / 2) % 2 ~= 0 then fail(first, "the reserved bit is set") end
     local names = {}
     local set = {}
     local all = { f.asyn, f.afin, f.mack, f.snack, f.token_flag, f.block_flag, f.record, f.pull }

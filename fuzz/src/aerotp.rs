@@ -67,6 +67,7 @@ fn plain(protection: Protection, mode: Mode) -> AerotpHeader {
         tcp_offer: None,
         mack: None,
         token: None,
+        adds_path: false,
         block: None,
     }
 }

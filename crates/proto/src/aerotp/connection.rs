@@ -516,6 +516,10 @@ impl Connection {
             self.paths.push(Path::new((to, from), mtu, rate));
             return Some(self.paths.len() - 1);
         }
+        // A packet that was late moves nobody back.
+        if !self.is_newer(header.timestamp) {
+            return None;
+        }
         let index = self.paths.iter().position(|path| path.local == to);
         let index = index.unwrap_or(0);
         self.paths[index].remote = from;
@@ -564,10 +568,15 @@ impl Connection {
         }
     }
 
+    /// Whether a timestamp is as new as any that has come.
+    fn is_newer(&self, timestamp: u32) -> bool {
+        let newer = |(echo, _): (u32, Instant)| timestamp.wrapping_sub(echo) as i32 >= 0;
+        self.mack.echo.is_none_or(newer)
+    }
+
     fn note_heard(&mut self, now: Instant, timestamp: u32) {
         self.last_heard = now;
-        let newer = |(echo, _): (u32, Instant)| timestamp.wrapping_sub(echo) as i32 >= 0;
-        if self.mack.echo.is_none_or(newer) {
+        if self.is_newer(timestamp) {
             self.mack.echo = Some((timestamp, now));
         }
     }

@@ -38,9 +38,6 @@ impl Random {
     }
 }
 
-/// What becomes of a packet: its copies' delays beyond the link's, and the bits that are flipped in each.
-pub(super) type Fate = Vec<(Duration, Vec<u32>)>;
-
 /// One direction of a link.
 pub(super) struct Wire {
     pub rate: DataRate,

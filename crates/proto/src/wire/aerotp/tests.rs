@@ -54,6 +54,7 @@ fn plain() -> AerotpHeader {
         tcp_offer: None,
         mack: None,
         token: None,
+        adds_path: false,
         block: None,
     }
 }

@@ -107,7 +107,7 @@ fn header() -> impl Strategy<Value = AerotpHeader> {
         of(any::<u32>()),
         of(place()),
     );
-    (words, any::<[bool; 3]>(), any::<u8>(), code, extensions).prop_map(
+    (words, any::<[bool; 4]>(), any::<u8>(), code, extensions).prop_map(
         |(words, flags, tcp_flags, (strength, covers_header), extensions)| {
             let (ports, numbers, mode, class) = words;
             let tcp_flags = match extensions.1 {
@@ -130,6 +130,7 @@ fn header() -> impl Strategy<Value = AerotpHeader> {
                 tcp_offer: extensions.1,
                 mack: extensions.2.map(Box::new),
                 token: extensions.3,
+                adds_path: flags[3],
                 block: extensions.4,
             }
         },

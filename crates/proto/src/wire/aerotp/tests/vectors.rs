@@ -101,6 +101,7 @@ impl Fields {
             }),
             mack: self.given("mack.cumulative", |fields| Box::new(fields.mack())),
             token: self.given("token", |fields| fields.number("token")),
+            adds_path: false,
             block: self.given("block.number", |fields| BlockPlace {
                 block: fields.number("block.number") as u16,
                 index: fields.number("block.index") as u8,
