@@ -489,6 +489,10 @@ impl Connection {
             self.statistics.refused += 1;
             return;
         }
+        if !self.is_plausible(header.sequence) {
+            self.statistics.refused += 1;
+            return;
+        }
         self.heard_path = path;
         self.note_heard(now, header.timestamp);
         self.measure(now, &packet);
@@ -496,6 +500,17 @@ impl Connection {
             self.handle_mack(now, mack);
         }
         self.handle_data(now, packet);
+    }
+
+    /// Whether a packet is from somewhere in what the peer may send now, or has sent not long ago. Where nothing is repeated an
+    /// outage can have swallowed any amount, so that every place is.
+    fn is_plausible(&self, number: SequenceNumber) -> bool {
+        if self.peer.is_none() || !self.answers() {
+            return true;
+        }
+        let distance = self.start_of(number) - self.receiver.next() as i64;
+        let before = i64::from(self.configuration.receive_buffer);
+        (-before..=self.receiver.window() as i64).contains(&distance)
     }
 
     /// The path of a packet. One from elsewhere is the peer's if it shows the token, and the peer is there from now on.
@@ -688,6 +703,10 @@ impl Connection {
     /// Returns whether the peer should hear of it at once.
     fn take_data(&mut self, start: i64, payload: Payload, ends_record: bool) -> bool {
         let had_gap = self.receiver.has_gap();
+        if !self.answers() {
+            let skipped = self.receiver.make_room(start, payload.length());
+            self.note_skipped(skipped);
+        }
         match self.receiver.accept(start, payload, ends_record) {
             Arrival::InOrder => {
                 self.tell(Event::Readable);
@@ -785,6 +804,10 @@ impl Connection {
     }
 
     fn learn_from_echo(&mut self, now: Instant, mack: &Mack) {
+        // An echo from the future, or of what nobody remembers, measures nothing.
+        if timestamp(now).wrapping_sub(mack.echo).cast_signed() < 0 {
+            return;
+        }
         let since = now.saturating_since(Self::echoed(now, mack));
         let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
         let arrival_rate = DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000);
@@ -879,13 +902,19 @@ impl Connection {
         }
     }
 
-    /// In a mode that expects no answer the last AFIN has left: the close timer is over.
-    pub(super) fn finish_one_way(&mut self) {
-        self.end(Event::Closed);
+    /// In a mode that expects no answer the last AFIN has left. What the peer sends is still read for a while.
+    pub(super) fn finish_one_way(&mut self, now: Instant) {
+        self.over_at = Some(now + self.configuration.listen_timeout);
     }
 
     pub(super) fn confirmed_here(&self) -> u64 {
         self.confirmed_here
+    }
+
+    /// Whether silence of the peer ends the connection: where an answer is due, or where nothing but packets of the peer's
+    /// tells that it is still there.
+    fn expects_peer(&self) -> bool {
+        self.waits_for_peer() || !self.answers() && self.peer.is_some()
     }
 
     /// Closes what is over.
@@ -903,7 +932,9 @@ impl Connection {
             return None;
         }
         let waits = self.waits_for_peer();
-        let give_up = waits.then(|| self.last_heard + self.configuration.close_timeout);
+        let give_up = self
+            .expects_peer()
+            .then(|| self.last_heard + self.configuration.close_timeout);
         let probe = self
             .probing
             .at
@@ -948,7 +979,7 @@ impl Connection {
             self.give_up_gaps(now);
             self.after_arrival(now);
         }
-        if self.waits_for_peer() && self.last_heard + self.configuration.close_timeout <= now {
+        if self.expects_peer() && self.last_heard + self.configuration.close_timeout <= now {
             self.end(Event::TimedOut);
         } else if due(self.over_at) {
             self.end(Event::Closed);

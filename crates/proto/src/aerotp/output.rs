@@ -19,6 +19,8 @@ use crate::wire::tcp::TcpFlags;
 const PLAIN_HEADER: u32 = 22;
 /// Bytes of the payload's check.
 const PAYLOAD_CRC: u32 = 4;
+/// Bytes of a packet with a MACK but without ranges, at most.
+const LONGEST_WITHOUT_RANGES: u32 = 80;
 /// An end that nobody answers is sent so often.
 const FINALS: u8 = 3;
 /// The pause between them.
@@ -139,7 +141,11 @@ impl Connection {
             return None;
         }
         let Choice { protection, packet } = self.choice(path);
-        let mut header = self.header(now, path, protection);
+        // A record needs the room that a MACK would take.
+        let mut header = match self.sender.has_records() {
+            true => self.plain_header(now, path, protection),
+            false => self.header(now, path, protection),
+        };
         header.wants_mack = probe;
         header.block = self.blocks.as_ref().map(|blocks| blocks.place());
         let spare = header.block.map_or(0, |_| REPAIR_OVERHEAD);
@@ -221,7 +227,7 @@ impl Connection {
         let again = self.ending.sent < FINALS;
         self.ending.repeat_at = again.then(|| now + BETWEEN_FINALS);
         if !again {
-            self.finish_one_way();
+            self.finish_one_way(now);
         }
     }
 
@@ -318,7 +324,10 @@ impl Connection {
         let initial = self.peer.map_or(0, |peer| peer.initial.0);
         let all = self.configuration.mode == Mode::NearReliable;
         // What does not fit a packet is told when the gaps before it have closed.
-        let most = self.paths[path].room() as usize / 16;
+        let most = self.paths[path]
+            .room()
+            .saturating_sub(LONGEST_WITHOUT_RANGES) as usize
+            / 16;
         let mut received = self.receiver.ranges();
         received.truncate(most);
         let mut missing = self.receiver.missing(all);

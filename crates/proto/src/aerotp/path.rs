@@ -70,11 +70,12 @@ impl Path {
         /// A pause longer than this is not made up for.
         const BURST: Duration = Duration::from_millis(2);
         let bits = u64::from(bytes + self.ip_header()) * 8;
+        self.rate.grow(now);
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
         let start = self.free_at.max(earliest);
-        self.free_at = match self.rate.rate().transmission_time(bits) {
-            Some(time) => start + time,
-            None => Instant::NEVER,
-        };
+        /// At no rate at all one asks again so soon.
+        const STANDSTILL: Duration = Duration::from_secs(1);
+        let time = self.rate.rate().transmission_time(bits);
+        self.free_at = start + time.unwrap_or(STANDSTILL);
     }
 }

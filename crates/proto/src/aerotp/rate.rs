@@ -105,9 +105,20 @@ impl RateControl {
             let drained = arrival_rate.bits_per_second() / 10 * 9;
             self.rate = DataRate::from_bits_per_second(bits.min(drained.max(bits / 2)));
             self.grows_at = now + self.smoothed.unwrap_or(STEP);
-        } else if self.rate < self.limit {
-            self.rate = DataRate::from_bits_per_second(bits + bits / 20).min(self.limit);
-            self.grows_at = now + STEP;
+        } else {
+            self.grow(now);
         }
+    }
+
+    /// Time passes without complaints.
+    pub(super) fn grow(&mut self, now: Instant) {
+        if now < self.grows_at || self.rate >= self.limit {
+            return;
+        }
+        let bits = self.rate.bits_per_second();
+        // From nothing, too.
+        let step = (bits / 20).max(self.limit.bits_per_second() / 100);
+        self.rate = DataRate::from_bits_per_second(bits + step).min(self.limit);
+        self.grows_at = now + STEP;
     }
 }

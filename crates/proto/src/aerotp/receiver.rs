@@ -211,6 +211,26 @@ impl Receiver {
         skipped + self.give_up_gaps(now, wait)
     }
 
+    /// Where nothing is sent again: data that lies beyond the window shows that all before it is gone. Returns the bytes that
+    /// are left out.
+    pub(super) fn make_room(&mut self, start: i64, length: u32) -> u64 {
+        let end = u64::try_from(start).unwrap_or(0) + u64::from(length);
+        let mut skipped = 0;
+        while end > self.next + self.window()
+            && let Some((&piece, _)) = self.pieces.first_key_value()
+        {
+            skipped += piece - self.next;
+            self.next = piece;
+            self.join();
+        }
+        if end > self.next + u64::from(self.capacity) && self.pieces.is_empty() {
+            let start = u64::try_from(start).unwrap_or(0);
+            skipped += start.saturating_sub(self.next);
+            self.next = self.next.max(start);
+        }
+        skipped
+    }
+
     /// What has come beyond the first gap, by its distance from the next byte expected.
     pub(super) fn ranges(&self) -> Vec<Range> {
         let mut runs: Vec<(u64, u64)> = Vec::new();

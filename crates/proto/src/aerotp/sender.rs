@@ -88,6 +88,11 @@ impl Sender {
         self.record_ends.push_back(self.buffer.written());
     }
 
+    /// Whether what is written has records.
+    pub(super) fn has_records(&self) -> bool {
+        !self.record_ends.is_empty()
+    }
+
     /// Whether all that was written has been acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.acknowledged == self.buffer.written()

@@ -184,3 +184,48 @@ fn lost_packets_are_restored_from_their_block() {
     pair.assert_read(100_000);
     assert_eq!(pair.b.as_ref().unwrap().statistics().skipped, 0);
 }
+
+/// More than a receive buffer is lost at once, and what comes then is read.
+#[test]
+fn a_long_outage_leaves_a_gap_and_no_more() {
+    let mut configuration = with_mode(Mode::QuasiReliable);
+    configuration.receive_buffer = 100_000;
+    let mut pair = Pair::new(configuration, study_path(0.0, 1));
+    pair.wires[0]
+        .outages
+        .push((Instant::from_secs(1), Instant::from_secs(3)));
+    pair.write(2_500_000);
+    pair.a.close();
+    pair.seconds(60.0);
+    let skipped = pair.b.as_ref().unwrap().statistics().skipped;
+    // Two seconds of 5 Mbit/s.
+    assert!((1_150_000..1_250_000).contains(&skipped), "{skipped}");
+    assert_eq!(pair.read_bytes[1] + skipped, 2_500_000);
+    assert!(pair.saw(End::B, Event::Finished));
+}
+
+/// A peer of which nothing is heard any more, not even an end, is not kept for ever.
+#[test]
+fn silence_ends_a_connection_without_answers() {
+    let mut pair = Pair::new(with_mode(Mode::QuasiReliable), study_path(0.0, 1));
+    pair.write(10_000);
+    pair.seconds(1.0);
+    assert_eq!(pair.b.as_ref().unwrap().state(), State::Established);
+    pair.seconds(302.0);
+    assert!(pair.saw(End::B, Event::TimedOut));
+}
+
+/// A router that says zero stops the flow, and not for ever.
+#[test]
+fn a_rate_of_nothing_grows_again() {
+    let mut pair = Pair::new(with_mode(Mode::QuasiReliable), study_path(0.0, 1));
+    pair.write(1_000_000);
+    pair.seconds(0.5);
+    let now = pair.now;
+    pair.a.backpressure(now, PathId(0), DataRate::ZERO);
+    pair.a.close();
+    pair.seconds(1.4);
+    assert!(pair.read_bytes[1] < 330_000, "{}", pair.read_bytes[1]);
+    pair.seconds(20.0);
+    pair.assert_read(1_000_000);
+}
