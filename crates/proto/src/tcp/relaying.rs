@@ -12,11 +12,15 @@ impl Connection {
             return 0;
         }
         self.fit_send_buffer();
+        self.rate_before_write();
         let mut moved = 0;
-        while let Some(piece) = other.take(self.send.room()) {
-            moved += self.put(&piece);
+        while let Some(piece) = other.receive.take(self.send.room()) {
+            moved += self.send.write_payload(&piece);
         }
         self.write_blocked |= other.readable() > 0;
+        if moved > 0 {
+            other.after_reading();
+        }
         moved
     }
 
@@ -32,6 +36,7 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
+        self.fit_send_buffer();
         self.rate_before_write();
         self.send.write_payload(payload)
     }
