@@ -353,7 +353,7 @@ impl Connection {
             State::Closed
         } else if self.ending.sent > 0 {
             State::AfinSent
-        } else if self.finished {
+        } else if self.receiver.knows_end() {
             State::AfinReceived
         } else if self.is_known || self.peer.is_some() || !self.configuration.mode.repeats() {
             State::Established
@@ -935,12 +935,10 @@ impl Connection {
         let give_up = self
             .expects_peer()
             .then(|| self.last_heard + self.configuration.close_timeout);
-        let probe = self
-            .probing
-            .at
-            .filter(|_| waits && self.paths.iter().any(|path| path.is_up));
+        let is_up = self.paths.iter().any(|path| path.is_up);
+        let probe = self.probing.at.filter(|_| waits && is_up);
         [
-            self.mack.due,
+            self.mack.due.filter(|_| is_up),
             probe,
             give_up,
             self.receiver.gap_until(),

@@ -52,7 +52,7 @@ impl Connection {
             }
         }
         if self.mack.due.is_some_and(|due| due <= now) {
-            return Some(self.send_mack(now));
+            return self.send_mack(now);
         }
         None
     }
@@ -231,19 +231,22 @@ impl Connection {
         }
     }
 
-    fn send_mack(&mut self, now: Instant) -> Transmission {
-        let path = self.heard_path;
+    /// A MACK alone, over the path on which the peer was heard last, or another if that is down.
+    fn send_mack(&mut self, now: Instant) -> Option<Transmission> {
+        let is_up = |&path: &usize| self.paths[path].is_up;
+        let heard = Some(self.heard_path).filter(is_up);
+        let path = heard.or_else(|| (0..self.paths.len()).find(is_up))?;
         let mut header = self.header(now, path, self.control_protection());
         header.sequence = self.wire_sequence(self.sender.next());
         self.statistics.macks += 1;
         self.statistics.packets += 1;
         let path = PathId(path as u8);
-        Transmission {
+        Some(Transmission {
             path,
             addresses: self.addresses(path),
             packet: AerotpPacket::new(header, Payload::EMPTY),
             retransmission: false,
-        }
+        })
     }
 
     /// That of packets without data: as strong as one code word of those with data, if these have their header inside.

@@ -76,6 +76,11 @@ impl Receiver {
         self.end == Some(self.next)
     }
 
+    /// Whether the peer has said where its data ends.
+    pub(super) fn knows_end(&self) -> bool {
+        self.end.is_some()
+    }
+
     pub(super) fn gap_until(&self) -> Option<Instant> {
         self.gap_until
     }
@@ -184,8 +189,11 @@ impl Receiver {
 
     /// A packet's data came damaged: a MACK says so, unless it has come since.
     pub(super) fn note_damaged(&mut self, start: i64, length: u32) {
+        let most = (self.next + self.window()).min(self.end.unwrap_or(u64::MAX));
         let from = u64::try_from(start).unwrap_or(0).max(self.next);
-        let end = u64::try_from(start + i64::from(length)).unwrap_or(0);
+        let end = u64::try_from(start + i64::from(length))
+            .unwrap_or(0)
+            .min(most);
         if from < end && self.damaged.len() < MOST_DAMAGED {
             self.damaged.push((from, end));
         }

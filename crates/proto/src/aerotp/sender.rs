@@ -110,12 +110,24 @@ impl Sender {
 
     /// Whether the peer's window alone holds back what is next.
     pub(super) fn is_shut(&self) -> bool {
-        self.window_end <= self.next && self.next < self.buffer.written()
+        self.next < self.buffer.written() && self.sendable_end() <= self.next
+    }
+
+    /// Up to here data may be sent for the first time: written, and in the window; of a record all or nothing.
+    fn sendable_end(&self) -> u64 {
+        let end = self.buffer.written().min(self.window_end);
+        let place = self.record_ends.partition_point(|&record| record <= end);
+        match (self.record_ends.get(place), place.checked_sub(1)) {
+            // The window ends within a record.
+            (Some(_), Some(last)) => self.record_ends[last].max(self.next),
+            (Some(_), None) => self.next,
+            (None, _) => end,
+        }
     }
 
     /// Whether there is something that may be sent now.
     pub(super) fn is_ready(&self) -> bool {
-        !self.lost.is_empty() || self.next < self.buffer.written().min(self.window_end)
+        !self.lost.is_empty() || self.next < self.sendable_end()
     }
 
     /// What to send next, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
@@ -128,7 +140,7 @@ impl Sender {
             }
             return Some(chunk);
         }
-        let end = self.buffer.written().min(self.window_end);
+        let end = self.sendable_end();
         if self.next >= end {
             return None;
         }
@@ -152,6 +164,8 @@ impl Sender {
         let place = self.record_ends.partition_point(|&record| record <= start);
         let record = self.record_ends.get(place).copied();
         let record = record.filter(|record| record - start <= u64::from(most.1));
+        // What is sent again ends where the loss does: behind it is what is on its way, or was never sent.
+        let record = record.filter(|&record| !again || record <= end);
         let end = record.unwrap_or_else(|| end.min(start + u64::from(most.0.max(1))));
         Chunk {
             start,

@@ -149,7 +149,7 @@ pub struct AerotpHeader {
     pub tcp_offer: Option<TcpOffer>,
     /// MACK, and with it SNACK.
     pub mack: Option<Box<Mack>>,
-    /// MOVED or a reset's proof: the token of the connection's other end.
+    /// A move's or a reset's proof: the token that its sender's opening had.
     pub token: Option<u32>,
     /// With `token`: the packet's source is one more path, and does not replace another.
     pub adds_path: bool,

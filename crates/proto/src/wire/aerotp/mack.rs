@@ -11,7 +11,7 @@ const MOST_RANGES: usize = 255;
 /// All that was sent to the end has arrived (AFINACK).
 const COMPLETE: u8 = 0x80;
 
-/// A bit error rate in one byte: eight steps to each power of two, from 1 down to 2^-31; and none at all.
+/// A bit error rate in one byte: eight steps to each power of two, from 1 down to 2^-31.75; and none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ErrorRate(u8);
 

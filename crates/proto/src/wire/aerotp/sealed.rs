@@ -13,7 +13,7 @@ use crate::wire::{DecodeError, expect_length};
 use core::net::IpAddr;
 use crc::{CRC_16_IBM_3740, CRC_32_ISCSI, Crc, Table};
 
-/// The header error check: CRC-16 with polynomial 0x1021, which finds any three flipped bits of a header.
+/// The header error check: CRC-16 with polynomial 0x1021, which finds any three flipped bits of a header whose length stays what it was.
 const HEADER_CHECK: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
 /// The payload's: CRC-32C (RFC 3720), which finds any five in 655 bytes, and any three in 65,535.
 static PAYLOAD_CHECK: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
