@@ -22,7 +22,7 @@ impl AerotpSockets {
                 _ => {
                     self.deadlines.pop();
                     socket.queued_deadline = None;
-                    self.queue_deadline(id);
+                    self.queue_deadline(id, at);
                 }
             }
         }
@@ -75,7 +75,7 @@ impl AerotpSockets {
                 if socket.half_open.is_some() && socket.is_over() {
                     self.forget(id);
                 } else {
-                    self.queue_deadline(id);
+                    self.queue_deadline(id, now);
                 }
             }
             self.ready.pop_front();
@@ -87,14 +87,16 @@ impl AerotpSockets {
         self.changed.pop_front()
     }
 
-    /// Sees to it that the heap holds an entry at the connection's deadline or before.
-    fn queue_deadline(&mut self, id: AerotpId) {
+    /// Sees to it that the heap holds an entry at the connection's deadline or before; at one that has passed, as that of a probe
+    /// may while its link is down, no earlier than `now`.
+    fn queue_deadline(&mut self, id: AerotpId, now: Instant) {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;
         };
         let Some(deadline) = socket.connection.poll_timeout() else {
             return;
         };
+        let deadline = deadline.max(now);
         if socket
             .queued_deadline
             .is_none_or(|queued| deadline < queued)
