@@ -52,7 +52,8 @@ class FlowSummary(TypedDict):
     goodput_bps: Annotated[float, "Payload delivered, over the time from the start to the completion, or to the end"]
     segments_sent: Annotated[
         int,
-        "TCP segments or AeroTP packets that the source sent, bare acknowledgments included; without a connection the packets of both ends",
+        "TCP segments or AeroTP packets that the source sent, bare acknowledgments included; "
+        "without a connection the packets of both ends",
     ]
     retransmitted: Annotated[int, "Of these, retransmissions"]
     spurious_retransmitted: Annotated[int, "Segments that came to the far end with nothing new in them"]

@@ -29,6 +29,8 @@ pub(super) struct Receiver {
     end: Option<u64>,
     /// When the gap is given up, where nothing is sent again.
     gap_until: Option<Instant>,
+    /// Where what had come ended when that was set: gaps before it have waited as long.
+    gap_seen_to: u64,
 }
 
 /// What became of data.
@@ -55,6 +57,7 @@ impl Receiver {
             damaged: Vec::new(),
             end: None,
             gap_until: None,
+            gap_seen_to: 0,
         }
     }
 
@@ -199,24 +202,32 @@ impl Receiver {
         }
     }
 
-    /// Where nothing is sent again: sets until when the first gap is waited for, and gives it up when that is over; returns the
-    /// bytes that were left out.
+    /// Where nothing is sent again: sets until when the gaps that are seen are waited for, and gives them up when that is over;
+    /// returns the bytes that were left out. A gap that shows meanwhile waits at most twice as long.
     pub(super) fn give_up_gaps(&mut self, now: Instant, wait: Duration) -> u64 {
-        let following = self.pieces.first_key_value().map(|(&start, _)| start);
-        let Some(gap_end) = following.or(self.end.filter(|&end| end > self.next)) else {
-            self.gap_until = None;
-            return 0;
-        };
-        if self.gap_until.is_none_or(|until| until > now) {
-            self.gap_until.get_or_insert(now + wait);
-            return 0;
+        let mut skipped = 0;
+        loop {
+            let following = self.pieces.first_key_value().map(|(&start, _)| start);
+            let Some(gap_end) = following.or(self.end.filter(|&end| end > self.next)) else {
+                self.gap_until = None;
+                return skipped;
+            };
+            match self.gap_until {
+                Some(until) if until > now => return skipped,
+                Some(_) if gap_end <= self.gap_seen_to => {
+                    skipped += gap_end - self.next;
+                    self.next = gap_end;
+                    self.join();
+                }
+                _ => {
+                    self.gap_until = Some(now + wait);
+                    let last = self.pieces.last_key_value();
+                    let seen = last.map_or(self.next, |(&start, piece)| end_of(start, piece));
+                    self.gap_seen_to = seen.max(self.end.unwrap_or(0));
+                    return skipped;
+                }
+            }
         }
-        let skipped = gap_end - self.next;
-        self.next = gap_end;
-        self.join();
-        self.gap_until = None;
-        // There may be another gap, which has begun to wait no later than this.
-        skipped + self.give_up_gaps(now, wait)
     }
 
     /// Where nothing is sent again: data that lies beyond the window shows that all before it is gone. Returns the bytes that

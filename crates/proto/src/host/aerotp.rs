@@ -1,7 +1,9 @@
 //! A host's AeroTP connections: which one a packet is for, which has something to send, which is due next. Datagrams of the mode
 //! without state pass beside them.
 
+mod links;
 mod on_host;
+mod polls;
 #[cfg(test)]
 mod tests;
 
@@ -9,15 +11,11 @@ use super::sockets::{FIRST_EPHEMERAL_PORT, Pair};
 use crate::aerotp::{
     self, Configuration, Connection, Identity, PathId, State, Transmission, timestamp,
 };
-use crate::crosslayer::CrossLayerSignal;
 use crate::packet::{FlowId, Payload};
-use crate::rate::DataRate;
 use crate::tcp::Endpoint;
 use crate::tcp::isn::{initial_sequence_number, pair_hasher};
 use crate::time::Instant;
 use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition, Mode, Protection, ServiceClass};
-use crate::wire::icmp::{IcmpError, QuotedPacket};
-use crate::wire::protocol;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpFlags;
 use core::cmp::Reverse;
@@ -457,160 +455,6 @@ impl AerotpSockets {
         }
     }
 
-    /// Tells connections of links, of which `concerned` says so by the peer's address. `rate` is that in their direction.
-    pub fn signal(
-        &mut self,
-        signal: &CrossLayerSignal,
-        concerned: impl Fn(IpAddr) -> bool,
-        rate: Option<DataRate>,
-    ) {
-        let up = match signal {
-            CrossLayerSignal::Connected(_) | CrossLayerSignal::PeerMoved(_) => true,
-            CrossLayerSignal::Disconnected => false,
-            _ => return,
-        };
-        self.each(|socket| {
-            if !concerned(socket.pair.1.address) {
-                return false;
-            }
-            match up {
-                true => socket.connection.link_up(PATH, rate),
-                false => socket.connection.link_down(PATH),
-            }
-            true
-        });
-    }
-
-    /// Does something with all connections; those of which it says so may have something to say then.
-    fn each(&mut self, mut act: impl FnMut(&mut Socket) -> bool) {
-        for (&id, socket) in &mut self.sockets {
-            if !socket.is_over() && act(socket) && !socket.touched {
-                socket.touched = true;
-                self.touched.push_back(id);
-            }
-        }
-    }
-
-    /// Hands an ICMP error to the connections that it may be about, all those to its destination: ports are not quoted. Says
-    /// whether it is about AeroTP.
-    pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
-        if quoted.protocol != protocol::AEROTP {
-            return false;
-        }
-        let (local, remote) = quoted.transport_addresses();
-        let concerned =
-            |socket: &Socket| (socket.pair.0.address, socket.pair.1.address) == (local, remote);
-        match error {
-            IcmpError::PacketTooBig { mtu } => self.each(|socket| {
-                let is_concerned = concerned(socket);
-                if is_concerned {
-                    socket.connection.set_mtu(PATH, mtu);
-                }
-                is_concerned
-            }),
-            IcmpError::Backpressure { rate } => {
-                let sends = |socket: &Socket| concerned(socket) && socket.connection.held() > 0;
-                // The rate is that of all that comes from here.
-                let senders = self.sockets.values().filter(|socket| sends(socket)).count();
-                let bits = u64::from(rate) * 1000 / senders.max(1) as u64;
-                let rate = DataRate::from_bits_per_second(bits);
-                self.each(|socket| {
-                    let is_concerned = sends(socket);
-                    if is_concerned {
-                        socket.connection.backpressure(now, PATH, rate);
-                    }
-                    is_concerned
-                });
-            }
-            IcmpError::Unreachable
-            | IcmpError::PortUnreachable
-            | IcmpError::TimeExceeded
-            | IcmpError::BadState => {}
-        }
-        true
-    }
-
-    pub fn poll_timeout(&mut self) -> Option<Instant> {
-        while let Some(&Reverse((at, id))) = self.deadlines.peek() {
-            let Some(socket) = self.sockets.get_mut(&id) else {
-                self.deadlines.pop();
-                continue;
-            };
-            if socket.queued_deadline != Some(at) {
-                self.deadlines.pop();
-                continue;
-            }
-            match socket.connection.poll_timeout() {
-                Some(deadline) if deadline <= at => return Some(at),
-                // It has moved later since: put it back at where it stands now.
-                _ => {
-                    self.deadlines.pop();
-                    socket.queued_deadline = None;
-                    self.queue_deadline(id);
-                }
-            }
-        }
-        None
-    }
-
-    pub fn handle_timeout(&mut self, now: Instant) {
-        while self.poll_timeout().is_some_and(|at| at <= now) {
-            let Some(Reverse((_, id))) = self.deadlines.pop() else {
-                return;
-            };
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                socket.queued_deadline = None;
-                socket.connection.handle_timeout(now);
-            }
-            self.touch(id);
-        }
-    }
-
-    pub fn poll_event(&mut self) -> Option<(AerotpId, aerotp::Event)> {
-        if let Some(id) = self.dropped.pop_front() {
-            return Some((id, aerotp::Event::Closed));
-        }
-        while let Some(&id) = self.touched.front() {
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                if let Some(event) = socket.connection.poll_event() {
-                    return Some((id, event));
-                }
-                socket.touched = false;
-                if !socket.ready {
-                    socket.ready = true;
-                    self.ready.push_back(id);
-                }
-            }
-            self.touched.pop_front();
-        }
-        None
-    }
-
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        while let Some(&id) = self.ready.front() {
-            if let Some(socket) = self.sockets.get_mut(&id) {
-                if let Some(transmission) = socket.connection.poll_transmit(now) {
-                    let flow = socket.flow;
-                    return Some(Outgoing { transmission, flow });
-                }
-                socket.ready = false;
-                self.changed.push_back(id);
-                // Of one that nobody has seen more of than its beginning nothing is kept.
-                if socket.half_open.is_some() && socket.is_over() {
-                    self.forget(id);
-                } else {
-                    self.queue_deadline(id);
-                }
-            }
-            self.ready.pop_front();
-        }
-        None
-    }
-
-    pub fn poll_changed(&mut self) -> Option<AerotpId> {
-        self.changed.pop_front()
-    }
-
     /// Notes that a connection may have something to say, and then to send.
     fn touch(&mut self, id: AerotpId) {
         if let Some(socket) = self.sockets.get_mut(&id)
@@ -618,23 +462,6 @@ impl AerotpSockets {
         {
             socket.touched = true;
             self.touched.push_back(id);
-        }
-    }
-
-    /// Sees to it that the heap holds an entry at the connection's deadline or before.
-    fn queue_deadline(&mut self, id: AerotpId) {
-        let Some(socket) = self.sockets.get_mut(&id) else {
-            return;
-        };
-        let Some(deadline) = socket.connection.poll_timeout() else {
-            return;
-        };
-        if socket
-            .queued_deadline
-            .is_none_or(|queued| deadline < queued)
-        {
-            socket.queued_deadline = Some(deadline);
-            self.deadlines.push(Reverse((deadline, id)));
         }
     }
 }

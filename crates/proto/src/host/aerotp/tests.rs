@@ -4,7 +4,9 @@ use super::*;
 use crate::aerotp::Event;
 use crate::host::{Host, HostEvent, InterfaceId};
 use crate::packet::{Body, Packet};
+use crate::rate::DataRate;
 use crate::time::Duration;
+use crate::wire::icmp::IcmpError;
 use core::net::Ipv4Addr;
 
 const PORT: u16 = 5001;

@@ -89,8 +89,8 @@ impl FlowRun {
         match event {
             Event::Established | Event::Writable => self.fill_aerotp(role, connection),
             Event::Readable => return self.read_aerotp(now, connection),
-            Event::Skipped(bytes) => {
-                self.aerotp.skipped += bytes;
+            Event::Skipped(_) => {
+                self.aerotp.skipped = connection.statistics().skipped;
                 self.end_if_accounted(now);
             }
             Event::Finished => {

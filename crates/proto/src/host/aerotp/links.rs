@@ -1,0 +1,84 @@
+//! What AeroTP's connections hear of links and routers.
+
+use super::{AerotpSockets, PATH, Socket};
+use crate::crosslayer::CrossLayerSignal;
+use crate::rate::DataRate;
+use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
+use crate::wire::protocol;
+use core::net::IpAddr;
+
+impl AerotpSockets {
+    /// Tells connections of links, of which `concerned` says so by the peer's address. `rate` is that in their direction.
+    pub fn signal(
+        &mut self,
+        signal: &CrossLayerSignal,
+        concerned: impl Fn(IpAddr) -> bool,
+        rate: Option<DataRate>,
+    ) {
+        let up = match signal {
+            CrossLayerSignal::Connected(_) | CrossLayerSignal::PeerMoved(_) => true,
+            CrossLayerSignal::Disconnected => false,
+            _ => return,
+        };
+        self.each(|socket| {
+            if !concerned(socket.pair.1.address) {
+                return false;
+            }
+            match up {
+                true => socket.connection.link_up(PATH, rate),
+                false => socket.connection.link_down(PATH),
+            }
+            true
+        });
+    }
+
+    /// Does something with all connections; those of which it says so may have something to say then.
+    fn each(&mut self, mut act: impl FnMut(&mut Socket) -> bool) {
+        for (&id, socket) in &mut self.sockets {
+            if !socket.is_over() && act(socket) && !socket.touched {
+                socket.touched = true;
+                self.touched.push_back(id);
+            }
+        }
+    }
+
+    /// Hands an ICMP error to the connections that it may be about, all those to its destination: ports are not quoted. Says
+    /// whether it is about AeroTP.
+    pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+        if quoted.protocol != protocol::AEROTP {
+            return false;
+        }
+        let (local, remote) = quoted.transport_addresses();
+        let concerned =
+            |socket: &Socket| (socket.pair.0.address, socket.pair.1.address) == (local, remote);
+        match error {
+            IcmpError::PacketTooBig { mtu } => self.each(|socket| {
+                let is_concerned = concerned(socket);
+                if is_concerned {
+                    socket.connection.set_mtu(PATH, mtu);
+                }
+                is_concerned
+            }),
+            IcmpError::Backpressure { rate } => {
+                let sends = |socket: &Socket| concerned(socket) && socket.connection.held() > 0;
+                // The rate is that of all that comes from here.
+                let senders = self.sockets.values().filter(|socket| sends(socket)).count();
+                let bits = u64::from(rate) * 1000 / senders.max(1) as u64;
+                let rate = DataRate::from_bits_per_second(bits);
+                self.each(|socket| {
+                    let is_concerned = sends(socket);
+                    if is_concerned {
+                        socket.connection.backpressure(now, PATH, rate);
+                    }
+                    is_concerned
+                });
+            }
+            IcmpError::Unreachable
+            | IcmpError::PortUnreachable
+            | IcmpError::TimeExceeded
+            | IcmpError::BadState => {}
+        }
+        true
+    }
+}
