@@ -221,3 +221,14 @@ fn sources_that_share_a_queue_are_told_before_it_overflows() {
     assert!(one + two > 4.3e6, "{one} {two}");
     assert!((one / two - 1.0).abs() < 0.15, "{one} {two}");
 }
+
+#[test]
+fn the_scenario_that_comes_with_baton_holds_itself_to_what_it_expects() {
+    let results = run(include_str!("../../../../../scenarios/telemetry.toml"));
+    let [telemetry, log] =
+        ["telemetry", "log"].map(|name| super::flow(&results.summary, name).clone());
+    // 3 Mbit/s offered.
+    near(telemetry.goodput_bps, 3e6, 3e4);
+    assert!(telemetry.longest_stall_s < 1.0, "{telemetry:?}");
+    assert!(log.goodput_bps < 1e6, "{log:?}");
+}
