@@ -22,16 +22,14 @@ fn download(seconds: u32, parts: &[&str]) -> FlowSummary {
     flow(&results.summary, "download").clone()
 }
 
-/// Measured: 2.1 s and 2.0 s with gateways; 88 s without.
+/// Measured: 2.3 s and 1.7 s with gateways; without, not within 300 s.
 #[test]
 fn over_a_channel_on_which_tcp_stands_gateways_carry_it_ten_times_as_fast() {
     let path = &path(5e-5);
-    let plain = download(300, &[path]);
-    let plain = plain.completion_s.unwrap_or(300.0);
+    let plain = download(300, &[path]).completion_s.unwrap_or(300.0);
     for mode in ["reliable", "near-reliable"] {
         let rule = format!("{{ mode = \"{mode}\" }}");
         let across = download(300, &[path, &gateways(&rule)]);
-        eprintln!("{mode}: {:?} plain {plain}", across.completion_s);
         assert_eq!(across.delivered_bytes, 1_000_000, "{mode}");
         let completion = across.completion_s.unwrap();
         assert!(
@@ -89,7 +87,7 @@ fn protocols(results: &Results, link: &str) -> Vec<String> {
     found
 }
 
-/// Of 1000 B and headers 0.34 get through at 5e-5 as UDP, nearly all with a code.
+/// At 5e-5 two thirds of datagrams of 1000 B get through as UDP, nearly all with a code (measured 0.985).
 #[test]
 fn datagrams_cross_with_the_redundancy_that_their_rule_says() {
     let udp = UDP.replace("1472 B", "1000 B").replace("4.416", "2");
@@ -101,7 +99,6 @@ fn datagrams_cross_with_the_redundancy_that_their_rule_says() {
     let datagrams = delivered("{ mode = \"unreliable-datagram\", coding = { words = 32 } }");
     let plain = delivered("{ port = 80 }");
     let reliable = delivered("{}");
-    eprintln!("{datagrams} {plain} {reliable}");
     near(plain, (1.0 - 5e-5_f64).powi(1028 * 8), 0.03);
     // Left are errors in the headers: IPv4's and what of AeroTP's no code covers.
     assert!(datagrams > 0.97, "{datagrams}");
@@ -120,7 +117,6 @@ fn after_an_outage_the_gateways_go_on_at_once() {
         let broken = download(30, &[path, &gateways, outage]);
         assert_eq!(broken.delivered_bytes, 1_000_000, "{mode}");
         let lost = broken.completion_s.unwrap() - through.completion_s.unwrap();
-        eprintln!("{mode}: {lost} {:?}", broken.longest_stall_s);
         near(lost, 3.0, 0.3);
     }
 }
@@ -133,8 +129,18 @@ fn two_downloads_share_the_link() {
     let results = run(&scenario(30, &parts));
     for name in ["download", "second"] {
         let flow = flow(&results.summary, name);
-        eprintln!("{name}: {:?}", flow.completion_s);
         assert_eq!(flow.delivered_bytes, 1_000_000, "{name}");
         assert!(flow.completion_s.unwrap() < 8.0, "{flow:?}");
     }
+}
+
+/// Measured: 7.5 s of which 6.6 are the link's.
+#[test]
+fn the_shipped_scenario_does_what_it_says() {
+    let text = include_str!("../../../../../scenarios/aerotp-gateway.toml");
+    let results = run(text);
+    let flow = flow(&results.summary, "download");
+    eprintln!("{flow:?}");
+    assert_eq!(flow.delivered_bytes, 4_000_000);
+    assert!(flow.completion_s.unwrap() < 15.0 && flow.longest_stall_s < 1.0);
 }
