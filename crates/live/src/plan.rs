@@ -216,6 +216,11 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         plan.wrong
             .push(Refusal::new(&key, message, Some("\"tcp\" or \"udp\"")));
     }
+    if !scenario.aerotp_gateways.is_empty() {
+        let message = "only a simulated run (baton run) has AeroTP gateways";
+        plan.wrong
+            .push(Refusal::new("aerotp_gateways", message, None));
+    }
     let written = loaded.document.get("flows").and_then(toml::Value::as_array);
     for (number, flow) in scenario.flows.iter().enumerate() {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {

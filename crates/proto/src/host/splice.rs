@@ -138,13 +138,27 @@ impl Splice {
 impl Selector {
     fn selects(&self, packet: &Packet, port: u16) -> bool {
         let code_point = packet.ip.traffic_class >> 2;
-        self.port.is_none_or(|selected| selected == port)
+        self.leads_to(end(packet.ip.destination, port))
             && self
                 .code_point
                 .is_none_or(|selected| selected == code_point)
+    }
+
+    fn leads_to(&self, far: Endpoint) -> bool {
+        self.port.is_none_or(|selected| selected == far.port)
             && self
                 .destination
-                .is_none_or(|(network, length)| is_within(packet.ip.destination, network, length))
+                .is_none_or(|(network, length)| is_within(far.address, network, length))
+    }
+}
+
+impl Rule {
+    /// TCP needs a connection: without repetition, the nearest there is.
+    fn connection_mode(&self) -> Mode {
+        match self.configuration.mode {
+            Mode::UnreliableDatagram => Mode::UnreliableConnection,
+            mode => mode,
+        }
     }
 }
 
@@ -201,8 +215,13 @@ impl AerotpGateway {
             .map(|(pair, splice)| (pair, &splice.aerotp))
     }
 
-    /// The link to the other gateway is up, with this rate if it is known.
+    /// The link to the other gateway is up, with this rate if it is known; connections to come begin with it.
     pub fn link_up(&mut self, rate: Option<DataRate>) {
+        if let Some(rate) = rate {
+            for rule in &mut self.rules {
+                rule.configuration.initial_rate = rate;
+            }
+        }
         for (pair, splice) in &mut self.splices {
             splice.aerotp.link_up(aerotp::PathId(0), rate);
             self.touched.insert(*pair);
@@ -389,10 +408,7 @@ impl Host {
             return;
         };
         let mut configuration = gateway.rules[rule].configuration.clone();
-        if configuration.mode == Mode::UnreliableDatagram {
-            // TCP needs a connection: without repetition, the nearest there is.
-            configuration.mode = Mode::UnreliableConnection;
-        }
+        configuration.mode = gateway.rules[rule].connection_mode();
         let passes_through = configuration.mode == Mode::Reliable;
         configuration.confirms = passes_through;
         let identity = gateway.identity(now, &ends);
@@ -501,10 +517,9 @@ impl Host {
         let Some(gateway) = self.aerotp_gateway_mut() else {
             return;
         };
-        // The far end listens here: the rules of this side are asked for the way back.
+        // The other gateway's rule is not said; here it is the first that gives this mode to what goes there.
         let selected = gateway.rules.iter().position(|rule| {
-            let port = rule.selector.port;
-            port.is_none_or(|port| port == ends.0.port)
+            rule.selector.leads_to(ends.0) && rule.connection_mode() == body.header.mode
         });
         let Some(rule) = selected else {
             gateway.discards.strangers += 1;

@@ -8,6 +8,7 @@ use crate::link::reception::Reception;
 use crate::position::Track;
 use crate::position::line::LineRun;
 use baton_proto::aerotp::Configuration;
+use baton_proto::host::Selector;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::decision;
@@ -48,6 +49,8 @@ pub struct Scenario {
     pub links: Vec<LinkSpec>,
     /// Radio networks, in the order of the file.
     pub radios: Vec<Radio>,
+    /// AeroTP gateways, in the order of the file.
+    pub aerotp_gateways: Vec<AerotpGateways>,
     /// Changes of links, in order of time; equal times in the order of the file.
     pub changes: Vec<LinkChange>,
     /// Mobiles and where they attach. A node that is not listed uses all its links all the time.
@@ -582,6 +585,26 @@ pub struct AerotpSettings {
     pub configuration: Configuration,
     /// The rate at the start; `None` is that of the slowest link on the way.
     pub rate: Option<DataRate>,
+}
+
+/// A link with an AeroTP gateway at each end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AerotpGateways {
+    /// The link.
+    pub link: LinkIndex,
+    /// How what crosses it does so.
+    pub rules: Vec<GatewayRule>,
+}
+
+/// How some connections and datagrams cross the link between gateways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatewayRule {
+    /// Which they are.
+    pub selector: Selector,
+    /// The AeroTP; a rate of `None` is the link's.
+    pub aerotp: AerotpSettings,
+    /// The gateways' TCP.
+    pub profile: Profile,
 }
 
 /// What an application does.

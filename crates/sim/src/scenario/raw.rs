@@ -1,6 +1,7 @@
 //! A scenario as it is written. The documentation of these types is that of the format, and its JSON
 //! Schema is generated from them; what the keys mean together is the business of `resolve`.
 
+use super::raw_aerotp::RawAerotpGateways;
 use super::raw_flows::RawFlow;
 use super::raw_links::{RawChange, RawLink};
 use super::raw_losses::RawLoss;
@@ -50,6 +51,9 @@ pub struct RawScenario {
     /// Foreign agents of Mobile IPv4 by the name of their node. Default: none.
     #[serde(default)]
     pub foreign_agents: Named<RawForeignAgent>,
+    /// Pairs of AeroTP gateways by a name of the user's choice, at the ends of a link each. Default: none.
+    #[serde(default)]
+    pub aerotp_gateways: Named<RawAerotpGateways>,
     /// Links' parameters or states that change at a time. Default: none.
     #[serde(default)]
     pub changes: Vec<RawChange>,

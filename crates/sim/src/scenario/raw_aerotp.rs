@@ -1,5 +1,6 @@
-//! The settings of a flow's AeroTP, as written.
+//! The settings of AeroTP, as written: of a flow's, and of that between two gateways.
 
+use super::profiles;
 use super::units::{PositiveTime, Rate, Size};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +24,7 @@ pub struct RawAerotp {
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<u32>,
     /// Rate of IP packets at the start, and the highest until a link says another. Default: that of the slowest link on the way
-    /// when the flow starts.
+    /// when the flow starts; of gateways, that of their link.
     pub rate: Option<Rate>,
     /// What is held until it is acknowledged. Default "4 MiB".
     pub send_buffer: Option<Size>,
@@ -77,4 +78,33 @@ pub struct RawFixedCoding {
     pub words: u32,
     /// Whether the AeroTP header is protected too. Default false.
     pub header: Option<bool>,
+}
+
+/// A link with an AeroTP gateway at each end.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct RawAerotpGateways {
+    /// Name of the link; what crosses it by TCP or UDP does so as AeroTP.
+    pub link: String,
+    /// How; the first rule that fits counts, and what none fits crosses as it is. Default: one rule, for everything.
+    #[schemars(length(min = 1))]
+    pub rules: Option<Vec<RawGatewayRule>>,
+}
+
+/// How some connections and datagrams cross the link. To TCP, mode "unreliable-datagram" is "unreliable-connection".
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawGatewayRule {
+    /// Only to this port of the end that did not open. Default: any.
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: Option<u32>,
+    /// Only what opens with this code point of differentiated services (RFC 2474). Default: any.
+    #[schemars(range(min = 0, max = 63))]
+    pub code_point: Option<u32>,
+    /// Only to addresses in this network, like "10.0.0.4/32" or "2001:db8::/32". Default: any.
+    pub destination: Option<String>,
+    /// Whose habits the gateways' TCP has. Default "linux-6".
+    #[schemars(extend("oneOf" = profiles::profile_choices()))]
+    pub profile: Option<String>,
+    /// The AeroTP.
+    #[serde(flatten)]
+    pub aerotp: RawAerotp,
 }

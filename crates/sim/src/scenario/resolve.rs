@@ -10,8 +10,9 @@ use super::resolve_links::Links;
 use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
-    expectation, resolve_changes, resolve_flows, resolve_links, resolve_live, resolve_losses,
-    resolve_mobility, resolve_protocols, resolve_regulators, resolve_remedies,
+    expectation, resolve_aerotp_gateways, resolve_changes, resolve_flows, resolve_links,
+    resolve_live, resolve_losses, resolve_mobility, resolve_protocols, resolve_regulators,
+    resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -130,6 +131,9 @@ pub(super) fn resolve(
     let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);
+    let gateways = &raw.aerotp_gateways;
+    let aerotp_gateways =
+        resolve_aerotp_gateways::gateways(gateways, &links, (&mobiles, &flows), report);
     resolve_protocols::check_flows(raw, &flows, &mobiles, report);
     let around = resolve_remedies::Around {
         links: &links,
@@ -153,6 +157,7 @@ pub(super) fn resolve(
         nodes: links.nodes,
         links: links.specs,
         radios: links.radios,
+        aerotp_gateways,
         changes,
         mobiles,
         home_agents: agents.ipv6,

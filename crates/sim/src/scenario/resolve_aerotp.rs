@@ -1,4 +1,4 @@
-//! The settings of a flow's AeroTP.
+//! The settings of AeroTP: of a flow's, and of that between gateways.
 
 use super::document::Path;
 use super::model::AerotpSettings;
@@ -23,14 +23,22 @@ pub(super) fn settings(
     report: &mut Report<'_>,
 ) -> Option<AerotpSettings> {
     let none = RawAerotp::default();
-    let path_here = &path.key("aerotp");
     let aerotp = raw.aerotp.as_ref().unwrap_or(&none);
-    let mode = mode(aerotp.mode.unwrap_or(RawMode::Reliable));
-    check_traffic(raw, mode, path, report);
-    check_keys(aerotp, mode, path_here, report);
+    check_traffic(raw, mode(aerotp), path, report);
+    keys(aerotp, &path.key("aerotp"), report)
+}
+
+/// What the keys of AeroTP say that stand at `path`.
+pub(super) fn keys(
+    aerotp: &RawAerotp,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<AerotpSettings> {
+    let mode = mode(aerotp);
+    check_keys(aerotp, mode, path, report);
     let mut configuration = Configuration::new(DataRate::ZERO);
     configuration.mode = mode;
-    configuration.coding = coding(aerotp.coding.as_ref(), mode, path_here, report)?;
+    configuration.coding = coding(aerotp.coding.as_ref(), mode, path, report)?;
     let class = aerotp.class.and_then(|class| u8::try_from(class).ok());
     set(&mut configuration.class, class.and_then(ServiceClass::new));
     let packets = aerotp.packets_per_mack;
@@ -46,8 +54,7 @@ pub(super) fn settings(
     );
     set(&mut configuration.close_timeout, time(aerotp.close_timeout));
     // A buffer that does not hold a packet would stand still.
-    let mut buffer =
-        |key, given| bounded(given, 65_536, LARGEST_BUFFER, &path_here.key(key), report);
+    let mut buffer = |key, given| bounded(given, 65_536, LARGEST_BUFFER, &path.key(key), report);
     let send = buffer("send_buffer", aerotp.send_buffer);
     let receive = buffer("receive_buffer", aerotp.receive_buffer);
     set(&mut configuration.send_buffer, send);
@@ -55,7 +62,7 @@ pub(super) fn settings(
     let rate = aerotp.rate.map(|rate| rate.0);
     if rate == Some(DataRate::ZERO) {
         let message = "at no rate nothing is sent; expected a rate above 0".to_owned();
-        report.wrong(&path_here.key("rate"), message);
+        report.wrong(&path.key("rate"), message);
     }
     Some(AerotpSettings {
         configuration,
@@ -63,8 +70,8 @@ pub(super) fn settings(
     })
 }
 
-fn mode(raw: RawMode) -> Mode {
-    match raw {
+fn mode(raw: &RawAerotp) -> Mode {
+    match raw.mode.unwrap_or(RawMode::Reliable) {
         RawMode::Reliable => Mode::Reliable,
         RawMode::NearReliable => Mode::NearReliable,
         RawMode::QuasiReliable => Mode::QuasiReliable,

@@ -1,6 +1,7 @@
 //! From text to scenario, and from mistakes to messages.
 
 mod aerotp;
+mod aerotp_gateways;
 mod messages;
 mod radios;
 mod reception;

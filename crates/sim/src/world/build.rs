@@ -91,6 +91,7 @@ impl World {
         world.add_agents();
         world.add_ports(real);
         world.add_path_agents();
+        world.add_aerotp_gateways();
         world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));

@@ -5,6 +5,7 @@
 //! Links that were touched stand in a list and are polled before the next event, so that what a packet sets
 //! off at one moment has happened before the next moment begins.
 
+mod aerotp_gateways;
 mod agents;
 mod backpressure;
 mod bad_state;

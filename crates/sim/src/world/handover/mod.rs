@@ -524,6 +524,7 @@ impl World {
     pub(super) fn apply_change(&mut self, number: usize) {
         let change = self.scenario.changes[number].clone();
         let wire = &mut self.wires[change.link.0];
+        let is_new = wire.works != change.up || *wire.link.config() != change.config;
         wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
         for (node, interface) in wire.ends {
@@ -535,6 +536,9 @@ impl World {
         self.announce_mtu(change.link.0);
         self.describe_access(change.link.0);
         self.turn(change.link.0, change.up);
+        if is_new {
+            self.tell_aerotp_gateways(change.link.0, change.up);
+        }
     }
 
     /// Lets a link work or not from now on, and tells its mobile if that is new.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Study A's path: 5 Mbit/s and 10 ms (its "10 s" are a slip) between two fast networks.
-fn path(bit_error_rate: f64) -> String {
+pub(super) fn path(bit_error_rate: f64) -> String {
     format!(
         r#"
         [links.front]
@@ -58,7 +58,7 @@ fn datagrams_survive_bit_errors_as_udp_of_others_does() {
     }
 }
 
-const UDP: &str = r#"
+pub(super) const UDP: &str = r#"
     [[flows]]
     name = "udp"
     from = "aircraft"

@@ -1,6 +1,7 @@
 //! Whole worlds from scenario texts, checked against what can be computed by hand.
 
 mod aerotp;
+mod aerotp_gateways;
 mod conservation;
 mod determinism;
 mod failback;

@@ -1,0 +1,119 @@
+//! AeroTP gateways at the ends of links.
+
+use super::document::Path;
+use super::error::quoted;
+use super::model::{AerotpGateways, Flow, GatewayRule, LinkIndex, Mobile, NodeIndex, Transport};
+use super::raw::Named;
+use super::raw_aerotp::{RawAerotpGateways, RawGatewayRule};
+use super::resolve::Report;
+use super::resolve_aerotp;
+use super::resolve_links::Links;
+use baton_proto::host::Selector;
+use baton_proto::tcp::profile::Profile;
+use core::net::IpAddr;
+
+/// Resolves the table `aerotp_gateways`.
+pub(super) fn gateways(
+    raw: &Named<RawAerotpGateways>,
+    links: &Links,
+    users: (&[Mobile], &[Flow]),
+    report: &mut Report<'_>,
+) -> Vec<AerotpGateways> {
+    let top = Path::default().key("aerotp_gateways");
+    let mut taken: Vec<(NodeIndex, &str)> = Vec::new();
+    let mut found = Vec::new();
+    for (name, given) in &raw.0 {
+        let path = top.key(name);
+        let everything = [RawGatewayRule::default()];
+        let (rules, rules_path) = (given.rules.as_deref(), path.key("rules"));
+        let rules = rules.unwrap_or(&everything).iter().enumerate();
+        let rules = rules.filter_map(|(index, raw)| rule(raw, &rules_path.index(index), report));
+        let rules: Vec<GatewayRule> = rules.collect();
+        let path = path.key("link");
+        let Some(link) = links.find(&given.link, &path, report) else {
+            continue;
+        };
+        let ends = links.specs[link.0].ends;
+        for end in ends {
+            if let Some((_, other)) = taken.iter().find(|(node, _)| *node == end) {
+                let message = format!(
+                    "{} is a gateway of {} already, and a node is one of a single link; expected a link between other nodes",
+                    quoted(&links.nodes[end.0]),
+                    quoted(other)
+                );
+                report.wrong(&path, message);
+            }
+        }
+        taken.extend(ends.map(|end| (end, name.as_str())));
+        check_ends((link, &path), links, users, report);
+        found.push(AerotpGateways { link, rules });
+    }
+    found
+}
+
+/// Gateways stand between hosts, at a link that stays where it is.
+fn check_ends(
+    (link, path): (LinkIndex, &Path),
+    links: &Links,
+    (mobiles, flows): (&[Mobile], &[Flow]),
+    report: &mut Report<'_>,
+) {
+    for end in links.specs[link.0].ends {
+        let name = quoted(&links.nodes[end.0]);
+        if mobiles.iter().any(|mobile| mobile.node == end) {
+            let message = format!(
+                "{name} is a mobile, and gateways do not follow one from link to link; expected a link between two nodes that do not move"
+            );
+            report.wrong(path, message);
+        }
+        if let Some(flow) = (flows.iter()).find(|flow| [flow.from, flow.to].contains(&end)) {
+            let message = format!(
+                "{name} is an end of flow {}, and a gateway serves only what passes through; expected a link between two routers",
+                quoted(&flow.name)
+            );
+            report.wrong(path, message);
+        }
+    }
+    let over_aerotp = |flow: &&Flow| matches!(flow.transport, Transport::Aerotp(_));
+    if let Some(flow) = flows.iter().find(over_aerotp) {
+        let message = format!(
+            "a gateway takes all AeroTP for that of the other gateway, and flow {} goes over AeroTP; expected flows over \"tcp\", \"udp\" and \"icmp\"",
+            quoted(&flow.name)
+        );
+        report.wrong(path, message);
+    }
+}
+
+fn rule(raw: &RawGatewayRule, path: &Path, report: &mut Report<'_>) -> Option<GatewayRule> {
+    let destination = raw.destination.as_deref().map(network).transpose();
+    let destination = destination.unwrap_or_else(|message| {
+        report.wrong(&path.key("destination"), message);
+        None
+    });
+    let profile = Profile::named(raw.profile.as_deref().unwrap_or("linux-6"))?;
+    Some(GatewayRule {
+        selector: Selector {
+            port: raw.port.and_then(|port| u16::try_from(port).ok()),
+            code_point: raw.code_point.and_then(|point| u8::try_from(point).ok()),
+            destination,
+        },
+        aerotp: resolve_aerotp::keys(&raw.aerotp, path, report)?,
+        profile,
+    })
+}
+
+/// A network as it is written, of any length.
+fn network(text: &str) -> Result<(IpAddr, u8), String> {
+    let parsed = || {
+        let (address, length) = text.split_once('/')?;
+        let (address, length): (IpAddr, u8) = (address.parse().ok()?, length.parse().ok()?);
+        let widest = if address.is_ipv4() { 32 } else { 128 };
+        (length <= widest).then_some((address, length))
+    };
+    parsed().ok_or_else(|| {
+        format!(
+            "{} is no network; expected an address and the length of its prefix, like \"10.0.0.4/32\" or \"2001:db8::/32\"",
+            quoted(text)
+        )
+    })
+}

@@ -1,0 +1,125 @@
+//! AeroTP gateways in scenario files.
+
+use super::*;
+use baton_proto::host::Selector;
+use baton_proto::tcp::profile::Profile;
+use baton_proto::wire::aerotp::Mode;
+
+const RIGHT: &str = r#"
+name = "gateways"
+duration = "10 s"
+
+[links]
+front = { between = ["client", "aboard"], kind = "wired" }
+radio = { between = ["aboard", "below"], kind = "wired" }
+back = { between = ["below", "server"], kind = "wired" }
+
+[aerotp_gateways.air]
+link = "radio"
+rules = [
+  { port = 5001, mode = "near-reliable", profile = "classic" },
+  { destination = "2001:db8::/32", code_point = 46, mode = "unreliable-datagram" },
+  { coding = "none", rate = "2 Mbit/s" },
+]
+
+[[flows]]
+name = "f"
+from = "client"
+to = "server"
+"#;
+
+#[test]
+fn rules_are_read() {
+    let scenario = parsed(RIGHT);
+    let gateways = &scenario.aerotp_gateways[0];
+    assert_eq!(gateways.link, LinkIndex(1));
+    let modes = [Mode::NearReliable, Mode::UnreliableDatagram, Mode::Reliable];
+    let read: Vec<Mode> = (gateways.rules.iter())
+        .map(|rule| rule.aerotp.configuration.mode)
+        .collect();
+    assert_eq!(read, modes);
+    let [first, second, last] = &gateways.rules[..] else {
+        panic!("three rules");
+    };
+    assert_eq!(first.selector.port, Some(5001));
+    assert_eq!(Some(&first.profile), Profile::named("classic").as_ref());
+    assert_eq!(second.selector.code_point, Some(46));
+    let network = ("2001:db8::".parse().unwrap(), 32);
+    assert_eq!(second.selector.destination, Some(network));
+    assert_eq!(last.selector, Selector::default());
+    assert_eq!(last.profile, Profile::linux_6());
+    let rate = last.aerotp.rate.map(|rate| rate.bits_per_second());
+    assert_eq!(rate, Some(2_000_000));
+}
+
+/// Replaces the first by the second in [`RIGHT`], and what the message holds.
+const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "link = \"radio\"",
+        "link = \"radios\"",
+        r#"aerotp_gateways.air.link: unknown link "radios"; did you mean "radio"?"#,
+    ),
+    (
+        "link = \"radio\"",
+        "link = \"back\"",
+        r#"aerotp_gateways.air.link: "server" is an end of flow "f", and a gateway serves only what passes through"#,
+    ),
+    (
+        "[[flows]]",
+        "[aerotp_gateways.more]\nlink = \"radio\"\n[[flows]]",
+        r#"aerotp_gateways.more.link: "aboard" is a gateway of "air" already"#,
+    ),
+    (
+        "[[flows]]",
+        "[mobiles.aboard]\ntimetable = [{ at = \"0 s\", attach = \"radio\" }]\n[[flows]]",
+        r#"aerotp_gateways.air.link: "aboard" is a mobile, and gateways do not follow one"#,
+    ),
+    (
+        "to = \"server\"",
+        "to = \"server\"\ntransport = \"aerotp\"",
+        r#"a gateway takes all AeroTP for that of the other gateway, and flow "f" goes over AeroTP"#,
+    ),
+    (
+        "2001:db8::/32",
+        "2001:db8::/129",
+        r#"aerotp_gateways.air.rules[1].destination: "2001:db8::/129" is no network; expected an address and the length"#,
+    ),
+    (
+        "code_point = 46",
+        "code_point = 64",
+        "aerotp_gateways.air.rules[1].code_point: 64 is out of range; expected a whole number from 0 to 63",
+    ),
+    (
+        "port = 5001",
+        "port = 0",
+        "aerotp_gateways.air.rules[0].port: 0 is out of range",
+    ),
+    (
+        "\"classic\"",
+        "\"clasic\"",
+        r#"aerotp_gateways.air.rules[0].profile: unknown profile "clasic"; did you mean "classic"?"#,
+    ),
+    (
+        "coding = \"none\"",
+        "codign = \"none\"",
+        r#"unknown key "codign"; did you mean "coding"?"#,
+    ),
+    (
+        "code_point = 46",
+        "code_point = 46, mack_delay = \"1 ms\"",
+        r#""mack_delay" does not go with mode = "unreliable-datagram""#,
+    ),
+];
+
+#[test]
+fn mistakes_are_named() {
+    for (right, wrong, expected) in WRONG {
+        assert!(RIGHT.contains(right), "{right}");
+        let text = RIGHT.replace(right, wrong);
+        let error = match parse(&text, "test.toml", Path::new(""), &[]) {
+            Ok(_) => panic!("{wrong} is taken"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(expected), "{wrong}\n{error}");
+    }
+}

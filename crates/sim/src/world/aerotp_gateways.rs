@@ -1,0 +1,58 @@
+//! AeroTP gateways at the ends of links.
+
+use super::World;
+use super::remedies::packet_rate;
+use crate::link::End;
+use crate::rng::Seed;
+use crate::scenario::model::GatewayRule;
+use baton_proto::host::{AerotpGateway, Rule};
+use baton_proto::rate::DataRate;
+
+impl World {
+    /// Makes the ends of the links that the scenario names gateways.
+    pub(super) fn add_aerotp_gateways(&mut self) {
+        let seed = Seed(self.scenario.seed);
+        for gateways in &self.scenario.aerotp_gateways {
+            let wire = &self.wires[gateways.link.0];
+            for end in [End::A, End::B] {
+                let (node, interface) = wire.ends[end.index()];
+                let rate = packet_rate(wire.link.config(), end);
+                let rules = gateways.rules.iter().map(|given| rule(given, rate));
+                let name = &self.scenario.nodes[node];
+                let secret = seed.secret(&format!("node {name} aerotp gateway"));
+                let gateway = AerotpGateway::new(interface, rules.collect(), secret);
+                self.nodes[node].host.set_aerotp_gateway(gateway);
+            }
+        }
+    }
+
+    /// Tells the gateways at a link that a change has turned it, or has given it another rate.
+    pub(super) fn tell_aerotp_gateways(&mut self, link: usize, up: bool) {
+        let mut all = self.scenario.aerotp_gateways.iter();
+        if !all.any(|gateways| gateways.link.0 == link) {
+            return;
+        }
+        for end in [End::A, End::B] {
+            let wire = &self.wires[link];
+            let (node, _) = wire.ends[end.index()];
+            let rate = packet_rate(wire.link.config(), end);
+            if let Some(gateway) = self.nodes[node].host.aerotp_gateway_mut() {
+                match up {
+                    true => gateway.link_up(Some(rate)),
+                    false => gateway.link_down(),
+                }
+            }
+            self.pump(node);
+        }
+    }
+}
+
+fn rule(given: &GatewayRule, rate: DataRate) -> Rule {
+    let mut configuration = given.aerotp.configuration.clone();
+    configuration.initial_rate = given.aerotp.rate.unwrap_or(rate);
+    Rule {
+        selector: given.selector,
+        configuration,
+        profile: given.profile.clone(),
+    }
+}
