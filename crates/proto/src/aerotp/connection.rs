@@ -229,6 +229,10 @@ impl Connection {
         }
         self.sender.lose_oldest(u64::MAX);
         self.probe_at_once();
+        if self.peer.is_some() && self.answers() {
+            // A peer that sends hears at once that it can, and what is missing.
+            self.mack.due = Some(self.last_heard);
+        }
     }
 
     /// A path's link is down: nothing is sent over it.
