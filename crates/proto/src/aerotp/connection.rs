@@ -362,6 +362,11 @@ impl Connection {
         }
     }
 
+    /// Whether the peer has said that it has heard of this end: it is where its packets say.
+    pub fn is_known(&self) -> bool {
+        self.is_known
+    }
+
     /// What has been counted.
     pub fn statistics(&self) -> Statistics {
         self.statistics

@@ -12,6 +12,7 @@
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
+mod aerotp;
 mod agent_signals;
 mod agents;
 mod few;
@@ -19,20 +20,24 @@ mod path;
 mod routes;
 mod sockets;
 
+pub use aerotp::{AerotpDatagram, AerotpId};
 pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
 pub use routes::RouteTable;
 pub use sockets::SocketId;
 
+use crate::aerotp::{Configuration, Connection as AerotpConnection, Event as AerotpEvent};
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{self, Connection, Endpoint};
 use crate::time::Instant;
+use crate::wire::aerotp::AerotpPacket;
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::udp::UdpHeader;
+use aerotp::{AerotpSockets, Beginning};
 use agents::Step;
 use core::net::{IpAddr, Ipv4Addr};
 use path::Look;
@@ -88,6 +93,29 @@ pub enum HostEvent {
         /// What it carries.
         payload: Payload,
     },
+    /// A listener has a new AeroTP connection.
+    AerotpAccepted {
+        /// The connection.
+        socket: AerotpId,
+        /// The listener's port.
+        port: u16,
+    },
+    /// Something happened on an AeroTP connection.
+    Aerotp {
+        /// The connection.
+        socket: AerotpId,
+        /// What happened.
+        event: AerotpEvent,
+    },
+    /// A datagram of AeroTP's mode without state arrived.
+    AerotpDatagram {
+        /// Port that it was sent to.
+        port: u16,
+        /// Who sent it.
+        from: Endpoint,
+        /// What it carries.
+        payload: Payload,
+    },
     /// An echo reply arrived.
     EchoReply {
         /// The reply.
@@ -117,7 +145,7 @@ pub struct Discarded {
     pub damaged: u64,
     /// Nobody at the port, or a protocol that this host does not speak.
     pub no_receiver: u64,
-    /// Refused by a full listen queue.
+    /// Refused by a full listen queue, or of AeroTP half open and dropped to make room.
     pub backlog: u64,
     /// Messages to mobility agents that could not be read, were not expected, or proved nothing.
     pub messages: u64,
@@ -139,6 +167,8 @@ pub struct Host {
     sockets: Sockets,
     discarded: Discarded,
     agents: Option<Box<Agents>>,
+    /// Only where AeroTP was spoken.
+    aerotp: Option<Box<AerotpSockets>>,
 }
 
 impl Host {
@@ -155,6 +185,7 @@ impl Host {
             identification: 0,
             discarded: Discarded::default(),
             agents: None,
+            aerotp: None,
         }
     }
 
@@ -205,7 +236,7 @@ impl Host {
 
     /// Tells this host's remedies what its link or network layer says, of which those of every connection hear.
     pub fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
-        self.sockets.signal(now, signal, |_| true);
+        self.signal_towards(now, signal, |_| true);
     }
 
     /// Tells those of connections to some peers.
@@ -215,12 +246,30 @@ impl Host {
         signal: &CrossLayerSignal,
         concerned: impl Fn(IpAddr) -> bool,
     ) {
-        self.sockets.signal(now, signal, concerned);
+        self.sockets.signal(now, signal, &concerned);
+        self.signal_aerotp(signal, concerned);
+    }
+
+    /// Tells AeroTP's connections of links, at a mobile's end or at its correspondent's.
+    fn signal_aerotp(&mut self, signal: &CrossLayerSignal, concerned: impl Fn(IpAddr) -> bool) {
+        let to_mobile = self.has_path_agents();
+        let Some(aerotp) = &mut self.aerotp else {
+            return;
+        };
+        let rate = match signal {
+            // A gateway's are with the mobile.
+            CrossLayerSignal::Connected(path) if to_mobile => Some(path.to_mobile),
+            CrossLayerSignal::Connected(path) => Some(path.from_mobile),
+            CrossLayerSignal::PeerMoved(moved) => moved.rate,
+            _ => None,
+        };
+        aerotp.signal(signal, concerned, rate);
     }
 
     /// With whom this host's connections are, once for each connection.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
-        self.sockets.peers()
+        let aerotp = self.aerotp.iter().flat_map(|aerotp| aerotp.peers());
+        self.sockets.peers().chain(aerotp)
     }
 
     /// Tells those of the connections with a peer.
@@ -229,7 +278,7 @@ impl Host {
         if let (CrossLayerSignal::Disconnected, Some(path)) = (signal, path) {
             path.note_loss(&peer);
         }
-        self.sockets.signal(now, signal, |address| address == peer);
+        self.signal_towards(now, signal, |address| address == peer);
     }
 
     /// Tells those of one connection.
@@ -285,6 +334,9 @@ impl Host {
     pub fn discarded(&self) -> Discarded {
         let mut sum = self.discarded;
         sum.backlog = self.sockets.refused();
+        if let Some(aerotp) = &self.aerotp {
+            sum.backlog += aerotp.dropped();
+        }
         if let Some(agents) = &self.agents {
             agents.add_discarded(&mut sum);
         }
@@ -512,8 +564,8 @@ impl Host {
                 }
             }
             Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
-            Body::Aerotp(_)
-            | Body::Mobility(_)
+            Body::Aerotp(aerotp) => self.deliver_aerotp(now, &ip, *aerotp, packet.flow),
+            Body::Mobility(_)
             | Body::Tunnel(_)
             | Body::Extended(_)
             | Body::Opaque { .. }
@@ -541,7 +593,9 @@ impl Host {
     }
 
     fn handle_error(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
-        if !self.sockets.handle_icmp(now, error, &quoted) {
+        let aerotp = self.aerotp.as_mut();
+        let is_aerotp = aerotp.is_some_and(|aerotp| aerotp.handle_icmp(now, error, &quoted));
+        if !is_aerotp && !self.sockets.handle_icmp(now, error, &quoted) {
             self.events
                 .push_back(HostEvent::Undelivered { error, quoted });
         }
@@ -549,7 +603,10 @@ impl Host {
 
     /// When [`Host::handle_timeout`] has something to do.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        let sockets = self.sockets.poll_timeout();
+        let mut sockets = self.sockets.poll_timeout();
+        if let Some(aerotp) = &mut self.aerotp {
+            sockets = sockets.into_iter().chain(aerotp.poll_timeout()).min();
+        }
         match &self.agents {
             None => sockets,
             Some(agents) => sockets.into_iter().chain(agents.poll_timeout()).min(),
@@ -559,6 +616,9 @@ impl Host {
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
+        if let Some(aerotp) = &mut self.aerotp {
+            aerotp.handle_timeout(now);
+        }
         if let Some(agents) = &mut self.agents {
             agents.handle_timeout(now);
         }
@@ -575,7 +635,10 @@ impl Host {
             let mut packet = match self.outbox.pop_front() {
                 Some(packet) => packet,
                 None => {
-                    let outgoing = self.sockets.poll_transmit(now)?;
+                    let Some(outgoing) = self.sockets.poll_transmit(now) else {
+                        self.queue_aerotp(now)?;
+                        continue;
+                    };
                     let mut packet = self.packet(
                         (outgoing.local.address, outgoing.remote.address),
                         Body::Tcp(outgoing.segment.header, outgoing.segment.payload),
@@ -707,7 +770,9 @@ impl Host {
             return Some(HostEvent::Agent(event));
         }
         loop {
-            let (socket, event) = self.sockets.poll_event()?;
+            let Some((socket, event)) = self.sockets.poll_event() else {
+                return self.poll_aerotp_event();
+            };
             if self.agents.is_none() || !self.relay(socket, event) {
                 return Some(HostEvent::Tcp { socket, event });
             }
@@ -719,6 +784,16 @@ impl Host {
         self.sockets.poll_changed()
     }
 
+    fn poll_aerotp_event(&mut self) -> Option<HostEvent> {
+        let (socket, event) = self.aerotp.as_mut()?.poll_event()?;
+        Some(HostEvent::Aerotp { socket, event })
+    }
+
+    /// An AeroTP connection whose state may have changed since it was last given here.
+    pub fn poll_aerotp_changed(&mut self) -> Option<AerotpId> {
+        self.aerotp.as_mut()?.poll_changed()
+    }
+
     /// Opens a connection to `remote` from a fresh port.
     pub fn tcp_connect(
         &mut self,
@@ -728,17 +803,17 @@ impl Host {
         flow: Option<FlowId>,
     ) -> SocketId {
         let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        let address = self.source_towards(remote);
+        self.sockets
+            .connect(now, address, remote, profile, mtu, flow)
+    }
+
+    /// The address from which a connection to `remote` begins.
+    fn source_towards(&self, remote: Endpoint) -> IpAddr {
         let agents = self.agents.as_ref();
         let chosen = agents.and_then(|agents| agents.source_towards(remote));
         let address = chosen.or_else(|| self.address_towards(remote.address));
-        self.sockets.connect(
-            now,
-            address.unwrap_or(self.address),
-            remote,
-            profile,
-            mtu,
-            flow,
-        )
+        address.unwrap_or(self.address)
     }
 
     /// Takes connections to `port`, at most `backlog` of them half open.
@@ -781,6 +856,126 @@ impl Host {
         self.send(to, Body::Icmp(IcmpMessage::EchoRequest(echo)), flow);
     }
 
+    fn aerotp_sockets(&mut self) -> &mut AerotpSockets {
+        let secret = self.sockets.secret();
+        self.aerotp
+            .get_or_insert_with(|| Box::new(AerotpSockets::new(secret)))
+    }
+
+    /// Opens an AeroTP connection to `remote` from a fresh port. What is written at once leaves with its first packet.
+    pub fn aerotp_connect(
+        &mut self,
+        now: Instant,
+        remote: Endpoint,
+        configuration: Configuration,
+        flow: Option<FlowId>,
+    ) -> AerotpId {
+        let local = Endpoint {
+            address: self.source_towards(remote),
+            port: 0,
+        };
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        let pair = (local, remote);
+        let beginning = Beginning { pair, mtu, flow };
+        self.aerotp_sockets().connect(now, beginning, configuration)
+    }
+
+    /// Takes AeroTP connections of the configuration's mode to `port`. Of those whose peer has not shown that it is where its
+    /// packets come from, at most `backlog` are kept; one more takes the place of the oldest.
+    pub fn aerotp_listen(
+        &mut self,
+        port: u16,
+        configuration: Configuration,
+        backlog: u32,
+        flow: Option<FlowId>,
+    ) {
+        let sockets = self.aerotp_sockets();
+        sockets.listen(port, configuration, backlog, flow);
+    }
+
+    /// An AeroTP connection, to call on; what it then has to send or to say comes out of the polls.
+    pub fn aerotp_mut(&mut self, socket: AerotpId) -> Option<&mut AerotpConnection> {
+        self.aerotp.as_mut()?.connection_mut(socket)
+    }
+
+    /// An AeroTP connection, to look at.
+    pub fn aerotp(&self, socket: AerotpId) -> Option<&AerotpConnection> {
+        self.aerotp.as_ref()?.connection(socket)
+    }
+
+    /// Takes datagrams of AeroTP's mode without state to `port`.
+    pub fn aerotp_bind(&mut self, port: u16) {
+        self.aerotp_sockets().bind(port);
+    }
+
+    /// Sends a datagram of AeroTP's mode without state.
+    pub fn aerotp_send_datagram(
+        &mut self,
+        now: Instant,
+        datagram: AerotpDatagram,
+        flow: Option<FlowId>,
+    ) {
+        let destination = datagram.to.address;
+        let packet = datagram.into_packet(now);
+        self.send(destination, Body::Aerotp(Box::new(packet)), flow);
+    }
+
+    /// Hands an AeroTP packet to its connection.
+    fn deliver_aerotp(
+        &mut self,
+        now: Instant,
+        ip: &IpHeader,
+        packet: AerotpPacket,
+        flow: Option<FlowId>,
+    ) {
+        let local = Endpoint {
+            address: ip.destination,
+            port: packet.header.destination_port,
+        };
+        let remote = Endpoint {
+            address: ip.source,
+            port: packet.header.source_port,
+        };
+        let port = local.port;
+        self.aerotp_sockets();
+        let Some(sockets) = &mut self.aerotp else {
+            return;
+        };
+        let mtu = || mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        match sockets.deliver(now, (local, remote), packet, mtu) {
+            aerotp::Delivery::Taken => {}
+            aerotp::Delivery::Accepted(socket) => {
+                self.events
+                    .push_back(HostEvent::AerotpAccepted { socket, port });
+            }
+            aerotp::Delivery::Datagram(payload) => {
+                self.events.push_back(HostEvent::AerotpDatagram {
+                    port,
+                    from: remote,
+                    payload,
+                });
+            }
+            aerotp::Delivery::Damaged => self.discarded.damaged += 1,
+            aerotp::Delivery::Nobody(reset) => {
+                self.discarded.no_receiver += 1;
+                if let Some(reset) = reset {
+                    self.send(remote.address, Body::Aerotp(reset), flow);
+                }
+            }
+        }
+    }
+
+    /// Puts the next AeroTP packet into the outbox, if there is one.
+    fn queue_aerotp(&mut self, now: Instant) -> Option<()> {
+        let outgoing = self.aerotp.as_mut()?.poll_transmit(now)?;
+        let sent = outgoing.transmission;
+        let body = Body::Aerotp(Box::new(sent.packet));
+        let mut packet = self.packet(sent.addresses, body, outgoing.flow);
+        packet.retransmission = sent.retransmission;
+        self.outbox.push_back(packet);
+        Some(())
+    }
+
     fn packet(
         &mut self,
         (source, destination): (IpAddr, IpAddr),
@@ -818,6 +1013,13 @@ impl Host {
     pub fn notify_of_bad_state(&mut self, now: Instant, packet: &Packet) {
         if let Some(quoted) = packet.quote() {
             self.tell(now, IcmpError::BadState, quoted);
+        }
+    }
+
+    /// Lets a router here tell the source of a packet how much of what it sends can be passed on, in kbit/s.
+    pub fn notify_of_backpressure(&mut self, now: Instant, packet: &Packet, rate: u32) {
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, IcmpError::Backpressure { rate }, quoted);
         }
     }
 

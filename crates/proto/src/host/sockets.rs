@@ -17,7 +17,7 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
-const FIRST_EPHEMERAL_PORT: u16 = 49152;
+pub(super) const FIRST_EPHEMERAL_PORT: u16 = 49152;
 
 /// A connection by its place in its host; a place is never given to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -171,6 +171,11 @@ impl Sockets {
             next_port: FIRST_EPHEMERAL_PORT,
             openings: None,
         }
+    }
+
+    /// What keys numbers that nobody is to guess.
+    pub(super) fn secret(&self) -> [u8; 16] {
+        self.secret
     }
 
     pub fn connect(

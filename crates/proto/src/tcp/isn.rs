@@ -16,6 +16,13 @@ pub fn initial_sequence_number(
     local: Endpoint,
     remote: Endpoint,
 ) -> SequenceNumber {
+    let hasher = pair_hasher(secret, local, remote);
+    let clock = now.as_nanos() / 4_000;
+    SequenceNumber((clock as u32).wrapping_add(hasher.finish() as u32))
+}
+
+/// A hash under a secret that has taken in both ends of a connection.
+pub(crate) fn pair_hasher(secret: &[u8; 16], local: Endpoint, remote: Endpoint) -> SipHasher24 {
     let mut hasher = SipHasher24::new_with_key(secret);
     for end in [local, remote] {
         match end.address {
@@ -24,8 +31,7 @@ pub fn initial_sequence_number(
         }
         hasher.write(&end.port.to_be_bytes());
     }
-    let clock = now.as_nanos() / 4_000;
-    SequenceNumber((clock as u32).wrapping_add(hasher.finish() as u32))
+    hasher
 }
 
 #[cfg(test)]

@@ -62,6 +62,12 @@ pub enum IcmpError {
     /// notification of Bakshi, Krishna, Vaidya and Pradhan (ICDCS 1997). No number is assigned to it. Ours are those for
     /// experiments: type 253 (RFC 4727 section 4), in ICMPv6 100 (RFC 4443 section 2.1), code 0.
     BadState,
+    /// A router's queue fills: it can pass on so much of what the packet's source sends. Study A leaves this to AeroNP, which it
+    /// does not define; chosen: the numbers of `BadState` with code 1, and the rate in the second word.
+    Backpressure {
+        /// In kbit/s of IP packets.
+        rate: u32,
+    },
 }
 
 impl IcmpMessage {
@@ -93,10 +99,10 @@ impl IcmpMessage {
             IcmpMessage::EchoRequest(echo) => echo.encode(if v4 { 8 } else { 128 }, out),
             IcmpMessage::EchoReply(echo) => echo.encode(if v4 { 0 } else { 129 }, out),
             IcmpMessage::Error { kind, quoted } => {
-                let (kind_and_code, mtu) = kind.numbers(v4);
+                let (kind_and_code, second) = kind.numbers(v4);
                 out.extend_from_slice(&kind_and_code);
                 out.extend_from_slice(&[0; 2]);
-                out.extend_from_slice(&mtu.to_be_bytes());
+                out.extend_from_slice(&second.to_be_bytes());
                 quoted.encode(out);
             }
             IcmpMessage::AgentDiscovery(message) => message.encode(out),
@@ -143,6 +149,9 @@ impl IcmpMessage {
             (true, 3, _) | (false, 1, _) => IcmpError::Unreachable,
             (true, 11, 0) | (false, 3, 0) => IcmpError::TimeExceeded,
             (true, 253, 0) | (false, 100, 0) => IcmpError::BadState,
+            (true, 253, 1) | (false, 100, 1) => IcmpError::Backpressure {
+                rate: u32_at(bytes, 4),
+            },
             (false, kind, _) if NeighborDiscovery::has_kind(kind) => {
                 let message = NeighborDiscovery::decode(ip, bytes)?;
                 return Ok(Some(IcmpMessage::NeighborDiscovery(Box::new(message))));
@@ -156,7 +165,7 @@ impl IcmpMessage {
         match QuotedPacket::decode(&bytes[8..]) {
             Ok(quoted) => Ok(Some(IcmpMessage::Error { kind, quoted })),
             // Others' experiments have the same numbers.
-            Err(_) if kind == IcmpError::BadState => Ok(None),
+            Err(_) if kind.is_experimental() => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -202,7 +211,12 @@ impl IcmpError {
         u16::from_be_bytes(self.numbers(v4).0)
     }
 
-    /// Type and code, and the second word, which holds the MTU or nothing. "Unreachable" is written as "host
+    /// Whether its numbers are those for experiments.
+    const fn is_experimental(self) -> bool {
+        matches!(self, IcmpError::BadState | IcmpError::Backpressure { .. })
+    }
+
+    /// Type and code, and the second word, which holds the MTU, the rate or nothing. "Unreachable" is written as "host
     /// unreachable" or "no route to destination".
     fn numbers(self, v4: bool) -> ([u8; 2], u32) {
         match self {
@@ -213,6 +227,7 @@ impl IcmpError {
             IcmpError::PortUnreachable => (if v4 { [3, 3] } else { [1, 4] }, 0),
             IcmpError::TimeExceeded => (if v4 { [11, 0] } else { [3, 0] }, 0),
             IcmpError::BadState => (if v4 { [253, 0] } else { [100, 0] }, 0),
+            IcmpError::Backpressure { rate } => (if v4 { [253, 1] } else { [100, 1] }, rate),
         }
     }
 }

@@ -23,11 +23,13 @@ pub enum Quantity {
     QueueBytes,
     /// Access link in use by a mobile, as its number in the scenario; −1 is none.
     AttachedLink,
+    /// Rate at which an AeroTP sender sends, in bit/s of IP packets.
+    SendingRate,
 }
 
 impl Quantity {
     /// Every quantity, in the order of their numbers.
-    pub const ALL: [Quantity; 10] = [
+    pub const ALL: [Quantity; 11] = [
         Quantity::CongestionWindow,
         Quantity::SlowStartThreshold,
         Quantity::RoundTripTime,
@@ -38,6 +40,7 @@ impl Quantity {
         Quantity::QueuePackets,
         Quantity::QueueBytes,
         Quantity::AttachedLink,
+        Quantity::SendingRate,
     ];
 
     /// Its name in the `series` column.
@@ -53,10 +56,11 @@ impl Quantity {
             Quantity::QueuePackets => "queue packets",
             Quantity::QueueBytes => "queue bytes",
             Quantity::AttachedLink => "attached link",
+            Quantity::SendingRate => "sending rate",
         }
     }
 
-    /// Its unit: `B`, `s`, `packets`, or empty for a plain number.
+    /// Its unit: `B`, `s`, `packets`, `bit/s`, or empty for a plain number.
     pub const fn unit(self) -> &'static str {
         match self {
             Quantity::CongestionWindow
@@ -69,6 +73,7 @@ impl Quantity {
             | Quantity::RetransmissionTimeout => "s",
             Quantity::QueuePackets => "packets",
             Quantity::AttachedLink => "",
+            Quantity::SendingRate => "bit/s",
         }
     }
 
@@ -88,6 +93,9 @@ impl Quantity {
             Quantity::QueueBytes => "Bytes waiting in the queue of the link's direction",
             Quantity::AttachedLink => {
                 "Access link in use by the mobile, as its number in the scenario; -1 is none"
+            }
+            Quantity::SendingRate => {
+                "Rate at which the flow's AeroTP sender sends, with IP headers"
             }
         }
     }

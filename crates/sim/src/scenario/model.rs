@@ -7,6 +7,7 @@ use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
 use crate::link::reception::Reception;
 use crate::position::Track;
 use crate::position::line::LineRun;
+use baton_proto::aerotp::Configuration;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::decision;
@@ -16,6 +17,7 @@ use baton_proto::rate::DataRate;
 use baton_proto::remedies;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::aerotp::Mode;
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -547,14 +549,45 @@ pub enum Transport {
     },
     /// UDP.
     Udp,
+    /// AeroTP.
+    Aerotp(AerotpSettings),
     /// ICMP echo; only with [`Traffic::Ping`].
     Icmp,
+}
+
+impl Transport {
+    /// Whether lost data stays lost, so that a source that has stopped is waited for no longer.
+    pub fn loses(&self) -> bool {
+        match self {
+            Transport::Tcp { .. } => false,
+            Transport::Aerotp(settings) => !settings.configuration.mode.repeats(),
+            Transport::Udp | Transport::Icmp => true,
+        }
+    }
+
+    /// Whether there is a connection, into which what is sent is written.
+    pub fn connects(&self) -> bool {
+        match self {
+            Transport::Tcp { .. } => true,
+            Transport::Aerotp(settings) => settings.configuration.mode != Mode::UnreliableDatagram,
+            Transport::Udp | Transport::Icmp => false,
+        }
+    }
+}
+
+/// Settings of a flow's AeroTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AerotpSettings {
+    /// Of both ends, but for the rate at the start.
+    pub configuration: Configuration,
+    /// The rate at the start; `None` is that of the slowest link on the way.
+    pub rate: Option<DataRate>,
 }
 
 /// What an application does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// As much as the transport takes, up to a number of bytes or until the end. TCP only.
+    /// As much as the transport takes, up to a number of bytes or until the end. TCP and AeroTP only.
     Bulk {
         /// Bytes in all; `None` is until the end.
         bytes: Option<u64>,

@@ -1,6 +1,7 @@
 //! Flows and the settings of their TCP, as written.
 
 use super::profiles;
+use super::raw_aerotp::RawAerotp;
 use super::units::{PositiveTime, Rate, Size, Time};
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -27,6 +28,8 @@ pub struct RawFlow {
     pub congestion: Option<RawCongestion>,
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
+    /// aerotp: settings of both ends. Default: none.
+    pub aerotp: Option<RawAerotp>,
     /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
     /// On radio networks: the highest goes first. Default 0.
@@ -46,7 +49,7 @@ pub struct RawFlow {
     pub bytes: Option<Size>,
     /// constant, on-off: rate of payload. Default: none, it must be given.
     pub rate: Option<Rate>,
-    /// constant, on-off: payload bytes in a block, over UDP a datagram. Default "1000 B".
+    /// constant, on-off: payload bytes in a block, over UDP a datagram, over AeroTP a record. Default "1000 B".
     pub packet_size: Option<Size>,
     /// on-off: mean time on. Default: none, it must be given.
     pub on: Option<PositiveTime>,
@@ -194,6 +197,8 @@ pub enum RawTransport {
     Tcp,
     /// UDP.
     Udp,
+    /// AeroTP.
+    Aerotp,
     /// ICMP echo; only for ping.
     Icmp,
 }
@@ -202,7 +207,7 @@ pub enum RawTransport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawTraffic {
-    /// As much as TCP takes.
+    /// As much as TCP or AeroTP takes.
     Bulk,
     /// Block after block at a constant rate.
     Constant,

@@ -5,10 +5,12 @@ use super::error::{quoted, seconds};
 use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
 use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
 use super::resolve::{MOST_EVENTS, Report, node};
+use super::resolve_aerotp;
 use super::resolve_links::Links;
 use super::resolve_remedies;
 use super::resolve_tcp;
 use super::resolve_traffic::traffic;
+use baton_proto::aerotp::Coding;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
@@ -56,10 +58,11 @@ fn flow(
     let traffic = traffic(raw, path, span, report)?;
     let (from, to) = (from?, to?);
     check_ends(from, to, raw, links, path, report);
-    if matches!(transport, Transport::Tcp { .. }) {
+    if transport.connects() {
         check_stream(span, [from, to], links, path, report);
     } else {
-        check_datagram(traffic, [from, to], links, path, report);
+        let headers = datagram_headers(&transport);
+        check_datagram((traffic, headers), [from, to], links, path, report);
     }
     let remedies = resolve_remedies::named(raw, path, report);
     Some(Flow {
@@ -124,7 +127,7 @@ fn check_ends(
     }
 }
 
-/// TCP takes what the links give: reports a run that would never end. Flows that send less than that are
+/// TCP and AeroTP take what the links give: reports a run that would never end. Flows that send less than that are
 /// many times cheaper, and pass all the same.
 fn check_stream(
     span: Duration,
@@ -150,9 +153,22 @@ fn check_stream(
     }
 }
 
+/// What stands around a datagram's payload, with IPv4's header.
+fn datagram_headers(transport: &Transport) -> u32 {
+    /// Bytes of IPv4's header, of AeroTP's and of its check.
+    const AEROTP: u32 = 20 + 22 + 4;
+    match transport {
+        Transport::Aerotp(settings) => match settings.configuration.coding {
+            Coding::Fixed(protection) => AEROTP + protection.strength.bytes() as u32,
+            Coding::Adaptive => AEROTP,
+        },
+        _ => DATAGRAM_HEADERS,
+    }
+}
+
 /// A datagram that fits no link of its source, or none of its destination, never arrives.
 fn check_datagram(
-    traffic: Traffic,
+    (traffic, headers): (Traffic, u32),
     ends: [NodeIndex; 2],
     links: &Links,
     path: &Path,
@@ -170,12 +186,12 @@ fn check_datagram(
         .filter_map(|node| links.of(*node).map(|link| link.config.mtu).max())
         .min()
         .unwrap_or(u32::MAX);
-    let length = payload.saturating_add(DATAGRAM_HEADERS);
+    let length = payload.saturating_add(headers);
     if length > largest {
         let message = format!(
-            "{payload} B and {DATAGRAM_HEADERS} B of headers fit no MTU (largest {largest} B); \
+            "{payload} B and {headers} B of headers fit no MTU (largest {largest} B); \
              expected at most {} B",
-            largest.saturating_sub(DATAGRAM_HEADERS)
+            largest.saturating_sub(headers)
         );
         report.wrong(&path.key(key), message);
     }
@@ -194,10 +210,12 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
         ("profile", raw.profile.is_some()),
         ("congestion", raw.congestion.is_some()),
         ("tcp", raw.tcp.is_some()),
+        ("aerotp", raw.aerotp.is_some()),
     ];
     let here = path.key("transport");
     match transport {
         RawTransport::Tcp => {
+            report.misplaced(path, &keys[3..], &[], "transport = \"tcp\"");
             let [sender, receiver] = resolve_tcp::ends(raw, path, report)?;
             Some(Transport::Tcp { sender, receiver })
         }
@@ -209,6 +227,11 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
                 report.wrong(&here, message.to_owned());
             }
             Some(Transport::Udp)
+        }
+        RawTransport::Aerotp => {
+            report.misplaced(path, &keys, &["aerotp"], "transport = \"aerotp\"");
+            let settings = resolve_aerotp::settings(raw, path, report)?;
+            Some(Transport::Aerotp(settings))
         }
         RawTransport::Icmp => {
             report.misplaced(path, &keys, &[], "transport = \"icmp\"");

@@ -219,6 +219,7 @@ fn node(scenario: &Scenario, number: usize, seed: Seed) -> Node {
         interfaces: Few::default(),
         sockets: Few::default(),
         ports: BTreeMap::new(),
+        aerotp: BTreeMap::new(),
         real: false,
         port: None,
     }

@@ -2,12 +2,14 @@
 
 use super::observed::ObservedFlow;
 use super::progress::Progress;
-use super::traffic::Application;
+use super::traffic::{AerotpRun, Application};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Recorder, Subject};
 use crate::scenario::model::{Flow, Traffic, Transport};
-use baton_proto::host::{Host, HostEvent, SocketId};
+use baton_proto::aerotp;
+use baton_proto::host::{AerotpId, Host, HostEvent, SocketId};
 use baton_proto::packet::FlowId;
+use baton_proto::rate::DataRate;
 use baton_proto::tcp::{self, Connection, Endpoint};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::IcmpError;
@@ -41,6 +43,15 @@ pub struct Delivered {
     pub waited: Duration,
 }
 
+/// A connection that a flow has opened.
+#[derive(Clone, Copy, Debug)]
+pub enum Opened {
+    /// Of TCP.
+    Tcp(SocketId),
+    /// Of AeroTP.
+    Aerotp(AerotpId),
+}
+
 /// A flow under way.
 #[derive(Debug)]
 pub struct FlowRun {
@@ -63,6 +74,8 @@ pub struct FlowRun {
     pub mobiles: [Option<usize>; 2],
     /// The connection at source and sink.
     pub sockets: [Option<SocketId>; 2],
+    /// What only one over AeroTP has.
+    pub aerotp: Box<AerotpRun>,
     /// What has been delivered.
     pub progress: Progress,
     /// Packets sent by both ends.
@@ -106,6 +119,7 @@ impl FlowRun {
             port,
             mobiles: [None; 2],
             sockets: [None; 2],
+            aerotp: Box::default(),
             progress: Progress::default(),
             sent_packets: 0,
             dropped_packets: 0,
@@ -174,6 +188,8 @@ impl FlowRun {
         match (&self.spec.transport, self.addresses[0]) {
             (Transport::Tcp { .. }, IpAddr::V4(_)) => 40,
             (Transport::Tcp { .. }, IpAddr::V6(_)) => 60,
+            (Transport::Aerotp(_), IpAddr::V4(_)) => 46,
+            (Transport::Aerotp(_), IpAddr::V6(_)) => 66,
             (_, IpAddr::V4(_)) => 28,
             (_, IpAddr::V6(_)) => 48,
         }
@@ -206,16 +222,25 @@ impl FlowRun {
                 source.udp_bind(self.port);
                 sink.udp_bind(self.port);
             }
+            Transport::Aerotp(settings) => self.prepare_aerotp(settings, sink),
             Transport::Icmp => {}
         }
     }
 
-    /// Does what is due at the active end; returns the connection if one was opened.
-    pub fn run(&mut self, now: Instant, host: &mut Host) -> Option<SocketId> {
+    /// Whether its start has yet to come.
+    pub fn is_to_start(&self) -> bool {
+        !self.started
+    }
+
+    /// Does what is due at the active end; returns the connection if one was opened. `rate` is that of the slowest link on
+    /// the flow's way, which only the start over AeroTP asks for.
+    pub fn run(&mut self, now: Instant, host: &mut Host, rate: DataRate) -> Option<Opened> {
         let mut opened = None;
         if !self.started {
             self.started = true;
-            if let Transport::Tcp { sender, receiver } = &self.spec.transport {
+            if self.aerotp_settings().is_some() && self.spec.transport.connects() {
+                opened = self.connect_aerotp(now, host, rate).map(Opened::Aerotp);
+            } else if let Transport::Tcp { sender, receiver } = &self.spec.transport {
                 let role = self.active();
                 let profile = if role == Role::Source {
                     sender
@@ -224,7 +249,7 @@ impl FlowRun {
                 };
                 let socket = host.tcp_connect(now, self.remote(role), profile, Some(self.id));
                 self.sockets[role as usize] = Some(socket);
-                opened = Some(socket);
+                opened = Some(Opened::Tcp(socket));
             }
         }
         self.tick(now, host);
@@ -244,8 +269,16 @@ impl FlowRun {
                 self.sockets[role as usize] = Some(socket);
                 None
             }
+            HostEvent::AerotpAccepted { socket, .. } => {
+                self.aerotp.sockets[role as usize] = Some(socket);
+                None
+            }
             HostEvent::Tcp { socket, event } => self.handle_tcp(now, host, role, socket, event),
-            HostEvent::Datagram { payload, from, .. } => {
+            HostEvent::Aerotp { socket, event } => {
+                self.handle_aerotp(now, host, (role, socket), event)
+            }
+            HostEvent::Datagram { payload, from, .. }
+            | HostEvent::AerotpDatagram { payload, from, .. } => {
                 self.handle_datagram(now, host, role, from, payload)
             }
             HostEvent::EchoReply { echo } => self.handle_reply(now, echo.sequence),
@@ -305,14 +338,14 @@ impl FlowRun {
             .get_or_insert(now.saturating_since(self.spec.start));
     }
 
-    /// How long nothing has come although something should. Over UDP and ICMP, where the last packet may be
-    /// lost for good, this ends with the source.
+    /// How long nothing has come although something should. Where the last packet may be lost for good, as over UDP and ICMP,
+    /// this ends with the source.
     pub fn open_stall(&self, now: Instant) -> Duration {
         if let Some(stall) = self.observed_stall(now) {
             return stall;
         }
-        let until = match (&self.spec.transport, self.spec.stop) {
-            (Transport::Udp | Transport::Icmp, Some(stop)) => now.min(stop),
+        let until = match self.spec.stop {
+            Some(stop) if self.spec.transport.loses() => now.min(stop),
             _ => now,
         };
         self.progress.current_stall(until)
@@ -357,6 +390,24 @@ impl FlowRun {
         {
             put(Quantity::RoundTripTime, sample.as_secs_f64());
             self.recorded_samples = samples;
+        }
+    }
+
+    /// Records the state of the source's AeroTP connection.
+    pub fn record_aerotp(
+        &self,
+        now: Instant,
+        connection: &aerotp::Connection,
+        recorder: &mut Recorder,
+    ) {
+        const PATH: aerotp::PathId = aerotp::PathId(0);
+        let mut put = |quantity, value| recorder.series(now, self.subject, quantity, value);
+        put(Quantity::BytesInFlight, connection.in_flight() as f64);
+        if let Some(rate) = connection.rate(PATH) {
+            put(Quantity::SendingRate, rate.bits_per_second() as f64);
+        }
+        if let Some(rtt) = connection.smoothed_rtt(PATH) {
+            put(Quantity::SmoothedRoundTripTime, rtt.as_secs_f64());
         }
     }
 

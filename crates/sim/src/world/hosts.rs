@@ -1,9 +1,10 @@
 //! Hosts and the flows' applications on them.
 
-use super::flow::{Delivered, Role};
+use super::flow::{Delivered, Opened, Role};
 use super::{Event, World};
-use baton_proto::host::{HostEvent, InterfaceId, SocketId};
+use baton_proto::host::{AerotpId, HostEvent, InterfaceId, SocketId};
 use baton_proto::packet::Packet;
+use baton_proto::rate::DataRate;
 
 impl World {
     /// Lets a host say and send all that it has to, and its applications answer.
@@ -23,6 +24,9 @@ impl World {
         }
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);
+        }
+        while let Some(socket) = self.nodes[node].host.poll_aerotp_changed() {
+            self.record_aerotp(node, socket);
         }
         let deadline = self.nodes[node].host.poll_timeout();
         self.nodes[node]
@@ -58,6 +62,9 @@ impl World {
         if let HostEvent::Accepted { socket, .. } = event {
             self.assign_socket(node, socket, flow, role);
         }
+        if let HostEvent::AerotpAccepted { socket, .. } = event {
+            self.nodes[node].aerotp.insert(socket, (flow, role));
+        }
         let delivered =
             self.flows[flow].handle_event(self.now, &mut self.nodes[node].host, role, event);
         self.note_delivery(flow, delivered);
@@ -71,7 +78,13 @@ impl World {
             HostEvent::Tcp { socket, .. } => {
                 return *state.sockets.get(socket.0 as usize)?;
             }
-            HostEvent::Accepted { port, .. } | HostEvent::Datagram { port, .. } => *port,
+            HostEvent::Aerotp { socket, .. } => {
+                return state.aerotp.get(socket).copied();
+            }
+            HostEvent::Accepted { port, .. }
+            | HostEvent::Datagram { port, .. }
+            | HostEvent::AerotpAccepted { port, .. }
+            | HostEvent::AerotpDatagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
             HostEvent::Agent(_) => return None,
@@ -92,6 +105,17 @@ impl World {
         }
     }
 
+    fn record_aerotp(&mut self, node: usize, socket: AerotpId) {
+        if !self.recorder.records_series() {
+            return;
+        }
+        if let Some(&(flow, Role::Source)) = self.nodes[node].aerotp.get(&socket)
+            && let Some(connection) = self.nodes[node].host.aerotp(socket)
+        {
+            self.flows[flow].record_aerotp(self.now, connection, &mut self.recorder);
+        }
+    }
+
     fn assign_socket(&mut self, node: usize, id: SocketId, flow: usize, role: Role) {
         let socket = id.0 as usize;
         let sockets = &mut self.nodes[node].sockets;
@@ -107,10 +131,19 @@ impl World {
             return;
         }
         let node = self.flows[flow].active_node();
-        let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host);
-        if let Some(socket) = opened {
-            let role = self.flows[flow].role_at(node);
-            self.assign_socket(node, socket, flow, role);
+        let run = &self.flows[flow];
+        let rate = match run.aerotp_settings() {
+            Some(_) if run.is_to_start() => self.slowest_on_way(flow),
+            _ => DataRate::ZERO,
+        };
+        let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host, rate);
+        let role = self.flows[flow].role_at(node);
+        match opened {
+            Some(Opened::Tcp(socket)) => self.assign_socket(node, socket, flow, role),
+            Some(Opened::Aerotp(socket)) => {
+                self.nodes[node].aerotp.insert(socket, (flow, role));
+            }
+            None => {}
         }
         self.pump(node);
         self.arm_flow(flow);

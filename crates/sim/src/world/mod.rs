@@ -36,7 +36,7 @@ use crate::packets::Packets;
 use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{Scenario, SignallingLoss};
-use baton_proto::host::{Few, Host, InterfaceId};
+use baton_proto::host::{AerotpId, Few, Host, InterfaceId};
 use baton_proto::time::Instant;
 use contexts::Transfer;
 use flow::{FlowRun, Role};
@@ -111,6 +111,8 @@ struct Node {
     host: Host,
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,
+    /// For each AeroTP connection the flow that it belongs to, and which of its two ends it is.
+    aerotp: BTreeMap<AerotpId, (usize, Role)>,
     /// Where a kernel reads and writes, if it is real and not a mobile.
     port: Option<PortId>,
 }

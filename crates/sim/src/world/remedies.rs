@@ -5,11 +5,12 @@
 
 use super::World;
 use super::flow::Role;
+use super::handover::MobileRun;
 use crate::link::End;
 use crate::link::config::{LinkConfig, QueueLimit};
 use crate::scenario::model::Mobility;
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
-use baton_proto::host::{LinkSignal, SocketId};
+use baton_proto::host::{InterfaceId, LinkSignal, SocketId};
 use baton_proto::rate::DataRate;
 use baton_proto::remedies::{Scheme, Side, Tells};
 use baton_proto::time::Duration;
@@ -147,6 +148,53 @@ impl World {
         if let Some(mobile) = &mut self.nodes[node].host.agents_mut().mobile {
             mobile.set_path(interface.0, path);
         }
+    }
+
+    /// The rate of the slowest link on a flow's way as it is now, in IP packets. Beyond a home agent that is the mobile's access
+    /// link. Where no way is known, that of the slowest link of all.
+    pub(super) fn slowest_on_way(&self, flow: usize) -> DataRate {
+        let run = &self.flows[flow];
+        let to = run.addresses[Role::Sink as usize];
+        let (mut node, end) = (run.spec.from.0, run.spec.to.0);
+        let mut slowest = None;
+        // No way is longer than there are nodes.
+        for _ in 0..self.nodes.len() {
+            let host = &self.nodes[node].host;
+            let link = match host.routes().lookup(to) {
+                Some(InterfaceId::AGENT) => self.agents_link(node, flow),
+                Some(interface) => Some(self.nodes[node].interfaces[interface.0].0),
+                None => None,
+            };
+            let Some(link) = link.filter(|_| node != end) else {
+                break;
+            };
+            let wire = &self.wires[link];
+            // What enters a tunnel comes out at the far end of the mobile's link.
+            let from = match wire.ends.map(|(at, _)| at) {
+                [a, _] if a == node => End::A,
+                [_, b] if b == node => End::B,
+                [a, _] if a == end => End::B,
+                _ => End::A,
+            };
+            let rate = packet_rate(wire.link.config(), from);
+            slowest = Some(slowest.map_or(rate, |slowest: DataRate| slowest.min(rate)));
+            node = wire.ends[from.other().index()].0;
+        }
+        let all = self.wires.iter();
+        let all = all.flat_map(|wire| {
+            let config = wire.link.config();
+            [End::A, End::B].map(|from| packet_rate(config, from))
+        });
+        slowest.or(all.min()).unwrap_or(DataRate::ZERO)
+    }
+
+    /// The access link to which an agent at a node brings a flow's packets.
+    fn agents_link(&self, node: usize, flow: usize) -> Option<usize> {
+        let mobiles = self.flows[flow].mobiles.into_iter().flatten();
+        let mut mobiles = mobiles.map(|number| &self.mobiles[number]);
+        let own =
+            |mobile: &&MobileRun| (mobile.node.0 == node) == (self.flows[flow].spec.from.0 == node);
+        mobiles.find(own)?.attached
     }
 
     /// What a mobile's link is like, as its own layers know it.

@@ -5,10 +5,13 @@ use super::flow::FlowRun;
 use super::observed::ObservedSummary;
 use super::radio::RadioSummary;
 use crate::run::FORMAT;
+use crate::scenario::mode_name;
 use crate::scenario::model::Transport;
+use baton_proto::aerotp;
 use baton_proto::mobility::buffering::BufferCounts;
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::aerotp::ErrorRate;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -118,7 +121,7 @@ impl AgentSummary {
 pub struct FlowSummary {
     /// Name in the scenario.
     pub name: String,
-    /// "tcp", "udp" or "icmp".
+    /// "tcp", "udp", "aerotp" or "icmp".
     pub transport: &'static str,
     /// Payload bytes delivered to the application at the far end.
     pub delivered_bytes: u64,
@@ -128,8 +131,8 @@ pub struct FlowSummary {
     /// last delivery if that is later, or to the end of the run; of a flow that is not in the scenario to its
     /// last packet.
     pub goodput_bps: f64,
-    /// TCP segments that the source sent, retransmissions and bare acknowledgments included; without TCP the
-    /// packets of both ends.
+    /// TCP segments or AeroTP packets that the source sent, retransmissions and bare acknowledgments included; without a
+    /// connection the packets of both ends.
     pub segments_sent: u64,
     /// Of these, retransmissions.
     pub retransmitted: u64,
@@ -151,6 +154,9 @@ pub struct FlowSummary {
     /// Round-trip times of a ping flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
+    /// What only a flow over an AeroTP connection has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aerotp: Option<AerotpResult>,
     /// Why the connection ended before its time; null otherwise.
     pub failure: Option<String>,
     /// What only a flow between real hosts has.
@@ -167,6 +173,25 @@ pub struct PingResult {
     pub answered: u64,
     /// Mean round-trip time in seconds.
     pub mean_rtt_s: Option<f64>,
+}
+
+/// What an AeroTP connection did.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AerotpResult {
+    /// "reliable", "near-reliable", "quasi-reliable" or "unreliable-connection".
+    pub mode: &'static str,
+    /// Packets that came to the far end with a payload beyond repair.
+    pub damaged_packets: u64,
+    /// Bytes that the code put right at the far end.
+    pub corrected_bytes: u64,
+    /// Bytes that were left out at the far end, since nothing is sent again.
+    pub skipped_bytes: u64,
+    /// Packets with nothing but an acknowledgment that the far end sent.
+    pub macks: u64,
+    /// Packets that the source sent to ask a far end that did not answer.
+    pub probes: u64,
+    /// Bit error rate as the far end measured it last.
+    pub measured_bit_error_rate: f64,
 }
 
 /// A handover's results.
@@ -277,6 +302,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
     let transport = match flow.spec.transport {
         Transport::Tcp { .. } => "tcp",
         Transport::Udp => "udp",
+        Transport::Aerotp(_) => "aerotp",
         Transport::Icmp => "icmp",
     };
     let statistics = world.source_statistics(flow);
@@ -285,6 +311,8 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         answered: ping.answered,
         mean_rtt_s: ping.mean_rtt.map(Duration::as_secs_f64),
     });
+    let aerotp = [0, 1].map(|end| world.aerotp_connection(flow, end));
+    let aerotp_statistics = aerotp.map(|end| end.map(|connection| connection.statistics()));
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
     let simulated = FlowSummary {
         name: flow.spec.name.clone(),
@@ -292,8 +320,15 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         delivered_bytes: flow.progress.delivered_bytes,
         completion_s: flow.completion.map(Duration::as_secs_f64),
         goodput_bps: goodput(flow, world.now),
-        segments_sent: statistics.map_or(flow.sent_packets, |statistics| statistics.segments_sent),
-        retransmitted: statistics.map_or(0, |statistics| statistics.retransmitted),
+        segments_sent: match (statistics, aerotp_statistics[0]) {
+            (Some(statistics), _) => statistics.segments_sent,
+            (None, Some(statistics)) => statistics.packets,
+            (None, None) => flow.sent_packets,
+        },
+        retransmitted: match (statistics, aerotp_statistics[0]) {
+            (Some(statistics), _) => statistics.retransmitted,
+            (None, statistics) => statistics.map_or(0, |statistics| statistics.retransmitted),
+        },
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
         timeouts: Some(statistics.map_or(0, |statistics| statistics.timeouts)),
         fast_retransmits: Some(statistics.map_or(0, |statistics| statistics.fast_retransmits)),
@@ -302,6 +337,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         ping,
+        aerotp: aerotp_result(aerotp),
         failure: flow.failure.map(|event| failure(event).to_owned()),
         observed: None,
     };
@@ -309,6 +345,23 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         Some((observed, main)) => observed.summary(world, flow, main, simulated),
         None => simulated,
     }
+}
+
+/// What the connections at source and sink did.
+fn aerotp_result(ends: [Option<&aerotp::Connection>; 2]) -> Option<AerotpResult> {
+    let [source, sink] = ends;
+    let sent = source?.statistics();
+    let received = sink.map(|sink| sink.statistics()).unwrap_or_default();
+    let measured = sink.map(|sink| sink.error_rate_here());
+    Some(AerotpResult {
+        mode: mode_name(source?.configuration().mode),
+        damaged_packets: received.damaged,
+        corrected_bytes: received.corrected,
+        skipped_bytes: received.skipped,
+        macks: received.macks,
+        probes: sent.probes,
+        measured_bit_error_rate: measured.map_or(0.0, ErrorRate::rate),
+    })
 }
 
 pub(super) fn failure(event: tcp::Event) -> &'static str {
@@ -386,6 +439,11 @@ impl World {
         flow.sockets[end].and_then(|socket| self.nodes[node].host.connection(socket))
     }
 
+    fn aerotp_connection(&self, flow: &FlowRun, end: usize) -> Option<&aerotp::Connection> {
+        let node = [flow.spec.from.0, flow.spec.to.0][end];
+        flow.aerotp.sockets[end].and_then(|socket| self.nodes[node].host.aerotp(socket))
+    }
+
     fn source_statistics(&self, flow: &FlowRun) -> Option<&Statistics> {
         self.connection(flow, 0)
             .map(|connection| connection.statistics())
@@ -396,6 +454,9 @@ impl World {
         let flow = &self.flows[flow];
         if let Some((observed, main)) = flow.observation() {
             return observed.conversation.counters(main).spurious;
+        }
+        if let Some(connection) = self.aerotp_connection(flow, 1) {
+            return connection.statistics().duplicates;
         }
         self.connection(flow, 1)
             .map_or(0, |connection| connection.statistics().duplicates_received)

@@ -314,7 +314,7 @@ impl ForeignAgent {
                 Code::HOME_AGENT_UNREACHABLE
             }
             // It is still on its way.
-            IcmpError::BadState => return,
+            IcmpError::BadState | IcmpError::Backpressure { .. } => return,
         };
         let all = self.pending.iter();
         let lost: Vec<Ipv4Addr> = all

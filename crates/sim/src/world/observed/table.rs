@@ -119,6 +119,7 @@ impl World {
         let carried = match run.spec.transport {
             Transport::Tcp { .. } => view.protocol == protocol::TCP,
             Transport::Udp => view.protocol == protocol::UDP,
+            Transport::Aerotp(_) => view.protocol == protocol::AEROTP,
             Transport::Icmp => matches!(view.protocol, protocol::ICMP | protocol::ICMPV6),
         };
         let ends = [run.spec.from.0, run.spec.to.0];

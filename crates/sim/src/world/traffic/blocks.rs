@@ -106,6 +106,11 @@ impl Blocks {
         self.limit.is_some_and(|limit| self.emitted >= limit)
     }
 
+    /// Payload bytes of a block.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
     /// Makes blocks no larger than `payload` bytes from now on; the rate stays.
     pub fn shrink_to(&mut self, payload: u32) {
         self.size = self.size.min(payload).max(1);

@@ -3,12 +3,14 @@
 //! Each kind keeps its own counters and says what is due; here that becomes writes, datagrams and
 //! deliveries.
 
+mod aerotp;
 mod application;
 mod blocks;
 mod pages;
 mod ping;
 mod received;
 
+pub use aerotp::AerotpRun;
 pub use application::Application;
 
 use super::flow::{Delivered, FlowRun, Role};
@@ -46,13 +48,19 @@ impl FlowRun {
         {
             self.fill(active, connection);
         }
+        if let Some(connection) =
+            self.aerotp.sockets[active as usize].and_then(|socket| host.aerotp_mut(socket))
+        {
+            self.fill_aerotp(active, connection);
+        }
     }
 
     /// A source that has stopped may have had more to write than it will.
     fn stop_waiting_for_stream(&mut self) {
         let is_stream = matches!(self.application.kind, Kind::Bulk | Kind::Blocks(_))
-            && matches!(self.spec.transport, Transport::Tcp { .. });
-        if is_stream && self.progress.delivered_bytes >= self.application.stream_length() {
+            && self.spec.transport.connects();
+        let accounted = self.progress.delivered_bytes + self.aerotp.skipped;
+        if is_stream && accounted >= self.application.stream_length() {
             self.progress.stop_waiting();
         }
     }
@@ -62,17 +70,28 @@ impl FlowRun {
         let Kind::Blocks(blocks) = &mut self.application.kind else {
             return;
         };
-        let outbox = &mut self.application.outboxes[Role::Source as usize];
+        let mut due = Vec::new();
         while let Some(block) = blocks.take_due(now) {
             self.progress.start_waiting(now);
-            if matches!(self.spec.transport, Transport::Udp) {
-                let payload = block.payload(self.id.0);
-                host.udp_send(self.port, remote, payload, Some(self.id));
-            } else {
-                outbox.unwritten += u64::from(block.length);
+            due.push(block);
+        }
+        let is_done = blocks.is_done();
+        for block in due {
+            match self.spec.transport {
+                Transport::Udp => {
+                    let payload = block.payload(self.id.0);
+                    host.udp_send(self.port, remote, payload, Some(self.id));
+                }
+                Transport::Aerotp(_) if !self.spec.transport.connects() => {
+                    self.send_aerotp_datagram(now, host, block);
+                }
+                _ => {
+                    let outbox = &mut self.application.outboxes[Role::Source as usize];
+                    outbox.unwritten += u64::from(block.length);
+                }
             }
         }
-        outbox.closing |= blocks.is_done();
+        self.application.outboxes[Role::Source as usize].closing |= is_done;
     }
 
     fn ask_for_page(&mut self, now: Instant) {
@@ -108,6 +127,8 @@ impl FlowRun {
                     let echo = Echo::counting(self.port, number as u16, ping.size);
                     host.ping(remote.address, echo, Some(self.id));
                 }
+                // The scenario carries no pings over it.
+                Transport::Aerotp(_) => {}
             }
         }
     }

@@ -1,0 +1,621 @@
+//! A host's AeroTP connections: which one a packet is for, which has something to send, which is due next. Datagrams of the mode
+//! without state pass beside them.
+
+use super::sockets::Pair;
+use crate::aerotp::{self, Configuration, Connection, Identity, PathId, State, Transmission};
+use crate::crosslayer::CrossLayerSignal;
+use crate::packet::{FlowId, Payload};
+use crate::rate::DataRate;
+use crate::tcp::Endpoint;
+use crate::tcp::isn::{initial_sequence_number, pair_hasher};
+use crate::time::Instant;
+use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition, Mode, Protection, ServiceClass};
+use crate::wire::icmp::{IcmpError, QuotedPacket};
+use crate::wire::protocol;
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::TcpFlags;
+use core::cmp::Reverse;
+use core::hash::Hasher;
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+
+/// The path of a connection that a host has opened or accepted: it has one.
+const PATH: PathId = PathId(0);
+
+/// An AeroTP connection in its host; a number is never given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AerotpId(pub u32);
+
+/// A datagram of the mode without state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AerotpDatagram {
+    /// Own port.
+    pub source_port: u16,
+    /// Where it goes.
+    pub to: Endpoint,
+    /// Who goes first at a gateway.
+    pub class: ServiceClass,
+    /// Its code: nobody answers, so nobody says what the channel does.
+    pub protection: Protection,
+    /// What it carries.
+    pub payload: Payload,
+}
+
+impl AerotpDatagram {
+    /// As a packet that leaves now.
+    pub(super) fn into_packet(self, now: Instant) -> AerotpPacket {
+        let header = AerotpHeader {
+            source_port: self.source_port,
+            destination_port: self.to.port,
+            sequence: SequenceNumber(0),
+            timestamp: (now.as_nanos() / 1000) as u32,
+            mode: Mode::UnreliableDatagram,
+            class: self.class,
+            is_final: false,
+            ends_record: true,
+            wants_mack: false,
+            tcp_flags: TcpFlags::NONE,
+            protection: self.protection,
+            opening: None,
+            tcp_offer: None,
+            mack: None,
+            token: None,
+            block: None,
+        };
+        AerotpPacket::new(header, self.payload)
+    }
+}
+
+#[derive(Debug)]
+struct Socket {
+    pair: Pair,
+    flow: Option<FlowId>,
+    connection: Connection,
+    /// Packets that it was given.
+    heard: u64,
+    /// The port of the listener that counts it as half open.
+    half_open: Option<u16>,
+    /// Whether it stands in the list of those that may have something to say.
+    touched: bool,
+    /// Whether it stands in the list of those that may have something to send.
+    ready: bool,
+    /// The deadline that stands in the heap for it, if any.
+    queued_deadline: Option<Instant>,
+    /// The peer's token, under which it can be found.
+    token: Option<u32>,
+}
+
+impl Socket {
+    /// Whether nothing shows yet that its peer is where its packets say. A peer that is answered shows it by what it
+    /// acknowledges; one that is not answered by a second packet, which shows less.
+    fn is_half_open(&self) -> bool {
+        match self.connection.configuration().mode.repeats() {
+            true => !self.connection.is_known(),
+            false => self.heard < 2,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.connection.state() == State::Closed
+    }
+}
+
+#[derive(Debug)]
+struct Listener {
+    configuration: Configuration,
+    backlog: usize,
+    flow: Option<FlowId>,
+    /// In the order in which they came.
+    half_open: VecDeque<AerotpId>,
+}
+
+/// What became of a packet.
+pub(super) enum Delivery {
+    /// A connection took it.
+    Taken,
+    /// It opened a connection.
+    Accepted(AerotpId),
+    /// A datagram for a port that is bound.
+    Datagram(Payload),
+    /// A datagram beyond repair.
+    Damaged,
+    /// Nobody is there; the reset to answer with, if one is called for.
+    Nobody(Option<Box<AerotpPacket>>),
+}
+
+/// A connection that is to begin.
+pub(super) struct Beginning {
+    pub pair: Pair,
+    /// Largest packet on the way, in bytes.
+    pub mtu: u32,
+    pub flow: Option<FlowId>,
+}
+
+/// A packet to send.
+pub(super) struct Outgoing {
+    pub transmission: Transmission,
+    pub flow: Option<FlowId>,
+}
+
+/// All AeroTP connections of a host.
+#[derive(Debug)]
+pub(super) struct AerotpSockets {
+    sockets: BTreeMap<AerotpId, Socket>,
+    by_pair: BTreeMap<Pair, AerotpId>,
+    /// Under the ports, own first, and the peer's token.
+    by_token: BTreeMap<(u16, u16, u32), AerotpId>,
+    listeners: BTreeMap<u16, Listener>,
+    bound: BTreeSet<u16>,
+    touched: VecDeque<AerotpId>,
+    ready: VecDeque<AerotpId>,
+    changed: VecDeque<AerotpId>,
+    deadlines: BinaryHeap<Reverse<(Instant, AerotpId)>>,
+    /// Half-open connections that made room for others, to be told.
+    dropped: VecDeque<AerotpId>,
+    dropped_in_all: u64,
+    secret: [u8; 16],
+    next_id: u32,
+    next_port: u16,
+}
+
+impl AerotpSockets {
+    pub fn new(secret: [u8; 16]) -> AerotpSockets {
+        AerotpSockets {
+            sockets: BTreeMap::new(),
+            by_pair: BTreeMap::new(),
+            by_token: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            bound: BTreeSet::new(),
+            touched: VecDeque::new(),
+            ready: VecDeque::new(),
+            changed: VecDeque::new(),
+            deadlines: BinaryHeap::new(),
+            dropped: VecDeque::new(),
+            dropped_in_all: 0,
+            secret,
+            next_id: 0,
+            next_port: super::sockets::FIRST_EPHEMERAL_PORT,
+        }
+    }
+
+    /// Opens a connection from a fresh port; that of `beginning` is not looked at.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        mut beginning: Beginning,
+        configuration: Configuration,
+    ) -> AerotpId {
+        let (local, remote) = &mut beginning.pair;
+        local.port = self.free_port(local.address, *remote);
+        let identity = self.identity(now, beginning.pair);
+        let addresses = (beginning.pair.0.address, beginning.pair.1.address);
+        let connection =
+            Connection::connect(now, configuration, identity, addresses, beginning.mtu);
+        self.add(connection, &beginning)
+    }
+
+    /// Numbers that nobody off the path can guess.
+    fn identity(&self, now: Instant, (local, remote): Pair) -> Identity {
+        let mut token = pair_hasher(&self.secret, local, remote);
+        token.write(b"AeroTP");
+        token.write_u64(now.as_nanos());
+        Identity {
+            local_port: local.port,
+            remote_port: remote.port,
+            initial: initial_sequence_number(&self.secret, now, local, remote),
+            token: token.finish() as u32,
+        }
+    }
+
+    /// A local port of which no connection to `remote` is in use; with all in use the oldest is taken over.
+    fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
+        const FIRST: u16 = super::sockets::FIRST_EPHEMERAL_PORT;
+        for _ in FIRST..=u16::MAX {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(FIRST);
+            let pair = (Endpoint { address, port }, remote);
+            if !self.by_pair.contains_key(&pair) {
+                return port;
+            }
+        }
+        self.next_port
+    }
+
+    fn add(&mut self, connection: Connection, beginning: &Beginning) -> AerotpId {
+        let id = AerotpId(self.next_id);
+        self.next_id += 1;
+        self.sockets.insert(
+            id,
+            Socket {
+                pair: beginning.pair,
+                flow: beginning.flow,
+                connection,
+                heard: 0,
+                half_open: None,
+                touched: false,
+                ready: false,
+                queued_deadline: None,
+                token: None,
+            },
+        );
+        self.by_pair.insert(beginning.pair, id);
+        self.touch(id);
+        id
+    }
+
+    pub fn listen(
+        &mut self,
+        port: u16,
+        configuration: Configuration,
+        backlog: u32,
+        flow: Option<FlowId>,
+    ) {
+        self.listeners.insert(
+            port,
+            Listener {
+                configuration,
+                backlog: backlog.max(1) as usize,
+                flow,
+                half_open: VecDeque::new(),
+            },
+        );
+    }
+
+    pub fn bind(&mut self, port: u16) {
+        self.bound.insert(port);
+    }
+
+    pub fn connection(&self, id: AerotpId) -> Option<&Connection> {
+        self.sockets.get(&id).map(|socket| &socket.connection)
+    }
+
+    pub fn connection_mut(&mut self, id: AerotpId) -> Option<&mut Connection> {
+        self.touch(id);
+        self.sockets
+            .get_mut(&id)
+            .map(|socket| &mut socket.connection)
+    }
+
+    /// Half-open connections that made room for others.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_in_all
+    }
+
+    /// With whom connections are, once for each connection.
+    pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
+        self.sockets.values().map(|socket| socket.pair.1.address)
+    }
+
+    /// Takes in a packet that came to the local end of `pair` from the other.
+    pub fn deliver(
+        &mut self,
+        now: Instant,
+        pair: Pair,
+        packet: AerotpPacket,
+        mtu: impl FnOnce() -> u32,
+    ) -> Delivery {
+        if packet.header.mode == Mode::UnreliableDatagram {
+            return self.deliver_datagram(pair.0.port, packet);
+        }
+        if let Some(id) = self.find(&pair, &packet.header) {
+            self.hand_in(now, (id, pair), packet);
+            return Delivery::Taken;
+        }
+        let opens = |listener: &&mut Listener| {
+            packet.header.opening.is_some()
+                && !packet.header.tcp_flags.contains(TcpFlags::RST)
+                && packet.header.mode == listener.configuration.mode
+        };
+        let port = pair.0.port;
+        let Some(listener) = self.listeners.get_mut(&port).filter(opens) else {
+            return Delivery::Nobody(aerotp::reset_reply(&packet.header, now).map(Box::new));
+        };
+        let flow = listener.flow;
+        let configuration = listener.configuration.clone();
+        let crowded = listener.half_open.len() >= listener.backlog;
+        if crowded {
+            self.make_room(port);
+        }
+        let beginning = Beginning {
+            pair,
+            mtu: mtu(),
+            flow,
+        };
+        let identity = self.identity(now, pair);
+        let addresses = (pair.0.address, pair.1.address);
+        let connection = Connection::accept(now, configuration, identity, addresses, beginning.mtu);
+        let id = self.add(connection, &beginning);
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.half_open = Some(port);
+        }
+        if let Some(listener) = self.listeners.get_mut(&port) {
+            listener.half_open.push_back(id);
+        }
+        self.hand_in(now, (id, pair), packet);
+        Delivery::Accepted(id)
+    }
+
+    fn deliver_datagram(&self, port: u16, packet: AerotpPacket) -> Delivery {
+        match packet.condition {
+            _ if !self.bound.contains(&port) => Delivery::Nobody(None),
+            Condition::Damaged(_) => Delivery::Damaged,
+            Condition::Clean | Condition::Corrected(_) => Delivery::Datagram(packet.payload),
+        }
+    }
+
+    /// The connection of a packet: that of its ends, or from another address that of the token that it shows.
+    fn find(&self, pair: &Pair, header: &AerotpHeader) -> Option<AerotpId> {
+        let open = |id: &&AerotpId| {
+            let socket = self.sockets.get(id);
+            socket.is_some_and(|socket| !socket.is_over())
+        };
+        if let Some(&id) = self.by_pair.get(pair).filter(open) {
+            return Some(id);
+        }
+        let shown = header
+            .token
+            .or(header.opening.map(|opening| opening.token))?;
+        let place = (header.destination_port, header.source_port, shown);
+        self.by_token.get(&place).filter(open).copied()
+    }
+
+    fn hand_in(&mut self, now: Instant, (id, pair): (AerotpId, Pair), packet: AerotpPacket) {
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
+        socket.heard += 1;
+        let (local, remote) = (pair.0.address, pair.1.address);
+        socket
+            .connection
+            .handle_packet(now, (remote, local), packet);
+        if socket.token.is_none()
+            && let Some(token) = socket.connection.peer_token()
+        {
+            socket.token = Some(token);
+            self.by_token.insert((pair.0.port, pair.1.port, token), id);
+        }
+        if socket.pair != pair {
+            // The peer has moved: it has shown the token.
+            let old = core::mem::replace(&mut socket.pair, pair);
+            self.by_pair.remove(&old);
+            self.by_pair.insert(pair, id);
+        }
+        self.end_half_open(id);
+        self.touch(id);
+    }
+
+    /// A connection is no longer half open, or over before it was more: then nothing of it is kept.
+    fn end_half_open(&mut self, id: AerotpId) {
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
+        let Some(port) = socket.half_open.filter(|_| !socket.is_half_open()) else {
+            return;
+        };
+        socket.half_open = None;
+        if let Some(listener) = self.listeners.get_mut(&port) {
+            listener.half_open.retain(|&other| other != id);
+        }
+    }
+
+    /// Drops a half-open connection of a listener: the oldest of those that were heard once, or else the oldest.
+    fn make_room(&mut self, port: u16) {
+        let Some(listener) = self.listeners.get(&port) else {
+            return;
+        };
+        let heard_once = |id: &&AerotpId| {
+            let socket = self.sockets.get(id);
+            socket.is_some_and(|socket| socket.heard < 2)
+        };
+        let half_open = &listener.half_open;
+        let Some(&id) = half_open.iter().find(heard_once).or(half_open.front()) else {
+            return;
+        };
+        self.dropped_in_all += 1;
+        self.dropped.push_back(id);
+        self.forget(id);
+    }
+
+    /// Takes a connection out with all that leads to it.
+    fn forget(&mut self, id: AerotpId) {
+        let Some(socket) = self.sockets.remove(&id) else {
+            return;
+        };
+        if self.by_pair.get(&socket.pair) == Some(&id) {
+            self.by_pair.remove(&socket.pair);
+        }
+        if let Some(token) = socket.token {
+            let (local, remote) = socket.pair;
+            let place = (local.port, remote.port, token);
+            if self.by_token.get(&place) == Some(&id) {
+                self.by_token.remove(&place);
+            }
+        }
+        if let Some(port) = socket.half_open
+            && let Some(listener) = self.listeners.get_mut(&port)
+        {
+            listener.half_open.retain(|&other| other != id);
+        }
+    }
+
+    /// Tells connections of links, of which `concerned` says so by the peer's address. `rate` is that in their direction.
+    pub fn signal(
+        &mut self,
+        signal: &CrossLayerSignal,
+        concerned: impl Fn(IpAddr) -> bool,
+        rate: Option<DataRate>,
+    ) {
+        let up = match signal {
+            CrossLayerSignal::Connected(_) | CrossLayerSignal::PeerMoved(_) => true,
+            CrossLayerSignal::Disconnected => false,
+            _ => return,
+        };
+        self.each(|socket| {
+            if !concerned(socket.pair.1.address) {
+                return false;
+            }
+            match up {
+                true => socket.connection.link_up(PATH, rate),
+                false => socket.connection.link_down(PATH),
+            }
+            true
+        });
+    }
+
+    /// Does something with all connections; those of which it says so may have something to say then.
+    fn each(&mut self, mut act: impl FnMut(&mut Socket) -> bool) {
+        for (&id, socket) in &mut self.sockets {
+            if !socket.is_over() && act(socket) && !socket.touched {
+                socket.touched = true;
+                self.touched.push_back(id);
+            }
+        }
+    }
+
+    /// Hands an ICMP error to the connections that it may be about, all those to its destination: ports are not quoted. Says
+    /// whether it is about AeroTP.
+    pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+        if quoted.protocol != protocol::AEROTP {
+            return false;
+        }
+        let (local, remote) = quoted.transport_addresses();
+        let concerned =
+            |socket: &Socket| (socket.pair.0.address, socket.pair.1.address) == (local, remote);
+        match error {
+            IcmpError::PacketTooBig { mtu } => self.each(|socket| {
+                let is_concerned = concerned(socket);
+                if is_concerned {
+                    socket.connection.set_mtu(PATH, mtu);
+                }
+                is_concerned
+            }),
+            IcmpError::Backpressure { rate } => {
+                let sends = |socket: &Socket| concerned(socket) && socket.connection.held() > 0;
+                // The rate is that of all that comes from here.
+                let senders = self.sockets.values().filter(|socket| sends(socket)).count();
+                let bits = u64::from(rate) * 1000 / senders.max(1) as u64;
+                let rate = DataRate::from_bits_per_second(bits);
+                self.each(|socket| {
+                    let is_concerned = sends(socket);
+                    if is_concerned {
+                        socket.connection.backpressure(now, PATH, rate);
+                    }
+                    is_concerned
+                });
+            }
+            IcmpError::Unreachable
+            | IcmpError::PortUnreachable
+            | IcmpError::TimeExceeded
+            | IcmpError::BadState => {}
+        }
+        true
+    }
+
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        while let Some(&Reverse((at, id))) = self.deadlines.peek() {
+            let Some(socket) = self.sockets.get_mut(&id) else {
+                self.deadlines.pop();
+                continue;
+            };
+            if socket.queued_deadline != Some(at) {
+                self.deadlines.pop();
+                continue;
+            }
+            match socket.connection.poll_timeout() {
+                Some(deadline) if deadline <= at => return Some(at),
+                // It has moved later since: put it back at where it stands now.
+                _ => {
+                    self.deadlines.pop();
+                    socket.queued_deadline = None;
+                    self.queue_deadline(id);
+                }
+            }
+        }
+        None
+    }
+
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while self.poll_timeout().is_some_and(|at| at <= now) {
+            let Some(Reverse((_, id))) = self.deadlines.pop() else {
+                return;
+            };
+            if let Some(socket) = self.sockets.get_mut(&id) {
+                socket.queued_deadline = None;
+                socket.connection.handle_timeout(now);
+            }
+            self.touch(id);
+        }
+    }
+
+    pub fn poll_event(&mut self) -> Option<(AerotpId, aerotp::Event)> {
+        if let Some(id) = self.dropped.pop_front() {
+            return Some((id, aerotp::Event::Closed));
+        }
+        while let Some(&id) = self.touched.front() {
+            if let Some(socket) = self.sockets.get_mut(&id) {
+                if let Some(event) = socket.connection.poll_event() {
+                    return Some((id, event));
+                }
+                socket.touched = false;
+                if !socket.ready {
+                    socket.ready = true;
+                    self.ready.push_back(id);
+                }
+            }
+            self.touched.pop_front();
+        }
+        None
+    }
+
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        while let Some(&id) = self.ready.front() {
+            if let Some(socket) = self.sockets.get_mut(&id) {
+                if let Some(transmission) = socket.connection.poll_transmit(now) {
+                    let flow = socket.flow;
+                    return Some(Outgoing { transmission, flow });
+                }
+                socket.ready = false;
+                self.changed.push_back(id);
+                // Of one that nobody has seen more of than its beginning nothing is kept.
+                if socket.half_open.is_some() && socket.is_over() {
+                    self.forget(id);
+                } else {
+                    self.queue_deadline(id);
+                }
+            }
+            self.ready.pop_front();
+        }
+        None
+    }
+
+    pub fn poll_changed(&mut self) -> Option<AerotpId> {
+        self.changed.pop_front()
+    }
+
+    /// Notes that a connection may have something to say, and then to send.
+    fn touch(&mut self, id: AerotpId) {
+        if let Some(socket) = self.sockets.get_mut(&id)
+            && !socket.touched
+        {
+            socket.touched = true;
+            self.touched.push_back(id);
+        }
+    }
+
+    /// Sees to it that the heap holds an entry at the connection's deadline or before.
+    fn queue_deadline(&mut self, id: AerotpId) {
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
+        let Some(deadline) = socket.connection.poll_timeout() else {
+            return;
+        };
+        if socket
+            .queued_deadline
+            .is_none_or(|queued| deadline < queued)
+        {
+            socket.queued_deadline = Some(deadline);
+            self.deadlines.push(Reverse((deadline, id)));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The settings of a flow's AeroTP.
+
+use super::document::Path;
+use super::model::AerotpSettings;
+use super::raw_aerotp::{RawAerotp, RawCoding, RawCodingName, RawFixedCoding, RawMode};
+use super::raw_flows::{RawFlow, RawTraffic};
+use super::resolve::Report;
+use super::resolve_tcp::{bounded, set};
+use baton_proto::aerotp::{Coding, Configuration};
+use baton_proto::fec::interleaved::Strength;
+use baton_proto::rate::DataRate;
+use baton_proto::wire::aerotp::{Mode, Protection, ServiceClass};
+
+/// Largest buffer: sequence numbers tell positions apart that are closer than 2 GiB.
+const LARGEST_BUFFER: u64 = 1 << 30;
+/// Words that study A's figures find enough for quasi-reliable data at all error rates that it tries.
+const QUASI_RELIABLE_WORDS: u16 = 96;
+
+/// Settings of the flow at `path`.
+pub(super) fn settings(
+    raw: &RawFlow,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<AerotpSettings> {
+    let none = RawAerotp::default();
+    let path_here = &path.key("aerotp");
+    let aerotp = raw.aerotp.as_ref().unwrap_or(&none);
+    let mode = mode(aerotp.mode.unwrap_or(RawMode::Reliable));
+    check_traffic(raw, mode, path, report);
+    check_keys(aerotp, mode, path_here, report);
+    let mut configuration = Configuration::new(DataRate::ZERO);
+    configuration.mode = mode;
+    configuration.coding = coding(aerotp.coding.as_ref(), mode, path_here, report)?;
+    let class = aerotp.class.and_then(|class| u8::try_from(class).ok());
+    set(&mut configuration.class, class.and_then(ServiceClass::new));
+    let packets = aerotp.packets_per_mack;
+    set(
+        &mut configuration.packets_per_mack,
+        packets.and_then(|packets| u8::try_from(packets).ok()),
+    );
+    let time = |time: Option<super::units::PositiveTime>| time.map(|time| time.0);
+    set(&mut configuration.mack_delay, time(aerotp.mack_delay));
+    set(
+        &mut configuration.reordering_wait,
+        time(aerotp.reordering_wait),
+    );
+    set(&mut configuration.close_timeout, time(aerotp.close_timeout));
+    // A buffer that does not hold a packet would stand still.
+    let mut buffer =
+        |key, given| bounded(given, 65_536, LARGEST_BUFFER, &path_here.key(key), report);
+    let send = buffer("send_buffer", aerotp.send_buffer);
+    let receive = buffer("receive_buffer", aerotp.receive_buffer);
+    set(&mut configuration.send_buffer, send);
+    set(&mut configuration.receive_buffer, receive);
+    let rate = aerotp.rate.map(|rate| rate.0);
+    if rate == Some(DataRate::ZERO) {
+        let message = "at no rate nothing is sent; expected a rate above 0".to_owned();
+        report.wrong(&path_here.key("rate"), message);
+    }
+    Some(AerotpSettings {
+        configuration,
+        rate,
+    })
+}
+
+fn mode(raw: RawMode) -> Mode {
+    match raw {
+        RawMode::Reliable => Mode::Reliable,
+        RawMode::NearReliable => Mode::NearReliable,
+        RawMode::QuasiReliable => Mode::QuasiReliable,
+        RawMode::UnreliableConnection => Mode::UnreliableConnection,
+        RawMode::UnreliableDatagram => Mode::UnreliableDatagram,
+    }
+}
+
+/// The mode's name in scenarios and results.
+pub(crate) const fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Reliable => "reliable",
+        Mode::NearReliable => "near-reliable",
+        Mode::QuasiReliable => "quasi-reliable",
+        Mode::UnreliableConnection => "unreliable-connection",
+        Mode::UnreliableDatagram => "unreliable-datagram",
+    }
+}
+
+fn check_traffic(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>) {
+    let message = match (raw.traffic.unwrap_or(RawTraffic::Bulk), mode) {
+        (RawTraffic::Pages | RawTraffic::Ping, _) => {
+            "pages and ping need \"tcp\", ping also goes over \"udp\" and \"icmp\"; over \"aerotp\" go bulk, constant and on-off"
+        }
+        (RawTraffic::Bulk, Mode::UnreliableDatagram) => {
+            "bulk needs a connection, and mode \"unreliable-datagram\" has none; expected traffic constant or on-off, or another mode"
+        }
+        _ => return,
+    };
+    report.wrong(&path.key("transport"), message.to_owned());
+}
+
+/// Keys that a mode does nothing with.
+fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>) {
+    let keys = [
+        ("packets_per_mack", raw.packets_per_mack.is_some()),
+        ("mack_delay", raw.mack_delay.is_some()),
+        ("close_timeout", raw.close_timeout.is_some()),
+        ("reordering_wait", raw.reordering_wait.is_some()),
+        ("rate", raw.rate.is_some()),
+        ("send_buffer", raw.send_buffer.is_some()),
+        ("receive_buffer", raw.receive_buffer.is_some()),
+    ];
+    let own: &[&str] = match mode {
+        Mode::Reliable | Mode::NearReliable => &[
+            "packets_per_mack",
+            "mack_delay",
+            "close_timeout",
+            "rate",
+            "send_buffer",
+            "receive_buffer",
+        ],
+        Mode::QuasiReliable | Mode::UnreliableConnection => {
+            &["reordering_wait", "rate", "send_buffer", "receive_buffer"]
+        }
+        Mode::UnreliableDatagram => &[],
+    };
+    let context = format!("mode = \"{}\"", mode_name(mode));
+    report.misplaced(path, &keys, own, &context);
+}
+
+fn coding(
+    raw: Option<&RawCoding>,
+    mode: Mode,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<Coding> {
+    let fixed = |words, covers_header| {
+        let strength = Strength::from_words(words)?;
+        Some(Coding::Fixed(Protection {
+            strength,
+            covers_header,
+        }))
+    };
+    match (raw, mode) {
+        (None, Mode::Reliable | Mode::NearReliable) => Some(Coding::Adaptive),
+        (None, Mode::QuasiReliable) => fixed(QUASI_RELIABLE_WORDS, false),
+        (Some(RawCoding::Named(RawCodingName::Adaptive)), mode) => {
+            if !mode.repeats() {
+                let message = format!(
+                    "\"adaptive\" needs a receiver that answers, and in mode \"{}\" none does; expected \"none\" or {{ words = 96 }}",
+                    mode_name(mode)
+                );
+                report.wrong(&path.key("coding"), message);
+            }
+            Some(Coding::Adaptive)
+        }
+        (None | Some(RawCoding::Named(RawCodingName::None)), _) => fixed(0, false),
+        (Some(RawCoding::Fixed(RawFixedCoding { words, header })), _) => {
+            fixed(u16::try_from(*words).ok()?, header.unwrap_or(false))
+        }
+    }
+}
