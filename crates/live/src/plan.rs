@@ -209,6 +209,13 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
             "kind = \"wired\" between two nodes, with a rate and a delay, and a timetable";
         plan.wrong.push(Refusal::new(&key, message, Some(nearest)));
     }
+    let over_aerotp = |flow: &&Flow| matches!(flow.transport, Transport::Aerotp(_));
+    if let Some(flow) = scenario.flows.iter().find(over_aerotp) {
+        let key = format!("flows.{}.transport", flow.name);
+        let message = "only a simulated run (baton run) speaks AeroTP: kernels do not";
+        plan.wrong
+            .push(Refusal::new(&key, message, Some("\"tcp\" or \"udp\"")));
+    }
     let written = loaded.document.get("flows").and_then(toml::Value::as_array);
     for (number, flow) in scenario.flows.iter().enumerate() {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {

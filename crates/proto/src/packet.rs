@@ -288,6 +288,14 @@ impl Packet {
         self.ip.wire_length() + self.body.wire_length()
     }
 
+    /// Bytes before the transport's payload, with the headers of tunnels. All of a message that has none.
+    pub fn headers_length(&self) -> u32 {
+        match &self.body {
+            Body::Verbatim(_) => self.wire_length() - self.view().payload_bytes,
+            body => self.ip.wire_length() + body.headers_length(),
+        }
+    }
+
     /// Appends the whole packet as bytes, with valid checksums and the bytes of patterns; a verbatim one as it
     /// came, with the hop limit of now. `bit_errors` are not applied, but for those that a packet in a tunnel brought
     /// along. More than a packet can hold (65,535 bytes) gives length fields that do not tell.

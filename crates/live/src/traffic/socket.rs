@@ -78,6 +78,8 @@ pub(super) fn open(spec: &FlowSpec<'_>, role: Role) -> io::Result<Socket> {
                 probe: Some(UdpSocket::from(probe)),
             }))
         }
+        // The plan refuses it before.
+        Transport::Aerotp(_) => Err(io::ErrorKind::Unsupported.into()),
         Transport::Icmp => {
             let socket = open_datagrams(SockProtocol::Icmp, spec.port, options)
                 .map_err(|error| said(error, "an ICMP echo socket (net.ipv4.ping_group_range)"))?;

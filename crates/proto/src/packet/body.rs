@@ -36,6 +36,22 @@ impl Body {
         }
     }
 
+    /// Bytes of this before the transport's payload; all of it where there is none.
+    pub(super) fn headers_length(&self) -> u32 {
+        match self {
+            Body::Tcp(header, _) => header.wire_length(),
+            Body::Udp(header, _) => header.wire_length(),
+            Body::Aerotp(packet) => packet.header.wire_length(),
+            Body::Tunnel(packet) => packet.headers_length(),
+            Body::Extended(extended) => {
+                extended.addresses().wire_length() + extended.body.headers_length()
+            }
+            Body::Icmp(_) | Body::Mobility(_) | Body::Opaque { .. } | Body::Verbatim(_) => {
+                self.wire_length()
+            }
+        }
+    }
+
     /// What the header in front says of it: protocol number, and IPv4's fragment bits. `ip` tells the version.
     pub(crate) fn protocol(&self, ip: &IpHeader) -> (u8, u16) {
         let number = match self {

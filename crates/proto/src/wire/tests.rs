@@ -283,6 +283,8 @@ fn kinds_of_icmp_errors() {
         (3, 13, 0, IcmpError::Unreachable),
         (11, 0, 0, IcmpError::TimeExceeded),
         (253, 0, 0, IcmpError::BadState),
+        // Ours, of study A.
+        (253, 1, 4750, IcmpError::Backpressure { rate: 4750 }),
     ] {
         let Ok(Some(IcmpMessage::Error { kind, quoted })) = icmp_error(kind, code, word) else {
             panic!("type {kind} code {code} is an error");
@@ -295,7 +297,7 @@ fn kinds_of_icmp_errors() {
     // Redirect and reassembly time exceeded are right and mean nothing here.
     assert_eq!(icmp_error(5, 1, 0), Ok(None));
     assert_eq!(icmp_error(11, 1, 0), Ok(None));
-    assert_eq!(icmp_error(253, 1, 0), Ok(None));
+    assert_eq!(icmp_error(253, 2, 0), Ok(None));
 }
 
 /// RFC 4727: nobody owns the number of the bad state notification.

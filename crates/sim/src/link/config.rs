@@ -181,6 +181,8 @@ pub struct ChannelConfig {
     pub shadowing: Option<Shadowing>,
     /// What becomes of damaged packets.
     pub damaged: Damaged,
+    /// Whether bit errors hit no headers of IP and transport; only where damaged packets are delivered.
+    pub spares_headers: bool,
 }
 
 /// Moments without line of sight (buildings, trees, power lines), in continuous time with exponentially distributed stays:

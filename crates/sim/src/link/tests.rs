@@ -58,6 +58,7 @@ pub(super) fn plain() -> LinkConfig {
             burst: None,
             shadowing: None,
             damaged: Damaged::Dropped,
+            spares_headers: false,
         },
         trace: None,
     };

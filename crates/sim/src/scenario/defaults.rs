@@ -74,6 +74,7 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
             Damaged::Dropped => "dropped",
             Damaged::Delivered => "delivered",
         },
+        "spares": if channel.spares_headers { "headers" } else { "nothing" },
         "framing.bytes_per_packet": direction.framing.bytes_per_packet,
         "framing.bits_per_byte": direction.framing.bits_per_byte,
     });

@@ -105,6 +105,8 @@ pub struct RawDirection {
     pub burst_loss: Option<RawBurstLoss>,
     /// What becomes of packets with bit errors. Default "dropped".
     pub damaged: Option<RawDamaged>,
+    /// Which bits are never flipped; only with damaged = "delivered". Default "nothing".
+    pub spares: Option<RawSpared>,
     /// What the link puts around a packet. Default: the kind's.
     pub framing: Option<RawFraming>,
     /// trace only: file of delivery opportunities, one millisecond a line, for 1500 B each. Default: none.
@@ -135,6 +137,16 @@ pub enum RawDamaged {
     Dropped,
     /// They are delivered with their errors.
     Delivered,
+}
+
+/// Bits that are never flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawSpared {
+    /// Every bit can be hit.
+    Nothing,
+    /// Those of the IP header and of the transport's.
+    Headers,
 }
 
 /// Time on the line is (packet bytes + bytes_per_packet) × bits_per_byte / rate.

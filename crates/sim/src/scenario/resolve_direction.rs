@@ -4,7 +4,7 @@ use super::document::Path;
 use super::error::quoted;
 use super::raw_links::{
     RawBurstLoss, RawBursts, RawDamaged, RawDirection, RawManagedQueue, RawManagement, RawQueue,
-    RawRetransmission,
+    RawRetransmission, RawSpared,
 };
 use super::resolve::{MOST_EVENTS, Report};
 use super::units;
@@ -82,6 +82,9 @@ fn channel(raw: &RawDirection, config: &mut DirectionConfig) {
         None => {}
         Some(RawDamaged::Dropped) => channel.damaged = Damaged::Dropped,
         Some(RawDamaged::Delivered) => channel.damaged = Damaged::Delivered,
+    }
+    if let Some(spares) = raw.spares {
+        channel.spares_headers = spares == RawSpared::Headers;
     }
 }
 
@@ -161,6 +164,10 @@ pub(super) fn check_direction(
     end: Instant,
     report: &mut Report<'_>,
 ) {
+    if config.channel.spares_headers && config.channel.damaged == Damaged::Dropped {
+        let message = "\"headers\" does not go with damaged = \"dropped\": the link's checksum covers every bit; expected damaged = \"delivered\"";
+        report.wrong(&path.key("spares"), message.to_owned());
+    }
     if let Some(burst) = config.channel.burst {
         let cycle = (burst.mean_good + burst.mean_bad).as_nanos().max(1);
         let bursts = end.as_nanos() / cycle;

@@ -290,7 +290,7 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
 }
 
 /// Keys of a direction that a radio network has not, and whether they are given.
-fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 10] {
+fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 11] {
     [
         ("rate", raw.rate.is_some()),
         ("delay", raw.delay.is_some()),
@@ -299,6 +299,7 @@ fn keys_of_direction(raw: &RawDirection) -> [(&'static str, bool); 10] {
         ("bit_error_rate", raw.bit_error_rate.is_some()),
         ("burst_loss", raw.burst_loss.is_some()),
         ("damaged", raw.damaged.is_some()),
+        ("spares", raw.spares.is_some()),
         ("framing", raw.framing.is_some()),
         ("flow_control", raw.flow_control.is_some()),
         ("retransmission", raw.retransmission.is_some()),

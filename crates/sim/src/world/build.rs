@@ -14,7 +14,9 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{AttachmentPolicy, Flow, LinkIndex, Mobile, NodeIndex, Scenario};
+use crate::scenario::model::{
+    AttachmentPolicy, Flow, LinkIndex, Mobile, NodeIndex, Scenario, Transport,
+};
 use baton_proto::host::{Few, Host};
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
@@ -54,6 +56,8 @@ impl World {
         let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
         let flows = flows(&scenario, &started, &mut nodes, seed, &mut recorder);
+        let over_aerotp = |flow: &Flow| matches!(flow.transport, Transport::Aerotp(_));
+        let pressures = scenario.flows.iter().any(over_aerotp).then(Box::default);
         let signals = recorder.records_signals().then(Box::default);
         let mut world = World {
             now: Instant::ZERO,
@@ -77,6 +81,7 @@ impl World {
             observed: Observed::default(),
             losses: scenario.losses.clone(),
             transfers: Vec::new(),
+            pressures,
             signals,
             scenario,
         };

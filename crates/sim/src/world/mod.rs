@@ -6,6 +6,7 @@
 //! off at one moment has happened before the next moment begins.
 
 mod agents;
+mod backpressure;
 mod bad_state;
 mod build;
 mod contexts;
@@ -36,6 +37,7 @@ use crate::packets::Packets;
 use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{Scenario, SignallingLoss};
+use backpressure::Pressures;
 use baton_proto::host::{AerotpId, Few, Host, InterfaceId};
 use baton_proto::time::Instant;
 use contexts::Transfer;
@@ -81,6 +83,8 @@ pub struct World {
     losses: Vec<SignallingLoss>,
     /// Split connections on their way from gateway to gateway.
     transfers: Vec<Transfer>,
+    /// Where a flow goes over AeroTP: who fills the queues.
+    pressures: Option<Box<Pressures>>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }

@@ -231,7 +231,7 @@ fn queue_packets(config: &LinkConfig, from: End) -> u32 {
 }
 
 /// Rate of full packets that enter at an end, what the link adds to them included in their time.
-fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
+pub(super) fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
     let length = FULL_PACKET.min(config.mtu);
     let time = config.service_time(from, length).unwrap_or(Duration::MAX);
     let bits = u128::from(length) * 8 * 1_000_000_000;

@@ -31,6 +31,9 @@ impl World {
             wire.link.offer(self.now, end, id, length);
         }
         self.touch(link);
+        if self.pressures.is_some() {
+            self.press_back(node, (link, end), id);
+        }
     }
 
     /// A packet leaves a host over a link, from this end.
@@ -80,10 +83,35 @@ impl World {
                     self.packets.remove(fate.packet);
                     return;
                 }
+                let bit_errors = match bit_errors.is_empty() {
+                    true => bit_errors,
+                    false => self.without_spared((link, fate.from), fate.packet, bit_errors),
+                };
                 self.arrive(at, fate.packet, bit_errors);
             }
             Outcome::Dropped(reason) => self.lose(link, fate.packet, reason, fate.at),
         }
+    }
+
+    /// Leaves out what the channel of a link does not hit.
+    #[inline(never)]
+    fn without_spared(
+        &self,
+        (link, from): (usize, End),
+        id: PacketId,
+        bit_errors: BitErrors,
+    ) -> BitErrors {
+        let config = self.wires[link].link.config();
+        let direction = match from {
+            End::A => &config.down,
+            End::B => &config.up,
+        };
+        if !direction.channel.spares_headers {
+            return bit_errors;
+        }
+        let headers = self.packets[id].packet.headers_length() * 8;
+        let hit = bit_errors.positions().iter().copied();
+        BitErrors::from(hit.filter(|&bit| bit >= headers).collect::<Vec<u32>>())
     }
 
     #[inline(never)]

@@ -127,6 +127,7 @@ fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
         Just(IcmpError::PortUnreachable),
         Just(IcmpError::TimeExceeded),
         Just(IcmpError::BadState),
+        any::<u32>().prop_map(|rate| IcmpError::Backpressure { rate }),
     ];
     let quoted = (any_ip(), any::<(u16, u16, u32)>(), any::<u8>()).prop_map(
         |(ip, (source_port, destination_port, sequence), protocol)| {

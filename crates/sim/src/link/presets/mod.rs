@@ -36,6 +36,7 @@ fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig 
             burst: None,
             shadowing: None,
             damaged: Damaged::Dropped,
+            spares_headers: false,
         },
         trace: None,
     }

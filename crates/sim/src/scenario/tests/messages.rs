@@ -30,7 +30,7 @@ const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, line_of_sight, shadowing, coverage, shapers, policers, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, line_of_sight, shadowing, coverage, shapers, policers, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, spares, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
         ],
     ),
     (
@@ -656,7 +656,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "flows.download.byts=1 kB",
-        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, remedies, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, aerotp, remedies, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
     ),
     (
         "links.gsm.rate=fast",

@@ -1,5 +1,6 @@
 //! Whole worlds from scenario texts, checked against what can be computed by hand.
 
+mod aerotp;
 mod conservation;
 mod determinism;
 mod failback;
