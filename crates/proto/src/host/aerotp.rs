@@ -60,6 +60,7 @@ impl AerotpDatagram {
             tcp_offer: None,
             mack: None,
             token: None,
+            adds_path: false,
             block: None,
         };
         AerotpPacket::new(header, self.payload)
