@@ -30,16 +30,29 @@ class Ping(TypedDict):
     mean_rtt_s: Annotated[float | None, "Mean round-trip time; null without a reply"]
 
 
+class Aerotp(TypedDict):
+    """What an AeroTP connection did."""
+
+    mode: Annotated[str, "`reliable`, `near-reliable`, `quasi-reliable` or `unreliable-connection`"]
+    damaged_packets: Annotated[int, "Packets that came to the far end with a payload beyond repair"]
+    corrected_bytes: Annotated[int, "Bytes that the code put right at the far end"]
+    skipped_bytes: Annotated[int, "Bytes left out at the far end, since nothing is sent again"]
+    macks: Annotated[int, "Packets with nothing but an acknowledgment that the far end sent"]
+    probes: Annotated[int, "Packets that the source sent to ask a far end that did not answer"]
+    measured_bit_error_rate: Annotated[float, "Bit error rate as the far end measured it last"]
+
+
 class FlowSummary(TypedDict):
     """What became of a flow."""
 
     name: Annotated[str, "Name in the scenario; of a program's conversation transport, port and running number"]
-    transport: Annotated[str, "`tcp`, `udp` or `icmp`"]
+    transport: Annotated[str, "`tcp`, `udp`, `aerotp` or `icmp`"]
     delivered_bytes: Annotated[int, "Payload bytes delivered to the application at the far end"]
     completion_s: Annotated[float | None, "From the start to the last byte; null if unfinished or endless"]
     goodput_bps: Annotated[float, "Payload delivered, over the time from the start to the completion, or to the end"]
     segments_sent: Annotated[
-        int, "TCP segments that the source sent, bare acknowledgments included; without TCP the packets of both ends"
+        int,
+        "TCP segments or AeroTP packets that the source sent, bare acknowledgments included; without a connection the packets of both ends",
     ]
     retransmitted: Annotated[int, "Of these, retransmissions"]
     spurious_retransmitted: Annotated[int, "Segments that came to the far end with nothing new in them"]
@@ -50,6 +63,7 @@ class FlowSummary(TypedDict):
     longest_stall_s: Annotated[float, "Longest time without new data for the application while some was to come"]
     lost_packets: Annotated[int, "Packets of both directions that links dropped"]
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
+    aerotp: Annotated[Aerotp, "What the connection did; only over AeroTP, but not of datagrams"]
     failure: Annotated[str | None, "Why the connection ended before its time; null otherwise"]
 
 

@@ -1,7 +1,11 @@
 //! A host's AeroTP connections: which one a packet is for, which has something to send, which is due next. Datagrams of the mode
 //! without state pass beside them.
 
-use super::sockets::Pair;
+mod on_host;
+#[cfg(test)]
+mod tests;
+
+use super::sockets::{FIRST_EPHEMERAL_PORT, Pair};
 use crate::aerotp::{self, Configuration, Connection, Identity, PathId, State, Transmission};
 use crate::crosslayer::CrossLayerSignal;
 use crate::packet::{FlowId, Payload};
@@ -175,7 +179,7 @@ impl AerotpSockets {
             dropped_in_all: 0,
             secret,
             next_id: 0,
-            next_port: super::sockets::FIRST_EPHEMERAL_PORT,
+            next_port: FIRST_EPHEMERAL_PORT,
         }
     }
 
@@ -210,10 +214,9 @@ impl AerotpSockets {
 
     /// A local port of which no connection to `remote` is in use; with all in use the oldest is taken over.
     fn free_port(&mut self, address: IpAddr, remote: Endpoint) -> u16 {
-        const FIRST: u16 = super::sockets::FIRST_EPHEMERAL_PORT;
-        for _ in FIRST..=u16::MAX {
+        for _ in FIRST_EPHEMERAL_PORT..=u16::MAX {
             let port = self.next_port;
-            self.next_port = port.checked_add(1).unwrap_or(FIRST);
+            self.next_port = port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT);
             let pair = (Endpoint { address, port }, remote);
             if !self.by_pair.contains_key(&pair) {
                 return port;
@@ -275,6 +278,19 @@ impl AerotpSockets {
         self.sockets
             .get_mut(&id)
             .map(|socket| &mut socket.connection)
+    }
+
+    /// A connection goes on from another address of its host.
+    pub fn move_to(&mut self, now: Instant, id: AerotpId, address: IpAddr) {
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
+        socket.connection.move_to(now, PATH, address);
+        let old = socket.pair;
+        socket.pair.0.address = address;
+        self.by_pair.remove(&old);
+        self.by_pair.insert(socket.pair, id);
+        self.touch(id);
     }
 
     /// Half-open connections that made room for others.

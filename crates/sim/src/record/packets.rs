@@ -432,6 +432,8 @@ fn protocol_name(number: u8) -> String {
         41 => "ipv6".to_owned(),
         58 => "icmpv6".to_owned(),
         135 => "mobility".to_owned(),
+        // For experiments (RFC 3692); here it is ours.
+        253 => "aerotp".to_owned(),
         number => format!("protocol {number}"),
     }
 }

@@ -1,5 +1,6 @@
 //! From text to scenario, and from mistakes to messages.
 
+mod aerotp;
 mod messages;
 mod radios;
 mod reception;

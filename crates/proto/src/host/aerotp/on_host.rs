@@ -1,0 +1,170 @@
+//! What a host does with AeroTP's connections and datagrams.
+
+use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, Delivery};
+use crate::aerotp::{Configuration, Connection};
+use crate::crosslayer::CrossLayerSignal;
+use crate::host::{Host, HostEvent, mtu_towards};
+use crate::packet::{Body, FlowId, IpHeader};
+use crate::tcp::Endpoint;
+use crate::time::Instant;
+use crate::wire::aerotp::AerotpPacket;
+use core::net::IpAddr;
+
+impl Host {
+    /// An AeroTP connection whose state may have changed since it was last given here.
+    pub fn poll_aerotp_changed(&mut self) -> Option<AerotpId> {
+        self.aerotp.as_mut()?.poll_changed()
+    }
+
+    fn aerotp_sockets(&mut self) -> &mut AerotpSockets {
+        let secret = self.sockets.secret();
+        self.aerotp
+            .get_or_insert_with(|| Box::new(AerotpSockets::new(secret)))
+    }
+
+    /// Opens an AeroTP connection to `remote` from a fresh port. What is written at once leaves with its first packet.
+    pub fn aerotp_connect(
+        &mut self,
+        now: Instant,
+        remote: Endpoint,
+        configuration: Configuration,
+        flow: Option<FlowId>,
+    ) -> AerotpId {
+        let local = Endpoint {
+            address: self.source_towards(remote),
+            port: 0,
+        };
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        let pair = (local, remote);
+        let beginning = Beginning { pair, mtu, flow };
+        self.aerotp_sockets().connect(now, beginning, configuration)
+    }
+
+    /// Takes AeroTP connections of the configuration's mode to `port`. Of those whose peer has not shown that it is where its
+    /// packets come from, at most `backlog` are kept; one more takes the place of the oldest.
+    pub fn aerotp_listen(
+        &mut self,
+        port: u16,
+        configuration: Configuration,
+        backlog: u32,
+        flow: Option<FlowId>,
+    ) {
+        let sockets = self.aerotp_sockets();
+        sockets.listen(port, configuration, backlog, flow);
+    }
+
+    /// An AeroTP connection, to call on; what it then has to send or to say comes out of the polls.
+    pub fn aerotp_mut(&mut self, socket: AerotpId) -> Option<&mut Connection> {
+        self.aerotp.as_mut()?.connection_mut(socket)
+    }
+
+    /// Lets an AeroTP connection go on from another address of this host. The peer knows it by its token.
+    pub fn aerotp_move(&mut self, now: Instant, socket: AerotpId, address: IpAddr) {
+        if let Some(aerotp) = &mut self.aerotp {
+            aerotp.move_to(now, socket, address);
+        }
+    }
+
+    /// An AeroTP connection, to look at.
+    pub fn aerotp(&self, socket: AerotpId) -> Option<&Connection> {
+        self.aerotp.as_ref()?.connection(socket)
+    }
+
+    /// Takes datagrams of AeroTP's mode without state to `port`.
+    pub fn aerotp_bind(&mut self, port: u16) {
+        self.aerotp_sockets().bind(port);
+    }
+
+    /// Sends a datagram of AeroTP's mode without state.
+    pub fn aerotp_send_datagram(
+        &mut self,
+        now: Instant,
+        datagram: AerotpDatagram,
+        flow: Option<FlowId>,
+    ) {
+        let destination = datagram.to.address;
+        let packet = datagram.into_packet(now);
+        self.send(destination, Body::Aerotp(Box::new(packet)), flow);
+    }
+
+    /// Hands an AeroTP packet to its connection.
+    pub(in super::super) fn deliver_aerotp(
+        &mut self,
+        now: Instant,
+        ip: &IpHeader,
+        packet: AerotpPacket,
+        flow: Option<FlowId>,
+    ) {
+        let local = Endpoint {
+            address: ip.destination,
+            port: packet.header.destination_port,
+        };
+        let remote = Endpoint {
+            address: ip.source,
+            port: packet.header.source_port,
+        };
+        let port = local.port;
+        self.aerotp_sockets();
+        let Some(sockets) = &mut self.aerotp else {
+            return;
+        };
+        let mtu = || mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        match sockets.deliver(now, (local, remote), packet, mtu) {
+            Delivery::Taken => {}
+            Delivery::Accepted(socket) => {
+                self.events
+                    .push_back(HostEvent::AerotpAccepted { socket, port });
+            }
+            Delivery::Datagram(payload) => {
+                self.events.push_back(HostEvent::AerotpDatagram {
+                    port,
+                    from: remote,
+                    payload,
+                });
+            }
+            Delivery::Damaged => self.discarded.damaged += 1,
+            Delivery::Nobody(reset) => {
+                self.discarded.no_receiver += 1;
+                if let Some(reset) = reset {
+                    self.send(remote.address, Body::Aerotp(reset), flow);
+                }
+            }
+        }
+    }
+
+    /// Puts the next AeroTP packet into the outbox, if there is one.
+    pub(in super::super) fn queue_aerotp(&mut self, now: Instant) -> Option<()> {
+        let outgoing = self.aerotp.as_mut()?.poll_transmit(now)?;
+        let sent = outgoing.transmission;
+        let body = Body::Aerotp(Box::new(sent.packet));
+        let mut packet = self.packet(sent.addresses, body, outgoing.flow);
+        packet.retransmission = sent.retransmission;
+        self.outbox.push_back(packet);
+        Some(())
+    }
+
+    /// Tells AeroTP's connections of links, at a mobile's end or at its correspondent's.
+    pub(in super::super) fn signal_aerotp(
+        &mut self,
+        signal: &CrossLayerSignal,
+        concerned: impl Fn(IpAddr) -> bool,
+    ) {
+        let to_mobile = self.has_path_agents();
+        let Some(aerotp) = &mut self.aerotp else {
+            return;
+        };
+        let rate = match signal {
+            // A gateway's are with the mobile.
+            CrossLayerSignal::Connected(path) if to_mobile => Some(path.to_mobile),
+            CrossLayerSignal::Connected(path) => Some(path.from_mobile),
+            CrossLayerSignal::PeerMoved(moved) => moved.rate,
+            _ => None,
+        };
+        aerotp.signal(signal, concerned, rate);
+    }
+
+    pub(in super::super) fn poll_aerotp_event(&mut self) -> Option<HostEvent> {
+        let (socket, event) = self.aerotp.as_mut()?.poll_event()?;
+        Some(HostEvent::Aerotp { socket, event })
+    }
+}

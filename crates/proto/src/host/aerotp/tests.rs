@@ -1,0 +1,314 @@
+//! Connections among hosts: who gets in, who is answered, who is found again.
+
+use super::*;
+use crate::aerotp::Event;
+use crate::host::{Host, HostEvent, InterfaceId};
+use crate::packet::{Body, Packet};
+use crate::time::Duration;
+use core::net::Ipv4Addr;
+
+const PORT: u16 = 5001;
+
+fn address(third: u8, last: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, third, last))
+}
+
+fn host(third: u8, last: u8) -> Host {
+    let mut host = Host::new(address(third, last), [last; 16]);
+    let interface = host.add_interface(1500);
+    host.routes_mut().set_default(Some(interface));
+    host
+}
+
+fn configuration(mode: Mode) -> Configuration {
+    let mut configuration = Configuration::new(DataRate::from_bits_per_second(5_000_000));
+    configuration.mode = mode;
+    configuration.coding = aerotp::Coding::Fixed(Protection::default());
+    configuration
+}
+
+fn server() -> Endpoint {
+    Endpoint {
+        address: address(0, 2),
+        port: PORT,
+    }
+}
+
+fn data(bytes: u32) -> Payload {
+    Payload::Pattern {
+        stream: 1,
+        offset: 0,
+        length: bytes,
+    }
+}
+
+/// What a host has to say, and what it sends.
+fn drain(host: &mut Host, now: Instant) -> (Vec<HostEvent>, Vec<Packet>) {
+    let (mut events, mut packets) = (Vec::new(), Vec::new());
+    loop {
+        let before = events.len() + packets.len();
+        events.extend(core::iter::from_fn(|| host.poll_event()));
+        packets.extend(core::iter::from_fn(|| host.poll_transmit(now)).map(|(_, packet)| packet));
+        if events.len() + packets.len() == before {
+            return (events, packets);
+        }
+    }
+}
+
+/// Lets two hosts talk from `now` on, each packet 5 ms under way, for `milliseconds`; returns the events of both.
+fn talk(now: Instant, milliseconds: u64, hosts: &mut [Host; 2]) -> [Vec<HostEvent>; 2] {
+    let mut events = [Vec::new(), Vec::new()];
+    let mut under_way: VecDeque<(Instant, usize, Packet)> = VecDeque::new();
+    for step in 0..=milliseconds {
+        let now = now + Duration::from_millis(step);
+        while under_way.front().is_some_and(|&(at, ..)| at <= now) {
+            let (_, to, packet) = under_way.pop_front().unwrap();
+            hosts[to].handle_packet(now, InterfaceId(0), packet);
+        }
+        for side in 0..2 {
+            if hosts[side].poll_timeout().is_some_and(|at| at <= now) {
+                hosts[side].handle_timeout(now);
+            }
+            let (said, sent) = drain(&mut hosts[side], now);
+            events[side].extend(said);
+            let arrives = now + Duration::from_millis(5);
+            under_way.extend(sent.into_iter().map(|packet| (arrives, 1 - side, packet)));
+        }
+    }
+    events
+}
+
+fn accepted(events: &[HostEvent]) -> Vec<AerotpId> {
+    let of = |event: &HostEvent| match event {
+        HostEvent::AerotpAccepted { socket, port: PORT } => Some(*socket),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+fn readable(host: &Host, socket: AerotpId) -> u64 {
+    host.aerotp(socket).map_or(0, Connection::readable)
+}
+
+#[test]
+fn data_leaves_with_the_first_packet_and_arrives_without_a_handshake() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    hosts[1].aerotp_listen(PORT, configuration(Mode::Reliable), 4, None);
+    let now = Instant::ZERO;
+    let socket = hosts[0].aerotp_connect(now, server(), configuration(Mode::Reliable), None);
+    hosts[0].aerotp_mut(socket).unwrap().write(&data(1000));
+    // One way and a little: no time for an answer.
+    let events = talk(now, 6, &mut hosts);
+    let [there] = accepted(&events[1])[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(readable(&hosts[1], there), 1000);
+}
+
+#[test]
+fn a_flood_of_openings_keeps_nobody_out_and_no_memory() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    hosts[1].aerotp_listen(PORT, configuration(Mode::Reliable), 4, None);
+    let mut socket = None;
+    let mut there = Vec::new();
+    for round in 0..250_u64 {
+        let now = Instant::from_millis(round);
+        // An opening from an address where nobody is.
+        let mut forger = host(1 + (round / 200) as u8, (round % 200) as u8);
+        forger.aerotp_connect(now, server(), configuration(Mode::Reliable), None);
+        let (_, forged) = drain(&mut forger, now);
+        assert_eq!(forged.len(), 1);
+        for packet in forged {
+            hosts[1].handle_packet(now, InterfaceId(0), packet);
+        }
+        if round == 100 {
+            let mine = configuration(Mode::Reliable);
+            let id = hosts[0].aerotp_connect(now, server(), mine, None);
+            hosts[0].aerotp_mut(id).unwrap().write(&data(20_000));
+            socket = Some(id);
+        }
+        // Between two forged openings there is a whole round trip only for what is under way.
+        let events = talk_once(now, &mut hosts);
+        there.extend(accepted(&events));
+    }
+    let mine = hosts[0].aerotp(socket.unwrap()).unwrap();
+    assert_eq!(mine.acknowledged(), 20_000);
+    assert_eq!(there.len(), 251);
+    let kept = there.iter().filter(|&&id| hosts[1].aerotp(id).is_some());
+    // Four that are half open, and the one that is not.
+    assert_eq!(kept.count(), 5);
+    assert_eq!(hosts[1].discarded().backlog, 246);
+}
+
+/// Hands packets to and fro at one moment; returns what the second says.
+fn talk_once(now: Instant, hosts: &mut [Host; 2]) -> Vec<HostEvent> {
+    let mut events = Vec::new();
+    for host in &mut *hosts {
+        if host.poll_timeout().is_some_and(|at| at <= now) {
+            host.handle_timeout(now);
+        }
+    }
+    loop {
+        let (_, packets) = drain(&mut hosts[0], now);
+        let none = packets.is_empty();
+        for packet in packets {
+            hosts[1].handle_packet(now, InterfaceId(0), packet);
+        }
+        let (said, packets) = drain(&mut hosts[1], now);
+        events.extend(said);
+        let mine = |packet: &Packet| packet.ip.destination == address(0, 1);
+        let packets: Vec<Packet> = packets.into_iter().filter(mine).collect();
+        if none && packets.is_empty() {
+            return events;
+        }
+        for packet in packets {
+            hosts[0].handle_packet(now, InterfaceId(0), packet);
+        }
+    }
+}
+
+#[test]
+fn datagrams_need_no_connection_and_get_no_answer() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    hosts[1].aerotp_bind(PORT);
+    for port in [PORT, PORT + 1] {
+        let datagram = AerotpDatagram {
+            source_port: 4000,
+            to: Endpoint { port, ..server() },
+            class: ServiceClass::default(),
+            protection: Protection::default(),
+            payload: data(700),
+        };
+        hosts[0].aerotp_send_datagram(Instant::ZERO, datagram, None);
+    }
+    let events = talk(Instant::ZERO, 30, &mut hosts);
+    let from = Endpoint {
+        address: address(0, 1),
+        port: 4000,
+    };
+    let expected = HostEvent::AerotpDatagram {
+        port: PORT,
+        from,
+        payload: data(700),
+    };
+    assert_eq!(events, [vec![], vec![expected]]);
+    assert_eq!(hosts[1].discarded().no_receiver, 1);
+}
+
+#[test]
+fn who_writes_to_nobody_is_told_and_in_a_mode_without_answers_is_not() {
+    for (mode, told) in [(Mode::Reliable, true), (Mode::QuasiReliable, false)] {
+        let mut hosts = [host(0, 1), host(0, 2)];
+        let socket = hosts[0].aerotp_connect(Instant::ZERO, server(), configuration(mode), None);
+        hosts[0].aerotp_mut(socket).unwrap().write(&data(100));
+        let events = talk(Instant::ZERO, 30, &mut hosts);
+        let reset = HostEvent::Aerotp {
+            socket,
+            event: Event::Reset,
+        };
+        assert_eq!(events[0].contains(&reset), told, "{mode:?}");
+        assert_eq!(hosts[1].discarded().no_receiver, 1);
+    }
+}
+
+#[test]
+fn a_peer_that_has_moved_is_found_by_its_token() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    hosts[1].aerotp_listen(PORT, configuration(Mode::Reliable), 4, None);
+    let mine = configuration(Mode::Reliable);
+    let socket = hosts[0].aerotp_connect(Instant::ZERO, server(), mine, None);
+    hosts[0].aerotp_mut(socket).unwrap().write(&data(5000));
+    let events = talk(Instant::ZERO, 100, &mut hosts);
+    let there = accepted(&events[1])[0];
+    let now = Instant::from_millis(101);
+    hosts[0].add_address(address(7, 7));
+    hosts[0].aerotp_move(now, socket, address(7, 7));
+    hosts[0].aerotp_mut(socket).unwrap().write(&data(5000));
+    let events = talk(now, 100, &mut hosts);
+    assert_eq!(accepted(&events[1]), []);
+    assert_eq!(readable(&hosts[1], there), 10_000);
+    assert_eq!(hosts[0].aerotp(socket).unwrap().acknowledged(), 10_000);
+    assert_eq!(hosts[1].peers().collect::<Vec<_>>(), [address(7, 7)]);
+    // Without the token the address would be anybody's.
+    let mut thief = host(9, 9);
+    thief.aerotp_connect(now, server(), configuration(Mode::Reliable), None);
+    for packet in drain(&mut thief, now).1 {
+        hosts[1].handle_packet(now, InterfaceId(0), packet);
+    }
+    assert_eq!(hosts[1].peers().count(), 2);
+}
+
+#[test]
+fn a_damaged_payload_reaches_the_connection_and_a_damaged_header_does_not() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    hosts[1].aerotp_listen(PORT, configuration(Mode::Reliable), 4, None);
+    let mine = configuration(Mode::Reliable);
+    let socket = hosts[0].aerotp_connect(Instant::ZERO, server(), mine, None);
+    hosts[0].aerotp_mut(socket).unwrap().write(&data(1000));
+    let (_, packets) = drain(&mut hosts[0], Instant::ZERO);
+    let [packet] = &packets[..] else {
+        panic!("{packets:?}");
+    };
+    let mut header = packet.clone();
+    header.bit_errors = vec![20 * 8 + 60].into();
+    hosts[1].handle_packet(Instant::ZERO, InterfaceId(0), header);
+    assert_eq!(hosts[1].discarded().damaged, 1);
+    assert_eq!(accepted(&drain(&mut hosts[1], Instant::ZERO).0), []);
+    let mut payload = packet.clone();
+    payload.bit_errors = vec![(packet.headers_length() + 100) * 8].into();
+    hosts[1].handle_packet(Instant::ZERO, InterfaceId(0), payload);
+    assert_eq!(hosts[1].discarded().damaged, 1);
+    let (events, answers) = drain(&mut hosts[1], Instant::ZERO);
+    let there = hosts[1].aerotp(accepted(&events)[0]).unwrap();
+    assert_eq!(there.statistics().damaged, 1);
+    let snack = |packet: &Packet| match &packet.body {
+        Body::Aerotp(packet) => packet.header.mack.as_ref().map(|mack| mack.missing.len()),
+        _ => None,
+    };
+    assert_eq!(answers.iter().filter_map(snack).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn routers_are_heard_by_all_connections_to_the_destination() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    let mut connect = |to: u8| {
+        let remote = Endpoint {
+            address: address(0, to),
+            port: PORT,
+        };
+        let mine = configuration(Mode::Reliable);
+        let socket = hosts[0].aerotp_connect(Instant::ZERO, remote, mine, None);
+        hosts[0].aerotp_mut(socket).unwrap().write(&data(100_000));
+        socket
+    };
+    let sockets = [connect(2), connect(2), connect(3)];
+    let (_, packets) = drain(&mut hosts[0], Instant::ZERO);
+    let about = packets
+        .iter()
+        .find(|packet| packet.ip.destination == address(0, 2));
+    let about = about.unwrap().clone();
+    let mut router = host(0, 9);
+    router.notify_of_backpressure(Instant::ZERO, &about, 2000);
+    let too_big = router.error_about(&about, IcmpError::PacketTooBig { mtu: 600 });
+    let (_, mut messages) = drain(&mut router, Instant::ZERO);
+    messages.extend(too_big);
+    for message in messages {
+        // As bytes: the quotation has no ports.
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        let message = Packet::decode(&bytes).unwrap();
+        hosts[0].handle_packet(Instant::ZERO, InterfaceId(0), message);
+    }
+    let rates = sockets.map(|socket| {
+        let rate = hosts[0].aerotp(socket).unwrap().rate(PATH).unwrap();
+        rate.bits_per_second()
+    });
+    // Two that send share what the router gives their host.
+    assert_eq!(rates, [1_000_000, 1_000_000, 5_000_000]);
+    let later = Instant::from_millis(20);
+    let (_, packets) = drain(&mut hosts[0], later);
+    for packet in packets {
+        let small = packet.ip.destination == address(0, 2);
+        assert!(!small || packet.wire_length() <= 600);
+    }
+}

@@ -1,0 +1,152 @@
+//! AeroTP in scenario files.
+
+use super::*;
+use baton_proto::aerotp::Coding;
+use baton_proto::rate::DataRate;
+use baton_proto::time::Duration;
+use baton_proto::wire::aerotp::Mode;
+
+const RIGHT: &str = r#"
+name = "telemetry"
+duration = "10 s"
+
+[links.air]
+between = ["aircraft", "ground"]
+kind = "wired"
+bit_error_rate = 1e-5
+damaged = "delivered"
+spares = "headers"
+
+[[flows]]
+name = "f"
+from = "aircraft"
+to = "ground"
+transport = "aerotp"
+traffic = "constant"
+rate = "1 Mbit/s"
+aerotp = { mode = "near-reliable", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = "5 ms", class = 3, rate = "2 Mbit/s", send_buffer = "1 MB", close_timeout = "20 s" }
+"#;
+
+#[test]
+fn every_setting_is_read() {
+    let scenario = parsed(RIGHT);
+    assert!(scenario.links[0].config.up.channel.spares_headers);
+    let Transport::Aerotp(settings) = &scenario.flows[0].transport else {
+        panic!("AeroTP");
+    };
+    let read = &settings.configuration;
+    assert_eq!(
+        settings.rate,
+        Some(DataRate::from_bits_per_second(2_000_000))
+    );
+    assert_eq!(read.mode, Mode::NearReliable);
+    let Coding::Fixed(protection) = read.coding else {
+        panic!("{:?}", read.coding);
+    };
+    assert_eq!(protection.strength.words(), 32);
+    assert!(protection.covers_header);
+    assert_eq!((read.packets_per_mack, read.class.number()), (8, 3));
+    assert_eq!(read.mack_delay, Duration::from_millis(5));
+    assert_eq!(read.close_timeout, Duration::from_secs(20));
+    assert_eq!(
+        (read.send_buffer, read.receive_buffer),
+        (1_000_000, 4 << 20)
+    );
+}
+
+/// Replaces the first by the second in [`RIGHT`], and what the message holds.
+const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "near-reliable",
+        "nearly-reliable",
+        r#"flows.f.aerotp.mode: unknown mode "nearly-reliable"; did you mean "near-reliable"?"#,
+    ),
+    (
+        "mack_delay",
+        "mac_delay",
+        r#"unknown key "mac_delay"; did you mean "mack_delay"?"#,
+    ),
+    (
+        "words = 32",
+        "words = 257",
+        "flows.f.aerotp.coding.words: 257 is out of range; expected a whole number from 0 to 256",
+    ),
+    (
+        "class = 3",
+        "class = 8",
+        "flows.f.aerotp.class: 8 is out of range",
+    ),
+    (
+        "mode = \"near-reliable\"",
+        "mode = \"quasi-reliable\"",
+        r#"flows.f.aerotp.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: reordering_wait, rate, send_buffer, receive_buffer)"#,
+    ),
+    (
+        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
+        "aerotp = { mode = \"quasi-reliable\", coding = \"adaptive\" }",
+        "flows.f.aerotp.coding: \"adaptive\" needs a receiver that answers",
+    ),
+    (
+        "send_buffer = \"1 MB\"",
+        "send_buffer = \"1 kB\"",
+        "flows.f.aerotp.send_buffer: 1000 B is out of range; expected 65536 B to 1073741824 B",
+    ),
+    (
+        "rate = \"2 Mbit/s\"",
+        "rate = \"0 bit/s\"",
+        "flows.f.aerotp.rate",
+    ),
+    (
+        "transport = \"aerotp\"",
+        "transport = \"udp\"",
+        r#""aerotp" does not go with transport = "udp""#,
+    ),
+    (
+        "transport = \"aerotp\"",
+        "transport = \"tcp\"",
+        r#""aerotp" does not go with transport = "tcp""#,
+    ),
+    (
+        "transport = \"aerotp\"",
+        "transport = \"aerotp\"\nprofile = \"linux-6\"",
+        r#""profile" does not go with transport = "aerotp""#,
+    ),
+    (
+        "transport = \"aerotp\"",
+        "transport = \"aerotp\"\nremedies = \"freeze-tcp\"",
+        r#"acts on TCP; expected transport "tcp""#,
+    ),
+    (
+        "traffic = \"constant\"\nrate = \"1 Mbit/s\"",
+        "traffic = \"ping\"",
+        "over \"aerotp\" go bulk, constant and on-off",
+    ),
+    (
+        "traffic = \"constant\"\nrate = \"1 Mbit/s\"\naerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
+        "aerotp = { mode = \"unreliable-datagram\" }",
+        "bulk needs a connection, and mode \"unreliable-datagram\" has none",
+    ),
+    (
+        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
+        "packet_size = \"1400 B\"\naerotp = { mode = \"unreliable-datagram\", coding = { words = 32 } }",
+        "1400 B and 174 B of headers fit no MTU (largest 1500 B); expected at most 1326 B",
+    ),
+    (
+        "damaged = \"delivered\"",
+        "damaged = \"dropped\"",
+        "links.air.down.spares: \"headers\" does not go with damaged = \"dropped\"",
+    ),
+];
+
+#[test]
+fn mistakes_are_named() {
+    for (right, wrong, expected) in WRONG {
+        assert!(RIGHT.contains(right), "{right}");
+        let text = RIGHT.replace(right, wrong);
+        let error = match parse(&text, "test.toml", Path::new(""), &[]) {
+            Ok(_) => panic!("{wrong} is taken"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(expected), "{wrong}\n{error}");
+    }
+}
