@@ -98,6 +98,20 @@ STACKS = {
 
 
 @dataclass(frozen=True)
+class Case:
+    """A scheme on the study's path."""
+
+    scheme: Scheme
+    bit_error_rate: float
+    #: Whether the channel leaves headers alone, as in the study's model.
+    spared: bool = False
+    #: Bytes of a block, if it is not what fills a packet.
+    block: int | None = None
+    #: Further overrides.
+    more: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Transfer:
     """What a run has shown of one transfer."""
 
@@ -134,12 +148,16 @@ def flow(scheme: Scheme, block: int | None = None) -> str:
     )
 
 
-def simulate(
-    file: Path, seed: int, scheme: Scheme, overrides: Sequence[str] = (), block: int | None = None
-) -> Transfer:
+def simulate(file: Path, seed: int, case: Case) -> Transfer:
     """Runs a transfer over the study's path. Raises `ScenarioError`."""
-    result = Scenario.load(str(file), overrides=[*overrides, flow(scheme, block)]).run(seed=seed)
-    return _measured(result, block or scheme.block, repeats=scheme.repeats)
+    overrides = [
+        f"links.{MIDDLE}.bit_error_rate={case.bit_error_rate}",
+        f"links.{MIDDLE}.spares={'headers' if case.spared else 'nothing'}",
+        flow(case.scheme, case.block),
+        *case.more,
+    ]
+    result = Scenario.load(file, overrides=overrides).run(seed=seed)
+    return _measured(result, case.block or case.scheme.block, repeats=case.scheme.repeats)
 
 
 def _measured(result: Result, block: int, *, repeats: bool) -> Transfer:
