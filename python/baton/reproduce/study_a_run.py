@@ -35,6 +35,7 @@ _TCP = (
     f'profile = "ns2", tcp = {{ maximum_segment_size = "{TCP} B", initial_rto = "3 s", nagle = false,'
     ' receive_buffer = "4 MB", send_buffer = "4 MB", window_scaling = true }'
 )
+_SMALL_TCP = _TCP.replace(str(TCP), str(SMALL))
 _LINUX = 'profile = "linux-6", tcp = { receive_buffer = "4 MB", send_buffer = "4 MB" }'
 _SCPS = f'profile = "scps-tp", tcp = {{ maximum_segment_size = "{TCP} B" }}'
 
@@ -83,11 +84,17 @@ STUDIED = {
     "reliable": RELIABLE,
     "quasi": QUASI,
 }
+#: TCP in the reading of 3000 packets a second, and with ns-3's default of 536 B in a segment.
+SMALL_TCP = Scheme("TCP NewReno, segments of 184 B", f'transport = "tcp", congestion = "newreno", {_SMALL_TCP}', SMALL)
+DEFAULT_TCP = Scheme(
+    "TCP NewReno, segments of 536 B",
+    f'transport = "tcp", congestion = "newreno", {_TCP.replace(str(TCP), "536")}',
+    536,
+)
 MODES = {
     "near-reliable": aerotp("AeroTP near-reliable", "near-reliable", _PLAIN),
     "connection": aerotp("AeroTP unreliable connection", "unreliable-connection", _PLAIN, _NO_WAIT),
     "datagram": aerotp("AeroTP unreliable datagram", "unreliable-datagram", _PLAIN),
-    "adaptive": ADAPTIVE,
 }
 STACKS = {
     "cubic": Scheme("TCP CUBIC", f'transport = "tcp", congestion = "cubic", {_LINUX}', TCP),
@@ -166,15 +173,17 @@ def _measured(result: Result, block: int, *, repeats: bool) -> Transfer:
     data = packets["down"] & (packets["payload_bytes"] > 0)
     first = data & ~packets["retransmission"]
     new = packets["payload_bytes"][first].sum()
-    begun = packets["sent_ns"][data][0] / 1e9
-    times, bytes_then = _delivered(result)
+    # A SYN too leaves when the source starts; the network before the link takes next to nothing.
+    begun = packets["sent_ns"][packets["down"]][0] / 1e9
     delivered = float(summary["delivered_bytes"])
     completion = summary["completion_s"]
     if repeats:
         until = completion or result.summary["simulated_s"] - begun
+        times, bytes_then = _delivered(result)
         waited = _stream_delay(times - begun, bytes_then, block)
     else:
-        until = times[-1] - begun if len(times) else float("inf")
+        came = data & packets["arrived"]
+        until = float(packets["decided_ns"][came].max(initial=0)) / 1e9 - begun
         waited = _packet_delay(packets, first, begun, block)
     full = int(np.argmax(packets["payload_bytes"] * data))
     return Transfer(
@@ -214,7 +223,10 @@ def _packet_delay(packets: Mapping[str, Floats], first: Floats, begun: float, bl
 def _delivered(result: Result) -> tuple[Floats, Floats]:
     """Times at which data was delivered, and how much there was then."""
     series = run_of(result).find("flow telemetry", "delivered bytes")
-    return (series.time_ns / 1e9, series.value) if series is not None else (np.zeros(0), np.zeros(0))
+    if series is None:
+        return np.zeros(0), np.zeros(0)
+    more = np.diff(series.value, prepend=0.0) > 0
+    return series.time_ns[more] / 1e9, series.value[more]
 
 
 def _middle(result: Result) -> dict[str, np.ndarray]:
