@@ -38,7 +38,7 @@ SLOW = ("links.air.delay=10 s",)
 #: Error rates of the reading of 3000 packets a second.
 SMALL_RATES = (0.0, 1e-5, 3e-5, WORST)
 #: As if the study had waited ten times as long.
-LONGER = ("duration=200 s",)
+LONGER = ("duration=200 s", "record.interval=1 ms")
 HEADER_TOO = quasi_reliable(16, header=True)
 TCP, UDP = STUDIED["tcp"], STUDIED["udp"]
 
@@ -223,12 +223,12 @@ def _at_worst(runs: Transfers, seed: int) -> Figures:
     return {
         "A6.a": udp.loss / quasi.loss,
         "A6.b": udp.loss / lost(8 * udp.packet, WORST),
-        "A6.c": tcp.overhead / reliable.overhead,
+        "A6.c": tcp.overhead / reliable.overhead if tcp.delivered else None,
         "A6.d": clean.overhead / runs[Case(RELIABLE, 0.0), seed].overhead,
         "A6.e": quasi.overhead / clean.overhead,
         "A6.f": quasi.delay / clean.delay,
         **{f"A6.{letter}": goodput for letter, goodput in zip("ghijk", peers.values(), strict=True)},
-        "A6.m": tcp.overhead,
+        "A6.m": tcp.overhead if tcp.delivered else None,
         "A6.n": reliable.overhead,
         "A6.o": quasi.overhead,
     }

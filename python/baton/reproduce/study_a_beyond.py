@@ -76,16 +76,14 @@ def _peers(folder: Path, seed: int) -> Figures:
 
 
 def _handovers(folder: Path, seed: int) -> Figures:
-    file = folder / "handover.toml"
-    # The link ends at the sender itself, which hears of it.
-    told = ['flows.telemetry.from="gateway"']
-    carriers = {
-        "A13.a": told,
-        "A13.b": [],
-        "A13.c": ["flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6"],
-        "A13.d": ["flows.telemetry.transport=tcp", "flows.telemetry.congestion=newreno"],
+    told, untold = folder / "handover-told.toml", folder / "handover.toml"
+    carriers: dict[str, tuple[Path, list[str]]] = {
+        "A13.a": (told, []),
+        "A13.b": (untold, []),
+        "A13.c": (untold, ["flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6"]),
+        "A13.d": (untold, ["flows.telemetry.transport=tcp", "flows.telemetry.congestion=newreno"]),
     }
-    return {check: _new_data_after(_run(file, seed, settings), BACK_S) for check, settings in carriers.items()}
+    return {check: _new_data_after(_run(file, seed, keys), BACK_S) for check, (file, keys) in carriers.items()}
 
 
 def _run(file: Path, seed: int, overrides: list[str]) -> Run:

@@ -128,7 +128,7 @@ class Transfer:
     goodput: float
     #: Mean from making to delivery, in seconds; infinite if nothing came.
     delay: float
-    #: Bytes on the middle link beyond first payload, over first payload.
+    #: Bytes on the middle link beyond first payload, over first payload; infinite if no payload crossed it.
     overhead: float
     #: From the start to the last byte; infinite if that did not come.
     completion: float
@@ -190,7 +190,7 @@ def _measured(result: Result, block: int, *, repeats: bool) -> Transfer:
         delivered=delivered,
         goodput=8 * delivered / until,
         delay=waited,
-        overhead=float((packets["wire_bytes"].sum() - new) / new),
+        overhead=float((packets["wire_bytes"].sum() - new) / new) if new else float("inf"),
         completion=float("inf") if completion is None else float(completion),
         packet=int(packets["wire_bytes"][full]),
         payload=int(packets["payload_bytes"][full]),
