@@ -132,6 +132,11 @@ STUDIES = {
         " [method-1](models/remedy-method-1.md) and [method-2](models/remedy-method-2.md)",
         "",
     ),
+    "A": (
+        "telemetry from aircraft, 2013; transport [aerotp](models/aerotp.md), codes [fec](models/fec.md), channel"
+        " [bit errors](models/channel-bit-errors.md)",
+        "",
+    ),
     "T": (
         "TCP between a wireless LAN and GSM, 1999; profile [linux-2.0.36](models/profile-linux-2.0.36.md), links"
         " [wifi](models/wifi.md) and [gsm](models/gsm.md)",

@@ -13,6 +13,7 @@ from .checks import Expected, Reproduced, load_expected
 STUDIES = Path(__file__).parent.parent / "studies"
 #: Studies by id, with what each is about.
 TITLES = {
+    "A": "AeroTP: a transport for airborne telemetry over links with bit errors, beside TCP and UDP",
     "C": "a cross-layer scheme for hard handovers between satellite and WiFi",
     "D": "network mobility over L-DACS1: handovers of aircraft, and buffering by the home agent",
     "S": "satellite and WiFi for high-speed trains: congestion controls and remedies at a tunnel",
@@ -45,9 +46,9 @@ def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[s
 
     Raises `InputError` for an id that does not exist.
     """
-    from . import study_c, study_d, study_s, study_t
+    from . import study_a, study_c, study_d, study_s, study_t
 
-    modules = {"C": study_c, "D": study_d, "S": study_s, "T": study_t}
+    modules = {"A": study_a, "C": study_c, "D": study_d, "S": study_s, "T": study_t}
     results: dict[str, Reproduced] = {}
     for study, expected in select(ids).items():
         wanted = {each.id for each in expected}

@@ -20,6 +20,7 @@ from .page import counted, write_page
 FORMAT = 1
 #: Scenarios of which the page shows a whole run, the first of the runs that were counted.
 SHOWN = {
+    "A": ("transfer", "peers", "handover", "setup"),
     "C": ("upload", "download"),
     "D": ("baseline", "proposal-1", "proposal-2"),
     "S": ("single", "pair", "line"),

@@ -1,0 +1,241 @@
+"""Runs of study A, and what the study looks at in them: goodput, delay, what arrives, and overhead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from baton import Result, Scenario
+from baton.report.tables import run_of
+
+from .transfer import Floats
+
+from .transfer import Floats
+
+#: Of a packet of 1500 B: what is left behind 20 B of IP, and behind the headers of TCP, UDP, and AeroTP's opening.
+PACKET, IP = 1500, 20
+TCP, UDP, AEROTP = 1460, 1472, 1446
+#: AeroTP's prelude, whose own code protects it, and its payload check.
+PRELUDE, CHECK = 3, 4
+#: The source's data (section IV).
+BYTES, RATE = 1_000_000, 4.416e6
+#: Bytes of a block in the reading of 3000 packets a second.
+SMALL = 184
+#: The link of which all this is about.
+MIDDLE = "air"
+
+#: ns-2's habits are those of the study's simulator in what matters here: timeouts of 200 ms at least, NewReno without
+#: SACK, a first timeout of 3 s.
+_TCP = (
+    f'profile = "ns2", tcp = {{ maximum_segment_size = "{TCP} B", initial_rto = "3 s", nagle = false,'
+    ' receive_buffer = "4 MB", send_buffer = "4 MB", window_scaling = true }'
+)
+_SMALL_TCP = _TCP.replace(str(TCP), str(SMALL))
+_LINUX = 'profile = "linux-6", tcp = { receive_buffer = "4 MB", send_buffer = "4 MB" }'
+_SCPS = f'profile = "scps-tp", tcp = {{ maximum_segment_size = "{TCP} B" }}'
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What carries the data: settings of the flow, and the bytes of a block that fills a packet."""
+
+    name: str
+    settings: str
+    block: int
+    #: Whether what is lost is sent again; if not, all that will come has come a moment after the last is sent.
+    repeats: bool = True
+
+#: Modes that send again what is lost.
+_REPEATING = ("reliable", "near-reliable")
+
+
+def aerotp(name: str, mode: str, coding: str = "", more: str = "", words: int = 0) -> Scheme:
+    """AeroTP in a mode; `coding` and `more` are keys of its table."""
+    keys = ", ".join(filter(None, (f'mode = "{mode}"', coding, more)))
+    return Scheme(name, f'transport = "aerotp", aerotp = {{ {keys} }}', AEROTP - 4 * words, mode in _REPEATING)
+
+
+def quasi_reliable(words: int, *, header: bool = False) -> Scheme:
+    """Quasi-reliable with so many words in each packet. On a single path nothing is reordered, so that no gap is waited for."""
+    coding = f"coding = {{ words = {words}, header = {str(header).lower()} }}"
+    return aerotp(f"AeroTP quasi-reliable, {words} words", "quasi-reliable", coding, _NO_WAIT, words)
+
+
+def aggregating(packets: int) -> Scheme:
+    """Reliable, with so many packets a MACK, however long they take."""
+    more = f'packets_per_mack = {packets}, mack_delay = "1 s"'
+    return aerotp(f"AeroTP reliable, {packets} a MACK", "reliable", _PLAIN, more)
+
+
+_PLAIN = 'coding = "none"'
+_NO_WAIT = 'reordering_wait = "1 ms"'
+RELIABLE = aerotp("AeroTP reliable", "reliable", _PLAIN)
+ADAPTIVE = aerotp("AeroTP reliable, adaptive coding", "reliable", 'coding = "adaptive"')
+QUASI = quasi_reliable(96)
+#: Those that the study compares (figures 21 to 24), and those beyond it.
+STUDIED = {
+    "tcp": Scheme("TCP NewReno", f'transport = "tcp", congestion = "newreno", {_TCP}', TCP),
+    "udp": Scheme("UDP", 'transport = "udp"', UDP, repeats=False),
+    "reliable": RELIABLE,
+    "quasi": QUASI,
+}
+#: TCP in the reading of 3000 packets a second, and with ns-3's default of 536 B in a segment.
+SMALL_TCP = Scheme("TCP NewReno, segments of 184 B", f'transport = "tcp", congestion = "newreno", {_SMALL_TCP}', SMALL)
+DEFAULT_TCP = Scheme(
+    "TCP NewReno, segments of 536 B",
+    f'transport = "tcp", congestion = "newreno", {_TCP.replace(str(TCP), "536")}',
+    536,
+)
+MODES = {
+    "near-reliable": aerotp("AeroTP near-reliable", "near-reliable", _PLAIN),
+    "connection": aerotp("AeroTP unreliable connection", "unreliable-connection", _PLAIN, _NO_WAIT),
+    "datagram": aerotp("AeroTP unreliable datagram", "unreliable-datagram", _PLAIN),
+}
+STACKS = {
+    "cubic": Scheme("TCP CUBIC", f'transport = "tcp", congestion = "cubic", {_LINUX}', TCP),
+    "bbr": Scheme("TCP BBR", f'transport = "tcp", congestion = "bbr", {_LINUX}', TCP),
+    "scps-vj": Scheme("SCPS-TP, VJ", f'transport = "tcp", congestion = "newreno", {_SCPS}', TCP),
+    "scps-vegas": Scheme("SCPS-TP, Vegas", f'transport = "tcp", congestion = "vegas", {_SCPS}', TCP),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scheme on the study's path."""
+
+    scheme: Scheme
+    bit_error_rate: float
+    #: Whether the channel leaves headers alone, as in the study's model.
+    spared: bool = False
+    #: Bytes of a block, if it is not what fills a packet.
+    block: int | None = None
+    #: Further overrides.
+    more: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What a run has shown of one transfer."""
+
+    #: Bytes.
+    delivered: float
+    #: In bit/s, over the time to the last delivery, or to the end of the run if more could come.
+    goodput: float
+    #: Mean from making to delivery, in seconds; infinite if nothing came.
+    delay: float
+    #: Bytes on the middle link beyond first payload, over first payload; infinite if no payload crossed it.
+    overhead: float
+    #: From the start to the last byte; infinite if that did not come.
+    completion: float
+    #: Bytes of a full packet with data, and of its payload.
+    packet: int
+    payload: int
+
+    @property
+    def loss(self) -> float:
+        """The part of the data that is not there."""
+        return 1 - self.delivered / BYTES
+
+    def header_bits(self, words: int) -> int:
+        """Bits of a packet of AeroTP that no code protects."""
+        return 8 * (self.packet - self.payload - CHECK - PRELUDE - 4 * words)
+
+
+def flow(scheme: Scheme, block: int | None = None) -> str:
+    """An override that has the study's source use a scheme."""
+    size = block or scheme.block
+    return (
+        'flows=[{ name = "telemetry", from = "article", to = "ground", traffic = "constant", rate = "4.416 Mbit/s",'
+        f' packet_size = "{size} B", bytes = "1 MB", start_jitter = "220 ms", {scheme.settings} }}]'
+    )
+
+
+def simulate(file: Path, seed: int, case: Case) -> Transfer:
+    """Runs a transfer over the study's path. Raises `ScenarioError`."""
+    overrides = [
+        f"links.{MIDDLE}.bit_error_rate={case.bit_error_rate}",
+        f"links.{MIDDLE}.spares={'headers' if case.spared else 'nothing'}",
+        flow(case.scheme, case.block),
+        *case.more,
+    ]
+    result = Scenario.load(file, overrides=overrides).run(seed=seed)
+    return _measured(result, case.block or case.scheme.block, repeats=case.scheme.repeats)
+
+
+def _measured(result: Result, block: int, *, repeats: bool) -> Transfer:
+    summary = result.summary["flows"][0]
+    packets = _middle(result)
+    data = packets["down"] & (packets["payload_bytes"] > 0)
+    first = data & ~packets["retransmission"]
+    new = packets["payload_bytes"][first].sum()
+    # A SYN too leaves when the source starts; the network before the link takes next to nothing.
+    begun = packets["sent_ns"][packets["down"]][0] / 1e9
+    delivered = float(summary["delivered_bytes"])
+    completion = summary["completion_s"]
+    if repeats:
+        until = completion or result.summary["simulated_s"] - begun
+        times, bytes_then = _delivered(result)
+        waited = _stream_delay(times - begun, bytes_then, block)
+    else:
+        came = data & packets["arrived"]
+        until = float(packets["decided_ns"][came].max(initial=0)) / 1e9 - begun
+        waited = _packet_delay(packets, first, begun, block)
+    full = int(np.argmax(packets["payload_bytes"] * data))
+    return Transfer(
+        delivered=delivered,
+        goodput=8 * delivered / until,
+        delay=waited,
+        overhead=float((packets["wire_bytes"].sum() - new) / new) if new else float("inf"),
+        completion=float("inf") if completion is None else float(completion),
+        packet=int(packets["wire_bytes"][full]),
+        payload=int(packets["payload_bytes"][full]),
+    )
+
+
+def made(offsets: Floats, block: int) -> Floats:
+    """Seconds after the start at which the source makes the bytes at some places of its data."""
+    times: Floats = np.floor(offsets / block) * (8 * block / RATE)
+    return times
+
+
+def _stream_delay(times: Floats, bytes_then: Floats, block: int) -> float:
+    """Mean over all bytes that were delivered, in order, at some times."""
+    steps = np.diff(np.concatenate([[0.0], bytes_then]))
+    if not steps.sum():
+        return float("inf")
+    middle = made(np.arange(bytes_then[-1]), block).mean()
+    return float((steps * times).sum() / steps.sum() - middle)
+
+
+def _packet_delay(packets: Mapping[str, Floats], first: Floats, begun: float, block: int) -> float:
+    """Mean over all packets that arrived, of a source whose data crosses the link in order, and once."""
+    length, decided = packets["payload_bytes"][first], packets["decided_ns"][first] / 1e9 - begun
+    offsets = np.cumsum(length) - length
+    came = packets["arrived"][first]
+    return float((decided - made(offsets, block))[came].mean()) if came.any() else float("inf")
+
+
+def _delivered(result: Result) -> tuple[Floats, Floats]:
+    """Times at which data was delivered, and how much there was then."""
+    series = run_of(result).find("flow telemetry", "delivered bytes")
+    if series is None:
+        return np.zeros(0), np.zeros(0)
+    more = np.diff(series.value, prepend=0.0) > 0
+    return series.time_ns[more] / 1e9, series.value[more]
+
+
+def _middle(result: Result) -> dict[str, np.ndarray]:
+    """Columns of the packets on the middle link."""
+    table = pa.table(result.packets)
+    table = table.filter(pc.equal(table["link"], MIDDLE))
+    numbers = ("sent_ns", "decided_ns", "wire_bytes", "payload_bytes", "retransmission")
+    columns = {name: np.asarray(table[name].to_numpy()) for name in numbers}
+    columns["payload_bytes"] = columns["payload_bytes"].astype(np.int64)
+    for name, column, value in (("down", "direction", "down"), ("arrived", "fate", "delivered")):
+        columns[name] = np.asarray(pc.equal(table[column], value).to_numpy())
+    return columns
