@@ -43,6 +43,15 @@ kind = "wired"
 rate = "8 Mbit/s"
 delay = "40 ms"
 
+[links.radio]
+between = ["aircraft-gateway", "ground-gateway"]
+kind = "wired"
+rate = "5 Mbit/s"
+delay = "10 ms"
+
+[aerotp_gateways.air]
+link = "radio"
+
 [mobiles.phone]
 timetable = [{ at = "0 s", attach = "home" }, { at = "12 s", attach = "car", handover = "hard", outage = "300 ms" }]
 
@@ -156,6 +165,7 @@ retransmission = { attempts = 8, pause = "20 ms" }
 packet_error_rate = 0.001
 bit_error_rate = 1e-7
 damaged = "dropped"
+spares = "nothing"
 burst_loss = { mean_good = "20 s", mean_bad = "300 ms" }
 framing = { bytes_per_packet = 8 }
 
@@ -637,6 +647,75 @@ count = 1
 ''',
     ),
     Section(
+        "##", "aerotp_gateways.NAME", "aerotp_gateways.*",
+        """AeroTP on a link between hosts that speak TCP and UDP: both its ends are
+[gateways](../models/aerotp.md#gateways).""",
+        '''
+[links.lan]
+between = ["client", "airborne"]
+kind = "wired"
+rate = "1 Gbit/s"
+delay = "1 ms"
+
+[links.radio]
+between = ["airborne", "ground"]
+kind = "wired"
+rate = "5 Mbit/s"
+delay = "10 ms"
+
+[links.network]
+between = ["ground", "server"]
+kind = "wired"
+rate = "1 Gbit/s"
+delay = "1 ms"
+
+[aerotp_gateways.air]
+link = "radio"
+rules = [{ port = 5001, mode = "near-reliable" }, { mode = "reliable" }]
+
+[[flows]]
+name = "download"
+from = "server"
+to = "client"
+''',
+    ),
+    Section(
+        "###", "rules", "aerotp_gateways.*.rules",
+        "Which connections cross in which mode: the first rule that fits counts. Besides these it has the keys of [a flow's `aerotp`](#aerotp).",
+        '''
+[links.lan]
+between = ["client", "airborne"]
+kind = "wired"
+rate = "1 Gbit/s"
+delay = "1 ms"
+
+[links.radio]
+between = ["airborne", "ground"]
+kind = "wired"
+rate = "5 Mbit/s"
+delay = "10 ms"
+
+[links.network]
+between = ["ground", "server"]
+kind = "wired"
+rate = "1 Gbit/s"
+delay = "1 ms"
+
+[aerotp_gateways.air]
+link = "radio"
+rules = [
+  { port = 5001, mode = "near-reliable", coding = "adaptive", packets_per_mack = 4, mack_delay = "10 ms", class = 1, close_timeout = "300 s" },
+  { code_point = 46, mode = "quasi-reliable", coding = { words = 32 }, reordering_wait = "50 ms" },
+  { destination = "10.0.0.0/8", profile = "rfc", rate = "4 Mbit/s", send_buffer = "1 MB", receive_buffer = "1 MB" },
+]
+
+[[flows]]
+name = "download"
+from = "server"
+to = "client"
+''',
+    ),
+    Section(
         "##", "flows", "flows",
         "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does. "
         "Remedies each have [a page](../models/README.md).",
@@ -687,6 +766,58 @@ to = "server"
 traffic = "ping"
 interval = "1 s"
 size = "56 B"
+
+[[flows]]
+name = "telemetry"
+from = "laptop"
+to = "server"
+transport = "aerotp"
+bytes = "1 MB"
+aerotp = { mode = "reliable" }
+''',
+    ),
+    Section(
+        "###", "aerotp", "flows.aerotp",
+        "The settings of [AeroTP](../models/aerotp.md), at both ends.",
+        '''
+[[flows]]
+name = "telemetry"
+from = "aircraft"
+to = "ground"
+transport = "aerotp"
+
+[flows.aerotp]
+mode = "near-reliable"
+coding = "adaptive"
+packets_per_mack = 4
+mack_delay = "10 ms"
+class = 3                            # 0 to 7
+rate = "4.5 Mbit/s"
+send_buffer = "1 MB"
+receive_buffer = "1 MB"
+close_timeout = "300 s"
+
+[[flows]]
+name = "video"
+from = "aircraft"
+to = "ground"
+transport = "aerotp"
+traffic = "constant"
+rate = "1 Mbit/s"
+packet_size = "1000 B"
+aerotp = { mode = "quasi-reliable", coding = { words = 32, header = true }, reordering_wait = "50 ms" }
+''',
+    ),
+    Section(
+        "####", "coding", "flows.aerotp.coding",
+        "Always the same redundancy in each packet.",
+        '''
+[[flows]]
+name = "video"
+from = "aircraft"
+to = "ground"
+transport = "aerotp"
+aerotp = { mode = "quasi-reliable", coding = { words = 32, header = true } }
 ''',
     ),
     Section(
