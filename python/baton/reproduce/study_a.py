@@ -18,7 +18,22 @@ from . import study_a_beyond as beyond
 from . import study_a_figures as drawn
 from . import study_a_setup as setup
 from .checks import Reproduced, judged
-from .study_a_run import AEROTP, CHECK, QUASI, RATE, RELIABLE, SMALL, STUDIED, Case, Scheme, Transfer, aggregating, quasi_reliable, DEFAULT_TCP, SMALL_TCP
+from .study_a_run import (
+    AEROTP,
+    CHECK,
+    DEFAULT_TCP,
+    QUASI,
+    RATE,
+    RELIABLE,
+    SMALL,
+    SMALL_TCP,
+    STUDIED,
+    Case,
+    Scheme,
+    Transfer,
+    aggregating,
+    quasi_reliable,
+)
 from .study_a_run import simulate as simulated
 
 #: Runs of each case, as in the study; the seed draws the channel and the flow's start (ten round trips).
@@ -176,10 +191,16 @@ def _codes(runs: Transfers, seed: int) -> Figures:
     overheads = [at(words, 0.0).overhead for words in WORDS]
     return {
         "A5.b": plain.loss / lost(8 * (plain.payload + CHECK), WORST),
-        **{f"A5.{letter}": max(at(words, rate).loss for rate in CODE_RATES) for letter, words in zip("cde", WORDS[5:], strict=True)},
+        **{
+            f"A5.{letter}": max(at(words, rate).loss for rate in CODE_RATES)
+            for letter, words in zip("cde", WORDS[5:], strict=True)
+        },
         "A5.g": at(128, WORST).goodput / at(128, 0.0).goodput,
         "A5.h": at(256, WORST).goodput / at(256, 0.0).goodput,
-        **{f"A5.{letter}": at(words, 0.0).goodput / at(0, 0.0).goodput for letter, words in zip("ijk", (128, 256, 64), strict=True)},
+        **{
+            f"A5.{letter}": at(words, 0.0).goodput / at(0, 0.0).goodput
+            for letter, words in zip("ijk", (128, 256, 64), strict=True)
+        },
         "A5.l": plain.delay / at(0, 0.0).delay,
         "A5.m": at(96, WORST).delay / at(96, 0.0).delay,
         "A5.n": at(256, 0.0).delay / at(0, 0.0).delay,
@@ -250,7 +271,8 @@ def _of_all_seeds(runs: Transfers, seeds: int) -> Figures:
         means = [each(Case(aggregating(packets), KNEE), quantity).mean() for packets in AGGREGATED]
         spreads[f"A4.{letter}"] = max(means) / min(means)
     losses = {
-        words: [each(Case(quasi_reliable(words), rate, spared=True), "loss").mean() for rate in CODE_RATES] for words in WORDS
+        words: [each(Case(quasi_reliable(words), rate, spared=True), "loss").mean() for rate in CODE_RATES]
+        for words in WORDS
     }
     return {
         "A2.f": variation(Case(TCP, KNEE)) / variation(Case(RELIABLE, KNEE)) if seeds > 1 else None,

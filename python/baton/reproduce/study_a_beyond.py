@@ -1,4 +1,4 @@
-"""What goes beyond study A: modes, adaptive coding, other TCPs, bursts, outages, others' transports, handovers (A7 to A13)."""
+"""What goes beyond study A: modes, coding, other TCPs, bursts, an outage, others' transports, handovers (A7 to A13)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ PEER_RATES = (0.0, 1e-6, 1e-5, 3.5e-5, 5e-5, 1e-4)
 BURSTS = ('links.air.burst_loss={ mean_good = "1 s", mean_bad = "100 ms" }',)
 #: The link is gone while the source is half through.
 OUTAGE_S = (1.0, 4.0)
-OUTAGE = (f'changes=[{{ at = "{OUTAGE_S[0]} s", link = "air", state = "down" }}, {{ at = "{OUTAGE_S[1]} s", link = "air", state = "up" }}]',)
+OUTAGE = (
+    f'changes=[{{ at = "{OUTAGE_S[0]} s", link = "air", state = "down" }},'
+    f' {{ at = "{OUTAGE_S[1]} s", link = "air", state = "up" }}]',
+)
 #: When the link of `handover.toml` is back.
 BACK_S = 9.0
 #: Each mode, in the order of A7's checks.

@@ -86,7 +86,12 @@ def _codes(runs: Runs, seeds: int) -> Iterator[Figure]:
         ]
         title = f"Figure {number}: {name.lower()} of quasi-reliable, by strength"
         yield Figure(
-            title, "words of 32 bits in a packet", unit, curves, f"{MEANS} Curves: bit error rates.", logarithmic=logarithmic
+            title,
+            "words of 32 bits in a packet",
+            unit,
+            curves,
+            f"{MEANS} Curves: bit error rates.",
+            logarithmic=logarithmic,
         )
 
 
@@ -100,7 +105,9 @@ def _compared(runs: Runs, seeds: int) -> Iterator[Figure]:
 
     for number, (name, unit, value, logarithmic) in enumerate(QUANTITIES, 21):
         curves = [
-            _curve(scheme.name, look, _scaled(RATES), [_values(runs, seeds, Case(scheme, rate), value) for rate in RATES])
+            _curve(
+                scheme.name, look, _scaled(RATES), [_values(runs, seeds, Case(scheme, rate), value) for rate in RATES]
+            )
             for look, scheme in enumerate(STUDIED.values())
         ]
         note = f"{MEANS} Every bit is exposed." + (" Of runs that delivered anything." if unit == "ms" else "")

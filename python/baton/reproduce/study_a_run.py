@@ -15,8 +15,6 @@ from baton.report.tables import run_of
 
 from .transfer import Floats
 
-from .transfer import Floats
-
 #: Of a packet of 1500 B: what is left behind 20 B of IP, and behind the headers of TCP, UDP, and AeroTP's opening.
 PACKET, IP = 1500, 20
 TCP, UDP, AEROTP = 1460, 1472, 1446
@@ -50,6 +48,7 @@ class Scheme:
     #: Whether what is lost is sent again; if not, all that will come has come a moment after the last is sent.
     repeats: bool = True
 
+
 #: Modes that send again what is lost.
 _REPEATING = ("reliable", "near-reliable")
 
@@ -61,7 +60,7 @@ def aerotp(name: str, mode: str, coding: str = "", more: str = "", words: int = 
 
 
 def quasi_reliable(words: int, *, header: bool = False) -> Scheme:
-    """Quasi-reliable with so many words in each packet. On a single path nothing is reordered, so that no gap is waited for."""
+    """Quasi-reliable with so many words in each packet. One path does not reorder, so that no gap is waited for."""
     coding = f"coding = {{ words = {words}, header = {str(header).lower()} }}"
     return aerotp(f"AeroTP quasi-reliable, {words} words", "quasi-reliable", coding, _NO_WAIT, words)
 
@@ -180,7 +179,7 @@ def _measured(result: Result, block: int, *, repeats: bool) -> Transfer:
     if repeats:
         until = completion or result.summary["simulated_s"] - begun
         times, bytes_then = _delivered(result)
-        waited = _stream_delay(times - begun, bytes_then, block)
+        waited = stream_delay(times - begun, bytes_then, block)
     else:
         came = data & packets["arrived"]
         until = float(packets["decided_ns"][came].max(initial=0)) / 1e9 - begun
@@ -203,7 +202,7 @@ def made(offsets: Floats, block: int) -> Floats:
     return times
 
 
-def _stream_delay(times: Floats, bytes_then: Floats, block: int) -> float:
+def stream_delay(times: Floats, bytes_then: Floats, block: int) -> float:
     """Mean over all bytes that were delivered, in order, at some times."""
     steps = np.diff(np.concatenate([[0.0], bytes_then]))
     if not steps.sum():

@@ -22,8 +22,8 @@ LOSSES = (0.0, 0.05, 0.1, 0.15, 0.2)
 CONNECTIONS, EVERY_S, OF_A_MEAN = 500, 0.1, 100
 #: From one packet of the source to the next, which is also how long it waits for its first.
 INTERVAL_S = 8 * AEROTP / RATE
-#: Chosen: a connection is given up after six more SYNs, as in ns-3. Whoever is called does not repeat its answer by itself,
-#: but answers every SYN: so does ns-3, in which the study was made. `REPEATING` is as RFC 9293 has it.
+#: Chosen: a connection is given up after six more SYNs, as in ns-3. Whoever is called does not repeat its answer by
+#: itself, but answers every SYN: so does ns-3, in which the study was made. "repeating" is as RFC 9293 has it.
 _TCP = f'profile = "ns2", bytes = "{TCP} B"'
 _KEYS = f'maximum_segment_size = "{TCP} B", initial_rto = "3 s", syn_retries = 6'
 CALLERS = {
@@ -54,7 +54,8 @@ class Setups:
 def simulate(folder: Path, seed: int, caller: str, loss: float) -> Setups:
     """Runs the calls. Raises `ScenarioError`."""
     keys = (
-        f'{{ name = "c{number}", from = "article", to = "ground", start = "{number * EVERY_S:.1f} s", {CALLERS[caller]} }}'
+        f'{{ name = "c{number}", from = "article", to = "ground", start = "{number * EVERY_S:.1f} s",'
+        f" {CALLERS[caller]} }}"
         for number in range(CONNECTIONS)
     )
     overrides = [
@@ -98,7 +99,8 @@ def figures(found: Found, seed: int) -> Figures:
 def spread(found: Found, seeds: int) -> Figures:
     """What A1 asks of all calls together."""
     tcp, aerotp = (
-        np.concatenate([found[caller, 0.2, seed].delays for seed in range(1, seeds + 1)]) for caller in ("tcp", "aerotp")
+        np.concatenate([found[caller, 0.2, seed].delays for seed in range(1, seeds + 1)])
+        for caller in ("tcp", "aerotp")
     )
     means = np.array([part.mean() for part in np.array_split(tcp, max(len(tcp) // OF_A_MEAN, 1))])
     return {
