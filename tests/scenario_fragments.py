@@ -45,7 +45,9 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Links that mobiles and changes name, with ends that they could have."""
+    """Links that mobiles, gateways and changes name, with ends that they could have."""
+    for gateway in whole.get("aerotp_gateways", {}).values():
+        yield gateway["link"], ["airborne", "ground"]
     for node, mobile in whole.get("mobiles", {}).items():
         near = mobile.get("mobility", {}).get("home_agent", "server")
         for entry in mobile.get("timetable", []):

@@ -517,7 +517,7 @@ prefix = "2001:db8:1::/64"
 
 [mobiles.helicopter]
 timetable = [{ at = "0 s", attach = "north-cell" }, { at = "60 s", attach = "south-cell", announced = "1 s" }]
-mobility = { protocol = "mobile-ipv6", home_agent = "airline", mih = { point_of_service = "radius" } }
+mobility = { protocol = "mobile-ipv6", home_agent = "airline", mih = { point_of_service = "airline" } }
 ''',
     ),
     Section(

@@ -37,7 +37,7 @@ const CASES: &[Case] = &[
         "[links.gsm]",
         "[link.gsm]",
         &[
-            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
+            r#"test.toml:23:2: link: unknown key "link"; did you mean "links"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, aerotp_gateways, changes, losses, flows, record, live, expect)"#,
         ],
     ),
     (
@@ -676,7 +676,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "fows.download.bytes=1 kB",
-        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
+        r#"--set fows.download.bytes=1 kB: fows: unknown key "fows"; did you mean "flows"? (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, aerotp_gateways, changes, losses, flows, record, live, expect)"#,
     ),
     (
         "",
@@ -688,7 +688,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "a..b=1",
-        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, changes, losses, flows, record, live, expect)"#,
+        r#"--set a..b=1: a: unknown key "a" (valid: format, name, description, duration, seed, links, mobiles, lines, home_agents, foreign_agents, aerotp_gateways, changes, losses, flows, record, live, expect)"#,
     ),
 ];
 
