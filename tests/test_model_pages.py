@@ -14,7 +14,16 @@ PAGES = sorted(MODELS.glob("*.md"))
 CLAIM = re.compile(r"`(\w+)`\s+in\s+`([\w./-]+\.(?:rs|py))`")
 OVERVIEWS = {
     *("README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"),
-    *("mobile-ipv4.md", "mobile-ipv6.md", "retransmission.md", "flow-control.md", "shapers.md", "t-tcp.md", "fec.md", "aerotp.md"),
+    *(
+        "mobile-ipv4.md",
+        "mobile-ipv6.md",
+        "retransmission.md",
+        "flow-control.md",
+        "shapers.md",
+        "t-tcp.md",
+        "fec.md",
+        "aerotp.md",
+    ),
 }
 """Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""
 

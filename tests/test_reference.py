@@ -24,7 +24,7 @@ def test_a_summary_has_the_keys_that_are_described(scenario):
 
 
 def undescribed(found: Any, kind: Any, path: str) -> list[str]:
-    """Keys of a summary that the types lack, and the other way round; `ping` and `aerotp` are there only for such flows."""
+    """Keys of a summary that the types lack, and the other way round; `ping` and `aerotp` are only in such flows."""
     if get_origin(kind) is list:
         return [each for item in found for each in undescribed(item, get_args(kind)[0], f"{path}[]")]
     if not is_typeddict(kind):

@@ -107,7 +107,7 @@ fn crc16(pieces: &[&[u8]]) -> u16 {
         register ^= u16::from(*byte) << 8;
         for _ in 0..8 {
             let carry = register >> 15;
-            register = register << 1 ^ 0x1021 * carry;
+            register = (register << 1) ^ (0x1021 * carry);
         }
     }
     register

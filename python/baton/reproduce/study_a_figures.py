@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -40,7 +40,11 @@ def draw(runs: Runs, seeds: int) -> list[Figure]:
 
 
 def _curve(
-    name: str, look: int, places: Sequence[float], samples: Sequence[Sequence[float]], shape: str = "line"
+    name: str,
+    look: int,
+    places: Sequence[float],
+    samples: Sequence[Sequence[float]],
+    shape: Literal["line", "points"] = "line",
 ) -> Curve:
     """Means with intervals, where there are as many samples as that needs; nothing where one is infinite."""
     found = [mean_interval([value for value in each if np.isfinite(value)]) for each in samples]
@@ -48,8 +52,7 @@ def _curve(
         np.array([np.nan if value is None else value for value in column]) for column in zip(*found, strict=True)
     )
     known = not np.isnan(low).any()
-    drawn = "line" if shape == "line" else "points"
-    return Curve(name, np.array(places, float), mean, look, low if known else None, high if known else None, drawn)
+    return Curve(name, np.array(places, float), mean, look, low if known else None, high if known else None, shape)
 
 
 def _setup(runs: Runs, seeds: int) -> Iterator[Figure]:

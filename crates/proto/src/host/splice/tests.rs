@@ -89,7 +89,7 @@ impl Row {
             if self.outage.0 <= self.now && self.now < self.outage.1 {
                 return;
             }
-            if self.damages_each > 0 && self.count % self.damages_each == 0 {
+            if self.damages_each > 0 && self.count.is_multiple_of(self.damages_each) {
                 let bit = (self.count * 7919) % u64::from(packet.wire_length() * 8);
                 packet.bit_errors = vec![bit as u32].into();
             }
