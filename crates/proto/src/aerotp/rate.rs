@@ -51,7 +51,7 @@ impl RateControl {
 
     /// By when an answer to a packet sent now is due, if the peer holds it back for no longer than `held`.
     pub(super) fn answer_within(&self, held: Duration) -> Duration {
-        /// Before anything was measured: half a second of two round trips that a satellite takes.
+        /// Before anything was measured; near the round trip over a geostationary satellite, chosen.
         const UNKNOWN: Duration = Duration::from_millis(500);
         const LEAST: Duration = Duration::from_millis(10);
         match self.smoothed {
