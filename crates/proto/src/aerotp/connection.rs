@@ -1,21 +1,17 @@
 //! One AeroTP connection: its calls, and what a packet or a deadline does to it. What it sends is in [`super::output`].
 
 use super::adaptation::Choice;
-use super::blocks::{BlockReceiver, BlockSender, Shard};
+use super::blocks::{BlockReceiver, BlockSender};
 use super::configuration::{Configuration, Identity};
 use super::error_meter::ErrorMeter;
 use super::path::{Path, PathId};
-use super::receiver::{Arrival, Receiver};
+use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{Event, Received, State};
 use crate::packet::Payload;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
-use crate::wire::aerotp::{
-    AerotpHeader, AerotpPacket, Condition, ErrorRate, Mack, Opening, TcpOffer,
-};
-use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::TcpFlags;
+use crate::wire::aerotp::{ErrorRate, Opening, TcpOffer};
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
@@ -23,7 +19,7 @@ use std::collections::VecDeque;
 const FIRST_WINDOW: u64 = 256 << 10;
 
 /// A peer cannot make us keep more paths than this.
-const MOST_PATHS: usize = 8;
+pub(super) const MOST_PATHS: usize = 8;
 
 /// What a connection has done, and what it has been sent that was of no use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +95,7 @@ pub struct Connection {
     /// What the peer's packets began with.
     pub(super) peer: Option<Opening>,
     /// What the peer's gateway was offered by a TCP, if it told.
-    peer_offer: Option<TcpOffer>,
+    pub(super) peer_offer: Option<TcpOffer>,
     /// Whether the peer has said that it has heard of this end.
     pub(super) is_known: bool,
     pub(super) mack: MackState,
@@ -108,18 +104,18 @@ pub struct Connection {
     /// Only with a code across packets.
     pub(super) blocks: Option<Box<BlockSender>>,
     /// Made when the peer's first packet of a block comes.
-    peer_blocks: Option<Box<BlockReceiver>>,
-    meter: ErrorMeter,
+    pub(super) peer_blocks: Option<Box<BlockReceiver>>,
+    pub(super) meter: ErrorMeter,
     pub(super) peer_error_rate: ErrorRate,
     pub(super) choice: Option<((ErrorRate, u32), Choice)>,
     /// The path over which the peer was last heard.
     pub(super) heard_path: usize,
-    last_heard: Instant,
-    confirmed_here: u64,
-    confirmed_there: u64,
-    write_blocked: bool,
-    finished: bool,
-    over_at: Option<Instant>,
+    pub(super) last_heard: Instant,
+    pub(super) confirmed_here: u64,
+    pub(super) confirmed_there: u64,
+    pub(super) write_blocked: bool,
+    pub(super) finished: bool,
+    pub(super) over_at: Option<Instant>,
     pub(super) reset_due: bool,
     pub(super) is_over: bool,
     pub(super) opening_sent: bool,
@@ -436,13 +432,13 @@ impl Connection {
         self.events.pop_front()
     }
 
-    fn tell(&mut self, event: Event) {
+    pub(super) fn tell(&mut self, event: Event) {
         if self.events.back() != Some(&event) {
             self.events.push_back(event);
         }
     }
 
-    fn end(&mut self, event: Event) {
+    pub(super) fn end(&mut self, event: Event) {
         self.tell(event);
         if event != Event::Closed {
             self.tell(Event::Closed);
@@ -467,525 +463,8 @@ impl Connection {
     }
 
     /// Whether something has arrived that the far end has not confirmed.
-    fn is_unconfirmed(&self) -> bool {
+    pub(super) fn is_unconfirmed(&self) -> bool {
         self.confirmed_there < self.sender.acknowledged()
-    }
-
-    /// Takes in a packet that came from and to these addresses.
-    pub fn handle_packet(
-        &mut self,
-        now: Instant,
-        (from, to): (IpAddr, IpAddr),
-        packet: AerotpPacket,
-    ) {
-        if self.is_over {
-            return;
-        }
-        let header = &packet.header;
-        let Some(path) = self.path_of((from, to), header) else {
-            self.statistics.refused += 1;
-            return;
-        };
-        if header.tcp_flags.contains(TcpFlags::RST) {
-            return self.handle_reset(header);
-        }
-        if header.mode != self.configuration.mode || !self.take_opening(header) {
-            self.statistics.refused += 1;
-            return;
-        }
-        if !self.is_plausible(header.sequence) {
-            self.statistics.refused += 1;
-            return;
-        }
-        self.heard_path = path;
-        self.note_heard(now, header.timestamp);
-        self.measure(now, &packet);
-        if let Some(mack) = &header.mack {
-            self.handle_mack(now, mack);
-        }
-        self.handle_data(now, packet);
-    }
-
-    /// Whether a packet is from somewhere in what the peer may send now, or has sent not long ago. Where nothing is repeated an
-    /// outage can have swallowed any amount, so that every place is.
-    fn is_plausible(&self, number: SequenceNumber) -> bool {
-        if self.peer.is_none() || !self.answers() {
-            return true;
-        }
-        let distance = self.start_of(number) - self.receiver.next() as i64;
-        let before = i64::from(self.configuration.receive_buffer);
-        (-before..=self.receiver.window() as i64).contains(&distance)
-    }
-
-    /// The path of a packet. One from elsewhere is the peer's if it shows the token, and the peer is there from now on.
-    fn path_of(&mut self, (from, to): (IpAddr, IpAddr), header: &AerotpHeader) -> Option<usize> {
-        let known = |path: &Path| path.remote == from && path.local == to;
-        if let Some(index) = self.paths.iter().position(known) {
-            return Some(index);
-        }
-        let shown = header.token.or(header.opening.map(|opening| opening.token));
-        if shown.is_none() || shown != self.peer_token() {
-            return None;
-        }
-        if header.adds_path {
-            if self.paths.len() >= MOST_PATHS {
-                return None;
-            }
-            let (mtu, rate) = (self.paths[0].mtu, self.configuration.initial_rate);
-            self.paths.push(Path::new((to, from), mtu, rate));
-            return Some(self.paths.len() - 1);
-        }
-        // A packet that was late moves nobody back.
-        if !self.is_newer(header.timestamp) {
-            return None;
-        }
-        let index = self.paths.iter().position(|path| path.local == to);
-        let index = index.unwrap_or(0);
-        self.paths[index].remote = from;
-        Some(index)
-    }
-
-    /// A reset counts with the peer's token, or if it answers something that is on its way.
-    fn handle_reset(&mut self, header: &AerotpHeader) {
-        let proven = header.token.is_some() && header.token == self.peer_token();
-        let position = self.position_of(header.sequence);
-        let waiting = self.sender.acknowledged()..=self.sender.next();
-        let answers = header.tcp_flags.contains(TcpFlags::ACK)
-            && position.is_some_and(|position| waiting.contains(&position))
-            && !self.is_known;
-        if proven || answers {
-            self.end(Event::Reset);
-        } else {
-            self.statistics.refused += 1;
-        }
-    }
-
-    /// Where in what was written a sequence number is.
-    fn position_of(&self, number: SequenceNumber) -> Option<u64> {
-        let base = self.sender.acknowledged();
-        let distance = number.distance_from(self.wire_sequence(base));
-        base.checked_add_signed(i64::from(distance))
-    }
-
-    /// The sequence number of a position.
-    pub(super) fn wire_sequence(&self, position: u64) -> SequenceNumber {
-        SequenceNumber(self.identity.initial.0.wrapping_add(position as u32))
-    }
-
-    fn take_opening(&mut self, header: &AerotpHeader) -> bool {
-        match (header.opening, self.peer) {
-            (Some(opening), None) => {
-                self.peer = Some(opening);
-                self.peer_offer = header.tcp_offer;
-                if !self.is_known {
-                    self.tell(Event::Established);
-                }
-                true
-            }
-            (Some(opening), Some(peer)) => opening == peer,
-            (None, _) => true,
-        }
-    }
-
-    /// Whether a timestamp is as new as any that has come.
-    fn is_newer(&self, timestamp: u32) -> bool {
-        let newer = |(echo, _): (u32, Instant)| timestamp.wrapping_sub(echo) as i32 >= 0;
-        self.mack.echo.is_none_or(newer)
-    }
-
-    fn note_heard(&mut self, now: Instant, timestamp: u32) {
-        self.last_heard = now;
-        if self.is_newer(timestamp) {
-            self.mack.echo = Some((timestamp, now));
-        }
-    }
-
-    fn measure(&mut self, now: Instant, packet: &AerotpPacket) {
-        const PAUSE: Duration = Duration::from_millis(100);
-
-        let bytes = packet.wire_length();
-        let redundancy = packet.header.protection.strength.bytes() as u32;
-        let length = match packet.condition {
-            Condition::Damaged(payload) => {
-                self.statistics.damaged += 1;
-                bytes + payload
-            }
-            Condition::Corrected(symbols) => {
-                self.statistics.corrected += u64::from(symbols);
-                bytes
-            }
-            Condition::Clean => bytes,
-        };
-        self.meter.note(length, redundancy, packet.condition);
-        self.mack.bytes += u64::from(length + self.paths[self.heard_path].ip_header());
-        // A pause says nothing of the path.
-        if self
-            .mack
-            .last
-            .is_none_or(|last| now.saturating_since(last) > PAUSE)
-        {
-            self.mack.since = Some(now);
-            self.mack.bytes = 0;
-        }
-        self.mack.last = Some(now);
-    }
-
-    fn handle_data(&mut self, now: Instant, packet: AerotpPacket) {
-        let AerotpPacket {
-            header,
-            payload,
-            condition,
-        } = packet;
-        if self.peer.is_none() {
-            return;
-        }
-        let shard = Shard::of(&header, &payload);
-        let is_repair = header.block.is_some_and(|place| place.is_repair());
-        let mut at_once = header.wants_mack || header.opening.is_some();
-        if let Condition::Damaged(length) = condition {
-            if !is_repair {
-                let start = self.start_of(header.sequence);
-                self.receiver.note_damaged(start, length);
-            }
-        } else if let Some(place) = header.block {
-            let blocks = self.peer_blocks.get_or_insert_default();
-            let restored = match is_repair {
-                true => blocks.add_repair(place, &payload),
-                false => blocks.add_source(place, &shard),
-            };
-            for shard in restored {
-                at_once |= self.take_shard(shard);
-            }
-        }
-        if !is_repair && !matches!(condition, Condition::Damaged(_)) {
-            at_once |= self.take_shard(shard);
-        }
-        if !self.answers() {
-            self.give_up_gaps(now);
-        }
-        self.after_arrival(now);
-        let carries = !payload.is_empty() || condition != Condition::Clean;
-        if self.answers() && (carries || at_once) {
-            self.owe_mack(now, at_once || matches!(condition, Condition::Damaged(_)));
-        }
-    }
-
-    /// A packet has come of which a MACK is to tell.
-    fn owe_mack(&mut self, now: Instant, at_once: bool) {
-        self.mack.packets += 1;
-        let full = self.mack.packets >= u32::from(self.configuration.packets_per_mack.max(1));
-        if at_once || full {
-            self.mack.due = Some(now);
-        } else {
-            self.expect_mack(now);
-        }
-    }
-
-    /// Where in what the peer writes a sequence number is; it may lie before the first byte.
-    fn start_of(&self, number: SequenceNumber) -> i64 {
-        let base = self.receiver.next();
-        let initial = self.peer.map_or(0, |peer| peer.initial.0);
-        let expected = SequenceNumber(initial.wrapping_add(base as u32));
-        base as i64 + i64::from(number.distance_from(expected))
-    }
-
-    /// Takes in data, and the end of it; returns whether the peer should hear of it at once.
-    fn take_shard(&mut self, shard: Shard) -> bool {
-        let start = self.start_of(shard.sequence);
-        let end = start + i64::from(shard.payload.length());
-        if shard.is_final
-            && let Ok(end) = u64::try_from(end)
-        {
-            self.receiver.set_end(end);
-        }
-        if shard.payload.is_empty() {
-            return shard.is_final;
-        }
-        self.take_data(start, shard.payload, shard.ends_record) || shard.is_final
-    }
-
-    /// Returns whether the peer should hear of it at once.
-    fn take_data(&mut self, start: i64, payload: Payload, ends_record: bool) -> bool {
-        let had_gap = self.receiver.has_gap();
-        if !self.answers() {
-            let skipped = self.receiver.make_room(start, payload.length());
-            self.note_skipped(skipped);
-        }
-        match self.receiver.accept(start, payload, ends_record) {
-            Arrival::InOrder => {
-                self.tell(Event::Readable);
-                false
-            }
-            Arrival::Ahead => !had_gap,
-            Arrival::Duplicate => {
-                self.statistics.duplicates += 1;
-                true
-            }
-            Arrival::Beyond => {
-                self.statistics.refused += 1;
-                true
-            }
-        }
-    }
-
-    fn after_arrival(&mut self, now: Instant) {
-        if !self.configuration.confirms {
-            self.confirmed_here = self.receiver.next();
-        }
-        if !self.finished && self.receiver.is_complete() {
-            self.finished = true;
-            self.tell(Event::Finished);
-        }
-        self.settle(now);
-    }
-
-    fn expect_mack(&mut self, now: Instant) {
-        if self.answers() {
-            let due = now + self.configuration.mack_delay;
-            self.mack.due = Some(self.mack.due.map_or(due, |earlier| earlier.min(due)));
-        }
-    }
-
-    fn handle_mack(&mut self, now: Instant, mack: &Mack) {
-        let Some(cumulative) = self.position_of(mack.cumulative) else {
-            self.statistics.refused += 1;
-            return;
-        };
-        let place = |distance: u32| cumulative + u64::from(distance);
-        let ends = mack.received.iter().map(|range| range.end());
-        let ends = ends.chain(mack.missing.iter().map(|missing| missing.range.end()));
-        let highest = place(ends.max().unwrap_or(0));
-        if highest > self.sender.next() || u64::from(mack.unconfirmed) > cumulative {
-            self.statistics.refused += 1;
-            return;
-        }
-        if !self.is_known {
-            self.is_known = true;
-            if self.peer.is_none() {
-                self.tell(Event::Established);
-            }
-        }
-        self.probing = Probing::default();
-        self.peer_error_rate = mack.error_rate;
-        let mut new = self
-            .sender
-            .arrived((self.sender.acknowledged(), cumulative), &mut self.paths);
-        for range in &mack.received {
-            new += self
-                .sender
-                .arrived((place(range.start), place(range.end())), &mut self.paths);
-        }
-        self.sender.acknowledge(cumulative);
-        let window_end = cumulative + u64::from(mack.window);
-        self.sender.window_end = self.sender.window_end.max(window_end);
-        self.learn_from_echo(now, mack);
-        self.find_lost(now, mack, cumulative);
-        let confirmed = cumulative - u64::from(mack.unconfirmed);
-        if confirmed > self.confirmed_there {
-            self.confirmed_there = confirmed;
-            self.tell(Event::Confirmed);
-        }
-        if new > 0 && self.write_blocked && self.sender.room() > 0 {
-            self.write_blocked = false;
-            self.tell(Event::Writable);
-        }
-        if mack.is_complete
-            && self.ending.sent > 0
-            && self.sender.is_done()
-            && !self.ending.delivered
-        {
-            self.ending.delivered = true;
-            self.tell(Event::Delivered);
-        }
-        self.settle(now);
-        self.arm_probe(now);
-    }
-
-    /// When the packet that the peer echoes left.
-    fn echoed(now: Instant, mack: &Mack) -> Instant {
-        let ago = timestamp(now).wrapping_sub(mack.echo);
-        Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
-    }
-
-    fn learn_from_echo(&mut self, now: Instant, mack: &Mack) {
-        // An echo from the future, or of what nobody remembers, measures nothing.
-        if timestamp(now).wrapping_sub(mack.echo).cast_signed() < 0 {
-            return;
-        }
-        let since = now.saturating_since(Self::echoed(now, mack));
-        let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
-        let arrival_rate = DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000);
-        let carried = |path: &&mut Path| {
-            path.sent.iter().any(|&(at, _)| timestamp(at) == mack.echo)
-                || path
-                    .newest_arrived
-                    .is_some_and(|at| timestamp(at) == mack.echo)
-        };
-        let path = match &mut self.paths[..] {
-            [only] => Some(only),
-            several => several.iter_mut().find(carried),
-        };
-        if let Some(path) = path {
-            path.rate.measured(now, rtt, arrival_rate);
-            let left = now.as_nanos().saturating_sub(since.as_nanos());
-            if path
-                .shown_since
-                .is_some_and(|shown| left >= shown.as_nanos())
-            {
-                path.shown_since = None;
-            }
-        }
-    }
-
-    fn find_lost(&mut self, now: Instant, mack: &Mack, cumulative: u64) {
-        let echoed = Self::echoed(now, mack);
-        let overtaking = |path: &Path| {
-            let smoothed = path.rate.smoothed().unwrap_or(Duration::ZERO);
-            Duration::from_nanos(smoothed.as_nanos() / 8)
-        };
-        for missing in &mack.missing {
-            let range = missing.range;
-            let range = (
-                cumulative + u64::from(range.start),
-                cumulative + u64::from(range.end()),
-            );
-            let until = match missing.damaged {
-                true => echoed,
-                false => {
-                    let longest = self
-                        .paths
-                        .iter()
-                        .map(overtaking)
-                        .max()
-                        .unwrap_or(Duration::ZERO);
-                    Instant::from_nanos(echoed.as_nanos().saturating_sub(longest.as_nanos()))
-                }
-            };
-            self.sender.missing(range, until);
-        }
-        for path in &mut self.paths {
-            let overtaking = overtaking(path);
-            self.sender.find_lost(path, overtaking);
-        }
-    }
-
-    /// Sets the time of the next probe, if an answer is waited for.
-    pub(super) fn arm_probe(&mut self, now: Instant) {
-        if !self.waits_for_peer() {
-            self.probing.at = None;
-            return;
-        }
-        if self.probing.at.is_some() {
-            return;
-        }
-        /// A peer that does not answer is asked at least this often, or once a round trip if that is longer: little of a
-        /// contact is lost, and little is sent in vain.
-        const LONGEST: Duration = Duration::from_millis(150);
-        let path = self
-            .paths
-            .iter()
-            .find(|path| path.is_up)
-            .unwrap_or(&self.paths[0]);
-        let first = path.rate.answer_within(self.configuration.mack_delay);
-        let doubled = first.saturating_mul(1 << self.probing.tries.min(16));
-        self.probing.at = Some(now + doubled.min(first.max(LONGEST)));
-    }
-
-    fn give_up_gaps(&mut self, now: Instant) {
-        let skipped = self
-            .receiver
-            .give_up_gaps(now, self.configuration.reordering_wait);
-        self.note_skipped(skipped);
-    }
-
-    fn note_skipped(&mut self, skipped: u64) {
-        if skipped > 0 {
-            self.statistics.skipped += skipped;
-            self.tell(Event::Skipped(skipped));
-            self.tell(Event::Readable);
-        }
-    }
-
-    /// In a mode that expects no answer the last AFIN has left. What the peer sends is still read for a while.
-    pub(super) fn finish_one_way(&mut self, now: Instant) {
-        self.over_at = Some(now + self.configuration.listen_timeout);
-    }
-
-    pub(super) fn confirmed_here(&self) -> u64 {
-        self.confirmed_here
-    }
-
-    /// Whether silence of the peer ends the connection: where an answer is due, or where nothing but packets of the peer's
-    /// tells that it is still there.
-    fn expects_peer(&self) -> bool {
-        self.waits_for_peer() || !self.answers() && self.peer.is_some()
-    }
-
-    /// Closes what is over.
-    fn settle(&mut self, now: Instant) {
-        let sent_all = self.ending.delivered && !self.is_unconfirmed()
-            || self.ending.sent > 0 && !self.answers();
-        if self.over_at.is_none() && self.finished && (sent_all || !self.answers()) {
-            self.over_at = Some(now + self.configuration.listen_timeout);
-        }
-    }
-
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do, or there is something to send.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        if self.is_over {
-            return None;
-        }
-        let waits = self.waits_for_peer();
-        let give_up = self
-            .expects_peer()
-            .then(|| self.last_heard + self.configuration.close_timeout);
-        let is_up = self.paths.iter().any(|path| path.is_up);
-        let probe = self.probing.at.filter(|_| waits && is_up);
-        [
-            self.mack.due.filter(|_| is_up),
-            probe,
-            give_up,
-            self.receiver.gap_until(),
-            self.ending.repeat_at,
-            self.blocks
-                .as_ref()
-                .and_then(|blocks| blocks.poll_timeout()),
-            self.over_at,
-            self.next_departure(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    /// Does what is due.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if self.is_over {
-            return;
-        }
-        if due(self.probing.at) {
-            self.probing.at = None;
-            if self.waits_for_peer() {
-                self.probing.due = true;
-                // One packet: what it brings back tells what else is missing.
-                self.sender.lose_oldest(1);
-                self.probing.tries += 1;
-                self.arm_probe(now);
-            }
-        }
-        if let Some(blocks) = &mut self.blocks {
-            blocks.handle_timeout(now);
-        }
-        if due(self.receiver.gap_until()) {
-            self.give_up_gaps(now);
-            self.after_arrival(now);
-        }
-        if self.expects_peer() && self.last_heard + self.configuration.close_timeout <= now {
-            self.end(Event::TimedOut);
-        } else if due(self.over_at) {
-            self.end(Event::Closed);
-        }
     }
 }
 

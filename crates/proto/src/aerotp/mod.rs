@@ -16,6 +16,8 @@ mod blocks;
 mod configuration;
 mod connection;
 mod error_meter;
+mod input;
+mod macks;
 mod output;
 mod path;
 mod rate;
@@ -23,6 +25,7 @@ mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
+mod timers;
 
 pub use adaptation::{Choice, choose};
 pub use configuration::{Coding, Configuration, Identity};

@@ -1,0 +1,290 @@
+//! What a packet from the peer does to a connection: whose it is, and its data. Its MACK is taken in by [`super::macks`].
+
+use super::Event;
+use super::blocks::Shard;
+use super::connection::{Connection, MOST_PATHS};
+use super::path::Path;
+use super::receiver::Arrival;
+use crate::packet::Payload;
+use crate::time::{Duration, Instant};
+use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition};
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::TcpFlags;
+use core::net::IpAddr;
+
+impl Connection {
+    /// Takes in a packet that came from and to these addresses.
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        (from, to): (IpAddr, IpAddr),
+        packet: AerotpPacket,
+    ) {
+        if self.is_over {
+            return;
+        }
+        let header = &packet.header;
+        let Some(path) = self.path_of((from, to), header) else {
+            self.statistics.refused += 1;
+            return;
+        };
+        if header.tcp_flags.contains(TcpFlags::RST) {
+            return self.handle_reset(header);
+        }
+        if header.mode != self.configuration.mode || !self.take_opening(header) {
+            self.statistics.refused += 1;
+            return;
+        }
+        if !self.is_plausible(header.sequence) {
+            self.statistics.refused += 1;
+            return;
+        }
+        self.heard_path = path;
+        self.note_heard(now, header.timestamp);
+        self.measure(now, &packet);
+        if let Some(mack) = &header.mack {
+            self.handle_mack(now, mack);
+        }
+        self.handle_data(now, packet);
+    }
+
+    /// Whether a packet is from somewhere in what the peer may send now, or has sent not long ago. Where nothing is repeated an
+    /// outage can have swallowed any amount, so that every place is.
+    fn is_plausible(&self, number: SequenceNumber) -> bool {
+        if self.peer.is_none() || !self.answers() {
+            return true;
+        }
+        let distance = self.start_of(number) - self.receiver.next() as i64;
+        let before = i64::from(self.configuration.receive_buffer);
+        (-before..=self.receiver.window() as i64).contains(&distance)
+    }
+
+    /// The path of a packet. One from elsewhere is the peer's if it shows the token, and the peer is there from now on.
+    fn path_of(&mut self, (from, to): (IpAddr, IpAddr), header: &AerotpHeader) -> Option<usize> {
+        let known = |path: &Path| path.remote == from && path.local == to;
+        if let Some(index) = self.paths.iter().position(known) {
+            return Some(index);
+        }
+        let shown = header.token.or(header.opening.map(|opening| opening.token));
+        if shown.is_none() || shown != self.peer_token() {
+            return None;
+        }
+        if header.adds_path {
+            if self.paths.len() >= MOST_PATHS {
+                return None;
+            }
+            let (mtu, rate) = (self.paths[0].mtu, self.configuration.initial_rate);
+            self.paths.push(Path::new((to, from), mtu, rate));
+            return Some(self.paths.len() - 1);
+        }
+        // A packet that was late moves nobody back.
+        if !self.is_newer(header.timestamp) {
+            return None;
+        }
+        let index = self.paths.iter().position(|path| path.local == to);
+        let index = index.unwrap_or(0);
+        self.paths[index].remote = from;
+        Some(index)
+    }
+
+    /// A reset counts with the peer's token, or if it answers something that is on its way.
+    fn handle_reset(&mut self, header: &AerotpHeader) {
+        let proven = header.token.is_some() && header.token == self.peer_token();
+        let position = self.position_of(header.sequence);
+        let waiting = self.sender.acknowledged()..=self.sender.next();
+        let answers = header.tcp_flags.contains(TcpFlags::ACK)
+            && position.is_some_and(|position| waiting.contains(&position))
+            && !self.is_known;
+        if proven || answers {
+            self.end(Event::Reset);
+        } else {
+            self.statistics.refused += 1;
+        }
+    }
+
+    /// Where in what was written a sequence number is.
+    pub(super) fn position_of(&self, number: SequenceNumber) -> Option<u64> {
+        let base = self.sender.acknowledged();
+        let distance = number.distance_from(self.wire_sequence(base));
+        base.checked_add_signed(i64::from(distance))
+    }
+
+    /// The sequence number of a position.
+    pub(super) fn wire_sequence(&self, position: u64) -> SequenceNumber {
+        SequenceNumber(self.identity.initial.0.wrapping_add(position as u32))
+    }
+
+    fn take_opening(&mut self, header: &AerotpHeader) -> bool {
+        match (header.opening, self.peer) {
+            (Some(opening), None) => {
+                self.peer = Some(opening);
+                self.peer_offer = header.tcp_offer;
+                if !self.is_known {
+                    self.tell(Event::Established);
+                }
+                true
+            }
+            (Some(opening), Some(peer)) => opening == peer,
+            (None, _) => true,
+        }
+    }
+
+    /// Whether a timestamp is as new as any that has come.
+    fn is_newer(&self, timestamp: u32) -> bool {
+        let newer = |(echo, _): (u32, Instant)| timestamp.wrapping_sub(echo) as i32 >= 0;
+        self.mack.echo.is_none_or(newer)
+    }
+
+    fn note_heard(&mut self, now: Instant, timestamp: u32) {
+        self.last_heard = now;
+        if self.is_newer(timestamp) {
+            self.mack.echo = Some((timestamp, now));
+        }
+    }
+
+    fn measure(&mut self, now: Instant, packet: &AerotpPacket) {
+        const PAUSE: Duration = Duration::from_millis(100);
+
+        let bytes = packet.wire_length();
+        let redundancy = packet.header.protection.strength.bytes() as u32;
+        let length = match packet.condition {
+            Condition::Damaged(payload) => {
+                self.statistics.damaged += 1;
+                bytes + payload
+            }
+            Condition::Corrected(symbols) => {
+                self.statistics.corrected += u64::from(symbols);
+                bytes
+            }
+            Condition::Clean => bytes,
+        };
+        self.meter.note(length, redundancy, packet.condition);
+        self.mack.bytes += u64::from(length + self.paths[self.heard_path].ip_header());
+        // A pause says nothing of the path.
+        if self
+            .mack
+            .last
+            .is_none_or(|last| now.saturating_since(last) > PAUSE)
+        {
+            self.mack.since = Some(now);
+            self.mack.bytes = 0;
+        }
+        self.mack.last = Some(now);
+    }
+
+    fn handle_data(&mut self, now: Instant, packet: AerotpPacket) {
+        let AerotpPacket {
+            header,
+            payload,
+            condition,
+        } = packet;
+        if self.peer.is_none() {
+            return;
+        }
+        let shard = Shard::of(&header, &payload);
+        let is_repair = header.block.is_some_and(|place| place.is_repair());
+        let mut at_once = header.wants_mack || header.opening.is_some();
+        if let Condition::Damaged(length) = condition {
+            if !is_repair {
+                let start = self.start_of(header.sequence);
+                self.receiver.note_damaged(start, length);
+            }
+        } else if let Some(place) = header.block {
+            let blocks = self.peer_blocks.get_or_insert_default();
+            let restored = match is_repair {
+                true => blocks.add_repair(place, &payload),
+                false => blocks.add_source(place, &shard),
+            };
+            for shard in restored {
+                at_once |= self.take_shard(shard);
+            }
+        }
+        if !is_repair && !matches!(condition, Condition::Damaged(_)) {
+            at_once |= self.take_shard(shard);
+        }
+        if !self.answers() {
+            self.give_up_gaps(now);
+        }
+        self.after_arrival(now);
+        let carries = !payload.is_empty() || condition != Condition::Clean;
+        if self.answers() && (carries || at_once) {
+            self.owe_mack(now, at_once || matches!(condition, Condition::Damaged(_)));
+        }
+    }
+
+    /// A packet has come of which a MACK is to tell.
+    fn owe_mack(&mut self, now: Instant, at_once: bool) {
+        self.mack.packets += 1;
+        let full = self.mack.packets >= u32::from(self.configuration.packets_per_mack.max(1));
+        if at_once || full {
+            self.mack.due = Some(now);
+        } else {
+            self.expect_mack(now);
+        }
+    }
+
+    /// Where in what the peer writes a sequence number is; it may lie before the first byte.
+    pub(super) fn start_of(&self, number: SequenceNumber) -> i64 {
+        let base = self.receiver.next();
+        let initial = self.peer.map_or(0, |peer| peer.initial.0);
+        let expected = SequenceNumber(initial.wrapping_add(base as u32));
+        base as i64 + i64::from(number.distance_from(expected))
+    }
+
+    /// Takes in data, and the end of it; returns whether the peer should hear of it at once.
+    fn take_shard(&mut self, shard: Shard) -> bool {
+        let start = self.start_of(shard.sequence);
+        let end = start + i64::from(shard.payload.length());
+        if shard.is_final
+            && let Ok(end) = u64::try_from(end)
+        {
+            self.receiver.set_end(end);
+        }
+        if shard.payload.is_empty() {
+            return shard.is_final;
+        }
+        self.take_data(start, shard.payload, shard.ends_record) || shard.is_final
+    }
+
+    /// Returns whether the peer should hear of it at once.
+    fn take_data(&mut self, start: i64, payload: Payload, ends_record: bool) -> bool {
+        let had_gap = self.receiver.has_gap();
+        if !self.answers() {
+            let skipped = self.receiver.make_room(start, payload.length());
+            self.note_skipped(skipped);
+        }
+        match self.receiver.accept(start, payload, ends_record) {
+            Arrival::InOrder => {
+                self.tell(Event::Readable);
+                false
+            }
+            Arrival::Ahead => !had_gap,
+            Arrival::Duplicate => {
+                self.statistics.duplicates += 1;
+                true
+            }
+            Arrival::Beyond => {
+                self.statistics.refused += 1;
+                true
+            }
+        }
+    }
+
+    pub(super) fn after_arrival(&mut self, now: Instant) {
+        if !self.configuration.confirms {
+            self.confirmed_here = self.receiver.next();
+        }
+        if !self.finished && self.receiver.is_complete() {
+            self.finished = true;
+            self.tell(Event::Finished);
+        }
+        self.settle(now);
+    }
+
+    pub(super) fn expect_mack(&mut self, now: Instant) {
+        if self.answers() {
+            let due = now + self.configuration.mack_delay;
+            self.mack.due = Some(self.mack.due.map_or(due, |earlier| earlier.min(due)));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a MACK tells: what has arrived and what is lost, the window, the round-trip time, what the far end has confirmed.
+
+use super::Event;
+use super::connection::{Connection, Probing, timestamp};
+use super::path::Path;
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+use crate::wire::aerotp::Mack;
+
+impl Connection {
+    pub(super) fn handle_mack(&mut self, now: Instant, mack: &Mack) {
+        let Some(cumulative) = self.position_of(mack.cumulative) else {
+            self.statistics.refused += 1;
+            return;
+        };
+        let place = |distance: u32| cumulative + u64::from(distance);
+        let ends = mack.received.iter().map(|range| range.end());
+        let ends = ends.chain(mack.missing.iter().map(|missing| missing.range.end()));
+        let highest = place(ends.max().unwrap_or(0));
+        if highest > self.sender.next() || u64::from(mack.unconfirmed) > cumulative {
+            self.statistics.refused += 1;
+            return;
+        }
+        if !self.is_known {
+            self.is_known = true;
+            if self.peer.is_none() {
+                self.tell(Event::Established);
+            }
+        }
+        self.probing = Probing::default();
+        self.peer_error_rate = mack.error_rate;
+        let mut new = self
+            .sender
+            .arrived((self.sender.acknowledged(), cumulative), &mut self.paths);
+        for range in &mack.received {
+            new += self
+                .sender
+                .arrived((place(range.start), place(range.end())), &mut self.paths);
+        }
+        self.sender.acknowledge(cumulative);
+        let window_end = cumulative + u64::from(mack.window);
+        self.sender.window_end = self.sender.window_end.max(window_end);
+        self.learn_from_echo(now, mack);
+        self.find_lost(now, mack, cumulative);
+        let confirmed = cumulative - u64::from(mack.unconfirmed);
+        if confirmed > self.confirmed_there {
+            self.confirmed_there = confirmed;
+            self.tell(Event::Confirmed);
+        }
+        if new > 0 && self.write_blocked && self.sender.room() > 0 {
+            self.write_blocked = false;
+            self.tell(Event::Writable);
+        }
+        if mack.is_complete
+            && self.ending.sent > 0
+            && self.sender.is_done()
+            && !self.ending.delivered
+        {
+            self.ending.delivered = true;
+            self.tell(Event::Delivered);
+        }
+        self.settle(now);
+        self.arm_probe(now);
+    }
+
+    /// When the packet that the peer echoes left.
+    fn echoed(now: Instant, mack: &Mack) -> Instant {
+        let ago = timestamp(now).wrapping_sub(mack.echo);
+        Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
+    }
+
+    fn learn_from_echo(&mut self, now: Instant, mack: &Mack) {
+        // An echo from the future, or of what nobody remembers, measures nothing.
+        if timestamp(now).wrapping_sub(mack.echo).cast_signed() < 0 {
+            return;
+        }
+        let since = now.saturating_since(Self::echoed(now, mack));
+        let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
+        let arrival_rate = DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000);
+        let carried = |path: &&mut Path| {
+            path.sent.iter().any(|&(at, _)| timestamp(at) == mack.echo)
+                || path
+                    .newest_arrived
+                    .is_some_and(|at| timestamp(at) == mack.echo)
+        };
+        let path = match &mut self.paths[..] {
+            [only] => Some(only),
+            several => several.iter_mut().find(carried),
+        };
+        if let Some(path) = path {
+            path.rate.measured(now, rtt, arrival_rate);
+            let left = now.as_nanos().saturating_sub(since.as_nanos());
+            if path
+                .shown_since
+                .is_some_and(|shown| left >= shown.as_nanos())
+            {
+                path.shown_since = None;
+            }
+        }
+    }
+
+    fn find_lost(&mut self, now: Instant, mack: &Mack, cumulative: u64) {
+        let echoed = Self::echoed(now, mack);
+        let overtaking = |path: &Path| {
+            let smoothed = path.rate.smoothed().unwrap_or(Duration::ZERO);
+            Duration::from_nanos(smoothed.as_nanos() / 8)
+        };
+        for missing in &mack.missing {
+            let range = missing.range;
+            let range = (
+                cumulative + u64::from(range.start),
+                cumulative + u64::from(range.end()),
+            );
+            let until = match missing.damaged {
+                true => echoed,
+                false => {
+                    let longest = self
+                        .paths
+                        .iter()
+                        .map(overtaking)
+                        .max()
+                        .unwrap_or(Duration::ZERO);
+                    Instant::from_nanos(echoed.as_nanos().saturating_sub(longest.as_nanos()))
+                }
+            };
+            self.sender.missing(range, until);
+        }
+        for path in &mut self.paths {
+            let overtaking = overtaking(path);
+            self.sender.find_lost(path, overtaking);
+        }
+    }
+}

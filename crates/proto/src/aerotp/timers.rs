@@ -1,0 +1,126 @@
+//! What a connection does because time has passed, and when.
+
+use super::Event;
+use super::connection::Connection;
+use crate::time::{Duration, Instant};
+
+impl Connection {
+    /// Sets the time of the next probe, if an answer is waited for.
+    pub(super) fn arm_probe(&mut self, now: Instant) {
+        if !self.waits_for_peer() {
+            self.probing.at = None;
+            return;
+        }
+        if self.probing.at.is_some() {
+            return;
+        }
+        /// A peer that does not answer is asked at least this often, or once a round trip if that is longer: little of a
+        /// contact is lost, and little is sent in vain.
+        const LONGEST: Duration = Duration::from_millis(150);
+        let path = self
+            .paths
+            .iter()
+            .find(|path| path.is_up)
+            .unwrap_or(&self.paths[0]);
+        let first = path.rate.answer_within(self.configuration.mack_delay);
+        let doubled = first.saturating_mul(1 << self.probing.tries.min(16));
+        self.probing.at = Some(now + doubled.min(first.max(LONGEST)));
+    }
+
+    pub(super) fn give_up_gaps(&mut self, now: Instant) {
+        let skipped = self
+            .receiver
+            .give_up_gaps(now, self.configuration.reordering_wait);
+        self.note_skipped(skipped);
+    }
+
+    pub(super) fn note_skipped(&mut self, skipped: u64) {
+        if skipped > 0 {
+            self.statistics.skipped += skipped;
+            self.tell(Event::Skipped(skipped));
+            self.tell(Event::Readable);
+        }
+    }
+
+    /// In a mode that expects no answer the last AFIN has left. What the peer sends is still read for a while.
+    pub(super) fn finish_one_way(&mut self, now: Instant) {
+        self.over_at = Some(now + self.configuration.listen_timeout);
+    }
+
+    pub(super) fn confirmed_here(&self) -> u64 {
+        self.confirmed_here
+    }
+
+    /// Whether silence of the peer ends the connection: where an answer is due, or where nothing but packets of the peer's
+    /// tells that it is still there.
+    pub(super) fn expects_peer(&self) -> bool {
+        self.waits_for_peer() || !self.answers() && self.peer.is_some()
+    }
+
+    /// Closes what is over.
+    pub(super) fn settle(&mut self, now: Instant) {
+        let sent_all = self.ending.delivered && !self.is_unconfirmed()
+            || self.ending.sent > 0 && !self.answers();
+        if self.over_at.is_none() && self.finished && (sent_all || !self.answers()) {
+            self.over_at = Some(now + self.configuration.listen_timeout);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do, or there is something to send.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.is_over {
+            return None;
+        }
+        let waits = self.waits_for_peer();
+        let give_up = self
+            .expects_peer()
+            .then(|| self.last_heard + self.configuration.close_timeout);
+        let is_up = self.paths.iter().any(|path| path.is_up);
+        let probe = self.probing.at.filter(|_| waits && is_up);
+        [
+            self.mack.due.filter(|_| is_up),
+            probe,
+            give_up,
+            self.receiver.gap_until(),
+            self.ending.repeat_at,
+            self.blocks
+                .as_ref()
+                .and_then(|blocks| blocks.poll_timeout()),
+            self.over_at,
+            self.next_departure(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if self.is_over {
+            return;
+        }
+        if due(self.probing.at) {
+            self.probing.at = None;
+            if self.waits_for_peer() {
+                self.probing.due = true;
+                // One packet: what it brings back tells what else is missing.
+                self.sender.lose_oldest(1);
+                self.probing.tries += 1;
+                self.arm_probe(now);
+            }
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.handle_timeout(now);
+        }
+        if due(self.receiver.gap_until()) {
+            self.give_up_gaps(now);
+            self.after_arrival(now);
+        }
+        if self.expects_peer() && self.last_heard + self.configuration.close_timeout <= now {
+            self.end(Event::TimedOut);
+        } else if due(self.over_at) {
+            self.end(Event::Closed);
+        }
+    }
+}
