@@ -13,7 +13,7 @@ HEAD = """# Validation
 
 Every link, mobility protocol, queue, channel, TCP profile and congestion control beside closed forms, published
 figures and other implementations. All of ours was run on {date} with Baton {version}, by `make validation`,
-which takes about three minutes and writes this page and the [models'](models/README.md) figures. The command under
+which takes some minutes and writes this page and the [models'](models/README.md) figures. The command under
 each heading repeats its part alone.
 
 *How to read it.* "Error" is our value less the other one, as a share of the other one (where that is zero, the
