@@ -1,7 +1,9 @@
 use super::*;
+use crate::packet::Body;
 use crate::tcp::State;
+use crate::tcp::profile::Profile;
 use crate::time::Duration;
-use crate::wire::icmp::QuotedWithin;
+use crate::wire::icmp::{IcmpMessage, QuotedWithin};
 use core::net::Ipv4Addr;
 
 fn address(last: u8) -> IpAddr {

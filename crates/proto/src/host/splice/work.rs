@@ -1,7 +1,8 @@
 //! How a connection across the link goes on: everything that can be done for one, done again after each thing that happens
 //! to it.
 
-use super::{AerotpGateway, Near, Pair, Splice, agreed_on};
+use super::opening::agreed_on;
+use super::{AerotpGateway, Near, Pair, Splice};
 use crate::aerotp;
 use crate::host::{Host, HostEvent, SocketId};
 use crate::packet::{Body, Payload};

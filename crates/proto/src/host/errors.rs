@@ -1,0 +1,92 @@
+//! What a host tells a packet's source of what became of it (RFC 792, RFC 4443).
+
+use super::{Host, InterfaceId};
+use crate::packet::{Body, Packet};
+use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
+use core::net::{IpAddr, Ipv4Addr};
+
+impl Host {
+    /// Lets a base station here tell the source of a packet that one more attempt to send it has failed, unless it is an
+    /// error itself. A source on this host hears at once.
+    pub fn notify_of_bad_state(&mut self, now: Instant, packet: &Packet) {
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, IcmpError::BadState, quoted);
+        }
+    }
+
+    /// Lets a router here tell the source of a packet how much of what it sends can be passed on, in kbit/s.
+    pub fn notify_of_backpressure(&mut self, now: Instant, packet: &Packet, rate: u32) {
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, IcmpError::Backpressure { rate }, quoted);
+        }
+    }
+
+    /// The first hop is this host's own: it tells its transports what a router would tell them.
+    pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
+        let (whole, packet) = match self.has_path_agents() {
+            true => (packet.wire_length(), packet.into_transport()),
+            false => (packet.wire_length(), packet),
+        };
+        let around = whole - packet.wire_length();
+        let error = match error {
+            IcmpError::PacketTooBig { mtu } => IcmpError::PacketTooBig {
+                mtu: mtu.saturating_sub(around),
+            },
+            other => other,
+        };
+        if let Some(quoted) = packet.quote() {
+            self.handle_error(now, error, quoted);
+        }
+    }
+
+    pub(super) fn has_path_agents(&self) -> bool {
+        let agents = self.agents.as_ref();
+        agents.is_some_and(|agents| agents.path.is_some())
+    }
+
+    /// Tells the source of an agent's packet what became of it: another host, or the agent itself where its tunnel begins here.
+    pub(super) fn give_back(&mut self, now: Instant, packet: &Packet, error: IcmpError) {
+        match self.error_about(packet, error) {
+            Some(error) if self.takes(&error.ip) => {
+                self.offer_to_agents(now, InterfaceId::AGENT, error);
+            }
+            error => self.outbox.extend(error),
+        }
+    }
+
+    /// Tells the source of a packet what an agent says of it.
+    pub(super) fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
+        if self.is_own(quoted.source) {
+            return self.handle_error(now, error, quoted);
+        }
+        let to = quoted.source;
+        let body = Body::Icmp(IcmpMessage::Error {
+            kind: error,
+            quoted,
+        });
+        self.send(to, body, None);
+    }
+
+    /// Tells a packet's source what became of it.
+    pub(super) fn send_error(&mut self, packet: &Packet, kind: IcmpError) {
+        if let Some(error) = self.error_about(packet, kind) {
+            self.outbox.push_back(error);
+        }
+    }
+
+    /// What this host would tell a packet's source of what became of it; nothing about an ICMP error
+    /// or a packet to or from no single host (RFC 1122 section 3.2.2, RFC 4443 section 2.4), or to where it has no
+    /// address of that version.
+    pub fn error_about(&mut self, packet: &Packet, kind: IcmpError) -> Option<Packet> {
+        let for_all = packet.ip.destination.is_multicast()
+            || packet.ip.destination == IpAddr::V4(Ipv4Addr::BROADCAST);
+        if for_all || packet.ip.source.is_unspecified() {
+            return None;
+        }
+        let quoted = packet.quote()?;
+        let source = self.address_towards(packet.ip.source)?;
+        let error = Body::Icmp(IcmpMessage::Error { kind, quoted });
+        Some(self.packet((source, packet.ip.source), error, packet.flow))
+    }
+}

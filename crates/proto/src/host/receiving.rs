@@ -1,0 +1,164 @@
+//! What a host does with a packet for it: agents first, then its transports.
+
+use super::{Host, HostEvent, InterfaceId, mtu_towards, sockets};
+use crate::crosslayer::CrossLayerSignal;
+use crate::packet::{Body, FlowId, Packet, Payload};
+use crate::tcp::Endpoint;
+use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
+use core::net::IpAddr;
+
+impl Host {
+    /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
+    pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
+        let packet = if packet.is_typed() && packet.bit_errors.is_empty() {
+            packet
+        } else {
+            match packet.apply_bit_errors() {
+                // The error may have hit the address: then this host would not have taken the packet.
+                Ok(decoded) if self.takes(&decoded.ip) || self.ends_here(&decoded) => decoded,
+                _ => {
+                    self.discarded.damaged += 1;
+                    return;
+                }
+            }
+        };
+        if self.agents.is_some() {
+            self.offer_to_agents(now, interface, packet);
+        } else {
+            self.deliver(now, packet);
+        }
+    }
+
+    #[cold]
+    pub(super) fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
+        let Some(packet) = self.offer_to_gateway(now, packet) else {
+            return;
+        };
+        let Some(packet) = self.offer_to_split(now, packet) else {
+            return;
+        };
+        let is_own = self.is_own(packet.ip.destination);
+        let Some(agents) = &mut self.agents else {
+            return;
+        };
+        if !is_own && !agents.takes(&packet.ip) {
+            // From the network behind a mobile router, or for a mobile that is nowhere.
+            self.leave_to_agent(now, packet);
+        } else if let Some(packet) = agents.handle_packet(now, interface, packet, is_own) {
+            self.deliver(now, packet);
+        }
+        self.tell_of_moves(now);
+    }
+
+    /// Whether a packet for another is taken in by an agent here.
+    fn ends_here(&self, packet: &Packet) -> bool {
+        self.splits(packet) || self.crosses(packet)
+    }
+
+    /// Remedies hear of a mobile's move when its update has been taken, before anything is sent because of it.
+    fn tell_of_moves(&mut self, now: Instant) {
+        while let Some((peer, moved)) = self.agents.as_mut().and_then(|agents| agents.poll_moved())
+        {
+            let signal = CrossLayerSignal::PeerMoved(moved);
+            self.signal_about(now, peer, &signal);
+        }
+    }
+
+    /// Hands a packet to this host's transports.
+    pub(super) fn deliver(&mut self, now: Instant, packet: Packet) {
+        let ip = packet.ip;
+        match packet.body {
+            Body::Tcp(header, payload) => {
+                let local = Endpoint {
+                    address: ip.destination,
+                    port: header.destination_port,
+                };
+                let remote = Endpoint {
+                    address: ip.source,
+                    port: header.source_port,
+                };
+                let (routes, mtus) = (&self.routes, &self.interface_mtus);
+                let mtu = || mtu_towards(routes, mtus, remote.address);
+                match self
+                    .sockets
+                    .deliver(now, (local, remote), &header, payload, mtu)
+                {
+                    sockets::Delivery::Taken => {}
+                    sockets::Delivery::Accepted(socket) => {
+                        self.events.push_back(HostEvent::Accepted {
+                            socket,
+                            port: local.port,
+                        });
+                    }
+                    sockets::Delivery::Nobody(reset) => {
+                        self.discarded.no_receiver += 1;
+                        if let Some(reset) = reset {
+                            self.send(
+                                remote.address,
+                                Body::Tcp(reset, Payload::EMPTY),
+                                packet.flow,
+                            );
+                        }
+                    }
+                }
+            }
+            Body::Udp(header, payload) => {
+                let port = header.destination_port;
+                if self.sockets.is_bound(port) {
+                    let from = Endpoint {
+                        address: ip.source,
+                        port: header.source_port,
+                    };
+                    self.events.push_back(HostEvent::Datagram {
+                        port,
+                        from,
+                        payload,
+                    });
+                } else {
+                    self.discarded.no_receiver += 1;
+                    let unheard = Packet {
+                        body: Body::Udp(header, payload),
+                        ..packet
+                    };
+                    self.send_error(&unheard, IcmpError::PortUnreachable);
+                }
+            }
+            Body::Icmp(message) => self.handle_icmp(now, ip.source, message, packet.flow),
+            Body::Aerotp(aerotp) => self.deliver_aerotp(now, &ip, *aerotp, packet.flow),
+            Body::Mobility(_)
+            | Body::Tunnel(_)
+            | Body::Extended(_)
+            | Body::Opaque { .. }
+            | Body::Verbatim(_) => self.discarded.no_receiver += 1,
+        }
+    }
+
+    fn handle_icmp(
+        &mut self,
+        now: Instant,
+        source: IpAddr,
+        message: IcmpMessage,
+        flow: Option<FlowId>,
+    ) {
+        match message {
+            IcmpMessage::EchoRequest(echo) => {
+                self.send(source, Body::Icmp(IcmpMessage::EchoReply(echo)), flow);
+            }
+            IcmpMessage::EchoReply(echo) => self.events.push_back(HostEvent::EchoReply { echo }),
+            IcmpMessage::Error { kind, quoted } => self.handle_error(now, kind, quoted),
+            IcmpMessage::NeighborDiscovery(_)
+            | IcmpMessage::MulticastListenerReport(_)
+            | IcmpMessage::AgentDiscovery(_) => self.discarded.no_receiver += 1,
+        }
+    }
+
+    pub(super) fn handle_error(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
+        let aerotp = self.aerotp.as_mut();
+        let is_aerotp = aerotp.is_some_and(|aerotp| aerotp.handle_icmp(now, error, &quoted));
+        if !is_aerotp && !self.sockets.handle_icmp(now, error, &quoted) {
+            self.events
+                .push_back(HostEvent::Undelivered { error, quoted });
+        }
+    }
+}

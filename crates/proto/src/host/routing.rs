@@ -1,0 +1,118 @@
+//! Where a packet goes: what a host does with one that has arrived, and the interface over which one leaves.
+
+use super::path::Look;
+use super::{Host, InterfaceId, Verdict};
+use crate::crosslayer::CrossLayerSignal;
+use crate::packet::Packet;
+use crate::time::Instant;
+use crate::wire::icmp::IcmpError;
+
+impl Host {
+    /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
+    #[inline]
+    pub fn route(&mut self, now: Instant, packet: &mut Packet, length: u32) -> Verdict {
+        if self.agents.is_some()
+            && let Some(verdict) = self.look(now, packet)
+        {
+            return verdict;
+        }
+        if self.takes(&packet.ip) {
+            return Verdict::Local;
+        }
+        if packet.ip.hop_limit <= 1 {
+            self.discarded.hop_limit += 1;
+            return self.give_up(packet, IcmpError::TimeExceeded);
+        }
+        packet.ip.hop_limit -= 1;
+        match self.route_out(packet, length) {
+            // The agent takes the hop itself.
+            Ok(InterfaceId::AGENT) => {
+                packet.ip.hop_limit += 1;
+                Verdict::Local
+            }
+            Ok(interface) => Verdict::Forward(interface),
+            Err(error) => self.give_up(packet, error),
+        }
+    }
+
+    /// What the agents on the path do with a packet, if they do anything.
+    #[cold]
+    fn look(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
+        if self.crosses(packet) {
+            return Some(Verdict::Local);
+        }
+        let path = self.agents.as_mut()?.path.as_mut()?;
+        let look = path.look(now, packet, (&self.routes, &self.sockets));
+        while let Some((mobile, path)) = path.poll_moved(&self.routes) {
+            if let Some(path) = path {
+                let connected = CrossLayerSignal::Connected(path);
+                self.sockets
+                    .signal(now, &connected, |address| address == mobile);
+            }
+        }
+        match look {
+            Look::Pass => None,
+            Look::Take => Some(Verdict::Local),
+            Look::Drop => Some(Verdict::Discard),
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self, packet: &Packet, error: IcmpError) -> Verdict {
+        self.send_error(packet, error);
+        Verdict::Discard
+    }
+
+    /// The interface towards a packet's destination, if there is one and the packet, of `length` bytes, fits it.
+    /// One that does not leave counts as given up.
+    ///
+    /// # Errors
+    /// What a router would tell the packet's source.
+    #[inline]
+    pub fn route_out(&mut self, packet: &Packet, length: u32) -> Result<InterfaceId, IcmpError> {
+        let Some(interface) = self.routes.lookup(packet.ip.destination) else {
+            self.discarded.no_route += 1;
+            return Err(IcmpError::Unreachable);
+        };
+        self.fit(interface, length)
+    }
+
+    /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is lost where
+    /// it waits, and its source told.
+    pub fn route_again(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        length: u32,
+    ) -> Option<InterfaceId> {
+        // Agents see a packet before it waits, and not again.
+        let found = self.routes.lookup(packet.ip.destination);
+        let found = found.filter(|&interface| interface != InterfaceId::AGENT);
+        let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
+        let error = match (found, mtu) {
+            (Some(_), Some(mtu)) if length > mtu => IcmpError::PacketTooBig { mtu },
+            (Some(interface), _) => return Some(interface),
+            (None, _) => IcmpError::Unreachable,
+        };
+        if let Some(quoted) = packet.quote() {
+            self.tell(now, error, quoted);
+        }
+        None
+    }
+
+    /// The interface, if a packet of `length` bytes fits it; as [`route_out`](Self::route_out).
+    ///
+    /// # Errors
+    /// What a router would tell the packet's source.
+    #[inline]
+    pub fn fit(&mut self, interface: InterfaceId, length: u32) -> Result<InterfaceId, IcmpError> {
+        // What fits an agent's tunnel, the agent says.
+        match self.interface_mtus.get(interface.0) {
+            Some(&mtu) if length > mtu => {
+                self.discarded.too_big += 1;
+                Err(IcmpError::PacketTooBig { mtu })
+            }
+            _ => Ok(interface),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What applications ask of a host's TCP, UDP and ICMP.
+
+use super::{Host, SocketId, mtu_towards};
+use crate::packet::{Body, FlowId, Payload};
+use crate::tcp::profile::Profile;
+use crate::tcp::{Connection, Endpoint};
+use crate::time::Instant;
+use crate::wire::icmp::{Echo, IcmpMessage};
+use crate::wire::udp::UdpHeader;
+use core::net::IpAddr;
+
+impl Host {
+    /// Opens a connection to `remote` from a fresh port.
+    pub fn tcp_connect(
+        &mut self,
+        now: Instant,
+        remote: Endpoint,
+        profile: &Profile,
+        flow: Option<FlowId>,
+    ) -> SocketId {
+        let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
+        let address = self.source_towards(remote);
+        self.sockets
+            .connect(now, address, remote, profile, mtu, flow)
+    }
+
+    /// The address from which a connection to `remote` begins.
+    pub(super) fn source_towards(&self, remote: Endpoint) -> IpAddr {
+        let agents = self.agents.as_ref();
+        let chosen = agents.and_then(|agents| agents.source_towards(remote));
+        let address = chosen.or_else(|| self.address_towards(remote.address));
+        address.unwrap_or(self.address)
+    }
+
+    /// Takes connections to `port`, at most `backlog` of them half open.
+    pub fn tcp_listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
+        self.sockets.listen(port, profile, backlog, flow);
+    }
+
+    /// A connection, to call on; what it then has to send or to say comes out of the polls.
+    pub fn connection_mut(&mut self, socket: SocketId) -> Option<&mut Connection> {
+        self.sockets.connection_mut(socket)
+    }
+
+    /// A connection, to look at.
+    pub fn connection(&self, socket: SocketId) -> Option<&Connection> {
+        self.sockets.connection(socket)
+    }
+
+    /// Takes datagrams to `port`.
+    pub fn udp_bind(&mut self, port: u16) {
+        self.sockets.bind(port);
+    }
+
+    /// Sends a datagram.
+    pub fn udp_send(
+        &mut self,
+        source_port: u16,
+        to: Endpoint,
+        payload: Payload,
+        flow: Option<FlowId>,
+    ) {
+        let header = UdpHeader {
+            source_port,
+            destination_port: to.port,
+        };
+        self.send(to.address, Body::Udp(header, payload), flow);
+    }
+
+    /// Sends an echo request.
+    pub fn ping(&mut self, to: IpAddr, echo: Echo, flow: Option<FlowId>) {
+        self.send(to, Body::Icmp(IcmpMessage::EchoRequest(echo)), flow);
+    }
+}
