@@ -17,10 +17,15 @@ impl World {
                 self.send(node, interface, packet);
             }
             // What found no route here, or was too long for it, has made an event instead of a packet.
-            let Some(event) = self.nodes[node].host.poll_event() else {
+            if let Some(event) = self.nodes[node].host.poll_event() {
+                self.handle_host_event(node, event);
+                continue;
+            }
+            // A socket to which an agent has just handed a packet may answer without an event.
+            let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now) else {
                 break;
             };
-            self.handle_host_event(node, event);
+            self.send(node, interface, packet);
         }
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);

@@ -257,6 +257,32 @@ fn a_mobile_that_returns_is_at_home_again() {
     assert!(heard.len() > 900 && heard.iter().all(|length| *length == 148));
 }
 
+/// What the mobile node hands to a socket, which has nothing to tell its application, is answered at once: a mobile that
+/// stays at home sends and acknowledges as one without the protocol.
+#[test]
+fn a_mobile_at_home_speaks_tcp_as_any_host() {
+    let stays = "[mobiles.aircraft]\ntimetable = [{ at = \"0 s\", attach = \"home-cell\" }]\n";
+    let speaks = format!(
+        "{stays}mobility = {{ home_agent = \"home-agent\", home_link = \"home-cell\", {HOST} }}\n"
+    );
+    for (from, to) in [("aircraft", "correspondent"), ("correspondent", "aircraft")] {
+        let file = format!(
+            "[[flows]]\nname = \"file\"\nfrom = \"{from}\"\nto = \"{to}\"\nbytes = \"300 kB\"\nstart = \"5 s\"\n"
+        );
+        // Slow start overflows it: there are duplicate acknowledgments, too.
+        let links = LINKS.replacen("\"50 ms\"", "\"50 ms\"\nqueue = \"10 packets\"", 1);
+        let took = |mobile: &str| {
+            let results = run(&scenario(40, &[&links, mobile, &file]));
+            let file = flow(&results.summary, "file").clone();
+            assert_eq!(file.delivered_bytes, 300_000);
+            assert!(file.duplicate_acks > 0);
+            let counts = [file.segments_sent, file.retransmitted, file.duplicate_acks];
+            (file.completion_s.unwrap(), counts)
+        };
+        assert_eq!(took(&speaks), took(stays), "{from}");
+    }
+}
+
 /// The same scenario and seed give the same packets.
 #[test]
 fn signalling_is_deterministic() {
