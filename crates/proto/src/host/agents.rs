@@ -108,6 +108,15 @@ pub(super) enum Step {
     Tell(IcmpError, QuotedPacket),
 }
 
+impl From<(Towards, Packet)> for Step {
+    fn from((towards, packet): (Towards, Packet)) -> Step {
+        match towards {
+            Towards::Interface(interface) => Step::Send(InterfaceId(interface), packet),
+            Towards::Network => Step::Forward(packet),
+        }
+    }
+}
+
 impl Agents {
     /// The agents of Mobile IPv4, to give the host some.
     pub fn ipv4_mut(&mut self) -> &mut Ipv4Agents {
@@ -271,18 +280,16 @@ impl Agents {
                 None => {}
             }
         }
-        let mobile = self.mobile.as_mut().and_then(MobileNode::poll_transmit);
-        let agent = || self.home_agent.as_mut().and_then(HomeAgent::poll_transmit);
-        let router = || {
-            self.routers
-                .iter_mut()
-                .find_map(AccessRouter::poll_transmit)
-        };
-        if let Some((towards, packet)) = mobile.or_else(agent).or_else(router) {
-            return Some(match towards {
-                Towards::Interface(interface) => Step::Send(InterfaceId(interface), packet),
-                Towards::Network => Step::Forward(packet),
-            });
+        // One after the other, not all in one expression: each choice between two would copy the packet.
+        if let Some(sent) = self.mobile.as_mut().and_then(MobileNode::poll_transmit) {
+            return Some(Step::from(sent));
+        }
+        if let Some(sent) = self.home_agent.as_mut().and_then(HomeAgent::poll_transmit) {
+            return Some(Step::from(sent));
+        }
+        let mut routers = self.routers.iter_mut();
+        if let Some(sent) = routers.find_map(AccessRouter::poll_transmit) {
+            return Some(Step::from(sent));
         }
         let server = self.access_server.as_mut();
         let service = self.point_of_service.as_mut();
@@ -351,26 +358,37 @@ impl Agents {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let routers = self.routers.iter().map(AccessRouter::poll_timeout);
-        [
-            self.home_agent.as_ref().and_then(HomeAgent::poll_timeout),
-            self.mobile.as_ref().and_then(MobileNode::poll_timeout),
-            self.correspondent
-                .as_ref()
-                .and_then(Correspondent::poll_timeout),
-            self.access_server
-                .as_ref()
-                .and_then(AccessServer::poll_timeout),
-            self.ipv4.as_ref().and_then(|ipv4| ipv4.poll_timeout()),
-            self.path.as_ref().and_then(|path| path.poll_timeout()),
-            self.gateway
-                .as_ref()
-                .and_then(|gateway| gateway.poll_timeout()),
-        ]
-        .into_iter()
-        .flatten()
-        .chain(routers)
-        .min()
+        let mut earliest = None;
+        let mut ask = |deadline: Option<Instant>| {
+            if let Some(deadline) = deadline {
+                earliest = Some(earliest.map_or(deadline, |least: Instant| least.min(deadline)));
+            }
+        };
+        if let Some(agent) = &self.home_agent {
+            ask(agent.poll_timeout());
+        }
+        if let Some(mobile) = &self.mobile {
+            ask(mobile.poll_timeout());
+        }
+        if let Some(correspondent) = &self.correspondent {
+            ask(correspondent.poll_timeout());
+        }
+        for router in &self.routers {
+            ask(Some(router.poll_timeout()));
+        }
+        if let Some(server) = &self.access_server {
+            ask(server.poll_timeout());
+        }
+        if let Some(ipv4) = &self.ipv4 {
+            ask(ipv4.poll_timeout());
+        }
+        if let Some(path) = &self.path {
+            ask(path.poll_timeout());
+        }
+        if let Some(gateway) = &self.gateway {
+            ask(gateway.poll_timeout());
+        }
+        earliest
     }
 
     /// Does what is due at `now`.

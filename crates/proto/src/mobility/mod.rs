@@ -26,7 +26,7 @@ const HOP_LIMIT: u8 = 64;
 /// The first of a queue. An empty queue keeps no room: a simulation has many agents, of which most are silent.
 fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
     let first = queue.pop_front();
-    if first.is_none() {
+    if first.is_none() && queue.capacity() > 0 {
         *queue = VecDeque::new();
     }
     first

@@ -403,9 +403,10 @@ impl MobileNode {
                 return Some((Towards::Interface(place), packet));
             }
         }
-        let access = self.access.poll_transmit();
-        let service = || self.handover_service.poll_transmit();
-        if let Some((interface, packet)) = access.or_else(service) {
+        if let Some((interface, packet)) = self.access.poll_transmit() {
+            return Some((Towards::Interface(interface), packet));
+        }
+        if let Some((interface, packet)) = self.handover_service.poll_transmit() {
             return Some((Towards::Interface(interface), packet));
         }
         pop(&mut self.outbox)

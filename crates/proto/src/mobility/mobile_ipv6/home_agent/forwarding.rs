@@ -62,15 +62,13 @@ impl HomeAgent {
     /// A packet that this node itself sends: for a mobile that is away it goes where the mobile is, as one from elsewhere would
     /// (RFC 6275 section 10.4.1). Any other comes back.
     pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
-        let to_mobile = match packet.ip.destination {
-            IpAddr::V6(destination) => self.mobile_of(destination).is_some(),
-            IpAddr::V4(_) => false,
-        };
-        if !to_mobile {
-            return Some(packet);
+        match self.mobile_towards(&packet) {
+            Some(home) => {
+                self.forward_home(now, packet, home);
+                None
+            }
+            None => Some(packet),
         }
-        self.forward(now, packet, None);
-        None
     }
 
     fn handle_message(
@@ -128,18 +126,22 @@ impl HomeAgent {
     /// Sends a packet on, through a tunnel if it is for a mobile that is away. `from`: the mobile out of whose tunnel
     /// it has come.
     pub(super) fn forward(&mut self, now: Instant, packet: Packet, from: Option<Ipv6Addr>) {
-        let mobile = match packet.ip.destination {
+        match self.mobile_towards(&packet) {
+            None => self.outbox.push_back((Towards::Network, packet)),
+            Some(home) if from == Some(home) => self.counts.turned_back += 1,
+            Some(home) => self.forward_home(now, packet, home),
+        }
+    }
+
+    /// The mobile that is away and that a packet is for.
+    fn mobile_towards(&self, packet: &Packet) -> Option<Ipv6Addr> {
+        match packet.ip.destination {
             IpAddr::V6(destination) => self.mobile_of(destination),
             IpAddr::V4(_) => None,
-        };
-        let Some(home) = mobile else {
-            self.outbox.push_back((Towards::Network, packet));
-            return;
-        };
-        if from == Some(home) {
-            self.counts.turned_back += 1;
-            return;
         }
+    }
+
+    fn forward_home(&mut self, now: Instant, packet: Packet, home: Ipv6Addr) {
         if let Some(binding) = self.bindings.get_mut(&home)
             && let Stage::Buffering(buffer) = &mut binding.stage
         {
