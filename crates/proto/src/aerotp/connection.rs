@@ -448,6 +448,14 @@ impl Connection {
         }
     }
 
+    /// Who could not write all is told once there is room.
+    pub(super) fn tell_of_room(&mut self) {
+        if self.write_blocked && self.sender.room() > 0 {
+            self.write_blocked = false;
+            self.tell(Event::Writable);
+        }
+    }
+
     pub(super) fn end(&mut self, event: Event) {
         self.tell(event);
         if event != Event::Closed {

@@ -174,6 +174,9 @@ impl Connection {
         let repeats = self.configuration.mode.repeats();
         self.sender
             .note_sent(now, &chunk, (path as u8, &mut self.paths[path]), repeats);
+        if !repeats {
+            self.tell_of_room();
+        }
         Some(self.transmission(now, path, header, chunk))
     }
 
