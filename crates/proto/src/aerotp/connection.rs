@@ -261,7 +261,7 @@ impl Connection {
 
     /// Writes part of a stream; returns how many bytes were taken. [`Event::Writable`] follows when there is room again.
     pub fn write(&mut self, payload: &Payload) -> u64 {
-        if self.ending.closed || self.is_over {
+        if !self.may_write() {
             return 0;
         }
         let taken = self.sender.write(payload);
@@ -298,6 +298,11 @@ impl Connection {
     /// Bytes that can be read.
     pub fn readable(&self) -> u64 {
         self.receiver.readable_bytes()
+    }
+
+    /// Whether this end may still write: neither closed nor over.
+    pub fn may_write(&self) -> bool {
+        !self.ending.closed && !self.is_over
     }
 
     /// Bytes that can be written.
@@ -372,6 +377,11 @@ impl Connection {
         self.statistics
     }
 
+    /// Where a path leads: own address, and the peer's.
+    pub fn addresses(&self, path: PathId) -> Option<(IpAddr, IpAddr)> {
+        self.paths.get(usize::from(path.0)).map(Path::addresses)
+    }
+
     /// The rate at which a path sends now.
     pub fn rate(&self, path: PathId) -> Option<DataRate> {
         self.paths
@@ -435,6 +445,14 @@ impl Connection {
     pub(super) fn tell(&mut self, event: Event) {
         if self.events.back() != Some(&event) {
             self.events.push_back(event);
+        }
+    }
+
+    /// Who could not write all is told once there is room.
+    pub(super) fn tell_of_room(&mut self) {
+        if self.write_blocked && self.sender.room() > 0 {
+            self.write_blocked = false;
+            self.tell(Event::Writable);
         }
     }
 

@@ -47,9 +47,8 @@ impl Connection {
             self.confirmed_there = confirmed;
             self.tell(Event::Confirmed);
         }
-        if new > 0 && self.write_blocked && self.sender.room() > 0 {
-            self.write_blocked = false;
-            self.tell(Event::Writable);
+        if new > 0 {
+            self.tell_of_room();
         }
         if mack.is_complete
             && self.ending.sent > 0

@@ -102,7 +102,7 @@ impl Connection {
     }
 
     /// The largest record that a packet of the first path takes, in bytes.
-    pub(super) fn largest_record(&self) -> u32 {
+    pub fn largest_record(&self) -> u32 {
         // With an opening, and a place in a block and what its repairs take.
         self.paths[0]
             .room()
@@ -174,6 +174,9 @@ impl Connection {
         let repeats = self.configuration.mode.repeats();
         self.sender
             .note_sent(now, &chunk, (path as u8, &mut self.paths[path]), repeats);
+        if !repeats {
+            self.tell_of_room();
+        }
         Some(self.transmission(now, path, header, chunk))
     }
 
@@ -240,10 +243,9 @@ impl Connection {
         header.sequence = self.wire_sequence(self.sender.next());
         self.statistics.macks += 1;
         self.statistics.packets += 1;
-        let path = PathId(path as u8);
         Some(Transmission {
-            path,
-            addresses: self.addresses(path),
+            path: PathId(path as u8),
+            addresses: self.paths[path].addresses(),
             packet: AerotpPacket::new(header, Payload::EMPTY),
             retransmission: false,
         })
@@ -349,11 +351,6 @@ impl Connection {
         }
     }
 
-    fn addresses(&self, path: PathId) -> (core::net::IpAddr, core::net::IpAddr) {
-        let path = &self.paths[usize::from(path.0)];
-        (path.local, path.remote)
-    }
-
     fn transmission(
         &mut self,
         now: Instant,
@@ -367,10 +364,9 @@ impl Connection {
         let packet = AerotpPacket::new(header, chunk.payload);
         self.paths[path].take(now, packet.wire_length());
         self.arm_probe(now);
-        let path = PathId(path as u8);
         Transmission {
-            path,
-            addresses: self.addresses(path),
+            path: PathId(path as u8),
+            addresses: self.paths[path].addresses(),
             packet,
             retransmission: chunk.again,
         }
@@ -384,7 +380,7 @@ impl Connection {
         self.statistics.packets += 1;
         Transmission {
             path: PathId(0),
-            addresses: self.addresses(PathId(0)),
+            addresses: self.paths[0].addresses(),
             packet: AerotpPacket::new(header, Payload::EMPTY),
             retransmission: false,
         }

@@ -47,6 +47,11 @@ impl Path {
         }
     }
 
+    /// Its ends, own first.
+    pub fn addresses(&self) -> (IpAddr, IpAddr) {
+        (self.local, self.remote)
+    }
+
     /// Bytes of the IP header.
     pub fn ip_header(&self) -> u32 {
         match self.local {

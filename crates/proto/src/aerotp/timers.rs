@@ -82,7 +82,7 @@ impl Connection {
             probe,
             give_up,
             self.receiver.gap_until(),
-            self.ending.repeat_at,
+            self.ending.repeat_at.filter(|_| is_up),
             self.blocks
                 .as_ref()
                 .and_then(|blocks| blocks.poll_timeout()),

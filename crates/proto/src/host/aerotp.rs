@@ -47,7 +47,7 @@ pub struct AerotpDatagram {
 
 impl AerotpDatagram {
     /// As a packet that leaves now.
-    pub(super) fn into_packet(self, now: Instant) -> AerotpPacket {
+    pub fn into_packet(self, now: Instant) -> AerotpPacket {
         let header = AerotpHeader {
             source_port: self.source_port,
             destination_port: self.to.port,

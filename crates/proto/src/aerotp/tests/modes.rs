@@ -215,6 +215,26 @@ fn silence_ends_a_connection_without_answers() {
     assert!(pair.saw(End::B, Event::TimedOut));
 }
 
+/// Where nobody answers, what has left is not held any longer.
+#[test]
+fn who_writes_without_answers_is_told_of_room() {
+    let mut configuration = with_mode(Mode::QuasiReliable);
+    configuration.send_buffer = 100_000;
+    let mut pair = Pair::new(configuration, study_path(0.0, 1));
+    pair.write(100_000);
+    let more = Payload::Pattern {
+        stream: 7,
+        offset: 100_000,
+        length: 50_000,
+    };
+    assert_eq!(pair.a.write(&more), 0);
+    pair.seconds(1.0);
+    assert!(pair.saw(End::A, Event::Writable));
+    assert_eq!(pair.a.write(&more), 50_000);
+    pair.seconds(2.0);
+    pair.assert_read(150_000);
+}
+
 /// A router that says zero stops the flow, and not for ever.
 #[test]
 fn a_rate_of_nothing_grows_again() {

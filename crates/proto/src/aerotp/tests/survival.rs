@@ -44,6 +44,21 @@ fn after_handover(is_told: bool) -> f64 {
     first.as_secs_f64() - reconnected
 }
 
+/// Who waits for a deadline that nothing can be done at waits for ever.
+#[test]
+fn an_end_is_not_repeated_over_a_link_that_is_down() {
+    let mut pair = Pair::new(with_mode(Mode::QuasiReliable), study_path(0.0, 1));
+    pair.a.close();
+    assert!(pair.a.poll_transmit(Instant::ZERO).is_some());
+    let again = pair.a.poll_timeout().expect("it is sent three times");
+    pair.a.link_down(PathId(0));
+    pair.a.handle_timeout(again);
+    assert_eq!(pair.a.poll_transmit(again), None);
+    assert!(pair.a.poll_timeout().is_none_or(|at| at > again));
+    pair.a.link_up(PathId(0), None);
+    assert!(pair.a.poll_transmit(again).is_some());
+}
+
 /// What a gateway was offered goes with the opening.
 #[test]
 fn an_offer_comes_with_the_opening() {
