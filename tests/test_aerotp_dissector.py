@@ -1,4 +1,4 @@
-"""The dissector of docs/aerotp.lua in tshark, over the vectors of docs/aerotp.md."""
+"""The dissector of docs/aerotp.lua in tshark, over the vectors of docs/aerotp.md and over captures of runs."""
 
 import csv
 import io
@@ -108,3 +108,38 @@ def test_every_truncation_is_malformed_and_no_error_of_lua(tmp_path):
     write(file, cut)
     assert len(tshark(file, "-Y", "aerotp.malformed").splitlines()) == len(cut)
     assert tshark(file, "-Y", "_ws.lua.error") == ""
+
+
+BIT_ERROR_RATE = 5e-5
+
+
+@pytest.fixture(scope="module")
+def radio(tmp_path_factory):
+    """What the gateways of a run send and receive on their radio link: the two ends' captures and addresses."""
+    import baton
+    from baton.shipped import scenarios
+
+    folder = tmp_path_factory.mktemp("gateways")
+    changes = ["duration=4 s", f"links.radio.bit_error_rate={BIT_ERROR_RATE}"]
+    baton.Scenario.load(scenarios()["aerotp-gateway"], changes).run(folder, pcap=True)
+    return {name: folder / f"capture-{name}-gateway-radio.pcapng" for name in ("airborne", "ground")}
+
+
+def test_what_gateways_send_is_whole(radio):
+    for file in radio.values():
+        sent = "frame.p2p_dir == 0"
+        assert len(tshark(file, "-Y", sent).splitlines()) > 100
+        assert tshark(file, "-Y", f"{sent} && ({WRONG})") == ""
+
+
+def test_what_gateways_receive_has_the_errors_of_the_link(radio):
+    """A payload of n bytes fails its check of 4 with 1 - (1 - BER)^(8 (n + 4)); more cannot be read of hit headers."""
+    readable = "frame.p2p_dir == 1 && aerotp.hec.status == 1 && aerotp.crc.status"
+    expected = variance = wrong = 0.0
+    for file in radio.values():
+        text = tshark(file, "-Y", readable, "-T", "fields", "-e", "aerotp.length", "-e", "aerotp.crc.status")
+        for length, status in (line.split("\t") for line in text.splitlines()):
+            share = 1 - (1 - BIT_ERROR_RATE) ** (8 * (int(length) + 4))
+            expected, variance, wrong = expected + share, variance + share * (1 - share), wrong + (status == "0")
+    assert expected > 100
+    assert abs(wrong - expected) < 4 * variance**0.5

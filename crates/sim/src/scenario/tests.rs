@@ -97,6 +97,20 @@ fn parsed(text: &str) -> Scenario {
     }
 }
 
+/// A scenario that is right, with one thing in it made wrong after the other: what is put in place of what, and what is said
+/// of it.
+fn assert_mistakes_are_named(right: &str, mistakes: &[(&str, &str, &str)]) {
+    for (part, wrong, expected) in mistakes {
+        assert!(right.contains(part), "{part}");
+        let text = right.replace(part, wrong);
+        let error = match parse(&text, "test.toml", Path::new(""), &[]) {
+            Ok(_) => panic!("{wrong} is taken"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(expected), "{wrong}\n{error}");
+    }
+}
+
 fn set(argument: &str) -> Override {
     argument.parse().expect("key=value")
 }

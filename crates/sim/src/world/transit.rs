@@ -76,6 +76,9 @@ impl World {
         }
         match fate.outcome {
             Outcome::Delivered { bit_errors } => {
+                if !bit_errors.is_empty() {
+                    self.damage((link, fate.from), fate.packet, bit_errors);
+                }
                 if let Some(captures) = &mut self.captures {
                     captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
                 }
@@ -83,35 +86,28 @@ impl World {
                     self.packets.remove(fate.packet);
                     return;
                 }
-                let bit_errors = match bit_errors.is_empty() {
-                    true => bit_errors,
-                    false => self.without_spared((link, fate.from), fate.packet, bit_errors),
-                };
-                self.arrive(at, fate.packet, bit_errors);
+                self.arrive(at, fate.packet);
             }
             Outcome::Dropped(reason) => self.lose(link, fate.packet, reason, fate.at),
         }
     }
 
-    /// Leaves out what the channel of a link does not hit.
+    /// Flips the bits that the channel of a link has hit, but for those that it spares.
     #[inline(never)]
-    fn without_spared(
-        &self,
-        (link, from): (usize, End),
-        id: PacketId,
-        bit_errors: BitErrors,
-    ) -> BitErrors {
+    fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
         let config = self.wires[link].link.config();
         let direction = match from {
             End::A => &config.down,
             End::B => &config.up,
         };
+        let packet = &mut self.packets[id].packet;
         if !direction.channel.spares_headers {
-            return bit_errors;
+            return packet.bit_errors.add(bit_errors);
         }
-        let headers = self.packets[id].packet.headers_length() * 8;
+        let headers = packet.headers_length() * 8;
         let hit = bit_errors.positions().iter().copied();
-        BitErrors::from(hit.filter(|&bit| bit >= headers).collect::<Vec<u32>>())
+        let hit = hit.filter(|&bit| bit >= headers).collect::<Vec<u32>>();
+        packet.bit_errors.add(hit.into());
     }
 
     #[inline(never)]
@@ -142,12 +138,9 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, at: (usize, InterfaceId), id: PacketId, bit_errors: BitErrors) {
+    fn arrive(&mut self, at: (usize, InterfaceId), id: PacketId) {
         let (node, _) = at;
         let Travelling { length, packet, .. } = &mut self.packets[id];
-        if !bit_errors.is_empty() {
-            packet.bit_errors.add(bit_errors);
-        }
         match self.nodes[node].host.route(self.now, packet, *length) {
             Verdict::Forward(interface) => {
                 self.offer(node, interface, id);

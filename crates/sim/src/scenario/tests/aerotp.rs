@@ -140,13 +140,5 @@ const WRONG: &[(&str, &str, &str)] = &[
 
 #[test]
 fn mistakes_are_named() {
-    for (right, wrong, expected) in WRONG {
-        assert!(RIGHT.contains(right), "{right}");
-        let text = RIGHT.replace(right, wrong);
-        let error = match parse(&text, "test.toml", Path::new(""), &[]) {
-            Ok(_) => panic!("{wrong} is taken"),
-            Err(error) => error.to_string(),
-        };
-        assert!(error.contains(expected), "{wrong}\n{error}");
-    }
+    assert_mistakes_are_named(RIGHT, WRONG);
 }

@@ -3,39 +3,9 @@
 //! The cells have 1 Mbit/s and 50 ms, the ground 100 Mbit/s and 10 ms from hub to each node. The aircraft leaves its home
 //! cell for a foreign one at 20 s. Nothing else is sent.
 
+use super::mobility::LINKS;
 use super::signals::signals;
 use super::*;
-
-const LINKS: &str = r#"
-    [links.home-cell]
-    between = ["home-agent", "aircraft"]
-    kind = "wired"
-    rate = "1 Mbit/s"
-    delay = "50 ms"
-    [links.foreign-cell]
-    between = ["foreign-router", "aircraft"]
-    kind = "wired"
-    rate = "1 Mbit/s"
-    delay = "50 ms"
-    [links.home-ground]
-    between = ["home-agent", "hub"]
-    kind = "wired"
-    rate = "100 Mbit/s"
-    delay = "10 ms"
-    [links.foreign-ground]
-    between = ["foreign-router", "hub"]
-    kind = "wired"
-    rate = "100 Mbit/s"
-    delay = "10 ms"
-    [links.ground]
-    between = ["core", "hub"]
-    kind = "wired"
-    rate = "100 Mbit/s"
-    delay = "10 ms"
-    [home_agents.home-agent]
-    prefix = "2001:db8:1::/64"
-    duplicate_address_detection = "unique-prefix"
-"#;
 
 /// Delay in seconds and rate in bit/s.
 type Hop = (f64, f64);
@@ -127,7 +97,11 @@ fn a_soft_handover_is_later_by_two_exchanges() {
         let alone = took(&travel(movement, None));
         for (service, names, ways) in [
             ("home-agent", &TOGETHER[..], [&[CELL][..], &[GROUND; 2][..]]),
-            ("core", &TOGETHER, [&[CELL, GROUND, GROUND], &[GROUND; 2]]),
+            (
+                "correspondent",
+                &TOGETHER,
+                [&[CELL, GROUND, GROUND], &[GROUND; 2]],
+            ),
             ("foreign-router", &ALONE, [&[CELL, GROUND, GROUND], &[]]),
         ] {
             let results = travel(movement, Some(service));
@@ -195,7 +169,7 @@ fn a_hard_handover_waits_for_nobody() {
 #[test]
 fn a_candidate_that_is_lost_is_not_used() {
     let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"foreign-cell\"\nstate = \"down\"\n";
-    let results = travel_with(FAILBACK, Some("core"), &format!("{COMES}{gone}"));
+    let results = travel_with(FAILBACK, Some("correspondent"), &format!("{COMES}{gone}"));
     let rows = signals(&results);
     assert!(
         rows.iter()
@@ -214,7 +188,7 @@ fn a_candidate_that_is_lost_is_not_used() {
 #[test]
 fn a_link_that_is_lost_ends_the_waiting() {
     let gone = "[[changes]]\nat = \"20.1 s\"\nlink = \"home-cell\"\nstate = \"down\"\n";
-    let results = travel_with(FAILBACK, Some("core"), &format!("{COMES}{gone}"));
+    let results = travel_with(FAILBACK, Some("correspondent"), &format!("{COMES}{gone}"));
     let rows = signals(&results);
     let imminent = rows
         .iter()

@@ -6,7 +6,7 @@
 use super::signals::signals;
 use super::*;
 
-const LINKS: &str = r#"
+pub(super) const LINKS: &str = r#"
     [links.home-cell]
     between = ["home-agent", "aircraft"]
     kind = "wired"
