@@ -371,17 +371,24 @@ impl Host {
         }
         let path = self.agents.as_mut()?.path.as_mut()?;
         let look = path.look(now, packet, (&self.routes, &self.sockets));
+        self.tell_of_paths(now);
+        match look {
+            Look::Pass => None,
+            Look::Take => Some(Verdict::Local),
+            Look::Drop => Some(Verdict::Discard),
+        }
+    }
+
+    /// Halves of split connections hear of the access link to which their mobile has moved.
+    fn tell_of_paths(&mut self, now: Instant) {
+        let path = self.agents.as_mut().and_then(|agents| agents.path.as_mut());
+        let Some(path) = path else { return };
         while let Some((mobile, path)) = path.poll_moved(&self.routes) {
             if let Some(path) = path {
                 let connected = CrossLayerSignal::Connected(path);
                 self.sockets
                     .signal(now, &connected, |address| address == mobile);
             }
-        }
-        match look {
-            Look::Pass => None,
-            Look::Take => Some(Verdict::Local),
-            Look::Drop => Some(Verdict::Discard),
         }
     }
 
@@ -732,6 +739,11 @@ impl Host {
                 }
                 Step::Forward(packet) => (self.route_out(&packet, packet.wire_length()), packet),
             };
+            // It may be this host's own home agent that says where a mobile is.
+            if let Some(path) = self.path_mut() {
+                path.learn_binding(&packet);
+                self.tell_of_paths(now);
+            }
             match route {
                 Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
                 Ok(interface) => return Some((interface, packet)),
