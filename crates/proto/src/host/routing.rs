@@ -43,17 +43,24 @@ impl Host {
         }
         let path = self.agents.as_mut()?.path.as_mut()?;
         let look = path.look(now, packet, (&self.routes, &self.sockets));
+        self.tell_of_paths(now);
+        match look {
+            Look::Pass => None,
+            Look::Take => Some(Verdict::Local),
+            Look::Drop => Some(Verdict::Discard),
+        }
+    }
+
+    /// Halves of split connections hear of the access link to which their mobile has moved.
+    pub(super) fn tell_of_paths(&mut self, now: Instant) {
+        let path = self.agents.as_mut().and_then(|agents| agents.path.as_mut());
+        let Some(path) = path else { return };
         while let Some((mobile, path)) = path.poll_moved(&self.routes) {
             if let Some(path) = path {
                 let connected = CrossLayerSignal::Connected(path);
                 self.sockets
                     .signal(now, &connected, |address| address == mobile);
             }
-        }
-        match look {
-            Look::Pass => None,
-            Look::Take => Some(Verdict::Local),
-            Look::Drop => Some(Verdict::Discard),
         }
     }
 

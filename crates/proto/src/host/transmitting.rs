@@ -81,6 +81,11 @@ impl Host {
                 }
                 Step::Forward(packet) => (self.route_out(&packet, packet.wire_length()), packet),
             };
+            // It may be this host's own home agent that says where a mobile is.
+            if let Some(path) = self.path_mut() {
+                path.learn_binding(&packet);
+                self.tell_of_paths(now);
+            }
             match route {
                 Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
                 Ok(interface) => return Some((interface, packet)),

@@ -8,7 +8,8 @@
 //! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of what passes and sends again what
 //!   the last hop loses.
 //!
-//! Where packets for a mobile go that is away from home follows from its binding updates to the home agent, which pass here.
+//! Where packets for a mobile go that is away from home follows from its binding updates and the home agent's answers, which pass here
+//! or, where the home agent is this router, leave from here.
 
 mod context;
 mod snooping;
@@ -30,7 +31,7 @@ use core::net::IpAddr;
 use snooping::Snooping;
 use split::Relay;
 use std::collections::BTreeMap;
-use whereabouts::{Binding, Wrapping};
+use whereabouts::{Asked, Binding, Wrapping};
 
 /// Bytes that a tunnel adds, the most that stands around what is sent to a mobile.
 const TUNNEL_HEADER: u32 = 40;
@@ -62,7 +63,7 @@ pub struct PathAgents {
     /// Halves of connections that are split.
     relays: BTreeMap<SocketId, Relay>,
     snooping: Snooping,
-    /// Mobiles of which a binding update has just told that they are elsewhere.
+    /// Mobiles that have just been bound elsewhere.
     moved: Vec<IpAddr>,
     /// Whether something was learnt of a packet that went on.
     stirred: bool,
@@ -74,6 +75,7 @@ struct Mobile {
     /// The interfaces to its access links, and what those carry.
     access: BTreeMap<InterfaceId, PathParameters>,
     binding: Option<Binding>,
+    asked: Option<Asked>,
     /// Whether nothing reaches it.
     is_lost: bool,
     flows: BTreeMap<(IpAddr, u16), Flow>,

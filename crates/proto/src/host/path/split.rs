@@ -120,7 +120,7 @@ impl PathAgents {
 }
 
 impl Host {
-    pub(super) fn path_mut(&mut self) -> Option<&mut PathAgents> {
+    pub(in crate::host) fn path_mut(&mut self) -> Option<&mut PathAgents> {
         self.agents.as_mut()?.path.as_deref_mut()
     }
 

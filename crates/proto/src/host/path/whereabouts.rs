@@ -1,19 +1,35 @@
-//! Where mobiles of Mobile IPv6 are, as their binding updates tell that pass, and what leads packets there.
+//! Where mobiles of Mobile IPv6 are, as binding updates and acknowledgements tell that pass, and what leads packets there.
 
 use super::{PathAgents, Served};
 use crate::crosslayer::PathParameters;
 use crate::host::RouteTable;
 use crate::mobility::binding::BindingSequence;
 use crate::packet::{Body, Extended, Packet};
-use crate::wire::mobility_header::MobilityMessage;
+use crate::wire::mobility_header::{BindingUpdate, MobilityMessage};
 use core::net::{IpAddr, Ipv6Addr};
 
-/// What the last binding update to the home agent has said.
+/// What the home agent has accepted last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binding {
     sequence: BindingSequence,
     /// Where the mobile is; `None` at home.
     pub care_of: Option<Ipv6Addr>,
+}
+
+/// A binding update, and its repetitions, that the home agent has not answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    home_agent: Ipv6Addr,
+    first: BindingSequence,
+    last: BindingSequence,
+    care_of: Option<Ipv6Addr>,
+}
+
+impl Asked {
+    fn is_answered_by(&self, home_agent: Ipv6Addr, sequence: BindingSequence) -> bool {
+        let within = !self.first.is_after(sequence) && !sequence.is_after(self.last);
+        self.home_agent == home_agent && within
+    }
 }
 
 /// What stands around a packet for a mobile that is away from home.
@@ -26,43 +42,85 @@ pub(super) enum Wrapping {
 }
 
 impl PathAgents {
-    /// A binding update to a home agent tells where a mobile is. Whether it is genuine the home agent knows alone: a
-    /// router on the path believes it, as it believes the addresses of what it forwards.
-    pub(super) fn learn_binding(&mut self, packet: &Packet) {
-        let (Body::Extended(extended), IpAddr::V6(source)) = (&packet.body, packet.ip.source)
+    /// A binding update asks the home agent to send to another place, and its acknowledgement says that it does. Until that has
+    /// passed, the mobile may take nothing there (study D, section 6.1), and the home agent may refuse.
+    pub(in crate::host) fn learn_binding(&mut self, packet: &Packet) {
+        let (message, extended) = match &packet.body {
+            Body::Mobility(message) => (message, None),
+            Body::Extended(extended) => match &extended.body {
+                Body::Mobility(message) => (message, Some(extended)),
+                _ => return,
+            },
+            _ => return,
+        };
+        let (IpAddr::V6(source), IpAddr::V6(destination)) =
+            (packet.ip.source, packet.ip.destination)
         else {
             return;
         };
-        let (Some(home), Body::Mobility(message)) = (extended.home_address, &extended.body) else {
-            return;
-        };
-        let MobilityMessage::BindingUpdate(update) = &**message else {
-            return;
-        };
+        match &**message {
+            MobilityMessage::BindingUpdate(update) if update.home_registration => {
+                let home = extended.and_then(|extended| extended.home_address);
+                self.note_update((home.unwrap_or(source), source), destination, update);
+            }
+            MobilityMessage::BindingAcknowledgement(answer) if answer.status.is_accepted() => {
+                let home = extended.and_then(|extended| extended.routing_home_address);
+                let home = home.unwrap_or(destination);
+                self.note_acceptance(home, source, BindingSequence(answer.sequence));
+            }
+            _ => {}
+        }
+    }
+
+    fn note_update(
+        &mut self,
+        (home, source): (Ipv6Addr, Ipv6Addr),
+        home_agent: Ipv6Addr,
+        update: &BindingUpdate,
+    ) {
         let Some(mobile) = self.mobiles.get_mut(&home.into()) else {
             return;
         };
         let sequence = BindingSequence(update.sequence);
-        let is_newer = mobile
-            .binding
-            .is_none_or(|last| sequence.is_after(last.sequence));
-        if !update.home_registration || !is_newer {
+        let last = mobile.asked.map(|asked| asked.last);
+        let last = last.or(mobile.binding.map(|binding| binding.sequence));
+        if last.is_some_and(|last| !sequence.is_after(last)) {
             return;
         }
         let care_of = update.alternate_care_of_address.unwrap_or(source);
         let away = update.lifetime.units > 0 && care_of != home;
         let care_of = away.then_some(care_of);
-        let is_elsewhere = mobile.binding.is_none_or(|last| last.care_of != care_of);
-        mobile.binding = Some(Binding { sequence, care_of });
-        // An update that only refreshes says nothing new.
-        if is_elsewhere || core::mem::take(&mut mobile.is_lost) {
-            mobile.is_lost = false;
+        let again = mobile.asked.filter(|asked| asked.care_of == care_of);
+        mobile.asked = Some(Asked {
+            home_agent,
+            first: again.map_or(sequence, |asked| asked.first),
+            last: sequence,
+            care_of,
+        });
+    }
+
+    fn note_acceptance(&mut self, home: Ipv6Addr, home_agent: Ipv6Addr, sequence: BindingSequence) {
+        let Some(mobile) = self.mobiles.get_mut(&home.into()) else {
+            return;
+        };
+        let asked = mobile.asked;
+        let Some(asked) = asked.filter(|asked| asked.is_answered_by(home_agent, sequence)) else {
+            return;
+        };
+        mobile.asked = None;
+        let before = mobile.binding.map(|before| before.care_of);
+        mobile.binding = Some(Binding {
+            sequence: asked.last,
+            care_of: asked.care_of,
+        });
+        // One that only refreshes says nothing new.
+        if core::mem::take(&mut mobile.is_lost) || before != Some(asked.care_of) {
             self.moved.push(home.into());
             self.stirred = true;
         }
     }
 
-    /// Nothing reaches a mobile now: its next update says that something does.
+    /// Nothing reaches a mobile now: its next binding says that something does.
     pub(in crate::host) fn note_loss(&mut self, mobile: &IpAddr) {
         if let Some(mobile) = self.mobiles.get_mut(mobile) {
             mobile.is_lost = true;
@@ -106,7 +164,7 @@ impl PathAgents {
         }
     }
 
-    /// The mobile that has moved, by a binding update that has passed, and what its new access link carries if that is
+    /// The mobile that has moved, by what has passed, and what its new access link carries if that is
     /// here.
     pub(in crate::host) fn poll_moved(
         &mut self,

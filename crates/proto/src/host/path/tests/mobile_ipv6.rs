@@ -3,7 +3,9 @@
 use super::*;
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 use crate::packet::Extended;
-use crate::wire::mobility_header::{BindingLifetime, BindingUpdate, MobilityMessage};
+use crate::wire::mobility_header::{
+    BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
+};
 use core::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};
 
@@ -94,6 +96,31 @@ fn update(sequence: u16, cell: Option<u16>) -> Packet {
     between(source, AGENT, Body::Extended(Box::new(extended)))
 }
 
+/// The home agent's answer to an update from a cell, or from home.
+fn answered(sequence: u16, cell: Option<u16>, status: BindingStatus) -> Packet {
+    let lifetime = BindingLifetime { units: 100 };
+    let answer = BindingAcknowledgement::new(status, sequence, lifetime);
+    let body = Body::Mobility(Box::new(MobilityMessage::BindingAcknowledgement(answer)));
+    let Some(cell) = cell else {
+        return between(AGENT, HOME, body);
+    };
+    let extended = Extended {
+        home_address: None,
+        routing_home_address: Some(HOME),
+        body,
+    };
+    between(AGENT, care_of(cell), Body::Extended(Box::new(extended)))
+}
+
+/// An update passes, and the answer that accepts it.
+fn bind(host: &mut Host, now: Instant, sequence: u16, cell: u16) {
+    let up = Verdict::Forward(InterfaceId(0));
+    assert_eq!(arrives(host, now, update(sequence, Some(cell))), up);
+    let accepted = answered(sequence, Some(cell), BindingStatus::ACCEPTED);
+    let down = Verdict::Forward(InterfaceId(usize::from(cell)));
+    assert_eq!(arrives(host, now, accepted), down);
+}
+
 /// The server's SYN on its way to the mobile in a cell, by the home agent's tunnel or with a routing header.
 fn syn(cell: u16, tunnelled: bool) -> Packet {
     let body = Body::Tcp(header(TcpFlags::SYN), Payload::EMPTY);
@@ -125,7 +152,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         let mut host = gateway(split(&Profile::rfc()));
         let mut now = Instant::ZERO;
         let passes = Verdict::Forward(InterfaceId(0));
-        assert_eq!(arrives(&mut host, now, update(5, Some(1))), passes);
+        bind(&mut host, now, 5, 1);
         assert_eq!(arrives(&mut host, now, syn(1, tunnelled)), Verdict::Local);
         let answers = sent(&mut host, now);
         let [(to_server, answer), (to_mobile, request)] = &answers[..] else {
@@ -148,12 +175,12 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
 
         let heard = Arc::new(Mutex::new(Vec::new()));
         host.add_remedy(SocketId(1), Box::new(Listener(heard.clone())));
-        assert_eq!(arrives(&mut host, now, update(6, Some(2))), passes);
+        bind(&mut host, now, 6, 2);
         assert!(host.take_stirred());
         let connected = CrossLayerSignal::Connected(carries(2));
         assert_eq!(*heard.lock().unwrap(), [connected]);
         // An older one, which a slow link has brought later, says nothing.
-        assert_eq!(arrives(&mut host, now, update(5, Some(1))), passes);
+        bind(&mut host, now, 5, 1);
         while heard.lock().unwrap().len() == 1 && now < Instant::from_secs(2) {
             now = host.poll_timeout().unwrap();
             host.handle_timeout(now);
@@ -168,6 +195,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         assert_eq!(heard.lock().unwrap().len(), 2, "the SYN again");
         // Home, behind another router: a SYN passes.
         arrives(&mut host, now, update(7, None));
+        arrives(&mut host, now, answered(7, None, BindingStatus::ACCEPTED));
         let late = between(
             SERVER,
             HOME,
@@ -179,6 +207,53 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
     }
 }
 
+/// RFC 6275 section 11.7.3: the mobile is where the home agent has accepted that it is, by an answer to any sending of its update.
+#[test]
+fn halves_stay_until_the_home_agent_has_accepted() {
+    let mut host = gateway(split(&Profile::rfc()));
+    let now = Instant::ZERO;
+    bind(&mut host, now, 5, 1);
+    arrives(&mut host, now, syn(1, true));
+    sent(&mut host, now);
+    host.take_stirred();
+    for sequence in [6, 7] {
+        arrives(&mut host, now, update(sequence, Some(2)));
+    }
+    let refused = BindingStatus::INSUFFICIENT_RESOURCES;
+    arrives(&mut host, now, answered(6, Some(2), refused));
+    arrives(
+        &mut host,
+        now,
+        answered(5, Some(2), BindingStatus::ACCEPTED),
+    );
+    // A correspondent's, whose numbers are its own.
+    let mut other = answered(6, Some(2), BindingStatus::ACCEPTED);
+    other.ip.source = SERVER.into();
+    arrives(&mut host, now, other);
+    assert!(!host.take_stirred());
+    let again = host.poll_timeout().unwrap();
+    host.handle_timeout(again);
+    let places = |sent: Vec<(InterfaceId, Packet)>| -> Vec<InterfaceId> {
+        let to_mobile = |packet: &Packet| {
+            let inside = packet.segment_within().unwrap();
+            inside.ip.destination == IpAddr::V6(HOME)
+        };
+        let sent = sent.into_iter().filter(|(_, packet)| to_mobile(packet));
+        sent.map(|(interface, _)| interface).collect()
+    };
+    assert_eq!(places(sent(&mut host, again)), [InterfaceId(1)]);
+    arrives(
+        &mut host,
+        again,
+        answered(6, Some(2), BindingStatus::ACCEPTED),
+    );
+    assert!(host.take_stirred());
+    let last = host.poll_timeout().unwrap();
+    host.handle_timeout(last);
+    let places = places(sent(&mut host, last));
+    assert!(places.contains(&InterfaceId(2)) && !places.contains(&InterfaceId(1)));
+}
+
 /// The mobile's acknowledgment goes to the home agent in a tunnel, and on to the server by the gateway again: the second time
 /// it is no duplicate.
 #[test]
@@ -186,7 +261,7 @@ fn what_the_mobile_says_counts_once_though_it_passes_twice() {
     let mut host = gateway(Service::Snoop);
     let now = Instant::ZERO;
     let passes = Verdict::Forward(InterfaceId(0));
-    arrives(&mut host, now, update(5, Some(1)));
+    bind(&mut host, now, 5, 1);
     for sequence in [100, 1100] {
         let mut said = header(TcpFlags::ACK);
         said.sequence = SequenceNumber(sequence);
