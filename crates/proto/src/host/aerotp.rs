@@ -145,7 +145,8 @@ pub(super) struct Outgoing {
 /// All AeroTP connections of a host.
 #[derive(Debug)]
 pub(super) struct AerotpSockets {
-    sockets: BTreeMap<AerotpId, Socket>,
+    /// Each apart: a tree's nodes are half empty where numbers ascend.
+    sockets: BTreeMap<AerotpId, Box<Socket>>,
     by_pair: BTreeMap<Pair, AerotpId>,
     /// Under the ports, own first, and the peer's token.
     by_token: BTreeMap<(u16, u16, u32), AerotpId>,
@@ -228,20 +229,18 @@ impl AerotpSockets {
     fn add(&mut self, connection: Connection, beginning: &Beginning) -> AerotpId {
         let id = AerotpId(self.next_id);
         self.next_id += 1;
-        self.sockets.insert(
-            id,
-            Socket {
-                pair: beginning.pair,
-                flow: beginning.flow,
-                connection,
-                heard: 0,
-                half_open: None,
-                touched: false,
-                ready: false,
-                queued_deadline: None,
-                token: None,
-            },
-        );
+        let socket = Socket {
+            pair: beginning.pair,
+            flow: beginning.flow,
+            connection,
+            heard: 0,
+            half_open: None,
+            touched: false,
+            ready: false,
+            queued_deadline: None,
+            token: None,
+        };
+        self.sockets.insert(id, Box::new(socket));
         self.by_pair.insert(beginning.pair, id);
         self.touch(id);
         id

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// First port given to connections that this host opens (IANA's dynamic ports begin here, RFC 6335).
 pub(super) const FIRST_EPHEMERAL_PORT: u16 = 49152;
 
-/// A connection by its place in its host; a place is never given to another.
+/// A connection by its place in its host; a place is given to another only once it was abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SocketId(pub u32);
 
@@ -38,6 +38,8 @@ struct Socket {
     ready: bool,
     /// Whether a listener counts it as half open.
     half_open: bool,
+    /// Whether nobody asks for it any more.
+    abandoned: bool,
     connection: Connection,
     /// In the order in which they hear of things. Most have none.
     remedies: Vec<Box<dyn Remedy>>,
@@ -153,6 +155,8 @@ pub struct Sockets {
     next_port: u16,
     /// Only where a connection was opened or accepted with T/TCP.
     openings: Option<Box<OpeningCache>>,
+    /// Places of abandoned connections that are over.
+    free: Vec<SocketId>,
 }
 
 impl Sockets {
@@ -170,6 +174,7 @@ impl Sockets {
             secret,
             next_port: FIRST_EPHEMERAL_PORT,
             openings: None,
+            free: Vec::new(),
         }
     }
 
@@ -282,8 +287,7 @@ impl Sockets {
     }
 
     fn add(&mut self, connection: Connection, pair: Pair, flow: Option<FlowId>) -> SocketId {
-        let id = SocketId(self.sockets.len() as u32);
-        self.sockets.push(Socket {
+        let socket = Socket {
             connection,
             remedies: Vec::new(),
             pair,
@@ -292,11 +296,22 @@ impl Sockets {
             touched: false,
             ready: false,
             half_open: false,
-        });
+            abandoned: false,
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.sockets[id.0 as usize] = socket;
+                id
+            }
+            None => {
+                self.sockets.push(socket);
+                SocketId(self.sockets.len() as u32 - 1)
+            }
+        };
         self.by_pair.insert(pair, id);
         self.last = id;
         // The first, as long as it was the only one, needed no heap.
-        if id.0 == 1 {
+        if id.0 == 1 && self.sockets.len() == 2 {
             self.queue_deadline(SocketId(0));
         }
         self.touch(id);
@@ -508,6 +523,9 @@ impl Sockets {
         while let Some(id) = self.touched.front() {
             let socket = &mut self.sockets[id.0 as usize];
             if let Some(event) = socket.connection.poll_event() {
+                if socket.abandoned {
+                    continue;
+                }
                 return Some((id, event));
             }
             self.touched.pop_front();
@@ -539,10 +557,37 @@ impl Sockets {
                     listening.listener.half_open_ended();
                 }
             }
+            let abandoned = socket.abandoned;
             self.changed.push_front(id);
             self.queue_deadline(id);
+            if abandoned {
+                self.free(id);
+            }
         }
         None
+    }
+
+    /// Nobody will ask for a connection any more. Once it is over and has said all, its place is another's.
+    pub(super) fn abandon(&mut self, id: SocketId) {
+        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
+            socket.abandoned = true;
+            self.touch(id);
+        }
+    }
+
+    /// Gives an abandoned connection's place free, if that is over.
+    #[cold]
+    fn free(&mut self, id: SocketId) {
+        let socket = &mut self.sockets[id.0 as usize];
+        if socket.touched || socket.connection.state() != State::Closed {
+            return;
+        }
+        socket.abandoned = false;
+        if self.by_pair.get(&socket.pair) == Some(&id) {
+            self.by_pair.remove(&socket.pair);
+        }
+        self.take_out(Instant::ZERO, id);
+        self.free.push(id);
     }
 
     pub fn poll_changed(&mut self) -> Option<SocketId> {

@@ -24,7 +24,7 @@ use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Connections whose far end has not been heard, at most; the oldest makes room.
+/// Half-open connections, at most; one makes room for the next.
 const MOST_HALF_OPEN: usize = 1024;
 
 /// Which packets a rule is for. What is not said does not matter.
@@ -52,7 +52,7 @@ pub struct Rule {
 /// What was given up at a gateway, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayDiscards {
-    /// Connections that made room for others before their far end was heard.
+    /// Half-open connections that made room for others.
     pub half_open: u64,
     /// Datagrams for which there was no room, or that are longer than a packet.
     pub datagrams: u64,
@@ -68,9 +68,9 @@ pub struct AerotpGateway {
     rules: Vec<Rule>,
     secret: [u8; 16],
     /// By the ends of the AeroTP connection, the one on this gateway's side first.
-    splices: BTreeMap<Pair, Splice>,
+    splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
-    /// Connections under way, oldest first, whose far end has not been heard.
+    /// Connections of which nothing shows yet that their other end is where its packets say, oldest first.
     half_open: VecDeque<Pair>,
     /// Those with which something has happened.
     touched: BTreeSet<Pair>,
@@ -98,6 +98,10 @@ struct Splice {
     flow: Option<FlowId>,
     /// Nothing is said to the other gateway before the TCP half here has been answered.
     is_held: bool,
+    /// Packets of the other gateway that it was given.
+    heard: u64,
+    /// Whether it counts as half open.
+    half_open: bool,
     /// The packet that opened it, to refuse it by.
     opened_by: Option<Box<AerotpPacket>>,
     /// The end here has sent all that it will.
@@ -125,6 +129,8 @@ impl Splice {
             rule,
             flow,
             is_held: false,
+            heard: 0,
+            half_open: true,
             opened_by: None,
             near_finished: false,
             near_failed: false,
@@ -132,6 +138,15 @@ impl Splice {
             end_delivered: false,
             last_datagram: now,
             deadline: None,
+        }
+    }
+
+    /// Whether nothing shows yet that the other gateway is where its packets say, as at a host's own connections: one that is
+    /// answered shows it by what it acknowledges, one that is not by a second packet.
+    fn is_half_open(&self) -> bool {
+        match self.aerotp.configuration().mode.repeats() {
+            true => !self.aerotp.is_known(),
+            false => self.heard < 2,
         }
     }
 }
@@ -282,30 +297,35 @@ impl AerotpGateway {
     }
 
     fn add(&mut self, ends: Pair, splice: Splice) {
-        if self.half_open.len() >= MOST_HALF_OPEN
-            && let Some(oldest) = self.half_open.pop_front()
-        {
-            self.remove(&oldest);
-            self.discards.half_open += 1;
-        }
         self.half_open.push_back(ends);
         if let Near::Tcp(socket) = splice.near {
             self.by_socket.insert(socket, ends);
         }
-        self.splices.insert(ends, splice);
+        self.splices.insert(ends, Box::new(splice));
         self.touched.insert(ends);
     }
 
-    fn remove(&mut self, ends: &Pair) {
-        if let Some(splice) = self.splices.remove(ends) {
-            if let Near::Tcp(socket) = splice.near {
-                self.by_socket.remove(&socket);
-            }
-            if let Some(deadline) = splice.deadline {
-                self.deadlines.remove(&(deadline, *ends));
-            }
+    /// Takes a half-open connection out if there are too many: the oldest of those that were heard at most once, or else the oldest.
+    fn make_room(&mut self) -> Option<Box<Splice>> {
+        if self.half_open.len() < MOST_HALF_OPEN {
+            return None;
         }
-        self.touched.remove(ends);
+        let hardly_heard = |ends: &Pair| {
+            let splice = self.splices.get(ends);
+            splice.is_none_or(|splice| splice.heard < 2)
+        };
+        let place = self.half_open.iter().position(hardly_heard);
+        let ends = self.half_open.remove(place.unwrap_or(0))?;
+        self.discards.half_open += 1;
+        self.touched.remove(&ends);
+        let splice = self.splices.remove(&ends)?;
+        if let Near::Tcp(socket) = splice.near {
+            self.by_socket.remove(&socket);
+        }
+        if let Some(deadline) = splice.deadline {
+            self.deadlines.remove(&(deadline, ends));
+        }
+        Some(splice)
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {

@@ -49,8 +49,11 @@ impl Host {
             let identity = gateway.identity(now, &ends);
             let addresses = (source, destination);
             let aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
-            gateway.add(ends, Splice::new(now, aerotp, Near::Udp, (rule, flow)));
+            self.add_splice(ends, Splice::new(now, aerotp, Near::Udp, (rule, flow)));
         }
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
         let Some(splice) = gateway.splices.get_mut(&ends) else {
             return;
         };

@@ -21,9 +21,10 @@ impl Host {
         let is_known = gateway.splices.contains_key(&ends);
         if is_known {
             gateway.touched.insert(ends);
-            let waits = |splice: &Splice| matches!(splice.near, Near::Waiting(_));
+            let splice = gateway.splices.get(&ends);
+            let waits = splice.is_some_and(|splice| matches!(splice.near, Near::Waiting(_)));
             // The SYN again: its answer is on its way.
-            if !gateway.splices.get(&ends).is_some_and(waits) {
+            if !waits {
                 self.deliver(now, packet);
             }
             return;
@@ -57,9 +58,7 @@ impl Host {
             let socket = self.accept_half(now, (ends, packet.flow), (profile, None), syn);
             splice.near = Near::Tcp(socket);
         }
-        if let Some(gateway) = self.aerotp_gateway_mut() {
-            gateway.add(ends, splice);
-        }
+        self.add_splice(ends, splice);
     }
 
     /// Answers a SYN in the name of the far end, with no more than that has agreed to, if it has been asked.
@@ -133,6 +132,7 @@ impl Host {
         if let Some(gateway) = self.aerotp_gateway_mut()
             && let Some(splice) = gateway.splices.get_mut(&ends)
         {
+            splice.heard += 1;
             splice
                 .aerotp
                 .handle_packet(now, (source, destination), *body);
@@ -189,8 +189,21 @@ impl Host {
             splice.is_held = mode == Mode::Reliable;
             splice.near = Near::Tcp(socket);
         }
-        if let Some(gateway) = self.aerotp_gateway_mut() {
-            gateway.add(ends, splice);
+        self.add_splice(ends, splice);
+    }
+
+    /// Takes a connection in. If one has to make room for it, that one's TCP is told.
+    pub(super) fn add_splice(&mut self, ends: Pair, splice: Splice) {
+        let Some(gateway) = self.aerotp_gateway_mut() else {
+            return;
+        };
+        let gone = gateway.make_room();
+        gateway.add(ends, splice);
+        if let Some(Near::Tcp(socket)) = gone.map(|gone| gone.near)
+            && let Some(connection) = self.sockets.connection_mut(socket)
+        {
+            connection.abort();
+            self.sockets.abandon(socket);
         }
     }
 }

@@ -459,3 +459,46 @@ fn a_flood_of_openings_is_bounded() {
     let connection = row.hosts[0].connection(legitimate).unwrap();
     assert_eq!(connection.state(), tcp::State::Established);
 }
+
+/// Callers that are nowhere: of each there is no more than its first packet.
+#[test]
+fn a_flood_keeps_nobody_out_and_no_memory() {
+    for mode in [Mode::Reliable, Mode::NearReliable] {
+        let mut row = Row::new(mode);
+        row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+        for number in 0..4000_u32 {
+            let forged = [10, 9, (number >> 8) as u8, number as u8].into();
+            let mut forger = Host::new(forged, [9; 16]);
+            forger.add_interface(1500);
+            forger.routes_mut().set_default(Some(InterfaceId(0)));
+            forger.tcp_connect(row.now, end(address(4), PORT), &Profile::linux_6(), None);
+            assert_eq!(forger.poll_event(), None);
+            let (_, syn) = forger.poll_transmit(row.now).unwrap();
+            row.hosts[1].handle_packet(row.now, InterfaceId(0), syn);
+            while let Some((_, packet)) = row.hosts[1].poll_transmit(row.now) {
+                // What the gateway answers the forger is lost.
+                if matches!(packet.body, Body::Aerotp(_)) {
+                    row.hosts[2].handle_packet(row.now, InterfaceId(0), packet);
+                }
+            }
+            while row.hosts[2].poll_transmit(row.now).is_some() {}
+        }
+        for node in [1, 2] {
+            let host = &row.hosts[node];
+            let gateway = host.aerotp_gateway().unwrap();
+            assert_eq!(gateway.connections(), MOST_HALF_OPEN, "{mode:?} {node}");
+            assert_eq!(gateway.discards().half_open, 4000 - MOST_HALF_OPEN as u64);
+            // Places of halves in the host, those that are free again included.
+            let halves = host.peers().count();
+            assert!(halves <= MOST_HALF_OPEN + 2, "{mode:?} {node}: {halves}");
+        }
+        let client = row.connect(&Profile::linux_6());
+        row.run(1.0);
+        assert!(row.saw(0, tcp::Event::Connected), "{mode:?}");
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 10_000);
+        row.run(2.0);
+        let accepted = row.hosts[3].connection(row.accepted().unwrap()).unwrap();
+        assert_eq!(accepted.readable(), 10_000, "{mode:?}");
+    }
+}

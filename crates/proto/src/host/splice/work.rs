@@ -41,6 +41,9 @@ impl Host {
                 gateway.deadlines.remove(&(deadline, ends));
             }
             let stays = self.work(now, &ends, &mut splice);
+            if let (false, Near::Tcp(socket)) = (stays, &splice.near) {
+                self.sockets.abandon(*socket);
+            }
             let Some(gateway) = self.aerotp_gateway_mut() else {
                 return;
             };
@@ -200,8 +203,9 @@ fn has_left(tcp: &Connection) -> bool {
 
 impl AerotpGateway {
     /// Puts a connection back at which something was done; or ends it.
-    fn put_back(&mut self, ends: Pair, mut splice: Splice, stays: bool) {
-        if !stays || splice.aerotp.peer_token().is_some() && !splice.is_held {
+    fn put_back(&mut self, ends: Pair, mut splice: Box<Splice>, stays: bool) {
+        if splice.half_open && !(stays && splice.is_half_open()) {
+            splice.half_open = false;
             self.half_open.retain(|other| *other != ends);
         }
         if stays {
