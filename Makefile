@@ -51,7 +51,7 @@ validation: $(VENV)/built $(VENV)/installed-dev
 	python scripts/validate.py
 
 bench: $(VENV)/built $(VENV)/installed-dev
-	cargo bench --profile dist --package baton-sim --bench engine --bench ldacs1 --bench mobility --bench record --bench sweep --locked
+	cargo bench --profile dist --package baton-sim --bench aerotp --bench engine --bench ldacs1 --bench mobility --bench record --bench sweep --locked
 	cargo bench --profile dist --package baton-proto --bench fec --locked
 	python scripts/bench.py
 
