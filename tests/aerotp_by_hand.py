@@ -41,6 +41,16 @@ class Vector:
         return bytes.fromhex(self.fields.get(f"aerotp.{name}", ""))
 
 
+class Made(Vector):
+    """A packet of one's own, of fields by their names."""
+
+    def __init__(self, source: str, destination: str, fields: dict[str, int], payload: bytes = b"") -> None:
+        self.name = "made"
+        self.source, self.destination = ipaddress.ip_address(source), ipaddress.ip_address(destination)
+        self.fields = {f"aerotp.{name}": str(value) for name, value in fields.items()}
+        self.fields |= {"aerotp.version": "1", "aerotp.length": str(len(payload)), "aerotp.payload": payload.hex()}
+
+
 def vectors() -> list[Vector]:
     """All of the document's, in their order."""
     parts = HEADING.split(SPECIFICATION.read_text(encoding="utf-8"))

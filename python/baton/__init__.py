@@ -1,6 +1,6 @@
 """Baton: a laboratory and a toolkit for transport protocols across handovers."""
 
-from baton import crosslayer, sweep, tcp
+from baton import aerotp, crosslayer, sweep, tcp
 from baton._baton import (
     BatonError,
     FolderError,
@@ -34,6 +34,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "aerotp",
     "crosslayer",
     "json_schema",
     "plot_goodput",

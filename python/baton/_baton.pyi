@@ -1,4 +1,4 @@
-"""The laboratory: scenarios, runs, their tables, and TCP connections to be driven by hand."""
+"""The laboratory: scenarios, runs, their tables, and connections of TCP and AeroTP to be driven by hand."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -8,6 +8,8 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "AckSample",
+    "AerotpConnection",
+    "AerotpPacket",
     "BatonError",
     "Connection",
     "Control",
@@ -403,6 +405,338 @@ class Connection:
     @property
     def statistics(self) -> dict[str, int]:
         """Counters from the start: `segments_sent`, `retransmitted`, `timeouts`, `fast_retransmits` and others."""
+
+@final
+class AerotpConnection:
+    """One AeroTP connection (docs/aerotp.md) that reads no clock and sends nothing by itself.
+
+    Whoever holds it hands in what happened, with the time (`handle_packet`, `handle_timeout`, `write`, `read`,
+    `link_up`, `close`), then drains `poll_event` and `poll_transmit`, and then asks `poll_timeout` when to call
+    `handle_timeout` at the latest.
+
+    Times and the exceptions of wrong arguments are those of `baton.tcp.Connection`. Rates are texts with a unit,
+    like `"5 Mbit/s"`.
+    """
+
+    @staticmethod
+    def connect(
+        local: str,
+        remote: str,
+        *,
+        now: float,
+        rate: str,
+        mtu: int = 1500,
+        initial_sequence: int = 0,
+        token: int = 0,
+        **options: Any,
+    ) -> AerotpConnection:
+        """Opens a connection actively. There is no handshake: what is written leaves with the first packet.
+
+        The ends are like `"10.0.0.1:1000"` or `"[fd00::1]:1000"`, both of one version of IP. `rate` is that at which
+        the link takes packets, IP headers included. `mtu` is the largest packet that it takes, 68 to 65535 B.
+        `options` are those of a flow's `aerotp` in a scenario, like `mode="quasi-reliable"`,
+        `coding={"words": 32, "header": True}`, `send_buffer="1 MiB"`; `class_=5` is its `class`. Mode
+        `"unreliable-datagram"` has no connections: `Packet.datagram`.
+
+        `initial_sequence` and `token` are for tests and lessons numbers of your choice; on a real network they must
+        be some that nobody can guess.
+
+        Raises `ScenarioError` for a wrong rate or option, `ValueError` for the rest.
+        """
+
+    @staticmethod
+    def accept(
+        packet: bytes,
+        *,
+        now: float,
+        rate: str,
+        mtu: int = 1500,
+        initial_sequence: int = 0,
+        token: int = 0,
+        **options: Any,
+    ) -> AerotpConnection:
+        """Makes a connection of the first packet that came: any with ASYN will do, damaged data or none. `packet` is a
+        whole IP packet, and is taken in; this end is where it went.
+
+        The mode is the packet's; one of another than `mode` in the options is refused. The rest as in `connect`.
+        Raises `PacketError` too, if the packet opens nothing.
+        """
+
+    def handle_packet(self, now: float, packet: bytes) -> None:
+        """Takes in a packet: a whole IP packet, as the other end's `poll_transmit` gives it.
+
+        Bits that were flipped on the way are put right as far as its code can. Data beyond repair is asked for again
+        where the mode does that. Raises `PacketError`, and nothing has happened then, if a receiver would drop the
+        packet or its ports or destination are not this connection's. One that the connection itself refuses, as from
+        a strange address without the token, is counted in `statistics`.
+        """
+
+    def handle_icmp(self, now: float, packet: bytes) -> None:
+        """Takes in an ICMP error about a packet of this connection: a whole IP packet. Backpressure lowers the rate,
+        "too big" the size of packets; others change nothing.
+
+        Raises `PacketError` if it is no ICMP error, or about another pair of addresses.
+        """
+
+    def link_up(self, rate: str | None = None) -> None:
+        """The link is up again, or is a new one: with this rate, if one is given. What was under way counts as lost,
+        and the peer is asked at once. Raises `ValueError` for a text that is no rate."""
+
+    def link_down(self) -> None:
+        """The link is down: nothing is sent until it is up."""
+
+    def move_to(self, now: float, address: str) -> None:
+        """This end has another address, like `"10.0.1.1"`, and the same port. The peer is shown the token until it
+        answers there. Raises `ValueError` for what is no address of the same version of IP."""
+
+    def handle_timeout(self, now: float) -> None:
+        """Does what is due at `now`; nothing if nothing is."""
+
+    def poll_transmit(self, now: float) -> bytes | None:
+        """The next packet to send, as a whole IP packet with its checks and code; None if there is none, or the rate
+        holds it back until `poll_timeout`."""
+
+    def poll_timeout(self) -> float | None:
+        """When `handle_timeout` or `poll_transmit` has something to do next, in seconds; None for never. Never before
+        the call before."""
+
+    def poll_event(
+        self,
+    ) -> (
+        Literal[
+            "established",
+            "readable",
+            "writable",
+            "skipped",
+            "confirmed",
+            "finished",
+            "delivered",
+            "reset",
+            "timed-out",
+            "closed",
+        ]
+        | None
+    ):
+        """The next thing that the application should know; None if there is none. How many bytes were "skipped",
+        `statistics` tells."""
+
+    def write(self, data: bytes) -> int:
+        """Hands in data to send; returns how many bytes were taken.
+
+        If not all were, the event `writable` follows when there is room again.
+        Raises `ValueError` when this end is closed: after `close` or `abort`, a reset, or a timeout.
+        """
+
+    def write_record(self, data: bytes) -> bool:
+        """Hands in a record, which is not divided and which the peer reads as one; returns whether there was room
+        for it.
+
+        Raises `ValueError` as `write` does, and for a record that is empty or longer than a packet takes.
+        """
+
+    def read(self, at_most: int | None = None) -> bytes:
+        """Takes received data in order; all that there is, or `at_most` so many bytes. A record is not divided: one
+        that is longer than what is left comes whole."""
+
+    def read_piece(self) -> tuple[bytes, bool] | None:
+        """Takes received data up to where a packet of the peer's, or a record, ended: the data, and whether it ends a
+        record. None if there is none."""
+
+    def close(self) -> None:
+        """Ends this direction: AFIN goes with the last of what was written, or after it. Reading goes on."""
+
+    def abort(self) -> None:
+        """Ends the connection at once, with a reset that shows the token."""
+
+    @property
+    def state(self) -> Literal["CLOSED", "ASYN_SENT", "ESTABLISHED", "AFIN_SENT", "AFIN_RECEIVED"]:
+        """State, as section 5.2 of docs/aerotp.md spells it."""
+
+    @property
+    def mode(self) -> Literal["reliable", "near-reliable", "quasi-reliable", "unreliable-connection"]:
+        """What is promised."""
+
+    @property
+    def local(self) -> str:
+        """This end."""
+
+    @property
+    def remote(self) -> str:
+        """The other end: where it was when it last proved that it is the peer."""
+
+    @property
+    def writable(self) -> int:
+        """Bytes that `write` would take now."""
+
+    @property
+    def readable(self) -> int:
+        """Bytes that can be read."""
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes written that the peer has not acknowledged; a gateway's custody."""
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """Bytes sent that have neither arrived nor been found lost."""
+
+    @property
+    def bytes_acknowledged(self) -> int:
+        """Bytes of ours that the peer has acknowledged."""
+
+    @property
+    def bytes_confirmed(self) -> int:
+        """Bytes of ours that the far end has confirmed; fewer than acknowledged where a gateway holds some."""
+
+    @property
+    def rate(self) -> int:
+        """The rate at which packets leave now, in bit/s with IP headers."""
+
+    @property
+    def largest_record(self) -> int:
+        """Largest record that `write_record` takes, in bytes."""
+
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time in seconds; None before the first sample."""
+
+    @property
+    def error_rate_here(self) -> float:
+        """Bit error rate of the way to here, as this end measures it; 0 for none seen."""
+
+    @property
+    def error_rate_there(self) -> float:
+        """Bit error rate of the way to the peer, as the peer tells it; 0 for none seen."""
+
+    @property
+    def statistics(self) -> dict[str, int]:
+        """Counters from the start. Sent: `packets`, of these `retransmitted`, `macks` (with nothing else) and `probes`.
+        Received: packets `damaged` beyond repair, bytes `corrected`, packets that were `duplicates` or `refused`, bytes
+        `skipped`, which will not come any more."""
+
+@final
+class AerotpPacket:
+    """An AeroTP packet that was read; section 4 of docs/aerotp.md has its fields."""
+
+    @staticmethod
+    def decode(packet: bytes) -> AerotpPacket:
+        """Reads a whole IP packet, and puts right what its code can. Raises `PacketError` if a receiver would
+        drop it."""
+
+    @staticmethod
+    def datagram(
+        local: str,
+        remote: str,
+        data: bytes,
+        *,
+        now: float,
+        mtu: int = 1500,
+        **options: Any,
+    ) -> bytes:
+        """A whole IP packet with a datagram of mode `"unreliable-datagram"`, which needs no connection.
+
+        Ends, `mtu` and exceptions as in `Connection.connect`; `options` are `coding` and `class_`. `data` that does not
+        fit a packet with its code raises `ValueError`.
+        """
+
+    def reset_reply(self, now: float) -> bytes | None:
+        """The reset with which a host answers this packet if it has no connection for it, as a whole IP packet; None if
+        none is due."""
+
+    @property
+    def source(self) -> str:
+        """Where it comes from."""
+
+    @property
+    def destination(self) -> str:
+        """Where it goes."""
+
+    @property
+    def mode(
+        self,
+    ) -> Literal["reliable", "near-reliable", "quasi-reliable", "unreliable-connection", "unreliable-datagram"]:
+        """What its connection promises."""
+
+    @property
+    def class_(self) -> int:
+        """Service class, 0 to 7."""
+
+    @property
+    def strength(self) -> int:
+        """Words of 32 bits of redundancy, 0 to 256, as the prelude says."""
+
+    @property
+    def covers_header(self) -> bool:
+        """Whether the header stands inside the code."""
+
+    @property
+    def sequence(self) -> int:
+        """Sequence number of the payload's first byte; without payload, of the next byte that was never sent."""
+
+    @property
+    def timestamp(self) -> int:
+        """When it left, in microseconds modulo 2**32."""
+
+    @property
+    def is_final(self) -> bool:
+        """AFIN: the end of its sender's data."""
+
+    @property
+    def ends_record(self) -> bool:
+        """RECORD: the payload's last byte ends a record."""
+
+    @property
+    def wants_mack(self) -> bool:
+        """PULL: a MACK is wanted at once."""
+
+    @property
+    def adds_path(self) -> bool:
+        """With `token`: the source is one more path, and takes no other's place."""
+
+    @property
+    def tcp_flags(self) -> int:
+        """The flags of TCP's header; RST (4) resets."""
+
+    @property
+    def opening(self) -> dict[str, int] | None:
+        """ASYN: `initial`, the sequence number of the first byte, and `token`."""
+
+    @property
+    def tcp_offer(self) -> dict[str, Any] | None:
+        """What a gateway tells of a TCP SYN: `maximum_segment_size` in bytes, `window_scale` (None for none),
+        `sack_permitted`, `timestamps`."""
+
+    @property
+    def mack(self) -> dict[str, Any] | None:
+        """MACK and SNACK: `cumulative`, `unconfirmed` and `window` in bytes, `echo` and `held_for` in microseconds,
+        `error_rate` of bits, `arrival_rate` in kbit/s, `is_complete` (AFINACK); `received`, pairs of start and length
+        by their distance from `cumulative`; `missing`, the same with whether it came damaged (ELN)."""
+
+    @property
+    def token(self) -> int | None:
+        """The sender's own token, shown after a move and with a reset."""
+
+    @property
+    def block(self) -> dict[str, int] | None:
+        """The place in a block of a code across packets: `number`, `index`, and how many `sources` and `repairs` there
+        are."""
+
+    @property
+    def payload(self) -> bytes:
+        """The data; none if it is damaged."""
+
+    @property
+    def length(self) -> int:
+        """Bytes of data that it had when it left."""
+
+    @property
+    def condition(self) -> Literal["clean", "corrected", "damaged"]:
+        """What the channel has left: "clean", "corrected" by the code, or "damaged" beyond it, with a header that is
+        right."""
+
+    @property
+    def corrected_bytes(self) -> int:
+        """Bytes that the code has put right."""
 
 @final
 class AckSample:

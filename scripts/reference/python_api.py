@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import baton
+import baton.aerotp
 import baton.crosslayer
 import baton.plot
 import baton.sweep
@@ -24,7 +25,7 @@ INTRODUCTION = f"""\
 
 {GENERATED}
 
-How to use it: [Run from Python](../how-to/run-from-python.md), [Drive one TCP end by hand](../how-to/drive-a-connection.md),
+How to use it: [Run from Python](../how-to/run-from-python.md), [Drive one end by hand](../how-to/drive-a-connection.md),
 [Write a congestion control](../how-to/write-a-congestion-control.md),
 [Write a remedy or a handover decision](../how-to/write-a-remedy-or-a-decision.md).
 
@@ -66,6 +67,8 @@ def page() -> str:
         *(render("baton.sweep", sweeps[name]) for name in baton.sweep.__all__),
         f"## baton.tcp\n\n{flat(baton.tcp.__doc__ or '')}\n",
         *(render("baton.tcp", stub[name]) for name in baton.tcp.__all__),
+        f"## baton.aerotp\n\n{flat(baton.aerotp.__doc__ or '')}\n",
+        *(render("baton.aerotp", stub[f"Aerotp{name}"]).replace(f"Aerotp{name}", name) for name in baton.aerotp.__all__),
         f"## baton.crosslayer\n\n{flat(baton.crosslayer.__doc__ or '')}\n",
         *(render("baton.crosslayer", stub[name]) for name in baton.crosslayer.__all__),
         "## A congestion control\n\nA class of yours that a scenario names as `python:module.Class` has these methods, "

@@ -1,17 +1,16 @@
-//! Between Python and a TCP connection: times, addresses, whole packets.
+//! What connections have in common that Python drives by hand: times, ends, options, whole packets.
 
-use crate::errors::{PacketError, from_decode, from_scenario};
+use crate::errors::{PacketError, from_decode};
 use crate::values;
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
 use baton_proto::tcp::Endpoint;
-use baton_proto::tcp::profile::Profile;
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::tcp::TcpHeader;
-use baton_sim::scenario;
+use baton_proto::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Up to here a number of seconds tells every nanosecond: about 48 days.
 const LATEST_S: f64 = (1u64 << 22) as f64;
@@ -19,17 +18,62 @@ const LATEST_S: f64 = (1u64 << 22) as f64;
 const MTU: std::ops::RangeInclusive<u32> = 68..=65_535;
 const HOP_LIMIT: u8 = 64;
 
+/// A connection and what goes with it, for one caller at a time.
+pub(crate) struct Driven<C> {
+    // Not `Sync` by itself. Nothing that holds the lock calls Python, so that nobody waits for it long.
+    inner: Mutex<Inner<C>>,
+}
+
+pub(crate) struct Inner<C> {
+    pub clock: Clock,
+    pub connection: C,
+    /// IPv4's identification of the last packet.
+    identification: u16,
+}
+
+impl<C> Driven<C> {
+    pub(crate) fn new(clock: Clock, connection: C) -> Driven<C> {
+        let inner = Mutex::new(Inner {
+            clock,
+            connection,
+            identification: 0,
+        });
+        Driven { inner }
+    }
+
+    pub(crate) fn inner(&self) -> MutexGuard<'_, Inner<C>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn with<T>(&self, call: impl FnOnce(&mut C) -> T) -> T {
+        call(&mut self.inner().connection)
+    }
+}
+
+impl<C> Inner<C> {
+    /// The connection's next packet, as bytes.
+    pub(crate) fn encoded(&mut self, from: IpAddr, to: IpAddr, body: Body) -> Vec<u8> {
+        self.identification = self.identification.wrapping_add(1);
+        encoded(from, to, self.identification, body)
+    }
+}
+
 /// The time, which never goes back.
-pub(super) struct Clock(Instant);
+pub(crate) struct Clock(Instant);
 
 impl Clock {
     /// A clock that nobody has looked at.
-    pub(super) fn new() -> Clock {
+    pub(crate) fn new() -> Clock {
         Clock(Instant::ZERO)
     }
 
+    /// The time of the call before.
+    pub(crate) fn latest(&self) -> Instant {
+        self.0
+    }
+
     /// The moment `seconds` after zero, to the nearest nanosecond.
-    pub(super) fn at(&mut self, seconds: f64) -> PyResult<Instant> {
+    pub(crate) fn at(&mut self, seconds: f64) -> PyResult<Instant> {
         if !(0.0..=LATEST_S).contains(&seconds) {
             let message = format!(
                 "now is {seconds} s; expected 0 to {LATEST_S} s, in which every nanosecond counts"
@@ -48,7 +92,7 @@ impl Clock {
     }
 }
 
-pub(super) fn endpoint(text: &str) -> PyResult<Endpoint> {
+pub(crate) fn endpoint(text: &str) -> PyResult<Endpoint> {
     let Ok(end) = text.parse::<SocketAddr>() else {
         let message = format!(
             "{text:?} is no address with a port; expected one like \"10.0.0.1:80\" or \"[fd00::1]:80\""
@@ -61,11 +105,25 @@ pub(super) fn endpoint(text: &str) -> PyResult<Endpoint> {
     })
 }
 
-pub(super) fn text(end: Endpoint) -> String {
+/// Own end and the peer's, of one version of IP.
+pub(crate) fn endpoints(local: &str, remote: &str) -> PyResult<(Endpoint, Endpoint)> {
+    let (local, remote) = (endpoint(local)?, endpoint(remote)?);
+    if local.address.is_ipv4() == remote.address.is_ipv4() {
+        return Ok((local, remote));
+    }
+    let message = format!(
+        "{} and {} are not of one version of IP",
+        text(local),
+        text(remote)
+    );
+    Err(PyValueError::new_err(message))
+}
+
+pub(crate) fn text(end: Endpoint) -> String {
     SocketAddr::new(end.address, end.port).to_string()
 }
 
-pub(super) fn checked_mtu(mtu: u32) -> PyResult<u32> {
+pub(crate) fn checked_mtu(mtu: u32) -> PyResult<u32> {
     if MTU.contains(&mtu) {
         return Ok(mtu);
     }
@@ -77,28 +135,7 @@ pub(super) fn checked_mtu(mtu: u32) -> PyResult<u32> {
     Err(PyValueError::new_err(message))
 }
 
-pub(super) fn settings(profile: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Profile> {
-    let mut table = match options {
-        Some(options) => values::table(options, "tcp")?,
-        None => toml::Table::new(),
-    };
-    table.insert("profile".to_owned(), profile.into());
-    scenario::tcp_profile(table).map_err(from_scenario)
-}
-
-/// A packet's ends, the sender first, and the segment in it.
-pub(super) fn segment(bytes: &[u8]) -> PyResult<(Endpoint, Endpoint, TcpHeader, Payload)> {
-    let Packet { ip, body, .. } = Packet::decode(bytes).map_err(from_decode)?;
-    let Body::Tcp(header, payload) = body else {
-        return Err(PacketError::new_err("the packet holds no TCP segment"));
-    };
-    let end = |address, port| Endpoint { address, port };
-    let from = end(ip.source, header.source_port);
-    let to = end(ip.destination, header.destination_port);
-    Ok((from, to, header, payload))
-}
-
-pub(super) fn stranger(from: Endpoint, to: Endpoint, expected: &str) -> PyErr {
+pub(crate) fn stranger(from: Endpoint, to: Endpoint, expected: &str) -> PyErr {
     PacketError::new_err(format!(
         "the packet goes from {} to {}; expected {expected}",
         text(from),
@@ -106,11 +143,34 @@ pub(super) fn stranger(from: Endpoint, to: Endpoint, expected: &str) -> PyErr {
     ))
 }
 
-pub(super) fn packet(from: Endpoint, to: Endpoint, identification: u16, body: Body) -> Packet {
-    Packet {
+/// The options of a call, as the settings of a scenario that `origin` names.
+pub(crate) fn options(options: Option<&Bound<'_, PyDict>>, origin: &str) -> PyResult<toml::Table> {
+    options.map_or(Ok(toml::Table::new()), |options| {
+        values::table(options, origin)
+    })
+}
+
+/// That `state` takes no more data.
+pub(crate) fn closed(state: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "nothing can be written: this end is closed (state {state}); write before `close`"
+    ))
+}
+
+/// The ICMP error that a packet is, and what it quotes.
+pub(crate) fn icmp_error(bytes: &[u8]) -> PyResult<(IcmpError, QuotedPacket)> {
+    match Packet::decode(bytes).map_err(from_decode)?.body {
+        Body::Icmp(IcmpMessage::Error { kind, quoted }) => Ok((kind, quoted)),
+        _ => Err(PacketError::new_err("the packet is no ICMP error")),
+    }
+}
+
+/// A packet as bytes, with its checksums.
+pub(crate) fn encoded(from: IpAddr, to: IpAddr, identification: u16, body: Body) -> Vec<u8> {
+    let packet = Packet {
         ip: IpHeader {
-            source: from.address,
-            destination: to.address,
+            source: from,
+            destination: to,
             hop_limit: HOP_LIMIT,
             traffic_class: 0,
             identification,
@@ -120,10 +180,7 @@ pub(super) fn packet(from: Endpoint, to: Endpoint, identification: u16, body: Bo
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
-    }
-}
-
-pub(super) fn encoded(packet: &Packet) -> Vec<u8> {
+    };
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);
     bytes

@@ -5,18 +5,16 @@ mod segment;
 
 pub(crate) use listener::Listener;
 
-use crate::errors::{PacketError, from_decode, guarded};
-use baton_proto::packet::{Body, Packet};
+use crate::by_hand::{Clock, Driven, checked_mtu, closed, endpoints, icmp_error, stranger, text};
+use crate::errors::guarded;
+use baton_proto::packet::Body;
 use baton_proto::tcp::{self, Endpoint, Event, State, Statistics};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::icmp::IcmpMessage;
 use baton_proto::wire::protocol;
 use baton_proto::wire::sequence::SequenceNumber;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use segment::{Clock, checked_mtu, encoded, endpoint, packet, segment, settings, stranger, text};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use segment::{segment, settings};
 
 /// One TCP connection (RFC 9293) that reads no clock and sends nothing by itself.
 ///
@@ -31,34 +29,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// As everywhere in Python an argument of another type raises `TypeError`, and an integer that is negative or
 /// too large for its purpose `OverflowError`.
 #[pyclass(frozen, module = "baton.tcp")]
-pub(crate) struct Connection {
-    // Not `Sync` by itself. Nothing that holds the lock calls Python, so that nobody waits for it long.
-    inner: Mutex<Inner>,
-}
-
-struct Inner {
-    clock: Clock,
-    connection: tcp::Connection,
-    /// IPv4's identification of the next packet.
-    identification: u16,
-}
+pub(crate) struct Connection(Driven<tcp::Connection>);
 
 impl Connection {
     fn new(clock: Clock, connection: tcp::Connection) -> Connection {
-        let inner = Mutex::new(Inner {
-            clock,
-            connection,
-            identification: 0,
-        });
-        Connection { inner }
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn with<T>(&self, call: impl FnOnce(&mut tcp::Connection) -> T) -> T {
-        call(&mut self.inner().connection)
+        Connection(Driven::new(clock, connection))
     }
 }
 
@@ -85,15 +60,7 @@ impl Connection {
         initial_sequence: u32,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Connection> {
-        let (local, remote) = (endpoint(local)?, endpoint(remote)?);
-        if local.address.is_ipv4() != remote.address.is_ipv4() {
-            let message = format!(
-                "{} and {} are not of one version of IP",
-                text(local),
-                text(remote)
-            );
-            return Err(PyValueError::new_err(message));
-        }
+        let (local, remote) = endpoints(local, remote)?;
         let (profile, mtu) = (settings(profile, options)?, checked_mtu(mtu)?);
         let (mut clock, initial) = (Clock::new(), SequenceNumber(initial_sequence));
         let now = clock.at(now)?;
@@ -123,7 +90,7 @@ impl Connection {
     fn handle_segment(&self, now: f64, packet: &[u8]) -> PyResult<()> {
         guarded(|| {
             let (from, to, header, payload) = segment(packet)?;
-            let mut inner = self.inner();
+            let mut inner = self.0.inner();
             let (local, remote) = (inner.connection.local(), inner.connection.remote());
             if (to, from) != (local, remote) {
                 let expected = format!("{} to {}", text(remote), text(local));
@@ -140,15 +107,12 @@ impl Connection {
     /// Raises `PacketError` as `handle_segment` does.
     fn handle_icmp(&self, now: f64, packet: &[u8]) -> PyResult<()> {
         guarded(|| {
-            let packet = Packet::decode(packet).map_err(from_decode)?;
-            let Body::Icmp(IcmpMessage::Error { kind, quoted }) = packet.body else {
-                return Err(PacketError::new_err("the packet is no ICMP error"));
-            };
+            let (kind, quoted) = icmp_error(packet)?;
             let end = |address, port| Endpoint { address, port };
             let (source, destination) = quoted.transport_addresses();
             let from = end(source, quoted.source_port);
             let to = end(destination, quoted.destination_port);
-            let mut inner = self.inner();
+            let mut inner = self.0.inner();
             let (local, remote) = (inner.connection.local(), inner.connection.remote());
             if quoted.protocol != protocol::TCP || (from, to) != (local, remote) {
                 let expected = format!("{} to {}", text(local), text(remote));
@@ -164,7 +128,7 @@ impl Connection {
     /// Does what is due at `now`; nothing if nothing is.
     fn handle_timeout(&self, now: f64) -> PyResult<()> {
         guarded(|| {
-            let mut inner = self.inner();
+            let mut inner = self.0.inner();
             let now = inner.clock.at(now)?;
             inner.connection.handle_timeout(now);
             Ok(())
@@ -178,32 +142,27 @@ impl Connection {
         now: f64,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let sent = guarded(|| {
-            let mut inner = self.inner();
+            let mut inner = self.0.inner();
             let now = inner.clock.at(now)?;
             let Some(segment) = inner.connection.poll_transmit(now) else {
                 return Ok(None);
             };
-            inner.identification = inner.identification.wrapping_add(1);
-            let (local, remote) = (inner.connection.local(), inner.connection.remote());
+            let (from, to) = (inner.connection.local(), inner.connection.remote());
             let body = Body::Tcp(segment.header, segment.payload);
-            Ok(Some(encoded(&packet(
-                local,
-                remote,
-                inner.identification,
-                body,
-            ))))
+            Ok(Some(inner.encoded(from.address, to.address, body)))
         })?;
         Ok(sent.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
     /// When `handle_timeout` has something to do next, in seconds; None for never.
     fn poll_timeout(&self) -> Option<f64> {
-        self.with(|connection| connection.poll_timeout().map(Instant::as_secs_f64))
+        self.0
+            .with(|connection| connection.poll_timeout().map(Instant::as_secs_f64))
     }
 
     /// The next thing that the application should know; None if there is none.
     fn poll_event(&self) -> Option<&'static str> {
-        self.with(tcp::Connection::poll_event).map(event_name)
+        self.0.with(tcp::Connection::poll_event).map(event_name)
     }
 
     /// Hands in data to send; returns how many bytes were taken.
@@ -212,13 +171,10 @@ impl Connection {
     /// Raises `ValueError` when this end is closed: after `close` or `abort`, a reset, or a timeout.
     fn write(&self, data: &[u8]) -> PyResult<usize> {
         guarded(|| {
-            let mut inner = self.inner();
+            let mut inner = self.0.inner();
             if !inner.connection.may_write() {
                 let state = state_name(inner.connection.state());
-                let message = format!(
-                    "nothing can be written: this end is closed (state {state}); write before `close`"
-                );
-                return Err(PyValueError::new_err(message));
+                return Err(closed(state));
             }
             Ok(inner.connection.write(data))
         })
@@ -228,7 +184,7 @@ impl Connection {
     #[pyo3(signature = (at_most = None))]
     fn read<'py>(&self, py: Python<'py>, at_most: Option<u64>) -> PyResult<Bound<'py, PyBytes>> {
         let data = guarded(|| {
-            let mut inner = self.inner();
+            let mut inner = self.0.inner();
             let connection = &mut inner.connection;
             let count = connection.readable().min(at_most.unwrap_or(u64::MAX));
             let mut data = vec![0; count as usize];
@@ -241,86 +197,86 @@ impl Connection {
 
     /// Ends this direction: a FIN follows what was written. Reading goes on.
     fn close(&self) {
-        self.with(tcp::Connection::close);
+        self.0.with(tcp::Connection::close);
     }
 
     /// Ends the connection at once, with a reset if the peer knows of it.
     fn abort(&self) {
-        self.with(tcp::Connection::abort);
+        self.0.with(tcp::Connection::abort);
     }
 
     /// State, as RFC 9293 section 3.3.2 spells it.
     #[getter]
     fn state(&self) -> &'static str {
-        state_name(self.with(|connection| connection.state()))
+        state_name(self.0.with(|connection| connection.state()))
     }
 
     /// This end.
     #[getter]
     fn local(&self) -> String {
-        text(self.with(|connection| connection.local()))
+        text(self.0.with(|connection| connection.local()))
     }
 
     /// The other end.
     #[getter]
     fn remote(&self) -> String {
-        text(self.with(|connection| connection.remote()))
+        text(self.0.with(|connection| connection.remote()))
     }
 
     /// Bytes that `write` would take now.
     #[getter]
     fn writable(&self) -> u64 {
-        self.with(|connection| connection.writable())
+        self.0.with(|connection| connection.writable())
     }
 
     /// Bytes that can be read.
     #[getter]
     fn readable(&self) -> u64 {
-        self.with(|connection| connection.readable())
+        self.0.with(|connection| connection.readable())
     }
 
     /// Congestion window in bytes, with what duplicate acknowledgments add during fast recovery.
     #[getter]
     fn congestion_window(&self) -> u32 {
-        self.with(|connection| connection.congestion_window())
+        self.0.with(|connection| connection.congestion_window())
     }
 
     /// Slow-start threshold in bytes; None while it is "arbitrarily high" (RFC 5681).
     #[getter]
     fn slow_start_threshold(&self) -> Option<u32> {
-        let threshold = self.with(|connection| connection.slow_start_threshold());
+        let threshold = self.0.with(|connection| connection.slow_start_threshold());
         Some(threshold).filter(|&threshold| threshold != u32::MAX)
     }
 
     /// Sequence space sent and not yet acknowledged, in bytes: FlightSize (RFC 5681).
     #[getter]
     fn bytes_in_flight(&self) -> u32 {
-        self.with(|connection| connection.bytes_in_flight())
+        self.0.with(|connection| connection.bytes_in_flight())
     }
 
     /// Bytes of ours that the peer has acknowledged.
     #[getter]
     fn bytes_acknowledged(&self) -> u64 {
-        self.with(|connection| connection.bytes_acknowledged())
+        self.0.with(|connection| connection.bytes_acknowledged())
     }
 
     /// The window that the peer offers, in bytes: the send window (SND.WND).
     #[getter]
     fn peer_window(&self) -> u64 {
-        self.with(|connection| connection.peer_window())
+        self.0.with(|connection| connection.peer_window())
     }
 
     /// What is left of the window that this end has offered, in bytes (RCV.WND).
     #[getter]
     fn receive_window(&self) -> u64 {
-        self.with(|connection| connection.receive_window())
+        self.0.with(|connection| connection.receive_window())
     }
 
     /// What the SYNs have agreed on: `sack`, `timestamps` and `window_scaling`, and `peer_segment_size`, the
     /// largest payload in bytes that the peer takes. None before the peer's SYN has come.
     #[getter]
     fn negotiated<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(negotiated) = self.with(|connection| connection.negotiated().copied()) else {
+        let Some(negotiated) = self.0.with(|connection| connection.negotiated().copied()) else {
             return Ok(None);
         };
         let dict = PyDict::new(py);
@@ -334,46 +290,51 @@ impl Connection {
     /// Largest payload that a segment of ours may carry now, in bytes.
     #[getter]
     fn segment_size(&self) -> u32 {
-        self.with(|connection| connection.segment_size())
+        self.0.with(|connection| connection.segment_size())
     }
 
     /// Smoothed round-trip time (RFC 6298) in seconds; None before the first sample.
     #[getter]
     fn smoothed_rtt(&self) -> Option<f64> {
-        self.with(|connection| connection.smoothed_rtt().map(Duration::as_secs_f64))
+        self.0
+            .with(|connection| connection.smoothed_rtt().map(Duration::as_secs_f64))
     }
 
     /// Variation of the round-trip time (RTTVAR, RFC 6298) in seconds; None before the first sample.
     #[getter]
     fn rtt_variation(&self) -> Option<f64> {
-        self.with(|connection| connection.rtt_variation().map(Duration::as_secs_f64))
+        self.0
+            .with(|connection| connection.rtt_variation().map(Duration::as_secs_f64))
     }
 
     /// The last round-trip time that was measured, in seconds.
     #[getter]
     fn last_rtt_sample(&self) -> Option<f64> {
-        self.with(|connection| connection.last_rtt_sample().map(Duration::as_secs_f64))
+        self.0
+            .with(|connection| connection.last_rtt_sample().map(Duration::as_secs_f64))
     }
 
     /// The retransmission timeout in force, backoff included, in seconds.
     #[getter]
     fn retransmission_timeout(&self) -> f64 {
-        self.with(|connection| connection.retransmission_timeout().as_secs_f64())
+        self.0
+            .with(|connection| connection.retransmission_timeout().as_secs_f64())
     }
 
     /// Counters from the start: `segments_sent`, `retransmitted`, `timeouts`, `fast_retransmits` and others.
     #[getter]
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counters = PyDict::new(py);
-        for (name, count) in counts(self.with(|connection| *connection.statistics())) {
+        for (name, count) in counts(self.0.with(|connection| *connection.statistics())) {
             counters.set_item(name, count)?;
         }
         Ok(counters)
     }
 
     fn __repr__(&self) -> String {
-        let (local, remote, state) =
-            self.with(|connection| (connection.local(), connection.remote(), connection.state()));
+        let (local, remote, state) = self
+            .0
+            .with(|connection| (connection.local(), connection.remote(), connection.state()));
         format!(
             "<baton.tcp.Connection {} to {}, {}>",
             text(local),

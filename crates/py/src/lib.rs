@@ -4,6 +4,8 @@
 //! documentation stand in `python/baton/_baton.pyi`.
 #![forbid(unsafe_code)]
 
+mod aerotp;
+mod by_hand;
 mod classes;
 mod connection;
 mod control;
@@ -54,6 +56,18 @@ mod _baton {
     use super::scenario::Scenario;
     #[pymodule_export]
     use super::table::Table;
+    use pyo3::prelude::*;
+
+    /// What `baton.aerotp` has under names that stand here for TCP's.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add(
+            "AerotpConnection",
+            py.get_type::<super::aerotp::Connection>(),
+        )?;
+        module.add("AerotpPacket", py.get_type::<super::aerotp::Packet>())
+    }
 }
 
 /// The JSON Schema (draft 2020-12) of scenario files, as text.

@@ -1,9 +1,10 @@
 //! A listening port for Python.
 
 use super::Connection;
-use super::segment::{Clock, checked_mtu, encoded, endpoint, packet, segment, stranger, text};
+use super::segment::segment;
+use crate::by_hand::{Clock, checked_mtu, encoded, endpoint, stranger, text};
 use crate::errors::guarded;
-use baton_proto::packet::{Body, Packet, Payload};
+use baton_proto::packet::{Body, Payload};
 use baton_proto::tcp::listener::{self, Admission};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{self, Endpoint};
@@ -28,7 +29,8 @@ struct Listening {
     profile: Profile,
     initial_sequence: SequenceNumber,
     mtu: u32,
-    resets: VecDeque<Packet>,
+    /// As bytes.
+    resets: VecDeque<Vec<u8>>,
 }
 
 impl Listener {
@@ -63,7 +65,8 @@ impl Listener {
             Admission::Accept => {}
             Admission::Drop => return Ok(None),
             Admission::Reset(reset) => {
-                let reset = packet(to, from, 0, Body::Tcp(reset, Payload::EMPTY));
+                let body = Body::Tcp(reset, Payload::EMPTY);
+                let reset = encoded(to.address, from.address, 0, body);
                 inner.resets.push_back(reset);
                 return Ok(None);
             }
@@ -98,7 +101,7 @@ impl Listener {
     /// The next reset to send, as a whole IP packet; None if there is none.
     fn poll_transmit<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let reset = self.listening().resets.pop_front()?;
-        Some(PyBytes::new(py, &encoded(&reset)))
+        Some(PyBytes::new(py, &reset))
     }
 
     /// Where it listens.

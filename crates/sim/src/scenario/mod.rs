@@ -59,9 +59,9 @@ pub use units::quantity_of;
 
 use baton_proto::tcp::profile::Profile;
 use document::Document;
-use model::Scenario;
+use model::{AerotpSettings, Scenario};
 use resolve::Report;
-pub(crate) use resolve_aerotp::mode_name;
+pub use resolve_aerotp::mode_name;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -226,13 +226,32 @@ pub fn build(
 /// # Errors
 /// Every mistake that was found, in the words in which a scenario would be told of it.
 pub fn tcp_profile(settings: toml::Table) -> Result<Profile, ScenarioError> {
-    let document = Document::of_values(settings, "tcp");
+    lone(settings, "tcp", resolve_tcp::connection)
+}
+
+/// The settings of an AeroTP outside a scenario: the keys of a flow's `aerotp`.
+///
+/// # Errors
+/// As of [`tcp_profile`].
+pub fn aerotp_settings(settings: toml::Table) -> Result<AerotpSettings, ScenarioError> {
+    lone(settings, "aerotp", |raw: &raw_aerotp::RawAerotp, report| {
+        resolve_aerotp::keys(raw, &document::Path::default(), report)
+    })
+}
+
+/// What `resolve` makes of settings that stand by themselves; messages name them `origin`.
+fn lone<R: DeserializeOwned + JsonSchema, T>(
+    settings: toml::Table,
+    origin: &str,
+    resolve: impl FnOnce(&R, &mut Report<'_>) -> Option<T>,
+) -> Result<T, ScenarioError> {
+    let document = Document::of_values(settings, origin);
     let mut report = Report::new(&document, None);
     let values = document.table.clone();
-    let raw: Option<raw_flows::RawConnection> = checked(values, &mut report);
-    let profile = raw.and_then(|raw| resolve_tcp::connection(&raw, &mut report));
-    match profile {
-        Some(profile) if report.is_clean() => Ok(profile),
+    let raw: Option<R> = checked(values, &mut report);
+    let resolved = raw.and_then(|raw| resolve(&raw, &mut report));
+    match resolved {
+        Some(resolved) if report.is_clean() => Ok(resolved),
         _ => Err(report.into_error()),
     }
 }

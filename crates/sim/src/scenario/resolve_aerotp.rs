@@ -81,7 +81,7 @@ fn mode(raw: &RawAerotp) -> Mode {
 }
 
 /// The mode's name in scenarios and results.
-pub(crate) const fn mode_name(mode: Mode) -> &'static str {
+pub const fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Reliable => "reliable",
         Mode::NearReliable => "near-reliable",

@@ -259,6 +259,30 @@ fn a_tcp_outside_a_scenario_has_its_settings_and_messages() {
     }
 }
 
+#[test]
+fn an_aerotp_outside_a_scenario_has_its_settings_and_messages() {
+    let settings = |text: &str| aerotp_settings(toml::from_str(text).expect("valid TOML"));
+    let given = settings("class = 5\nrate = \"2 Mbit/s\"").expect("valid");
+    assert_eq!(given.configuration.class.number(), 5);
+    assert_eq!(
+        given.rate.map(|rate| rate.bits_per_second()),
+        Some(2_000_000)
+    );
+    for (text, message) in [
+        (
+            "clas = 5",
+            "aerotp: clas: unknown key \"clas\"; did you mean \"class\"?",
+        ),
+        (
+            "mode = \"reliable\"\nreordering_wait = \"1 s\"",
+            "aerotp: reordering_wait: ",
+        ),
+    ] {
+        let error = settings(text).expect_err(text).to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
 /// What brings classes, as Python does.
 struct Brought;
 

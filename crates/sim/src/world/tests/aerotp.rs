@@ -97,6 +97,16 @@ fn with_headers_spared_a_code_repairs_all_and_without_all_but_what_the_headers_l
     near(exposed.delivered_bytes as f64 / all, 1.0 - floor, 0.006);
 }
 
+/// A source may have more than the buffer of 4 MiB holds, and nobody answers.
+#[test]
+fn a_stream_without_answers_is_longer_than_the_buffer() {
+    let keys = "bytes = \"6 MB\"\naerotp = { mode = \"quasi-reliable\", coding = \"none\" }";
+    let results = run(&scenario(12, &[&path(0.0), &telemetry(keys)]));
+    let flow = super::flow(&results.summary, "telemetry");
+    assert_eq!(flow.delivered_bytes, 6_000_000);
+    assert!(flow.completion_s.is_some());
+}
+
 #[test]
 fn every_mode_delivers_what_it_promises() {
     for mode in [
