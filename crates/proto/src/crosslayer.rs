@@ -34,6 +34,13 @@ impl PathParameters {
         self.round_trip + on_link.unwrap_or(Duration::ZERO)
     }
 
+    /// Bytes of the whole segments that keep it busy: what it carries in the round-trip time of one of them.
+    pub fn busy(&self, segment_size: u32, sends: bool) -> u32 {
+        let bytes = pipe(self.rate(sends), self.round_trip_of(segment_size, sends));
+        let segments = bytes.div_ceil(segment_size.max(1));
+        segments.saturating_mul(segment_size)
+    }
+
     fn rate(&self, sends: bool) -> DataRate {
         if sends {
             self.from_mobile
