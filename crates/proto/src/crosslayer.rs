@@ -24,12 +24,29 @@ pub struct PathParameters {
 impl PathParameters {
     /// Bytes that fill it for a mobile that sends, or receives: rate times round-trip time.
     pub fn pipe(&self, sends: bool) -> u32 {
-        let rate = if sends {
+        pipe(self.rate(sends), self.round_trip)
+    }
+
+    /// Round-trip time of a segment of so many bytes that a mobile sends, or receives, and that waits for none: the shortest, and
+    /// its own time on the link.
+    pub fn round_trip_of(&self, bytes: u32, sends: bool) -> Duration {
+        let on_link = self.rate(sends).transmission_time(u64::from(bytes) * 8);
+        self.round_trip + on_link.unwrap_or(Duration::ZERO)
+    }
+
+    /// Bytes of the whole segments that keep it busy: what it carries in the round-trip time of one of them.
+    pub fn busy(&self, segment_size: u32, sends: bool) -> u32 {
+        let bytes = pipe(self.rate(sends), self.round_trip_of(segment_size, sends));
+        let segments = bytes.div_ceil(segment_size.max(1));
+        segments.saturating_mul(segment_size)
+    }
+
+    fn rate(&self, sends: bool) -> DataRate {
+        if sends {
             self.from_mobile
         } else {
             self.to_mobile
-        };
-        pipe(rate, self.round_trip)
+        }
     }
 }
 

@@ -70,8 +70,8 @@ impl Remedy for Eclair {
                 self.connect_sender(path, segment_size)
             }
             CrossLayerSignal::Connected(path) => {
-                let pipe = path.pipe(false).max(2 * segment_size);
-                Eclair::open(Some(pipe))
+                let window = path.busy(segment_size, false).max(2 * segment_size);
+                Eclair::open(Some(window))
             }
             _ => vec![],
         }

@@ -96,7 +96,9 @@ pub(super) fn onto(
     }
     // What is still on a longer way takes its time.
     if lost || is_longer {
-        controls.push(Control::RestartTiming(Some(path.round_trip)));
+        // On a slow link a segment takes longer than the way, and a timer that counts the way alone goes off before it is there.
+        let first = path.round_trip_of(transport.segment_size, sends);
+        controls.push(Control::RestartTiming(Some(first)));
     }
     controls.push(Control::Thaw);
     controls

@@ -149,7 +149,8 @@ fn the_scheme_of_study_c_stops_in_time_and_begins_with_the_new_pipe() {
     assert_eq!(hears(&mut *receiver, &down, &VIEW), []);
     let open = [
         Control::KeepLastAcknowledgment(false),
-        Control::Offer(Some(62_500)),
+        // In 508 ms, with the 8 ms that a segment takes, 63,500 bytes pass.
+        Control::Offer(Some(64_000)),
         Control::Acknowledge(1),
     ];
     assert_eq!(hears(&mut *receiver, &CONNECTED, &VIEW), open);
@@ -426,12 +427,12 @@ fn a_ready_mobile_offers_what_the_link_takes_and_stirs_the_sender_after_a_break(
     assert_eq!(says(CONNECTED), [takes]);
 }
 
-/// Where it sends, as a gateway that is ready, it knows the new path: 0.5 s, and a window of what the link takes, or its own if
-/// that is smaller.
+/// Where it sends, as a gateway that is ready, it knows the new path: 0.5 s and 8 ms for a segment, and a window of what the
+/// link takes, or its own if that is smaller.
 #[test]
 fn a_sender_that_is_ready_goes_on_with_the_new_path() {
     let onto = path(40_000, 79_500);
-    let timing = Control::RestartTiming(Some(Duration::from_millis(500)));
+    let timing = Control::RestartTiming(Some(Duration::from_millis(508)));
     let gateway = Kind::ReadyGateway.steering().expect("it has one");
     for mut remedy in [part(Kind::ReadyMobile, true, true), gateway] {
         let mut says = |signal, view| hears(&mut *remedy, &signal, view);

@@ -52,6 +52,7 @@ const MEGABYTE: &str = "bytes = \"1 MB\"";
 const SPLIT: &str = "[\"split-connection\"]";
 const PEP: &str = "[\"satellite-pep\"]";
 const SNOOP: &str = "[\"snoop\"]";
+const READY: &str = "[\"ready-gateway\"]";
 const NONE: &str = "\"none\"";
 
 fn outcome(seconds: u32, parts: &[&str]) -> FlowSummary {
@@ -310,16 +311,14 @@ fn a_context_takes_the_time_of_its_bytes_on_the_links_between() {
     assert!(range.contains(&wait), "{wait}");
 }
 
-/// Mobile IPv6 between two cells of one access router, with the home agent elsewhere: without and with route optimisation,
-/// and with the home agent as the correspondent.
-#[test]
-fn agents_look_through_tunnels_and_routing_headers() {
+/// A server and a home agent behind a hub, and two cells of one access router.
+fn home_agent_elsewhere() -> String {
     let ground = |name: &str, one: &str| {
         LAN.replace("lan", name)
             .replace("\"gateway\"", "\"hub\"")
             .replace("\"server\"", &format!("\"{one}\""))
     };
-    let links = [
+    [
         ground("a", "server"),
         ground("b", "home-agent"),
         ground("c", "gateway"),
@@ -327,16 +326,42 @@ fn agents_look_through_tunnels_and_routing_headers() {
         wifi("gateway", ""),
         "[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\n".to_owned(),
     ]
-    .concat();
+    .concat()
+}
+
+const AT_HOME_AGENT: &str = "protocol = \"mobile-ipv6\", home_agent = \"home-agent\", \
+                             duplicate_address_detection = \"unique-prefix\"";
+
+/// Nothing goes to the new place before the home agent has said that the mobile is there, which takes nothing until then
+/// (study D, section 6.1).
+#[test]
+fn a_gateway_waits_for_the_home_agents_word() {
+    let moves = moves(", handover = \"hard\", outage = \"1 s\"");
+    let mobile = format!("{moves}mobility = {{ {AT_HOME_AGENT} }}\n");
+    for remedies in [SPLIT, READY] {
+        let f = transfer(
+            "server",
+            "mobile",
+            remedies,
+            "bytes = \"5 MB\"\nstart = \"5 s\"",
+        );
+        let results = run(&scenario(60, &[&home_agent_elsewhere(), &mobile, &f]));
+        assert_eq!(flow(&results.summary, "f").delivered_bytes, 5_000_000);
+        assert_eq!(results.summary.discarded.tunnelled, 0, "{remedies}");
+    }
+}
+
+/// Mobile IPv6 between two cells of one access router, with the home agent elsewhere: without and with route optimisation,
+/// and with the home agent as the correspondent.
+#[test]
+fn agents_look_through_tunnels_and_routing_headers() {
+    let links = home_agent_elsewhere();
     for (from, keys) in [
         ("server", ""),
         ("server", ", route_optimization = true"),
         ("home-agent", ""),
     ] {
-        let mobility = format!(
-            "mobility = {{ protocol = \"mobile-ipv6\", home_agent = \"home-agent\", \
-             duplicate_address_detection = \"unique-prefix\"{keys} }}\n"
-        );
+        let mobility = format!("mobility = {{ {AT_HOME_AGENT}{keys} }}\n");
         for remedies in [SNOOP, SPLIT, PEP] {
             let mobile = moves("") + &mobility;
             let f = transfer(
