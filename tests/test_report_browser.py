@@ -81,12 +81,17 @@ def test_figures_of_a_study_are_drawn_in_both_schemes(open_page: Any, tmp_path: 
     figures = [
         Figure("Lines", "time (s)", "packets", [line, replace(line, name="dashed", look=6)], marks=[(50, "here")]),
         Figure("Points", "", "s", [points], names=["one", "other"]),
-        Figure("Rates", "rate", "MB", [replace(line, x=x + 1)], logarithmic=True),
+        Figure("Rates", "rate", "MB", [replace(line, x=x + 1)], logarithmic="x"),
+        Figure("Delays", "rate", "ms", [line, replace(line, name="beside", aside=True, low=None)], logarithmic="y"),
     ]
     file = study_page.write_page(tmp_path / "report.html", "a study", Reproduced([], figures), [])
     for scheme in ("light", "dark"):
         page = open_page(file, scheme=scheme)
-        assert [page.locator(f"#figure-{place} .scatterlayer .trace").count() for place in range(3)] == [4, 1, 2]
+        assert [page.locator(f"#figure-{place} .scatterlayer .trace").count() for place in range(4)] == [4, 1, 2, 3]
+        scales = [
+            page.evaluate(f"$('figure-{place}').layout.{axis}.type") for place in (2, 3) for axis in ("xaxis", "yaxis")
+        ]
+        assert scales == ["log", "linear", "linear", "log"]
         assert page.locator("#figure-0 .annotation-text").all_text_contents() == ["here"]
         assert page.locator("#figure-1 .xtick").all_text_contents() == ["one", "other"]
 

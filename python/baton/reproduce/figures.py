@@ -38,6 +38,8 @@ class Curve:
     low: Floats | None = None
     high: Floats | None = None
     shape: Literal["line", "points"] = "line"
+    #: Beside the matter: a thin line, without its points.
+    aside: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Figure:
     marks: Sequence[tuple[float, str]] = ()
     #: Names of the places 0, 1, … where the axis has no numbers.
     names: Sequence[str] = ()
-    logarithmic: bool = False
+    #: The axis whose scale is logarithmic, if one is.
+    logarithmic: Literal["", "x", "y"] = ""
 
 
 def section(figures: Sequence[Figure]) -> str:
@@ -113,6 +116,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "role": link_role(curve.look),
         "dash": _DASHES[curve.look // LINK_LOOKS % len(_DASHES)],
         "shape": curve.shape,
+        "aside": curve.aside,
         **{
             name: [_number(value) for value in column[::step]] for name, column in columns.items() if column is not None
         },

@@ -15,15 +15,17 @@ import numpy as np
 from baton.live.trials import Figures
 
 from . import study_a_beyond as beyond
+from . import study_a_beyond_figures as drawn_beyond
 from . import study_a_figures as drawn
 from . import study_a_setup as setup
 from .checks import Reproduced, judged
 from .study_a_run import (
     AEROTP,
     CHECK,
-    DEFAULT_TCP,
+    LARGE_TCP,
     QUASI,
     RATE,
+    RATES,
     RELIABLE,
     SMALL,
     SMALL_TCP,
@@ -35,11 +37,11 @@ from .study_a_run import (
     quasi_reliable,
 )
 from .study_a_run import simulate as simulated
+from .transfer import Floats
 
 #: Runs of each case, as in the study; the seed draws the channel and the flow's start (ten round trips).
 RUNS = 20
-#: Bit error rates of figures 21 to 24, and of figures 13 to 20.
-RATES = (0.0, 5e-6, 1e-5, 2e-5, 3e-5, 3.5e-5, 5e-5, 7.5e-5, 1e-4)
+#: Bit error rates of figures 13 to 20.
 CODE_RATES = (0.0, 1e-5, 2e-5, 5e-5, 1e-4)
 #: Words of redundancy in a packet (figures 13 to 20), and those that are run with every bit exposed.
 WORDS = (0, 8, 16, 32, 64, 96, 128, 256)
@@ -52,8 +54,8 @@ AGGREGATED = (1, 4, 16, 64)
 SLOW = ("links.air.delay=10 s",)
 #: Error rates of the reading of 3000 packets a second.
 SMALL_RATES = (0.0, 1e-5, 3e-5, WORST)
-#: As if the study had waited ten times as long.
-LONGER = ("duration=200 s", "record.interval=1 ms")
+#: As if the study had waited less, or longer.
+SHORTER, LONGER = ("duration=20 s",), ("duration=200 s",)
 HEADER_TOO = quasi_reliable(16, header=True)
 TCP, UDP = STUDIED["tcp"], STUDIED["udp"]
 
@@ -64,7 +66,9 @@ class Runs:
 
     transfers: dict[tuple[Case, int], Transfer] = field(default_factory=dict)
     setups: dict[tuple[str, float, int], setup.Setups] = field(default_factory=dict)
-    others: dict[int, Figures] = field(default_factory=dict)
+    others: dict[int, beyond.Others] = field(default_factory=dict)
+    #: Times and bytes delivered across the first seed's handovers.
+    handovers: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
 
 def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
@@ -77,10 +81,10 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
             _put(samples, part(runs.transfers, seed))
         _put(samples, setup.figures(runs.setups, seed))
         _put(samples, beyond.figures(runs.transfers, seed))
-        _put(samples, runs.others[seed])
+        _put(samples, runs.others[seed].figures())
     _put(samples, setup.spread(runs.setups, seeds))
     _put(samples, _of_all_seeds(runs.transfers, seeds))
-    return Reproduced(judged(folder, samples), drawn.draw(runs, seeds))
+    return Reproduced(judged(folder, samples), [*drawn.draw(runs, seeds), *drawn_beyond.draw(runs, seeds)])
 
 
 def cases() -> list[Case]:
@@ -88,8 +92,8 @@ def cases() -> list[Case]:
     return [
         *(Case(scheme, rate) for scheme in (TCP, UDP, RELIABLE, QUASI) for rate in RATES),
         *(Case(scheme, rate, block=SMALL) for scheme in (SMALL_TCP, UDP, RELIABLE) for rate in SMALL_RATES),
-        *(Case(scheme, 3e-5, more=LONGER) for scheme in (TCP, DEFAULT_TCP)),
-        Case(DEFAULT_TCP, 3e-5),
+        *(Case(LARGE_TCP, 3e-5, more=more) for more in ((), LONGER)),
+        Case(TCP, 3e-5, more=SHORTER),
         *(Case(scheme, 0.0, more=SLOW) for scheme in (TCP, UDP)),
         *(Case(aggregating(packets), KNEE) for packets in AGGREGATED),
         *(Case(quasi_reliable(words), rate, spared=True) for words in WORDS for rate in CODE_RATES),
@@ -101,7 +105,7 @@ def cases() -> list[Case]:
 
 def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Runs:
     """All runs, on all cores."""
-    runs = Runs()
+    runs = Runs(handovers=beyond.across_the_handover(folder))
 
     def transfer(case: Case, seed: int) -> None:
         runs.transfers[case, seed] = simulated(folder / "transfer.toml", seed, case)
@@ -149,9 +153,9 @@ def _comparison(runs: Transfers, seed: int) -> Figures:
         "A2.c": tcp[WORST].delivered / 1e6,
         "A2.d": reliable[WORST].delivered / 1e6,
         "A2.e": min(reliable[rate].goodput / max(tcp[rate].goodput, 1) for rate in RATES[1:]),
-        "A2.k": runs[Case(DEFAULT_TCP, 3e-5), seed].delivered / 1e6,
-        "A2.l": runs[Case(TCP, 3e-5, more=LONGER), seed].delivered / 1e6,
-        "A2.m": runs[Case(DEFAULT_TCP, 3e-5, more=LONGER), seed].delivered / 1e6,
+        "A2.k": runs[Case(LARGE_TCP, 3e-5), seed].delivered / 1e6,
+        "A2.l": runs[Case(TCP, 3e-5, more=SHORTER), seed].delivered / 1e6,
+        "A2.m": runs[Case(LARGE_TCP, 3e-5, more=LONGER), seed].delivered / 1e6,
         "A3.a": decades(tcp[WORST], tcp[0.0]),
         "A3.b": decades(reliable[WORST], reliable[0.0]),
         "A3.c": tcp[WORST].delay if tcp[WORST].delivered else None,
@@ -178,6 +182,7 @@ def _small_packets(runs: Transfers, seed: int) -> Figures:
         "A3.e": decades(at(SMALL_TCP, WORST), at(SMALL_TCP, 0.0)),
         "A3.f": decades(at(RELIABLE, WORST), at(RELIABLE, 0.0)),
         "A6.l": at(UDP, WORST).loss,
+        "A6.p": at(SMALL_TCP, WORST).overhead / at(RELIABLE, WORST).overhead,
     }
 
 

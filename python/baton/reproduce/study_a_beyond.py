@@ -1,7 +1,9 @@
-"""What goes beyond study A: modes, coding, other TCPs, bursts, an outage, others' transports, handovers (A7 to A13)."""
+"""What goes beyond study A: modes, coding, other TCPs, bursts, outages, others' transports, handovers (A7 to A13)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,31 +12,80 @@ from baton import Scenario
 from baton.live.trials import Figures
 from baton.report.tables import Run, run_of
 
-from .study_a_run import ADAPTIVE, MODES, QUASI, RELIABLE, STACKS, STUDIED, Case, Scheme, Transfer, flow
+from .study_a_run import ADAPTIVE, MODES, QUASI, RATES, RELIABLE, STACKS, STUDIED, Case, Scheme, Transfer, flow
+from .transfer import Floats
 
+TCP, CUBIC, BBR = STUDIED["tcp"], STACKS["cubic"], STACKS["bbr"]
+#: What the study does not show in its figures 21 to 24.
+BESIDE = (ADAPTIVE, *MODES.values(), *STACKS.values())
 #: Bit error rates of A12, in the order of its checks.
 PEER_RATES = (0.0, 1e-6, 1e-5, 3.5e-5, 5e-5, 1e-4)
-#: Bursts of losses in the place of bit errors.
-BURSTS = ('links.air.burst_loss={ mean_good = "1 s", mean_bad = "100 ms" }',)
-#: The link is gone while the source is half through.
-OUTAGE_S = (1.0, 4.0)
-OUTAGE = (
-    f'changes=[{{ at = "{OUTAGE_S[0]} s", link = "air", state = "down" }},'
-    f' {{ at = "{OUTAGE_S[1]} s", link = "air", state = "up" }}]',
-)
-#: When the link of `handover.toml` is back.
-BACK_S = 9.0
+#: Goodput of others at these rates in Mbit/s, measured beforehand: 4 MB over the path of `peers.toml`, with quinn 0.11,
+#: kcp-go 5.6 (a window of 128, no congestion control) and UDT 4.11.
+PEERS = {
+    "QUIC, CUBIC": (4.75, 4.40, 1.48, 0.51, 0.34, 0.07),
+    "QUIC, BBR": (4.64, 4.60, 4.12, 2.70, 2.16, 0.84),
+    "KCP": (3.15, 3.44, 3.43, 2.60, 1.95, 1.12),
+    "KCP, FEC 10+3": (3.43, 2.60, 2.56, 2.04, 1.65, 0.96),
+    "UDT": (3.09, 2.19, 0.39, 0.09, 0.05, 0.01),
+}
+#: Bursts in which all is lost, in the place of bit errors: their mean length, and means of the time between them.
+BURST_S = 0.1
+BETWEEN_S = (10.0, 4.0, 2.0, 1.0, 0.5)
+BURSTY = (TCP, RELIABLE, QUASI, ADAPTIVE, CUBIC, BBR)
+#: The link is gone from the first moment on, for so many seconds; A11 has one of them.
+GONE_S, OUTAGES_S, OUTAGE_S = 1.0, tuple(np.arange(0.5, 6.5, 0.5).tolist()), 3.0
+OUTAGE_SCHEMES = (TCP, RELIABLE, CUBIC, BBR)
+#: When the link of `handover.toml` is gone and back.
+HANDOVER_S = (5.0, 9.0)
+_UNTOLD, _TOLD = "handover.toml", "handover-told.toml"
+#: Who goes through the handover, in the order of A13's checks: a scenario and overrides each.
+CARRIERS: dict[str, tuple[str, Sequence[str]]] = {
+    "AeroTP, told": (_TOLD, ()),
+    "AeroTP, not told": (_UNTOLD, ()),
+    "TCP CUBIC": (_UNTOLD, ("flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6")),
+    "TCP NewReno": (_UNTOLD, ("flows.telemetry.transport=tcp", "flows.telemetry.congestion=newreno")),
+    "TCP BBR": (
+        _UNTOLD,
+        ("flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6", "flows.telemetry.congestion=bbr"),
+    ),
+}
 #: Each mode, in the order of A7's checks.
 ALL_MODES = (RELIABLE, MODES["near-reliable"], QUASI, MODES["connection"], MODES["datagram"])
-TCP = STUDIED["tcp"]
-BURSTY = (TCP, RELIABLE, ADAPTIVE, QUASI)
+
+
+def bursts(between_s: float) -> Sequence[str]:
+    """Overrides for a link with bursts so far apart in the mean."""
+    return (f'links.air.burst_loss={{ mean_good = "{between_s} s", mean_bad = "{BURST_S} s" }}',)
+
 
 CASES = (
     *(Case(mode, 1e-4) for mode in ALL_MODES),
-    *(Case(ADAPTIVE, rate) for rate in (0.0, 1e-4)),
-    *(Case(stack, rate) for stack in STACKS.values() for rate in (3.5e-5, 1e-4)),
-    *(Case(scheme, 0.0, more=BURSTS) for scheme in BURSTY),
+    *(Case(scheme, rate) for scheme in BESIDE for rate in RATES),
+    *(Case(scheme, 0.0, more=bursts(between)) for scheme in BURSTY for between in BETWEEN_S),
 )
+
+
+@dataclass(frozen=True)
+class Others:
+    """What one seed has shown outside the study's path."""
+
+    #: Goodput in Mbit/s at the rates of A12, by coding.
+    goodputs: dict[str, list[float]]
+    #: From an outage's end to new data in seconds, by scheme and length of the outage.
+    outages: dict[tuple[Scheme, float], float]
+    #: From the end of the handover to new data in seconds, by carrier.
+    handovers: dict[str, float]
+
+    def figures(self) -> Figures:
+        """A11 to A13."""
+        adaptive = self.goodputs["adaptive"]
+        outages = [self.outages[scheme, OUTAGE_S] for scheme in (TCP, RELIABLE, BBR)]
+        return {
+            **_lettered("A11", outages),
+            **_lettered("A12", [*adaptive, min(adaptive), self.goodputs["none"][-1]]),
+            **_lettered("A13", [self.handovers[carrier] for carrier in CARRIERS]),
+        }
 
 
 def figures(runs: dict[tuple[Case, int], Transfer], seed: int) -> Figures:
@@ -42,7 +93,7 @@ def figures(runs: dict[tuple[Case, int], Transfer], seed: int) -> Figures:
     modes = [runs[Case(mode, 1e-4), seed] for mode in ALL_MODES]
     clean, worst = (runs[Case(ADAPTIVE, rate), seed] for rate in (0.0, 1e-4))
     stacks = [runs[Case(stack, rate), seed] for rate in (3.5e-5, 1e-4) for stack in STACKS.values()]
-    bursts = [runs[Case(scheme, 0.0, more=BURSTS), seed] for scheme in BURSTY]
+    found = [runs[Case(scheme, 0.0, more=bursts(1.0)), seed] for scheme in (TCP, RELIABLE, ADAPTIVE, QUASI)]
     return {
         **_lettered("A7", [run.delivered / 1e6 for run in modes] + [run.delay for run in modes]),
         "A8.a": worst.goodput / 1e6,
@@ -50,54 +101,56 @@ def figures(runs: dict[tuple[Case, int], Transfer], seed: int) -> Figures:
         "A8.c": worst.overhead,
         "A8.d": clean.overhead,
         **_lettered("A9", [run.delivered / 1e6 for run in stacks]),
-        **_lettered("A10", [run.delivered / 1e6 for run in bursts] + [run.completion for run in bursts[:3]]),
+        **_lettered("A10", [run.delivered / 1e6 for run in found] + [run.completion for run in found[:3]]),
     }
 
 
-def runs(folder: Path, seed: int) -> Figures:
-    """A11 to A13, each of a scenario of its own."""
-    return {**_outages(folder, seed), **_peers(folder, seed), **_handovers(folder, seed)}
+def runs(folder: Path, seed: int) -> Others:
+    """All that is outside the study's path, each of a scenario of its own."""
 
-
-def _outages(folder: Path, seed: int) -> Figures:
-    def wait(scheme: Scheme) -> float:
-        settings = [*OUTAGE, "links.air.bit_error_rate=0", flow(scheme), "duration=60 s"]
-        return _new_data_after(_run(folder / "transfer.toml", seed, settings), OUTAGE_S[1])
-
-    return _lettered("A11", [wait(scheme) for scheme in (TCP, RELIABLE, STACKS["bbr"])])
-
-
-def _peers(folder: Path, seed: int) -> Figures:
-    def goodput(rate: float, *overrides: str) -> float:
-        settings = [f"links.air.bit_error_rate={rate}", "record.packets=false", "record.series=false", *overrides]
-        summary = Scenario.load(folder / "peers.toml", overrides=settings).run(seed=seed).summary
+    def goodput(coding: str, rate: float) -> float:
+        settings = [f"links.air.bit_error_rate={rate}", f'flows.telemetry.aerotp={{ coding = "{coding}" }}']
+        keys = [*settings, "record.packets=false", "record.series=false"]
+        summary = Scenario.load(folder / "peers.toml", overrides=keys).run(seed=seed).summary
         return float(summary["flows"][0]["goodput_bps"]) / 1e6
 
-    adaptive = [goodput(rate) for rate in PEER_RATES]
-    plain = goodput(1e-4, 'flows.telemetry.aerotp={ coding = "none" }')
-    return _lettered("A12", [*adaptive, min(adaptive), plain])
+    def wait(scheme: Scheme, length: float) -> float:
+        back = GONE_S + length
+        changes = (
+            f'{{ at = "{GONE_S} s", link = "air", state = "down" }}, {{ at = "{back} s", link = "air", state = "up" }}'
+        )
+        settings = [f"changes=[{changes}]", "links.air.bit_error_rate=0", flow(scheme)]
+        return _new_data_after(_run(folder / "transfer.toml", seed, settings), back)
+
+    return Others(
+        {coding: [goodput(coding, rate) for rate in PEER_RATES] for coding in ("adaptive", "none")},
+        {(scheme, length): wait(scheme, length) for scheme in OUTAGE_SCHEMES for length in OUTAGES_S},
+        {
+            carrier: _new_data_after(_run(folder / file, seed, keys), HANDOVER_S[1])
+            for carrier, (file, keys) in CARRIERS.items()
+        },
+    )
 
 
-def _handovers(folder: Path, seed: int) -> Figures:
-    told, untold = folder / "handover-told.toml", folder / "handover.toml"
-    carriers: dict[str, tuple[Path, list[str]]] = {
-        "A13.a": (told, []),
-        "A13.b": (untold, []),
-        "A13.c": (untold, ["flows.telemetry.transport=tcp", "flows.telemetry.profile=linux-6"]),
-        "A13.d": (untold, ["flows.telemetry.transport=tcp", "flows.telemetry.congestion=newreno"]),
-    }
-    return {check: _new_data_after(_run(file, seed, keys), BACK_S) for check, (file, keys) in carriers.items()}
+def across_the_handover(folder: Path) -> dict[str, tuple[Floats, Floats]]:
+    """What has been delivered at which times in the first seed's handovers, in seconds and bytes."""
+    return {carrier: _delivered(_run(folder / file, 1, keys)) for carrier, (file, keys) in CARRIERS.items()}
 
 
-def _run(file: Path, seed: int, overrides: list[str]) -> Run:
+def _run(file: Path, seed: int, overrides: Sequence[str]) -> Run:
     return run_of(Scenario.load(file, overrides=[*overrides, "record.packets=false"]).run(seed=seed))
+
+
+def _delivered(run: Run) -> tuple[Floats, Floats]:
+    series = run.find("flow telemetry", "delivered bytes")
+    return (np.zeros(0), np.zeros(0)) if series is None else (series.time_ns / 1e9, series.value)
 
 
 def _new_data_after(run: Run, moment: float) -> float:
     """Time from a moment to the next data that the application gets; infinite if there is none."""
-    series = run.find("flow telemetry", "delivered bytes")
-    later = np.zeros(0) if series is None else series.time_ns[series.time_ns > moment * 1e9]
-    return float(later[0]) / 1e9 - moment if len(later) else float("inf")
+    times, _ = _delivered(run)
+    later = times[times > moment]
+    return float(later[0]) - moment if len(later) else float("inf")
 
 
 def _lettered(group: str, values: list[float]) -> Figures:

@@ -22,18 +22,13 @@ TCP, UDP, AEROTP = 1460, 1472, 1446
 PRELUDE, CHECK = 3, 4
 #: The source's data (section IV).
 BYTES, RATE = 1_000_000, 4.416e6
-#: Bytes of a block in the reading of 3000 packets a second.
-SMALL = 184
+#: Bytes of a block in the reading of 3000 packets a second, and of a TCP segment where ns-3 is not told another.
+SMALL, SEGMENT = 184, 536
+#: Bit error rates of figures 21 to 24.
+RATES = (0.0, 5e-6, 1e-5, 2e-5, 3e-5, 3.5e-5, 5e-5, 7.5e-5, 1e-4)
 #: The link of which all this is about.
 MIDDLE = "air"
 
-#: ns-2's habits are those of the study's simulator in what matters here: timeouts of 200 ms at least, NewReno without
-#: SACK, a first timeout of 3 s.
-_TCP = (
-    f'profile = "ns2", tcp = {{ maximum_segment_size = "{TCP} B", initial_rto = "3 s", nagle = false,'
-    ' receive_buffer = "4 MB", send_buffer = "4 MB", window_scaling = true }'
-)
-_SMALL_TCP = _TCP.replace(str(TCP), str(SMALL))
 _LINUX = 'profile = "linux-6", tcp = { receive_buffer = "4 MB", send_buffer = "4 MB" }'
 _SCPS = f'profile = "scps-tp", tcp = {{ maximum_segment_size = "{TCP} B" }}'
 
@@ -65,9 +60,22 @@ def quasi_reliable(words: int, *, header: bool = False) -> Scheme:
     return aerotp(f"AeroTP quasi-reliable, {words} words", "quasi-reliable", coding, _NO_WAIT, words)
 
 
+def newreno(segment: int) -> Scheme:
+    """The study's TCP with segments of so many bytes.
+
+    ns-2's habits are those of the study's simulator in what matters here: timeouts of 200 ms at least, no SACK.
+    """
+    keys = (
+        f'maximum_segment_size = "{segment} B", initial_rto = "3 s", nagle = false, receive_buffer = "4 MB",'
+        ' send_buffer = "4 MB", window_scaling = true'
+    )
+    settings = f'transport = "tcp", congestion = "newreno", profile = "ns2", tcp = {{ {keys} }}'
+    return Scheme(f"TCP NewReno, segments of {segment} B", settings, segment)
+
+
 def aggregating(packets: int) -> Scheme:
-    """Reliable, with so many packets a MACK, however long they take."""
-    more = f'packets_per_mack = {packets}, mack_delay = "1 s"'
+    """Reliable, with so many packets a MACK; of 64 at the rate that A4's errors leave, the last comes after 0.23 s."""
+    more = f'packets_per_mack = {packets}, mack_delay = "250 ms"'
     return aerotp(f"AeroTP reliable, {packets} a MACK", "reliable", _PLAIN, more)
 
 
@@ -78,18 +86,13 @@ ADAPTIVE = aerotp("AeroTP reliable, adaptive coding", "reliable", 'coding = "ada
 QUASI = quasi_reliable(96)
 #: Those that the study compares (figures 21 to 24), and those beyond it.
 STUDIED = {
-    "tcp": Scheme("TCP NewReno", f'transport = "tcp", congestion = "newreno", {_TCP}', TCP),
+    "tcp": newreno(SEGMENT),
     "udp": Scheme("UDP", 'transport = "udp"', UDP, repeats=False),
     "reliable": RELIABLE,
     "quasi": QUASI,
 }
-#: TCP in the reading of 3000 packets a second, and with ns-3's default of 536 B in a segment.
-SMALL_TCP = Scheme("TCP NewReno, segments of 184 B", f'transport = "tcp", congestion = "newreno", {_SMALL_TCP}', SMALL)
-DEFAULT_TCP = Scheme(
-    "TCP NewReno, segments of 536 B",
-    f'transport = "tcp", congestion = "newreno", {_TCP.replace(str(TCP), "536")}',
-    536,
-)
+#: TCP in the reading of 3000 packets a second, and with segments that fill a packet.
+SMALL_TCP, LARGE_TCP = newreno(SMALL), newreno(TCP)
 MODES = {
     "near-reliable": aerotp("AeroTP near-reliable", "near-reliable", _PLAIN),
     "connection": aerotp("AeroTP unreliable connection", "unreliable-connection", _PLAIN, _NO_WAIT),

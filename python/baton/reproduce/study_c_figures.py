@@ -67,7 +67,7 @@ def _errors(samples: Samples) -> Figure:
         for look, (link, name) in enumerate(TOWARDS.items())
     ]
     title = "Gain over the packet error rate, in 100 s with a handover of 4 s"
-    return Figure(title, "packet error rate", "gain (MB)", curves, _INTERVALS, logarithmic=True)
+    return Figure(title, "packet error rate", "gain (MB)", curves, _INTERVALS, logarithmic="x")
 
 
 def _atcp(link: str, samples: Samples) -> Figure:

@@ -13,7 +13,7 @@ function traces(curve) {
     const symbol = curve.dash === "solid" ? "circle" : "circle-open";
     return [{ ...common, mode: "markers", marker: { color, size: 9, symbol, line: { width: 1.6, color } }, error_y: bars }];
   }
-  const line = { ...common, mode: x.length > FEW ? "lines" : "lines+markers", marker: { color, size: 6 }, connectgaps: false, line: { color, dash: curve.dash, width: 1.8 } };
+  const line = { ...common, mode: curve.aside || x.length > FEW ? "lines" : "lines+markers", marker: { color, size: 6 }, connectgaps: false, line: { color, dash: curve.dash, width: curve.aside ? 1 : 2 } };
   if (!low) return [line];
   const band = { x: [...x, ...x.slice().reverse()], y: [...high, ...low.slice().reverse()], fill: "toself", mode: "lines",
     line: { width: 0 }, fillcolor: color, opacity: 0.16, hoverinfo: "skip", showlegend: false, legendgroup: curve.name };
@@ -25,7 +25,8 @@ function draw(figure, place) {
   const axis = { gridcolor: css("grid"), linecolor: css("rule"), zeroline: false, tickfont: { size: 11, color: muted }, exponentformat: "none", separatethousands: true };
   const title = (text) => ({ text, font: { size: 11, color: muted }, standoff: 6 });
   const named = figure.names.length ? { tickvals: figure.names.map((_, at) => at), ticktext: figure.names, range: [-0.5, figure.names.length - 0.5], automargin: true } : {};
-  const at = (x) => (figure.logarithmic ? Math.log10(x) : x);
+  const at = (x) => (figure.logarithmic === "x" ? Math.log10(x) : x);
+  const scale = (name) => (figure.logarithmic === name ? { type: "log", dtick: name === "x" ? 1 : "D2" } : { type: "linear" });
   const lines = figure.marks.map(([x]) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "below", line: { color: css("handover"), width: 1.2, dash: "dot" } }));
   // A label that would run into the next one stands on the other side of its line.
   const span = Math.max(...figure.curves.map((curve) => curve.x.at(-1))) - Math.min(...figure.curves.map((curve) => curve.x[0]));
@@ -36,8 +37,8 @@ function draw(figure, place) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family, color: css("ink"), size: 12 },
     legend: { orientation: "h", y: figure.marks.length ? 1.07 : 1.02, yanchor: "bottom", x: 0 }, showlegend: true,
     hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12, family } },
-    xaxis: { ...axis, ...named, title: title(figure.x), type: figure.logarithmic ? "log" : "linear", dtick: figure.logarithmic ? 1 : undefined },
-    yaxis: { ...axis, title: title(figure.y), rangemode: "tozero" }, shapes: lines, annotations: labels,
+    xaxis: { ...axis, ...named, title: title(figure.x), ...scale("x") },
+    yaxis: { ...axis, title: title(figure.y), rangemode: "tozero", ...scale("y") }, shapes: lines, annotations: labels,
   }, { displayModeBar: false, responsive: false });
 }
 
