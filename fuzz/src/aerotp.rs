@@ -1,6 +1,7 @@
 //! AeroTP: what is read is written as it was read, and no packets make a connection panic or lie about itself.
 
 mod connection;
+pub mod gateway;
 
 use crate::bytes::Bytes;
 use baton_proto::fec::interleaved::Strength;

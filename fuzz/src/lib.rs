@@ -19,7 +19,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 29] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -34,6 +34,7 @@ pub const TARGETS: [Target; 28] = [
     ("nat", nat::check),
     ("fec", fec::check),
     ("aerotp", aerotp::check),
+    ("aerotp-gateway", aerotp::gateway::check),
     ("tcp-hostile", tcp::hostile::check),
     ("tcp-pair", tcp::pair::check),
     ("header-registration", messages::check_registration),

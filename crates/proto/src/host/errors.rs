@@ -2,6 +2,7 @@
 
 use super::{Host, InterfaceId};
 use crate::packet::{Body, Packet};
+use crate::rate::DataRate;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use core::net::{IpAddr, Ipv4Addr};
@@ -15,9 +16,15 @@ impl Host {
         }
     }
 
-    /// Lets a router here tell the source of a packet how much of what it sends can be passed on, in kbit/s.
+    /// Lets a router here tell the source of a packet how much of what it sends can be passed on, in kbit/s. A gateway here that
+    /// speaks in its name hears it instead.
     pub fn notify_of_backpressure(&mut self, now: Instant, packet: &Packet, rate: u32) {
-        if let Some(quoted) = packet.quote() {
+        let Some(quoted) = packet.quote() else {
+            return;
+        };
+        let bits = DataRate::from_bits_per_second(u64::from(rate) * 1000);
+        let gateway = self.aerotp_gateway_mut();
+        if !gateway.is_some_and(|gateway| gateway.press_back(now, &quoted, bits)) {
             self.tell(now, IcmpError::Backpressure { rate }, quoted);
         }
     }

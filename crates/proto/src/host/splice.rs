@@ -20,8 +20,10 @@ use crate::tcp::profile::Profile;
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::aerotp::{AerotpPacket, Mode};
+use crate::wire::icmp::QuotedPacket;
+use crate::wire::protocol;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Half-open connections, at most; one makes room for the next.
@@ -249,6 +251,33 @@ impl AerotpGateway {
         for splice in self.splices.values_mut() {
             splice.aerotp.link_down(aerotp::PathId(0));
         }
+    }
+
+    /// The queue to the other gateway can pass on so much of what comes in the name of a packet's source: its connections that send
+    /// share it. Says whether the packet is one of theirs.
+    pub(super) fn press_back(
+        &mut self,
+        now: Instant,
+        quoted: &QuotedPacket,
+        rate: DataRate,
+    ) -> bool {
+        let (source, _) = quoted.transport_addresses();
+        let lowest = end(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let all = (end(source, 0), lowest)..;
+        let here = |(ends, _): &(&Pair, &mut Box<Splice>)| ends.0.address == source;
+        let own = self.splices.range_mut(all).take_while(here);
+        let mut senders: Vec<(&Pair, &mut Box<Splice>)> =
+            own.filter(|(_, splice)| splice.aerotp.held() > 0).collect();
+        if quoted.protocol != protocol::AEROTP || senders.is_empty() {
+            return false;
+        }
+        let each = rate.bits_per_second() / senders.len() as u64;
+        for (ends, splice) in &mut senders {
+            let rate = DataRate::from_bits_per_second(each);
+            splice.aerotp.backpressure(now, aerotp::PathId(0), rate);
+            self.touched.insert(**ends);
+        }
+        true
     }
 
     /// Whether a packet that arrives is this gateway's.

@@ -31,7 +31,7 @@ struct Source {
 
 impl World {
     /// Notes that a packet has been offered to a link, and tells its source if the queue is more than half full. Asked only where
-    /// a flow goes over AeroTP; of a packet in a tunnel nobody is told.
+    /// a flow goes over AeroTP, or gateways do; of a packet in a tunnel nobody is told.
     #[cold]
     pub(super) fn press_back(&mut self, node: usize, (link, from): (usize, End), id: PacketId) {
         let packet = &self.packets[id].packet;

@@ -57,7 +57,9 @@ impl World {
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
         let flows = flows(&scenario, &started, &mut nodes, seed, &mut recorder);
         let over_aerotp = |flow: &Flow| matches!(flow.transport, Transport::Aerotp(_));
-        let pressures = scenario.flows.iter().any(over_aerotp).then(Box::default);
+        let sends_aerotp =
+            !scenario.aerotp_gateways.is_empty() || scenario.flows.iter().any(over_aerotp);
+        let pressures = sends_aerotp.then(Box::default);
         let signals = recorder.records_signals().then(Box::default);
         let mut world = World {
             now: Instant::ZERO,

@@ -118,7 +118,9 @@ impl Host {
             return;
         };
         if !gateway.splices.contains_key(&ends) {
-            if body.header.opening.is_none() {
+            // What answers an opening that was never sent from here opens nothing, as a SYN-ACK does not: else a flood that is
+            // forged at one gateway would come back from the other.
+            if body.header.opening.is_none() || body.header.mack.is_some() {
                 gateway.discards.strangers += 1;
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
                     let reset = Body::Aerotp(Box::new(reset));

@@ -502,3 +502,42 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
         assert_eq!(accepted.readable(), 10_000, "{mode:?}");
     }
 }
+
+/// What the queue gives their source they share; of another's the gateway does not hear.
+#[test]
+fn a_queue_that_fills_slows_the_connections_of_its_source() {
+    let mut row = Row::new(Mode::Reliable);
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    let clients = [1, 2].map(|_| row.connect(&Profile::linux_6()));
+    row.run(0.5);
+    row.outage = (Instant::ZERO, Instant::NEVER);
+    for client in clients {
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 50_000);
+    }
+    row.run(0.6);
+    let last = |(_, from, to, packet): &(Instant, usize, usize, Packet)| {
+        ((*from, *to) == (1, 2)).then(|| packet.clone())
+    };
+    let sent = row.log.iter().rev().find_map(last).unwrap();
+    let rates = |row: &Row| {
+        let gateway = row.hosts[1].aerotp_gateway().unwrap();
+        let rate = |connection: &aerotp::Connection| connection.rate(aerotp::PathId(0)).unwrap();
+        let all = gateway.aerotp_connections();
+        let rates: Vec<u64> = all
+            .map(|(_, connection)| rate(connection).bits_per_second())
+            .collect();
+        rates
+    };
+    assert_eq!(rates(&row), [5_000_000; 2]);
+    row.hosts[1].notify_of_backpressure(row.now, &sent, 3000);
+    assert_eq!(rates(&row), [1_500_000; 2]);
+    // Of another source's packets nothing is held here: the message goes to that.
+    let mut other = sent.clone();
+    other.ip.source = address(3);
+    row.hosts[1].notify_of_backpressure(row.now, &other, 1000);
+    assert_eq!(rates(&row), [1_500_000; 2]);
+    let told = core::iter::from_fn(|| row.hosts[1].poll_transmit(row.now));
+    let is_error = |packet: &Packet| matches!(packet.body, Body::Icmp(_));
+    assert_eq!(told.filter(|(_, packet)| is_error(packet)).count(), 1);
+}

@@ -134,6 +134,19 @@ fn two_downloads_share_the_link() {
     }
 }
 
+/// Each begins at the link's rate. The queue tells the gateway before it is full, so that nothing is dropped there.
+#[test]
+fn a_gateways_queue_holds_its_connections_back() {
+    let second = DOWNLOAD.replace("\"download\"", "\"second\"");
+    let path = path(0.0).replace("100 packets", "30 packets");
+    let results = run(&scenario(30, &[&*path, &gateways("{}"), DOWNLOAD, &second]));
+    for name in ["download", "second"] {
+        let flow = flow(&results.summary, name);
+        assert_eq!(flow.delivered_bytes, 1_000_000, "{name}");
+        assert_eq!(flow.lost_packets, 0, "{name}");
+    }
+}
+
 /// Measured: 6.8 s, of which 6.4 are the link's.
 #[test]
 fn the_shipped_scenario_does_what_it_says() {
