@@ -68,7 +68,10 @@ def page() -> str:
         f"## baton.tcp\n\n{flat(baton.tcp.__doc__ or '')}\n",
         *(render("baton.tcp", stub[name]) for name in baton.tcp.__all__),
         f"## baton.aerotp\n\n{flat(baton.aerotp.__doc__ or '')}\n",
-        *(render("baton.aerotp", stub[f"Aerotp{name}"]).replace(f"Aerotp{name}", name) for name in baton.aerotp.__all__),
+        *(
+            render("baton.aerotp", stub[f"Aerotp{name}"]).replace(f"Aerotp{name}", name)
+            for name in baton.aerotp.__all__
+        ),
         f"## baton.crosslayer\n\n{flat(baton.crosslayer.__doc__ or '')}\n",
         *(render("baton.crosslayer", stub[name]) for name in baton.crosslayer.__all__),
         "## A congestion control\n\nA class of yours that a scenario names as `python:module.Class` has these methods, "
