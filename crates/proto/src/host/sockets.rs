@@ -379,9 +379,11 @@ impl Sockets {
         }
     }
 
-    /// With whom connections are, once for each connection.
+    /// With whom connections are, once for each connection that is not over.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
-        self.sockets.iter().map(|socket| socket.pair.1.address)
+        let open = |socket: &&Socket| socket.connection.state() != State::Closed;
+        let open = self.sockets.iter().filter(open);
+        open.map(|socket| socket.pair.1.address)
     }
 
     pub fn signal_to(&mut self, now: Instant, id: SocketId, signal: &CrossLayerSignal) {

@@ -201,11 +201,8 @@ impl Host {
         };
         let gone = gateway.make_room();
         gateway.add(ends, splice);
-        if let Some(Near::Tcp(socket)) = gone.map(|gone| gone.near)
-            && let Some(connection) = self.sockets.connection_mut(socket)
-        {
-            connection.abort();
-            self.sockets.abandon(socket);
+        if let Some(Near::Tcp(socket)) = gone.map(|gone| gone.near) {
+            self.leave_half(socket);
         }
     }
 }

@@ -42,13 +42,24 @@ impl Host {
             }
             let stays = self.work(now, &ends, &mut splice);
             if let (false, Near::Tcp(socket)) = (stays, &splice.near) {
-                self.sockets.abandon(*socket);
+                self.leave_half(*socket);
             }
             let Some(gateway) = self.aerotp_gateway_mut() else {
                 return;
             };
             gateway.put_back(ends, splice, stays);
         }
+    }
+
+    /// Lets go of a half whose connection is over. One that is not closing would wait for an application that it has not.
+    pub(super) fn leave_half(&mut self, socket: SocketId) {
+        let Some(tcp) = self.sockets.connection_mut(socket) else {
+            return;
+        };
+        if !is_closing(tcp.state()) {
+            tcp.abort();
+        }
+        self.sockets.abandon(socket);
     }
 
     /// The next connection with which something has happened. The halves are asked first, which also lets them send.
@@ -193,6 +204,19 @@ impl Host {
             splice.aerotp.close();
         }
         splice.aerotp.state() != aerotp::State::Closed
+    }
+}
+
+/// Whether a connection has been closed by its application, or is over.
+fn is_closing(state: State) -> bool {
+    match state {
+        State::SynSent | State::SynReceived | State::Established | State::CloseWait => false,
+        State::FinWait1
+        | State::FinWait2
+        | State::Closing
+        | State::LastAck
+        | State::TimeWait
+        | State::Closed => true,
     }
 }
 
