@@ -111,7 +111,8 @@ impl Connection {
                 cumulative + u64::from(range.end()),
             );
             let until = match missing.damaged {
-                true => echoed,
+                // What the echo names left within its microsecond.
+                true => Instant::from_nanos(echoed.as_nanos() / 1000 * 1000 + 999),
                 false => {
                     let longest = self
                         .paths

@@ -1,7 +1,7 @@
 //! Each transition of study A's Table II, packet by packet.
 
 use super::*;
-use crate::wire::aerotp::AerotpHeader;
+use crate::wire::aerotp::{AerotpHeader, Protection};
 
 fn headers(pair: &Pair, end: End) -> Vec<&AerotpHeader> {
     pair.log
@@ -170,4 +170,34 @@ fn a_shut_window_is_asked_until_it_opens() {
     // The harness reads, so take the whole way: it all arrives although the window was overrun at first.
     pair.seconds(5.0);
     pair.assert_read(100_000);
+}
+
+/// The echo is of whole microseconds: at whatever part of one the packet left and the word of its damage comes, it is sent again at
+/// once.
+#[test]
+fn what_came_damaged_is_sent_again_when_the_peer_says_so() {
+    for [left, delay] in [[0, 0], [0, 600], [600, 0], [999, 1], [600, 700]] {
+        let mut configuration = with_mode(Mode::Reliable);
+        configuration.coding = Coding::Fixed(Protection::default());
+        let mut pair = clean(configuration);
+        pair.wires[0].delay = pair.wires[0].delay + Duration::from_nanos(delay);
+        pair.seconds(1.0);
+        pair.run(Instant::from_nanos(1_000_000_000 + left));
+        pair.write(1000);
+        pair.drain();
+        let (_, (_, last)) = pair.flying.iter_mut().next_back().unwrap();
+        last.bit_errors = vec![last.wire_length() * 8 - 100].into();
+        pair.seconds(1.1);
+        let again = pair.log.iter().find(|(_, _, packet)| packet.retransmission);
+        let waited = again
+            .unwrap()
+            .0
+            .saturating_since(Instant::from_millis(1000));
+        // There and back, and the packet's time on the line.
+        assert!(
+            waited < Duration::from_millis(23),
+            "{left} {delay}: {waited:?}"
+        );
+        pair.assert_read(1000);
+    }
 }
