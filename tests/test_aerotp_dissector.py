@@ -119,7 +119,7 @@ def radio(tmp_path_factory):
     import baton
     from baton.shipped import scenarios
 
-    folder = tmp_path_factory.mktemp("gateways")
+    folder = tmp_path_factory.mktemp("gateways") / "run"
     changes = ["duration=4 s", f"links.radio.bit_error_rate={BIT_ERROR_RATE}"]
     baton.Scenario.load(scenarios()["aerotp-gateway"], changes).run(folder, pcap=True)
     return {name: folder / f"capture-{name}-gateway-radio.pcapng" for name in ("airborne", "ground")}

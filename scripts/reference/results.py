@@ -28,7 +28,7 @@ A run leaves a folder, `results/<scenario>-<seed>` unless `--out` names another:
 | `packets.parquet` | [a row for every packet on every link](#packets) |
 | `signals.parquet` | where a mobility protocol is spoken, [who signalled what to whom, and when](#signals) |
 | `manifest.json` | version, seed, resolved scenario, hashes of traces and tables: what `baton rerun` needs; of a live run the kernel and its settings |
-| `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent and received |
+| `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent, and what it received with the bits that the link flipped |
 | `server.log` | of a live run, what the server's program printed |
 
 Parquet is read by pandas, Polars, DuckDB, R and others: [Read the packet table](../how-to/read-the-packet-table.md). The
