@@ -180,7 +180,7 @@ fn what_came_damaged_is_sent_again_when_the_peer_says_so() {
         let mut configuration = with_mode(Mode::Reliable);
         configuration.coding = Coding::Fixed(Protection::default());
         let mut pair = clean(configuration);
-        pair.wires[0].delay = pair.wires[0].delay + Duration::from_nanos(delay);
+        pair.wires[0].delay += Duration::from_nanos(delay);
         pair.seconds(1.0);
         pair.run(Instant::from_nanos(1_000_000_000 + left));
         pair.write(1000);
