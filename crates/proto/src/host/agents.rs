@@ -358,6 +358,7 @@ impl Agents {
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        // Only those that are there are asked: a host with agents asks after each packet.
         let mut earliest = None;
         let mut ask = |deadline: Option<Instant>| {
             if let Some(deadline) = deadline {

@@ -261,6 +261,9 @@ impl AerotpGateway {
         quoted: &QuotedPacket,
         rate: DataRate,
     ) -> bool {
+        if quoted.protocol != protocol::AEROTP {
+            return false;
+        }
         let (source, _) = quoted.transport_addresses();
         let lowest = end(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let all = (end(source, 0), lowest)..;
@@ -268,7 +271,7 @@ impl AerotpGateway {
         let own = self.splices.range_mut(all).take_while(here);
         let mut senders: Vec<(&Pair, &mut Box<Splice>)> =
             own.filter(|(_, splice)| splice.aerotp.held() > 0).collect();
-        if quoted.protocol != protocol::AEROTP || senders.is_empty() {
+        if senders.is_empty() {
             return false;
         }
         let each = rate.bits_per_second() / senders.len() as u64;
