@@ -988,6 +988,15 @@ class Control:
         def threshold(self) -> int: ...
 
     @final
+    class LimitFlight(Control):
+        """New data leaves only while it and what is in the network come to no more than this, whatever the window is."""
+
+        __match_args__ = ("most",)
+        def __new__(cls, most: int) -> Control.LimitFlight: ...
+        @property
+        def most(self) -> int: ...
+
+    @final
     class ForgetPath(Control):
         """The congestion control forgets what it has learnt of the path, and goes on with its window."""
 

@@ -163,6 +163,9 @@ pub enum Control {
         /// Slow-start threshold.
         threshold: u32,
     },
+    /// New data leaves only while it and what is in the network come to no more than this, in bytes, whatever the congestion
+    /// window is: for who knows what the path holds. In force until another.
+    LimitFlight(u32),
     /// Slow start goes on up to here, in bytes, if that is more than its threshold.
     RaiseThreshold(u32),
     /// The congestion control forgets what it has learnt of the path, and goes on with its window.

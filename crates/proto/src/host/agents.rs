@@ -232,7 +232,7 @@ impl Agents {
         }
         if let Some(mobile) = &mut self.mobile {
             mobile.handle_packet(now, interface.0, packet);
-            return None;
+            return mobile.take_local();
         }
         match &mut self.correspondent {
             Some(correspondent) => correspondent.handle_packet(now, packet),

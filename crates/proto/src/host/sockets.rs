@@ -540,6 +540,12 @@ impl Sockets {
         None
     }
 
+    /// Whether a connection is to be asked for segments.
+    #[inline]
+    pub fn may_transmit(&self) -> bool {
+        self.ready.front().is_some()
+    }
+
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         while let Some(id) = self.ready.front() {
             let socket = &mut self.sockets[id.0 as usize];

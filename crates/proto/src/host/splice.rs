@@ -253,6 +253,11 @@ impl AerotpGateway {
         }
     }
 
+    /// Whether something has happened to a connection since the host was polled.
+    pub(super) fn has_work(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
     /// The queue to the other gateway can pass on so much of what comes in the name of a packet's source: its connections that send
     /// share it. Says whether the packet is one of theirs.
     pub(super) fn press_back(

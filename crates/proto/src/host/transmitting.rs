@@ -52,6 +52,20 @@ impl Host {
         }
     }
 
+    /// Whether [`poll_transmit`](Self::poll_transmit) may have something again after it has given `None`: a socket to which an
+    /// agent has handed a packet meanwhile answers without an event.
+    pub fn may_transmit(&self) -> bool {
+        !self.outbox.is_empty()
+            || self.sockets.may_transmit()
+            || self
+                .aerotp
+                .as_ref()
+                .is_some_and(|aerotp| aerotp.may_transmit())
+            || self
+                .aerotp_gateway()
+                .is_some_and(|gateway| gateway.has_work())
+    }
+
     /// Does what this host's agents want done with packets, up to the next one that leaves.
     #[cold]
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {

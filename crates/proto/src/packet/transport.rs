@@ -45,14 +45,14 @@ impl Packet {
         }
     }
 
-    /// The header of that segment, to change it.
-    pub fn segment_header_mut(&mut self) -> Option<&mut TcpHeader> {
+    /// Header and data of that segment, to change them.
+    pub fn segment_mut(&mut self) -> Option<(&mut TcpHeader, &mut Payload)> {
         let mut body = &mut self.body;
         loop {
             body = match body {
                 Body::Tunnel(inner) => &mut inner.body,
                 Body::Extended(extended) => &mut extended.body,
-                Body::Tcp(header, _) => return Some(header),
+                Body::Tcp(header, payload) => return Some((header, payload)),
                 _ => return None,
             };
         }

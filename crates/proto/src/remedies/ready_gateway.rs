@@ -18,17 +18,24 @@ pub(super) struct TowardsMobile {
 impl Remedy for TowardsMobile {
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
-            CrossLayerSignal::Begun(path) => vec![Control::NewPath {
-                window: transport.congestion_window,
-                threshold: window(path, false, transport.segment_size),
-            }],
+            CrossLayerSignal::Begun(path) => {
+                let takes = window(path, false, transport.segment_size);
+                let begin = Control::NewPath {
+                    window: transport.congestion_window,
+                    threshold: takes,
+                };
+                vec![begin, Control::LimitFlight(takes)]
+            }
             CrossLayerSignal::Disconnected => {
                 self.disconnected = true;
                 vec![Control::Freeze]
             }
             CrossLayerSignal::Connected(path) => {
                 let lost = core::mem::take(&mut self.disconnected);
-                onto(path, false, lost, transport)
+                let takes = window(path, false, transport.segment_size);
+                let mut controls = vec![Control::LimitFlight(takes)];
+                controls.extend(onto(path, false, lost, transport));
+                controls
             }
             _ => vec![],
         }

@@ -134,6 +134,12 @@ impl Snoop {
         (self.as_seen(header, is_duplicate), resent)
     }
 
+    /// Whether no acknowledgment of the mobile's has said more than this number.
+    pub fn is_newest(&self, number: SequenceNumber) -> bool {
+        self.acknowledged
+            .is_some_and(|(newest, _)| newest == number)
+    }
+
     /// What the sender may see of an acknowledgment: nothing of a hole that is repaired here.
     fn as_seen(&self, header: &TcpHeader, is_duplicate: bool) -> Watched {
         if !self.copies.repairs(header.acknowledgment) {
@@ -200,7 +206,7 @@ impl Snoop {
     /// A copy as it is sent again.
     fn renewed(&self, mut packet: Packet) -> Packet {
         packet.retransmission = true;
-        if let Some(header) = packet.segment_header_mut() {
+        if let Some((header, _)) = packet.segment_mut() {
             header.options.timestamps = header.options.timestamps.and(self.timestamps);
         }
         packet

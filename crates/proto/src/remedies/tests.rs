@@ -434,19 +434,30 @@ fn a_sender_that_is_ready_goes_on_with_the_new_path() {
     let onto = path(40_000, 79_500);
     let timing = Control::RestartTiming(Some(Duration::from_millis(508)));
     let gateway = Kind::ReadyGateway.steering().expect("it has one");
-    for mut remedy in [part(Kind::ReadyMobile, true, true), gateway] {
+    // The gateway, before whose link the queue is, lets no more into the network than that holds.
+    let limit = Control::LimitFlight(79_500);
+    let parts = [
+        (part(Kind::ReadyMobile, true, true), None),
+        (gateway, Some(limit)),
+    ];
+    for (mut remedy, limit) in parts {
         let mut says = |signal, view| hears(&mut *remedy, &signal, view);
-        assert_eq!(says(CONNECTED, &VIEW), [onto, timing, Control::Thaw]);
+        let after =
+            |controls: &[Control]| limit.iter().chain(controls).copied().collect::<Vec<_>>();
+        assert_eq!(
+            says(CONNECTED, &VIEW),
+            after(&[onto, timing, Control::Thaw])
+        );
         let disconnected = CrossLayerSignal::Disconnected;
         assert_eq!(says(disconnected, &VIEW), [Control::Freeze]);
         let lost = [onto, Control::ResendOutstanding, timing, Control::Thaw];
-        assert_eq!(says(CONNECTED, &VIEW), lost);
+        assert_eq!(says(CONNECTED, &VIEW), after(&lost));
         // From a longer path, softly: what is still on it takes its time.
         let longer = TransportView {
             smoothed_rtt: Some(Duration::from_secs(1)),
             ..VIEW
         };
-        assert_eq!(says(CONNECTED, &longer), [onto, Control::Thaw]);
+        assert_eq!(says(CONNECTED, &longer), after(&[onto, Control::Thaw]));
     }
 }
 

@@ -250,12 +250,14 @@ impl Connection {
             }
             return None;
         }
-        let fits = if self.recovers_as_linux() {
-            self.window_has_room()
+        let (in_the_network, fits) = if self.recovers_as_linux() {
+            let bytes = self.segments_in_flight() * self.segment_size;
+            (u64::from(bytes), self.window_has_room())
         } else {
-            self.in_the_network() + length <= window
+            let bytes = self.in_the_network();
+            (bytes, bytes + length <= window)
         };
-        if !idle && !fits {
+        if !idle && !(fits && self.has_room_in_flight(in_the_network, length)) {
             return None;
         }
         let length = if probing && length == 0 && !fin {

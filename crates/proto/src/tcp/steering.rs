@@ -22,6 +22,8 @@ pub(super) struct Steering {
     timed_out: bool,
     /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
     timed_since: Option<Instant>,
+    /// At most so many bytes in the network.
+    most_in_flight: Option<u32>,
     /// A timeout before this is acknowledged leaves the threshold at the window.
     forgives_until: u64,
     /// Gaps are no losses before this is acknowledged.
@@ -64,6 +66,7 @@ impl Connection {
             Control::ResendOutstanding => self.resend_outstanding(),
             Control::ForgiveTimeout => steering.forgives_until = self.next,
             Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
+            Control::LimitFlight(most) => steering.most_in_flight = Some(most),
             Control::RaiseThreshold(threshold) => {
                 let threshold = threshold.max(self.congestion.slow_start_threshold());
                 self.congestion.set(self.congestion.window(), threshold);
@@ -221,6 +224,15 @@ impl Connection {
         self.steering
             .as_ref()
             .is_some_and(|steering| steering.holds_new_data || steering.frozen)
+    }
+
+    /// Whether a remedy lets so many bytes more into the network, beside `in_the_network`.
+    pub(super) fn has_room_in_flight(&self, in_the_network: u64, length: u64) -> bool {
+        let most = self
+            .steering
+            .as_ref()
+            .and_then(|steering| steering.most_in_flight);
+        most.is_none_or(|most| in_the_network + length <= u64::from(most))
     }
 
     /// The timer has gone off. Says whether it is to be ignored; if not, gaps are losses again.

@@ -19,13 +19,9 @@ impl World {
             // What found no route here, or was too long for it, has made an event instead of a packet.
             if let Some(event) = self.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
-                continue;
-            }
-            // A socket to which an agent has just handed a packet may answer without an event.
-            let Some((interface, packet)) = self.nodes[node].host.poll_transmit(self.now) else {
+            } else if !self.nodes[node].host.may_transmit() {
                 break;
-            };
-            self.send(node, interface, packet);
+            }
         }
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);

@@ -62,6 +62,11 @@ impl AerotpSockets {
         None
     }
 
+    /// Whether a connection is to be asked for packets.
+    pub fn may_transmit(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         while let Some(&id) = self.ready.front() {
             if let Some(socket) = self.sockets.get_mut(&id) {

@@ -2,9 +2,10 @@
 
 use super::{Look, Served};
 use crate::host::sockets::Pair;
-use crate::packet::Packet;
+use crate::packet::{Packet, Payload};
 use crate::remedies::snoop::{Snoop, Watched};
 use crate::time::Instant;
+use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpFlags;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -25,8 +26,33 @@ struct Watching {
     /// The deadline that stands in the list.
     queued: Option<Instant>,
     last_acknowledgment: Option<Packet>,
+    /// The number after all that the mobile has sent: that of an acknowledgment which carries nothing. With an older one the
+    /// sender would not hear what it says (RFC 9293 section 3.10.7.4).
+    next_of_mobile: Option<SequenceNumber>,
     /// Whether the mobile, and the correspondent, has sent its FIN.
     closed: [bool; 2],
+}
+
+impl Watching {
+    /// The mobile has sent what is before `end`.
+    fn note_sent(&mut self, end: SequenceNumber) {
+        if self
+            .next_of_mobile
+            .is_none_or(|next| end.distance_from(next) > 0)
+        {
+            self.next_of_mobile = Some(end);
+        }
+    }
+
+    /// The mobile's last acknowledgment, without the data or the FIN that it came with.
+    fn acknowledgment_again(&self) -> Option<Packet> {
+        let mut packet = self.last_acknowledgment.clone()?;
+        let (header, payload) = packet.segment_mut()?;
+        header.sequence = self.next_of_mobile?;
+        header.flags = TcpFlags::ACK;
+        *payload = Payload::EMPTY;
+        Some(packet)
+    }
 }
 
 impl Snooping {
@@ -56,10 +82,12 @@ impl Snooping {
             let said = (header, occupied);
             watching.snoop.handle_data(now, said, &one_hop_on(packet))
         } else if !to_mobile && flag(TcpFlags::ACK) {
+            watching.note_sent(header.sequence + occupied);
             let said = (header, length);
             let (watched, resent) = watching.snoop.handle_acknowledgment(now, said);
             self.outbox.extend(resent);
-            if watched != Watched::Drop {
+            // One that comes late, such as with a FIN that was sent again, says less than another that went on.
+            if watched != Watched::Drop && watching.snoop.is_newest(header.acknowledgment) {
                 watching.last_acknowledgment = Some(one_hop_on(packet));
             }
             watched
@@ -74,7 +102,7 @@ impl Snooping {
                 Look::Drop
             }
             Watched::Acknowledge => {
-                self.outbox.extend(watching.last_acknowledgment.clone());
+                self.outbox.extend(watching.acknowledgment_again());
                 Look::Drop
             }
         };
@@ -147,6 +175,6 @@ fn one_hop_on(packet: &Packet) -> Packet {
 
 /// An acknowledgment without its SACK blocks.
 fn without_blocks(mut packet: Packet) -> Option<Packet> {
-    packet.segment_header_mut()?.options.sack = Default::default();
+    packet.segment_mut()?.0.options.sack = Default::default();
     Some(packet)
 }

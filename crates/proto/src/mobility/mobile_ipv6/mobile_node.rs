@@ -417,6 +417,17 @@ impl MobileNode {
         pop(&mut self.received)
     }
 
+    /// The same, if it has come for the mobile.
+    pub fn take_local(&mut self) -> Option<Packet> {
+        match self.received.front()? {
+            Received::Local(_) => {}
+            Received::Behind(_) => return None,
+        }
+        match self.received.pop_front()? {
+            Received::Local(packet) | Received::Behind(packet) => Some(packet),
+        }
+    }
+
     /// What has happened.
     pub fn poll_event(&mut self) -> Option<MobileEvent> {
         self.events.pop_front()

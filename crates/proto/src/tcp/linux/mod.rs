@@ -161,7 +161,7 @@ impl Connection {
 
     /// `tcp_packets_in_flight`: segments that are out, without those that have arrived or are lost, with those
     /// sent again.
-    fn segments_in_flight(&self) -> u32 {
+    pub(in crate::tcp) fn segments_in_flight(&self) -> u32 {
         let counts = self.sent.counts();
         let gone = counts.sacked + self.linux.duplicates + counts.lost;
         (self.sent.len() as u32 + counts.resent).saturating_sub(gone)

@@ -50,6 +50,24 @@ fn held_new_data_waits_while_acknowledgments_close_the_window() {
 }
 
 #[test]
+fn what_a_path_holds_bounds_what_is_in_the_network_and_not_what_is_repaired() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::LimitFlight(8_000)]);
+        // Two of ten are through: eight are still there, and the window has room for more.
+        solo.at(200).receive(ack(2001));
+        assert!(solo.sends().is_empty());
+        solo.receive(ack(3001));
+        assert_eq!(solo.sends(), ["10001..11001"]);
+        let window = solo.connection.congestion_window();
+        assert!(window >= 10_000, "the window itself is as it was: {window}");
+        // What is lost has left the network, and is sent again as ever.
+        steer(&mut solo, &[Control::ResendOutstanding]);
+        assert_eq!(solo.sends().first().map(String::as_str), Some("3001..4001"));
+    }
+}
+
+#[test]
 fn a_frozen_connection_notes_a_timeout_and_does_nothing() {
     for profile in stacks() {
         let mut solo = ten_out(&profile);

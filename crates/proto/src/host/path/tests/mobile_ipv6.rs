@@ -202,7 +202,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
             Body::Tcp(header(TcpFlags::SYN), Payload::EMPTY),
         );
         let mut late = late;
-        late.segment_header_mut().unwrap().source_port = 50_000;
+        late.segment_mut().unwrap().0.source_port = 50_000;
         assert_eq!(arrives(&mut host, now, late), passes);
     }
 }
