@@ -113,6 +113,12 @@ pub struct IpHeader {
 }
 
 impl IpHeader {
+    /// The first three bits of the traffic class, 0 to 7: the precedence of IPv4 (RFC 791), by which the class selectors of
+    /// differentiated services are ordered (RFC 2474 section 4.2.2).
+    pub const fn precedence(&self) -> u8 {
+        self.traffic_class >> 5
+    }
+
     /// Bytes of this header on the wire: 20 for IPv4, 40 for IPv6.
     pub const fn wire_length(&self) -> u32 {
         match self.source {

@@ -155,7 +155,7 @@ fn radio(scenario: &Scenario) -> Option<Value> {
 
 fn queue(direction: &DirectionConfig) -> Value {
     match &direction.queue.management {
-        QueueManagement::DropTail => Value::Object(Map::new()),
+        QueueManagement::DropTail | QueueManagement::Priority => Value::Object(Map::new()),
         QueueManagement::Red(red) => json!({
             "minimum_threshold": red.minimum_threshold,
             "maximum_threshold": red.maximum_threshold,
