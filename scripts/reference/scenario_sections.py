@@ -201,6 +201,11 @@ weight = 0.002
 management = "codel"
 target = "10 ms"
 interval = "150 ms"
+
+[links.uplink]
+between = ["home", "office"]
+kind = "wired"
+queue = { limit = "64 kB", management = "priority" }
 ''',
     ),
     Section(
