@@ -59,7 +59,7 @@ def first(result: Result) -> dict[str, Any]:
 
 
 def packets(result: Result, direction: str = "down", link: str = "l", flow: str | None = None) -> dict[str, np.ndarray]:
-    """The packets of one direction of a link, of all flows or of one; times in seconds, `nan` for packets that never arrived."""
+    """The packets of one direction of a link, of all flows or one; times in seconds, `nan` for what never arrived."""
     table = pa.table(result.packets)
     mask = _equal(table["link"], link) & _equal(table["direction"], direction)
     chosen = table.filter(pa.array(mask if flow is None else mask & _equal(table["flow"], flow)))

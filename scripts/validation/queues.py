@@ -167,8 +167,8 @@ def priority_waiting(load: float, seed: int) -> dict[str, float]:
 
 
 def cobham(load: float) -> dict[str, float]:
-    """Mean waiting times of a queue with priorities that interrupts nobody (Cobham 1954): what is left of the packet under
-    way, over the shares of time that those before, and those before and beside, leave."""
+    """Mean waiting times of a queue with priorities that interrupts nobody (Cobham 1954): what is left of the packet
+    under way, over the shares of time that those before, and those before and beside, leave."""
     left = sum(load * share * service(size) / 2 for _, size, share in PRECEDENCES.values())
     waiting, before = {}, 0.0
     for name, (_, _, share) in PRECEDENCES.items():

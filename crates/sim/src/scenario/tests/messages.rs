@@ -511,7 +511,7 @@ const CASES: &[Case] = &[
         r#"management = "codel""#,
         r#"management = "priority", target = "1 ms""#,
         &[
-            r#"test.toml:21:92: links.wavelan.down.queue.target: "target" does not go with management = "priority""#,
+            r#"test.toml:21:117: links.wavelan.down.queue.target: "target" does not go with management = "priority""#,
         ],
     ),
     (
