@@ -747,6 +747,7 @@ name = "voice"
 from = "laptop"
 to = "server"
 transport = "udp"
+code_point = 46                     # expedited forwarding
 traffic = "on-off"
 rate = "64 kbit/s"
 packet_size = "160 B"

@@ -138,8 +138,8 @@ def priority(at: Axes) -> None:
         at.semilogy(curve, [queues.cobham(load)[name] * 1e3 for load in curve], label=label, **THEORY)
         found = [[queues.priority_waiting(load, seed)[name] * 1e3 for seed in SEEDS] for load in loads]
         dots(at, loads, found, "Baton" if name == "5" else "")
-        at.annotate(f"precedence {name}", (0.1, queues.cobham(0.1)[name] * 1e3), fontsize=7, va="bottom")
-    at.set(xlabel="load", ylabel="mean waiting time (ms)", title="Three precedences at 12 Mbit/s")
+        at.annotate(f"precedence {name}", (0.93, queues.cobham(0.92)[name] * 1e3), fontsize=7, va="center")
+    at.set(xlim=(0.05, 1.12), xlabel="load", ylabel="mean waiting time (ms)", title="Three precedences at 12 Mbit/s")
 
 
 def packet_errors(at: Axes) -> None:
