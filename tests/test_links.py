@@ -120,6 +120,7 @@ state = "down"
         ('"20 kB"', "queue full"),
         ('{ limit = "100 packets", management = "red", weight = 0.02 }', "queue management"),
         ('{ limit = "1000 packets", management = "codel" }', "queue management"),
+        ('{ limit = "20 kB", management = "priority" }', "queue full"),
     ],
 )
 def test_an_overloaded_queue_drops_the_excess_and_says_why(queue, fate):

@@ -201,6 +201,11 @@ weight = 0.002
 management = "codel"
 target = "10 ms"
 interval = "150 ms"
+
+[links.uplink]
+between = ["home", "office"]
+kind = "wired"
+queue = { limit = "64 kB", management = "priority" }
 ''',
     ),
     Section(
@@ -742,6 +747,7 @@ name = "voice"
 from = "laptop"
 to = "server"
 transport = "udp"
+code_point = 46                     # expedited forwarding
 traffic = "on-off"
 rate = "64 kbit/s"
 packet_size = "160 B"

@@ -130,6 +130,18 @@ def codel(at: Axes) -> None:
     at.set(xlabel="drop", ylabel="time to the next (ms)", title="CoDel under an overload that does not react")
 
 
+def priority(at: Axes) -> None:
+    loads = [0.2, 0.4, 0.6, 0.8, 0.9]
+    curve = np.linspace(0.1, 0.92, 60)
+    for name in queues.PRECEDENCES:
+        label = "M/D/1 by Cobham 1954" if name == "5" else ""
+        at.semilogy(curve, [queues.cobham(load)[name] * 1e3 for load in curve], label=label, **THEORY)
+        found = [[queues.priority_waiting(load, seed)[name] * 1e3 for seed in SEEDS] for load in loads]
+        dots(at, loads, found, "Baton" if name == "5" else "")
+        at.annotate(f"precedence {name}", (0.93, queues.cobham(0.92)[name] * 1e3), fontsize=7, va="center")
+    at.set(xlim=(0.05, 1.12), xlabel="load", ylabel="mean waiting time (ms)", title="Three precedences at 12 Mbit/s")
+
+
 def packet_errors(at: Axes) -> None:
     rates = [1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1]
     at.loglog([8e-4, 0.4], [8e-4, 0.4], label="share lost = p", **THEORY)
@@ -316,6 +328,7 @@ DRAWN = {
     "queue-drop-tail": axes(drop_tail),
     "queue-red": axes(red),
     "queue-codel": axes(codel),
+    "queue-priority": axes(priority),
     "channel-packet-errors": axes(packet_errors),
     "channel-bit-errors": axes(bit_errors),
     "channel-burst-loss": axes(burst_loss),

@@ -58,10 +58,11 @@ def first(result: Result) -> dict[str, Any]:
     return found
 
 
-def packets(result: Result, direction: str = "down", link: str = "l") -> dict[str, np.ndarray]:
-    """The packets of one direction of a link; times in seconds, `nan` for packets that never arrived."""
+def packets(result: Result, direction: str = "down", link: str = "l", flow: str | None = None) -> dict[str, np.ndarray]:
+    """The packets of one direction of a link, of all flows or one; times in seconds, `nan` for what never arrived."""
     table = pa.table(result.packets)
-    chosen = table.filter(pa.array(_equal(table["link"], link) & _equal(table["direction"], direction)))
+    mask = _equal(table["link"], link) & _equal(table["direction"], direction)
+    chosen = table.filter(pa.array(mask if flow is None else mask & _equal(table["flow"], flow)))
     return {
         "sent": chosen["sent_ns"].to_numpy() / 1e9,
         "decided": chosen["decided_ns"].to_numpy().astype(float) / 1e9,

@@ -93,6 +93,35 @@ impl From<Vec<u32>> for BitErrors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
+/// The six bits of differentiated services, which say how routers are to treat a packet (RFC 2474).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct CodePoint(u8);
+
+impl CodePoint {
+    /// The code point of a number; `None` beyond 63.
+    pub const fn new(number: u8) -> Option<CodePoint> {
+        match number {
+            0..64 => Some(CodePoint(number)),
+            _ => None,
+        }
+    }
+
+    /// The class selector of a precedence, CS0 to CS7 (RFC 2474 section 4.2.2); only the last three bits of `precedence` count.
+    pub const fn class_selector(precedence: u8) -> CodePoint {
+        CodePoint((precedence & 0b111) << 3)
+    }
+
+    /// Its number, 0 to 63.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The traffic class (of IPv4, the type of service) with this code point and without congestion marks.
+    pub const fn traffic_class(self) -> u8 {
+        self.0 << 2
+    }
+}
+
 /// The fields of IPv4 and IPv6 headers that differ between packets here. Both addresses are of one version. What
 /// routers read stands first in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +142,12 @@ pub struct IpHeader {
 }
 
 impl IpHeader {
+    /// The first three bits of the traffic class, 0 to 7: the precedence of IPv4 (RFC 791), by which the class selectors of
+    /// differentiated services are ordered (RFC 2474 section 4.2.2).
+    pub const fn precedence(&self) -> u8 {
+        self.traffic_class >> 5
+    }
+
     /// Bytes of this header on the wire: 20 for IPv4, 40 for IPv6.
     pub const fn wire_length(&self) -> u32 {
         match self.source {

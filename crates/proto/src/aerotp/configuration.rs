@@ -20,7 +20,7 @@ pub enum Coding {
 pub struct Configuration {
     /// What is promised.
     pub mode: Mode,
-    /// Who goes first at a gateway that has several to serve.
+    /// Who goes first where queues look at it; at a listener it does not count: who opens says it.
     pub class: ServiceClass,
     /// The code within packets.
     pub coding: Coding,

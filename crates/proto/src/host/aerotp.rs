@@ -37,7 +37,7 @@ pub struct AerotpDatagram {
     pub source_port: u16,
     /// Where it goes.
     pub to: Endpoint,
-    /// Who goes first at a gateway.
+    /// Who goes first where queues look at it.
     pub class: ServiceClass,
     /// Its code: nobody answers, so nobody says what the channel does.
     pub protection: Protection,
@@ -327,7 +327,11 @@ impl AerotpSockets {
             return Delivery::Nobody(aerotp::reset_reply(&packet.header, now).map(Box::new));
         };
         let flow = listener.flow;
-        let configuration = listener.configuration.clone();
+        // Who opens says who goes first, in both directions.
+        let configuration = Configuration {
+            class: packet.header.class,
+            ..listener.configuration.clone()
+        };
         let crowded = listener.half_open.len() >= listener.backlog;
         if crowded {
             self.make_room(port);

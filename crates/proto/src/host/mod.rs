@@ -37,14 +37,14 @@ pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::mobility::mobile_ipv6::Neighbor;
-use crate::packet::{IpHeader, Packet, Payload};
+use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use aerotp::AerotpSockets;
 use core::net::IpAddr;
 use sockets::Sockets;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Initial hop limit of packets (RFC 1700's recommended default of 64).
 const HOP_LIMIT: u8 = 64;
@@ -169,6 +169,8 @@ pub struct Host {
     sockets: Sockets,
     discarded: Discarded,
     agents: Option<Box<Agents>>,
+    /// What stands in the code points of flows, but for those where it is zero.
+    code_points: BTreeMap<FlowId, CodePoint>,
     /// Only where AeroTP was spoken.
     aerotp: Option<Box<AerotpSockets>>,
 }
@@ -187,6 +189,7 @@ impl Host {
             identification: 0,
             discarded: Discarded::default(),
             agents: None,
+            code_points: BTreeMap::new(),
             aerotp: None,
         }
     }

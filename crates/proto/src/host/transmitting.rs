@@ -2,7 +2,7 @@
 
 use super::agents::Step;
 use super::{HOP_LIMIT, Host, InterfaceId};
-use crate::packet::{BitErrors, Body, FlowId, IpHeader, Packet};
+use crate::packet::{BitErrors, Body, CodePoint, FlowId, IpHeader, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 use core::net::IpAddr;
@@ -131,12 +131,13 @@ impl Host {
         flow: Option<FlowId>,
     ) -> Packet {
         self.identification = self.identification.wrapping_add(1);
+        let code_point = self.code_point(&body, flow);
         Packet {
             ip: IpHeader {
                 source,
                 destination,
                 hop_limit: HOP_LIMIT,
-                traffic_class: 0,
+                traffic_class: code_point.traffic_class(),
                 identification: self.identification,
                 dont_fragment: true,
             },
@@ -145,6 +146,19 @@ impl Host {
             retransmission: false,
             bit_errors: BitErrors::NONE,
         }
+    }
+
+    /// What stands in a packet's code point.
+    #[inline]
+    fn code_point(&self, body: &Body, flow: Option<FlowId>) -> CodePoint {
+        if let Body::Aerotp(packet) = body {
+            return CodePoint::class_selector(packet.header.class.number());
+        }
+        if self.code_points.is_empty() {
+            return CodePoint::default();
+        }
+        let code_point = flow.and_then(|flow| self.code_points.get(&flow));
+        code_point.copied().unwrap_or_default()
     }
 
     pub(super) fn send(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) {

@@ -1,7 +1,7 @@
 //! What applications ask of a host's TCP, UDP and ICMP.
 
 use super::{Host, SocketId, mtu_towards};
-use crate::packet::{Body, FlowId, Payload};
+use crate::packet::{Body, CodePoint, FlowId, Payload};
 use crate::tcp::profile::Profile;
 use crate::tcp::{Connection, Endpoint};
 use crate::time::Instant;
@@ -65,6 +65,12 @@ impl Host {
             destination_port: to.port,
         };
         self.send(to.address, Body::Udp(header, payload), flow);
+    }
+
+    /// Gives the packets that this host sends of a flow a code point (RFC 2474); zero unless it is called. AeroTP's have that of
+    /// their class.
+    pub fn set_code_point(&mut self, flow: FlowId, code_point: CodePoint) {
+        self.code_points.insert(flow, code_point);
     }
 
     /// Sends an echo request.

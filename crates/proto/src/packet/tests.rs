@@ -178,6 +178,21 @@ fn a_kernels_port_unreachable() {
 }
 
 #[test]
+fn code_points_have_their_registered_numbers() {
+    // IANA's registry of code points, pool 1: CS0 to CS7, and EF, which is 101110.
+    let selectors = [0, 8, 16, 24, 32, 40, 48, 56];
+    for (precedence, number) in (0..8).zip(selectors) {
+        assert_eq!(CodePoint::class_selector(precedence).number(), number);
+    }
+    let ef = CodePoint::new(0b10_1110).unwrap();
+    assert_eq!(ef.traffic_class(), 0xb8);
+    assert_eq!(CodePoint::new(64), None);
+    // Linux sends its ICMP errors with internetwork control's precedence (RFC 1812 section 4.3.2.5).
+    assert_eq!(decode(UNREACHABLE).ip.precedence(), 6);
+    assert_eq!(decode(PING).ip.precedence(), 0);
+}
+
+#[test]
 fn fragments_keep_their_place() {
     // The SYN as the first fragment of a longer packet: bit "more fragments", checksum less 0x2000.
     let mut fragment = bytes(SYN);

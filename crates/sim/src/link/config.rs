@@ -124,7 +124,7 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// Who is dropped from a queue, and when.
+/// Who is dropped from a queue, and when; and in which order the others are served, where it is not that of arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueManagement {
     /// Whoever finds the queue full.
@@ -133,6 +133,9 @@ pub enum QueueManagement {
     Red(RedConfig),
     /// Controlled delay (RFC 8289).
     CoDel(CoDelConfig),
+    /// Nobody but for want of room, and then the youngest of the lowest precedence: packets are served by precedence, in
+    /// order of arrival among equals.
+    Priority,
 }
 
 /// Parameters of RED; thresholds are in packets.

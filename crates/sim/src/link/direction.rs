@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::config::{DirectionConfig, QueueLimit};
-use super::queue::{Item, Manager};
+use super::queue::{Item, Manager, Offered};
 use super::trace::Cursor;
 use super::{DropReason, End, Fate, Outcome};
 use crate::packets::PacketId;
@@ -17,8 +17,9 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Direction {
-    /// Packets in the order in which they were offered: first those in flight, then the one in service, then
-    /// those that wait. A packet is written here once and moves on by the borders between the three.
+    /// Packets in the order in which they are served: first those in flight, then the one in service, then
+    /// those that wait. A packet is written here once and moves on by the borders between the three; only a
+    /// priority queue lets one in before others.
     held: VecDeque<Held>,
     /// Losses not yet told: when the first of them happened, or never.
     next_drop: Instant,
@@ -99,7 +100,8 @@ impl Direction {
     /// Takes other parameters.
     pub fn reconfigure(&mut self, link: &str, config: &DirectionConfig, seed: Seed) {
         let draws = seed.keyed(&stream_name(self.from, link, "queue"));
-        self.manager.reconfigure(config, draws);
+        let waiting = self.waiting();
+        self.manager.reconfigure(config, draws, waiting);
         self.channel = Channel::new(config, (link, self.from), seed, self.channel.take());
         self.limit = config.queue.limit;
         self.delay = config.delay;
@@ -114,14 +116,15 @@ impl Direction {
     /// the link works, so that an idle one serves the packet at once: the limit, which is one on waiting,
     /// does not concern it.
     #[inline]
-    pub fn enqueue(&mut self, now: Instant, packet: PacketId, length: u32, up: bool) -> bool {
+    pub fn enqueue(&mut self, now: Instant, offered: Offered, up: bool) -> bool {
+        let Offered { packet, length, .. } = offered;
         let number = self.offered;
         self.offered += 1;
         let waiting = self.waiting();
         let idle = up && !self.serving && waiting == 0;
         let has_room = idle || self.limit.has_room(waiting, self.bytes, length);
         if !(self.plain && has_room)
-            && let Some(reason) = self.refusal(now, number, waiting, has_room)
+            && let Some(reason) = self.refusal(now, offered, has_room)
         {
             self.drop(now, packet, reason);
             return false;
@@ -136,22 +139,64 @@ impl Direction {
             },
             arrival: Instant::NEVER,
         });
+        if !self.plain {
+            self.put_in_order(offered.precedence);
+        }
         true
     }
 
-    /// Why packet `number`, which comes while so many wait and there is room for it or not, is not let in.
+    /// Why the packet that was offered last, for which there is room or not, is not let in.
     #[cold]
-    fn refusal(
-        &mut self,
-        now: Instant,
-        number: u64,
-        waiting: usize,
-        has_room: bool,
-    ) -> Option<DropReason> {
+    fn refusal(&mut self, now: Instant, offered: Offered, has_room: bool) -> Option<DropReason> {
+        let (number, waiting) = (self.offered - 1, self.waiting());
         if self.manager.refuses(now, number, waiting, has_room) {
             return Some(DropReason::QueueManagement);
         }
-        (!has_room).then_some(DropReason::QueueFull)
+        (!has_room && !self.push_out(now, offered)).then_some(DropReason::QueueFull)
+    }
+
+    /// Drops as many of the last that wait as make room for a packet that goes before them; none if that would not do. Says
+    /// whether there is room now.
+    fn push_out(&mut self, now: Instant, offered: Offered) -> bool {
+        let (limit, mut packets, mut bytes) = (self.limit, self.waiting(), self.bytes);
+        let Some(priority) = self.manager.priority() else {
+            return false;
+        };
+        let mut out = 0;
+        let lower = priority.below(offered.precedence);
+        for held in self.held.iter().rev().take(lower) {
+            out += 1;
+            packets -= 1;
+            bytes -= u64::from(held.item.length);
+            if limit.has_room(packets, bytes, offered.length) {
+                break;
+            }
+        }
+        if !limit.has_room(packets, bytes, offered.length) {
+            return false;
+        }
+        priority.take_last(out);
+        self.bytes = bytes;
+        for _ in 0..out {
+            if let Some(held) = self.held.pop_back() {
+                self.drop(now, held.item.packet, DropReason::QueueFull);
+            }
+        }
+        true
+    }
+
+    /// Moves the last packet, which has just come, to its place, where that is another.
+    #[cold]
+    fn put_in_order(&mut self, precedence: u8) {
+        let Some(priority) = self.manager.priority() else {
+            return;
+        };
+        let behind = priority.enter(precedence);
+        if behind > 0
+            && let Some(held) = self.held.pop_back()
+        {
+            self.held.insert(self.held.len() - behind, held);
+        }
     }
 
     /// Packets that wait.
@@ -167,11 +212,26 @@ impl Direction {
         if !self.plain {
             self.failures = 0;
             self.drop_managed(now);
+            self.leave_first(1);
         }
         let length = self.head().map(|held| held.item.length);
         self.bytes -= u64::from(length.unwrap_or(0));
         self.serving = length.is_some();
         length
+    }
+
+    /// Tells a priority queue that its first packets leave.
+    fn leave_first(&mut self, packets: usize) {
+        if let Some(priority) = self.manager.priority() {
+            priority.take_first(packets);
+        }
+    }
+
+    /// Tells a priority queue that packets come back to its head.
+    fn come_back(&mut self, packets: usize) {
+        if let Some(priority) = self.manager.priority() {
+            priority.put_back(packets);
+        }
     }
 
     /// Lets the queue's manager drop from its head.
@@ -304,6 +364,7 @@ impl Direction {
         if let Some(item) = self.in_service() {
             self.bytes += u64::from(item.length);
             self.serving = false;
+            self.come_back(1);
         }
         self.service_end = Instant::NEVER;
     }
@@ -317,6 +378,7 @@ impl Direction {
             let item = self.held[last].item;
             self.in_flight -= 1;
             self.bytes += u64::from(item.length);
+            self.come_back(1);
             if self
                 .marred
                 .back()
@@ -351,6 +413,7 @@ impl Direction {
         self.put_back(now);
         let own = own + self.waiting() - waiting;
         let first = self.held.len() - self.waiting();
+        self.leave_first(own);
         for held in self.held.drain(first..first + own) {
             self.next_drop = self.next_drop.min(now);
             self.dropped
@@ -365,12 +428,17 @@ impl Direction {
         let taken: Vec<Item> = self.held.drain(first..).map(|held| held.item).collect();
         let bytes: u64 = taken.iter().map(|item| u64::from(item.length)).sum();
         self.bytes -= bytes;
+        if let Some(priority) = self.manager.priority() {
+            priority.take_last(taken.len());
+        }
         taken.iter().map(|item| item.packet).collect()
     }
 
     /// Drops everything that waits.
     pub fn drop_waiting(&mut self, now: Instant, reason: DropReason) {
-        let first = self.held.len() - self.waiting();
+        let waiting = self.waiting();
+        let first = self.held.len() - waiting;
+        self.leave_first(waiting);
         for held in self.held.drain(first..) {
             self.next_drop = self.next_drop.min(now);
             self.dropped.push_back((now, held.item.packet, reason));

@@ -3,7 +3,7 @@
 //! A link is a state machine. [`Link::offer`] hands it a packet, [`Link::poll`] gives what has become of
 //! packets up to a moment, [`Link::next_deadline`] says when to poll next. A link keeps no events of its
 //! own: whenever it is touched it first catches up with the moment (serialisation that has ended, queue
-//! managers' verdicts), in the order in which things happened. A first-in-first-out link therefore costs
+//! managers' verdicts), in the order in which things happened. A link therefore costs
 //! one event a packet, and a change of its parameters needs nothing to be taken back: only what has begun
 //! serialising was decided.
 //!
@@ -22,6 +22,7 @@ mod direction;
 pub mod ldacs1;
 mod pipe;
 pub mod presets;
+mod priority;
 mod queue;
 pub mod reception;
 mod red;
@@ -32,9 +33,10 @@ use crate::packets::PacketId;
 use crate::rng::Seed;
 use baton_proto::packet::{BitErrors, FlowId};
 use baton_proto::time::Instant;
-use config::{LinkConfig, Medium, QueueLimit};
+use config::{LinkConfig, Medium, QueueLimit, QueueManagement};
 use dcf::Dcf;
 use direction::Direction;
+use queue::Offered;
 use regulator::{Admission, Entrance};
 
 /// The two ends of a link. Downward is from `A` to `B`, where `B` is the mobile's end of an access link.
@@ -147,6 +149,15 @@ impl DropReason {
     }
 }
 
+/// What a link asks of a packet besides its length, where it asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Whose it is, for shapers and policers.
+    pub flow: Option<FlowId>,
+    /// The first three bits of its traffic class (RFC 2474 section 4.2.2), 0 to 7, for a priority queue.
+    pub precedence: u8,
+}
+
 /// A link between two ends.
 ///
 /// After every call of [`offer`](Link::offer), [`reconfigure`](Link::reconfigure),
@@ -168,6 +179,8 @@ pub struct Link {
     /// Shapers and policers, if there are any.
     entrance: Option<Box<Entrance>>,
     config: Box<LinkConfig>,
+    /// Whether one of its queues serves by precedence.
+    by_precedence: bool,
     state: State,
     seed: Seed,
     directions: [Direction; 2],
@@ -195,6 +208,7 @@ impl Link {
             release_at: Instant::NEVER,
             dcf: None,
             entrance: Entrance::new(&config.regulators),
+            by_precedence: is_by_precedence(&config),
             config: Box::new(config),
             state: State::Up,
             seed,
@@ -204,46 +218,57 @@ impl Link {
         link
     }
 
-    /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`.
+    /// Hands over a packet of `length` bytes (from the first of the IP header) at the end `from`. Of a link that
+    /// [`reads_labels`](Link::reads_labels) it is nobody's, and of precedence 0.
     #[inline]
     pub fn offer(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
+        let precedence = 0;
+        let offered = Offered {
+            packet,
+            length,
+            precedence,
+        };
+        self.take_in(now, from, offered);
+    }
+
+    #[inline]
+    fn take_in(&mut self, now: Instant, from: End, offered: Offered) {
         if self.dcf.is_none() && self.state == State::Up {
             let direction = &mut self.directions[from.index()];
             let config = self.config.direction(from.index());
-            pipe::offer(direction, config, now, packet, length);
+            pipe::offer(direction, config, now, offered);
             self.deadlines[from.index()] = pipe::next_deadline(direction, config);
         } else {
-            self.offer_otherwise(now, from, packet, length);
+            self.offer_otherwise(now, from, offered);
         }
     }
 
-    /// Whether it has shapers or policers, which are to know whose packets they are offered.
+    /// Whether it has shapers or policers, which are to know whose packets they are offered, or a queue by precedence.
     #[inline]
-    pub fn is_regulated(&self) -> bool {
-        self.entrance.is_some()
+    pub fn reads_labels(&self) -> bool {
+        self.by_precedence || self.entrance.is_some()
     }
 
-    /// As [`offer`](Link::offer), for a packet of a flow.
-    pub fn offer_of(
+    /// As [`offer`](Link::offer), for a packet with a label.
+    pub fn offer_labelled(
         &mut self,
         now: Instant,
         from: End,
         (packet, length): (PacketId, u32),
-        flow: Option<FlowId>,
+        label: Label,
     ) {
-        if self.admits(now, from, (packet, length), flow) {
-            self.offer(now, from, packet, length);
+        let offered = Offered {
+            packet,
+            length,
+            precedence: label.precedence,
+        };
+        if self.admits(now, from, offered, label.flow) {
+            self.take_in(now, from, offered);
         }
     }
 
     /// Whether the entrance lets a packet pass at once.
-    fn admits(
-        &mut self,
-        now: Instant,
-        from: End,
-        packet: (PacketId, u32),
-        flow: Option<FlowId>,
-    ) -> bool {
+    fn admits(&mut self, now: Instant, from: End, offered: Offered, flow: Option<FlowId>) -> bool {
         self.catch_up(now);
         let Some(entrance) = self.entrance.as_mut() else {
             return true;
@@ -252,10 +277,10 @@ impl Link {
         if self.state == State::Dropping {
             return true;
         }
-        let admission = entrance.offer(now, from, flow, packet);
+        let admission = entrance.offer(now, from, flow, offered);
         self.release_at = entrance.next_release();
         if let Admission::Refused(reason) = admission {
-            self.directions[from.index()].drop(now, packet.0, reason);
+            self.directions[from.index()].drop(now, offered.packet, reason);
             self.note_deadline(from);
         }
         admission == Admission::Passes
@@ -268,7 +293,7 @@ impl Link {
             let released = entrance.release(now);
             self.release_at = entrance.next_release();
             match released {
-                Some((from, packet, length)) => self.offer(now, from, packet, length),
+                Some((from, offered)) => self.take_in(now, from, offered),
                 None => return,
             }
         }
@@ -276,19 +301,19 @@ impl Link {
 
     /// To a link that is down or whose directions share a channel.
     #[cold]
-    fn offer_otherwise(&mut self, now: Instant, from: End, packet: PacketId, length: u32) {
+    fn offer_otherwise(&mut self, now: Instant, from: End, offered: Offered) {
         self.move_on(now);
         let direction = &mut self.directions[from.index()];
         match self.state {
             State::Up => {
-                if direction.enqueue(now, packet, length, true) {
+                if direction.enqueue(now, offered, true) {
                     self.start(now, from);
                 }
             }
             State::Holding => {
-                direction.enqueue(now, packet, length, false);
+                direction.enqueue(now, offered, false);
             }
-            State::Dropping => direction.drop(now, packet, DropReason::LinkDown),
+            State::Dropping => direction.drop(now, offered.packet, DropReason::LinkDown),
         }
         self.note_deadline(from);
     }
@@ -364,6 +389,7 @@ impl Link {
         pipe::retrace(up, &self.config.up, &config.up);
         down.reconfigure(&config.name, &config.down, self.seed);
         up.reconfigure(&config.name, &config.up, self.seed);
+        self.by_precedence = is_by_precedence(&config);
         *self.config = config;
         self.set_medium(now);
         if self.state == State::Up {
@@ -554,6 +580,13 @@ impl Link {
             direction.stop_service();
         }
     }
+}
+
+/// Whether a queue of a link serves by precedence.
+fn is_by_precedence(config: &LinkConfig) -> bool {
+    [&config.down, &config.up]
+        .into_iter()
+        .any(|direction| direction.queue.management == QueueManagement::Priority)
 }
 
 /// The end whose moment is the earlier one; at equal times A.

@@ -2,9 +2,9 @@
 
 use super::config::DirectionConfig;
 use super::direction::Direction;
+use super::queue::Offered;
 use super::trace::Capacity;
 use super::{DropReason, Outcome};
-use crate::packets::PacketId;
 use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
@@ -45,11 +45,10 @@ pub(super) fn offer(
     direction: &mut Direction,
     config: &DirectionConfig,
     now: Instant,
-    packet: PacketId,
-    length: u32,
+    offered: Offered,
 ) {
     catch_up(direction, config, now);
-    if direction.enqueue(now, packet, length, true) {
+    if direction.enqueue(now, offered, true) {
         start(direction, config, now);
     }
 }

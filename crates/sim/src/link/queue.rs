@@ -1,11 +1,22 @@
-//! A queue: how much may wait, and who is dropped.
+//! A queue: how much may wait, who is dropped, and who is served first.
 
 use super::codel::CoDel;
 use super::config::{DirectionConfig, QueueLimit, QueueManagement};
+use super::priority::Priority;
 use super::red::Red;
 use crate::packets::PacketId;
 use crate::rng::Keyed;
 use baton_proto::time::{Duration, Instant};
+
+/// A packet that comes to a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offered {
+    pub packet: PacketId,
+    /// Bytes of the IP packet.
+    pub length: u32,
+    /// 0 to 7, the highest first; only a priority queue asks.
+    pub precedence: u8,
+}
 
 /// A packet that a link holds.
 #[derive(Clone, Copy, Debug)]
@@ -30,18 +41,19 @@ impl QueueLimit {
     }
 }
 
-/// Who is dropped besides those who find the queue full.
+/// Who is dropped besides those who find the queue full, and who is served first.
 #[derive(Debug)]
 pub(super) enum Manager {
     DropTail,
     Red(Box<Red>),
     CoDel(Box<CoDel>),
+    Priority(Box<Priority>),
 }
 
 impl Manager {
-    /// Takes other parameters; a manager that stays keeps its state. `draws` decide on random drops by
-    /// packet number.
-    pub fn reconfigure(&mut self, config: &DirectionConfig, draws: Keyed) {
+    /// Takes other parameters while so many wait; a manager that stays keeps its state. `draws` decide on random drops
+    /// by packet number.
+    pub fn reconfigure(&mut self, config: &DirectionConfig, draws: Keyed, waiting: usize) {
         match (self, &config.queue.management) {
             (manager, QueueManagement::DropTail) => *manager = Manager::DropTail,
             (Manager::Red(red), QueueManagement::Red(config_of_red)) => {
@@ -55,6 +67,10 @@ impl Manager {
             (Manager::CoDel(codel), QueueManagement::CoDel(config)) => codel.config = *config,
             (manager, QueueManagement::CoDel(config)) => {
                 *manager = Manager::CoDel(Box::new(CoDel::new(*config)));
+            }
+            (Manager::Priority(_), QueueManagement::Priority) => {}
+            (manager, QueueManagement::Priority) => {
+                *manager = Manager::Priority(Box::new(Priority::new(waiting)));
             }
         }
     }
@@ -77,7 +93,7 @@ impl Manager {
     /// drop it and judge the next. To be called with `None` when nothing waits.
     pub fn drops_head(&mut self, now: Instant, head: Option<&Item>, bytes: u64) -> bool {
         match self {
-            Manager::DropTail => false,
+            Manager::DropTail | Manager::Priority(_) => false,
             Manager::Red(red) => {
                 if head.is_none() {
                     red.idle(now);
@@ -88,7 +104,15 @@ impl Manager {
         }
     }
 
-    /// Whether it may drop packets that have waited.
+    /// Its numbers of who waits, if it serves by precedence.
+    pub fn priority(&mut self) -> Option<&mut Priority> {
+        match self {
+            Manager::Priority(priority) => Some(priority),
+            Manager::DropTail | Manager::Red(_) | Manager::CoDel(_) => None,
+        }
+    }
+
+    /// Whether it may drop packets that have waited, when the one before them has left.
     pub fn drops_at_dequeue(&self) -> bool {
         matches!(self, Manager::CoDel(_))
     }

@@ -6,6 +6,7 @@
 //! nanoseconds per second, so that nothing is rounded but the moment of a release, which is rounded up.
 
 use super::config::QueueLimit;
+use super::queue::Offered;
 use super::{DropReason, End};
 use crate::packets::PacketId;
 use baton_proto::packet::FlowId;
@@ -61,8 +62,8 @@ pub(super) enum Admission {
     Refused(DropReason),
 }
 
-/// A packet that has waited, with its length and the end that it entered at.
-pub(super) type Released = (End, PacketId, u32);
+/// A packet that has waited, and the end that it entered at.
+pub(super) type Released = (End, Offered);
 
 impl Entrance {
     pub fn new(configs: &[RegulatorConfig]) -> Option<Box<Entrance>> {
@@ -84,11 +85,11 @@ impl Entrance {
         now: Instant,
         from: End,
         flow: Option<FlowId>,
-        (packet, length): (PacketId, u32),
+        offered: Offered,
     ) -> Admission {
         let place = flow.and_then(|flow| self.places.get(&(from, flow)));
         match place {
-            Some(&place) => self.regulators[place].offer(now, packet, length),
+            Some(&place) => self.regulators[place].offer(now, offered),
             None => Admission::Passes,
         }
     }
@@ -132,7 +133,7 @@ struct Regulator {
     from: End,
     bucket: TokenBucket,
     excess: Excess,
-    waiting: VecDeque<(PacketId, u32)>,
+    waiting: VecDeque<Offered>,
     /// Bytes that wait.
     bytes: u64,
 }
@@ -148,7 +149,8 @@ impl Regulator {
         }
     }
 
-    fn offer(&mut self, now: Instant, packet: PacketId, length: u32) -> Admission {
+    fn offer(&mut self, now: Instant, offered: Offered) -> Admission {
+        let length = offered.length;
         if self.bucket.is_too_long(length) {
             return Admission::Refused(DropReason::Policer);
         }
@@ -161,30 +163,30 @@ impl Regulator {
         if !limit.has_room(self.waiting.len(), self.bytes, length) {
             return Admission::Refused(DropReason::QueueFull);
         }
-        self.waiting.push_back((packet, length));
+        self.waiting.push_back(offered);
         self.bytes += u64::from(length);
         Admission::Waits
     }
 
     fn next_release(&self) -> Option<Instant> {
-        let &(_, length) = self.waiting.front()?;
-        Some(self.bucket.ready(length))
+        let first = self.waiting.front()?;
+        Some(self.bucket.ready(first.length))
     }
 
     fn release(&mut self, now: Instant) -> Option<Released> {
-        let &(packet, length) = self.waiting.front()?;
-        if !self.bucket.take(now, length) {
+        let first = *self.waiting.front()?;
+        if !self.bucket.take(now, first.length) {
             return None;
         }
         self.waiting.pop_front();
-        self.bytes -= u64::from(length);
-        Some((self.from, packet, length))
+        self.bytes -= u64::from(first.length);
+        Some((self.from, first))
     }
 
     fn take_waiting(&mut self) -> impl Iterator<Item = PacketId> + use<> {
         self.bytes = 0;
         let waiting = core::mem::take(&mut self.waiting);
-        waiting.into_iter().map(|(packet, _)| packet)
+        waiting.into_iter().map(|offered| offered.packet)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Timelines of whole links.
 
+mod priority;
 mod waiting;
 
 use super::config::*;
@@ -100,6 +101,14 @@ pub(super) fn drain(
             }
             _ => return story,
         }
+    }
+}
+
+/// Flow 0 has the precedence 0, flow 1 the precedence 1, and so on.
+fn label(flow: u32) -> Label {
+    Label {
+        flow: Some(FlowId(flow)),
+        precedence: flow as u8,
     }
 }
 
@@ -522,7 +531,7 @@ mod conservation {
             1 => Just(Step::Discard),
             1 => Just(Step::HoldAtIp),
             1 => end_of_link().prop_map(Step::TakeFromIp),
-            1 => (0_usize..8).prop_map(Step::Reconfigure),
+            1 => (0_usize..9).prop_map(Step::Reconfigure),
         ];
         prop::collection::vec(step, 1..120)
     }
@@ -575,6 +584,13 @@ mod conservation {
                 config.down.flow_control = Some(QueueLimit::Packets(1));
                 config.up.flow_control = Some(QueueLimit::Packets(0));
             }
+            7 => {
+                config.down.queue.limit = QueueLimit::Bytes(9000);
+                config.down.flow_control = Some(QueueLimit::Packets(1));
+                config.down.queue.management = QueueManagement::Priority;
+                config.up.queue.management = QueueManagement::Priority;
+                config.up.jitter = Duration::from_millis(7);
+            }
             _ => {
                 config.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
                 config.down.channel.packet_error_rate = 0.4;
@@ -606,7 +622,7 @@ mod conservation {
 
     proptest! {
         #[test]
-        fn every_packet_has_one_fate(first in 0_usize..8, steps in steps(), seed in any::<u64>()) {
+        fn every_packet_has_one_fate(first in 0_usize..9, steps in steps(), seed in any::<u64>()) {
             let ids = packet_ids(120);
             let mut link = Link::new(variant(first), Seed(seed));
             let mut now = Instant::ZERO;
@@ -618,9 +634,9 @@ mod conservation {
                     Step::Offer(from, length) => {
                         let id = ids[offered.len()];
                         offered.push((id, from));
-                        let flow = FlowId(u32::from(length % 3 == 0));
-                        flows.insert(id, flow);
-                        link.offer_of(now, from, (id, length), Some(flow));
+                        let number = u32::from(length % 3 == 0);
+                        flows.insert(id, FlowId(number));
+                        link.offer_labelled(now, from, (id, length), label(number));
                     }
                     Step::Wait(time) => {
                         let until = now + Duration::from_nanos(time);
@@ -646,7 +662,7 @@ mod conservation {
             decided.extend(taken);
             decided.sort();
             prop_assert_eq!(decided, offered.clone());
-            // A shaped flow may be overtaken by another.
+            // A shaped flow may be overtaken by another, and one of low precedence.
             for (from, flow) in [(End::A, 0), (End::A, 1), (End::B, 0), (End::B, 1)] {
                 let arrived: Vec<_> = fates
                     .iter()

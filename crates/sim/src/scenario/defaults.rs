@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 const KINDS: [&str; 5] = ["wired", "geo", "wifi", "gsm", "trace"];
 const RADIO: &str = "ldacs1";
-const QUEUES: [&str; 3] = ["drop-tail", "red", "codel"];
+const QUEUES: [&str; 4] = ["drop-tail", "red", "codel", "priority"];
 const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";
 
 /// The defaults as JSON: `links` (each kind's keys), `queues` (each management's), `burst_loss` and `profiles`
@@ -155,7 +155,7 @@ fn radio(scenario: &Scenario) -> Option<Value> {
 
 fn queue(direction: &DirectionConfig) -> Value {
     match &direction.queue.management {
-        QueueManagement::DropTail => Value::Object(Map::new()),
+        QueueManagement::DropTail | QueueManagement::Priority => Value::Object(Map::new()),
         QueueManagement::Red(red) => json!({
             "minimum_threshold": red.minimum_threshold,
             "maximum_threshold": red.maximum_threshold,

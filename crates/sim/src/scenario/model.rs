@@ -14,6 +14,7 @@ use baton_proto::mobility::buffering::BufferPolicy;
 use baton_proto::mobility::decision;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
+use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
 use baton_proto::remedies;
 use baton_proto::tcp::profile::Profile;
@@ -509,6 +510,8 @@ pub struct Flow {
     pub stop: Option<Instant>,
     /// What carries it.
     pub transport: Transport,
+    /// The code point of its packets, both ways, if one is given.
+    pub code_point: Option<CodePoint>,
     /// What the application does.
     pub traffic: Traffic,
     /// What is asked of radio networks for its packets.

@@ -20,7 +20,8 @@ pub struct RawAerotp {
     pub mack_delay: Option<PositiveTime>,
     /// quasi-reliable, unreliable-connection: how long a gap is waited for. Default "100 ms".
     pub reordering_wait: Option<PositiveTime>,
-    /// Service class, 0 (first to wait) to 7 (first to go); links do not look at it. Default 0.
+    /// Service class, 0 (first to wait) to 7 (first to go): the packets' code point is its class selector (RFC 2474), both ways.
+    /// Queues with management = "priority" go by it, others do not. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<u32>,
     /// Rate of IP packets at the start, and the highest until a link says another. Default: that of the slowest link on the way

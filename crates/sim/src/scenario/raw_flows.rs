@@ -32,6 +32,10 @@ pub struct RawFlow {
     pub aerotp: Option<RawAerotp>,
     /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
+    /// tcp, udp, icmp: code point of differentiated services of its packets (RFC 2474), both ways: what queues by priority go by.
+    /// Default 0.
+    #[schemars(range(min = 0, max = 63))]
+    pub code_point: Option<u8>,
     /// On radio networks: the highest goes first. Default 0.
     #[schemars(range(min = 0, max = 7))]
     pub priority: Option<u8>,

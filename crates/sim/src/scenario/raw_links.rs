@@ -208,7 +208,7 @@ pub enum RawQueue {
 pub struct RawManagedQueue {
     /// How much may wait. Default: the kind's.
     pub limit: Option<QueueSize>,
-    /// Who is dropped. Default "drop-tail".
+    /// Who is dropped, and who is served first. Default "drop-tail".
     pub management: Option<RawManagement>,
     /// red: average queue, in packets, below which nobody is dropped. Default 5.
     #[schemars(range(min = 0.0, max = 1e9))]
@@ -248,7 +248,7 @@ pub struct RawRepeating {
     pub pause: Option<Time>,
 }
 
-/// Who is dropped from a queue.
+/// Who is dropped from a queue, and who is served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RawManagement {
@@ -259,6 +259,8 @@ pub enum RawManagement {
     Red,
     /// Controlled delay (RFC 8289).
     CoDel,
+    /// By the first three bits of the code point, the highest first; a full queue drops the youngest of the lowest.
+    Priority,
 }
 
 /// From a time on, a link has other parameters, or another state. Direction keys are as in a link.

@@ -116,6 +116,10 @@ fn management(raw: &RawManagedQueue, path: &Path, report: &mut Report<'_>) -> Qu
             report.misplaced(path, &keys, &own[..4], "management = \"red\"");
             QueueManagement::Red(red(raw, path, report))
         }
+        RawManagement::Priority => {
+            report.misplaced(path, &keys, &[], "management = \"priority\"");
+            QueueManagement::Priority
+        }
         RawManagement::CoDel => {
             let own = keys.map(|(key, _)| key);
             report.misplaced(path, &keys, &own[4..], "management = \"codel\"");

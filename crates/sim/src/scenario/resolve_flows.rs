@@ -11,6 +11,7 @@ use super::resolve_remedies;
 use super::resolve_tcp;
 use super::resolve_traffic::traffic;
 use baton_proto::aerotp::Coding;
+use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
@@ -74,6 +75,7 @@ fn flow(
         start_jitter: raw.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0),
         stop,
         transport,
+        code_point: raw.code_point.and_then(CodePoint::new),
         traffic,
         radio_service: RadioService {
             priority: raw.priority.unwrap_or(RadioService::DEFAULT.priority),
@@ -230,6 +232,10 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
         }
         RawTransport::Aerotp => {
             report.misplaced(path, &keys, &["aerotp"], "transport = \"aerotp\"");
+            if raw.code_point.is_some() {
+                let message = "a flow over \"aerotp\" has the code point of its class; expected aerotp = { class = 0 } to 7";
+                report.wrong(&path.key("code_point"), message.to_owned());
+            }
             let settings = resolve_aerotp::settings(raw, path, report)?;
             Some(Transport::Aerotp(settings))
         }

@@ -21,7 +21,13 @@ impl World {
                 let name = &self.scenario.nodes[node];
                 let secret = seed.secret(&format!("node {name} aerotp gateway"));
                 let gateway = AerotpGateway::new(interface, rules.collect(), secret);
-                self.nodes[node].host.set_aerotp_gateway(gateway);
+                let host = &mut self.nodes[node].host;
+                host.set_aerotp_gateway(gateway);
+                for flow in &self.flows {
+                    if let Some(code_point) = flow.spec.code_point {
+                        host.set_code_point(flow.id, code_point);
+                    }
+                }
             }
         }
     }

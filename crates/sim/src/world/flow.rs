@@ -213,6 +213,10 @@ impl FlowRun {
     /// Prepares the passive end: a listener, or ports.
     pub fn prepare(&self, hosts: [&mut Host; 2]) {
         let [source, sink] = hosts;
+        if let Some(code_point) = self.spec.code_point {
+            source.set_code_point(self.id, code_point);
+            sink.set_code_point(self.id, code_point);
+        }
         match &self.spec.transport {
             Transport::Tcp { sender, receiver } => match self.active() {
                 Role::Source => sink.tcp_listen(self.port, receiver.clone(), 16, Some(self.id)),

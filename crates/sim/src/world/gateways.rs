@@ -25,6 +25,10 @@ impl World {
             for (node, interface, link) in self.gateways(number) {
                 let (served, service) = service(&self.flows[flow], sends, part);
                 let path = self.path_parameters(number, link);
+                if let Some(code_point) = self.flows[flow].spec.code_point {
+                    let host = &mut self.nodes[node].host;
+                    host.set_code_point(self.flows[flow].id, code_point);
+                }
                 let agents = self.nodes[node].host.agents_mut().path_mut();
                 agents.set_access(served.mobile, interface, path);
                 agents.serve(served, service);

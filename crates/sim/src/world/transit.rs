@@ -1,7 +1,7 @@
 //! Packets on their way: offered to links, delivered or dropped, handed on.
 
 use super::World;
-use crate::link::{DropReason, End, Fate, Outcome};
+use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
 use baton_proto::host::{InterfaceId, Verdict};
@@ -24,9 +24,13 @@ impl World {
         self.leave(link, end, id);
         let length = self.packets[id].length;
         let wire = &mut self.wires[link];
-        if wire.link.is_regulated() {
-            let flow = self.packets[id].packet.flow;
-            wire.link.offer_of(self.now, end, (id, length), flow);
+        if wire.link.reads_labels() {
+            let packet = &self.packets[id].packet;
+            let label = Label {
+                flow: packet.flow,
+                precedence: packet.ip.precedence(),
+            };
+            wire.link.offer_labelled(self.now, end, (id, length), label);
         } else {
             wire.link.offer(self.now, end, id, length);
         }

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
-use baton_sim::link::config::{DirectionConfig, LinkConfig, Medium};
+use baton_sim::link::config::{DirectionConfig, LinkConfig, Medium, QueueManagement};
 use baton_sim::run::Results;
 use baton_sim::scenario::model::{
     AttachmentPolicy, Handover, NodeIndex, OldQueue, Scenario, Traffic, Transport,
@@ -123,7 +123,7 @@ fn homes<'a>(
     Ok(homes)
 }
 
-/// Nobody overtakes, nothing is faster than the link, and nothing denser than its rate.
+/// Nobody overtakes where nobody may, nothing is faster than the link, and nothing denser than its rate.
 fn check_links(scenario: &Scenario, rows: &[Row]) -> Verdict {
     for (index, link) in scenario.links.iter().enumerate() {
         let mut configs: Vec<&LinkConfig> = vec![&link.config];
@@ -143,9 +143,12 @@ fn check_links(scenario: &Scenario, rows: &[Row]) -> Verdict {
                 (row.link, row.direction) == (index, direction) && row.is_delivered()
             });
             let mut delivered: Vec<&Row> = delivered.collect();
-            // Past a shaper one flow may overtake another.
-            let shaped = !link.config.regulators.is_empty();
-            delivered.sort_by_key(|row| (if shaped { 0 } else { row.sent }, row.decided));
+            // Past a shaper, and where the queue serves by precedence, one flow may overtake another.
+            let by_precedence = configs
+                .iter()
+                .any(|config| config.queue.management == QueueManagement::Priority);
+            let reorders = by_precedence || !link.config.regulators.is_empty();
+            delivered.sort_by_key(|row| (if reorders { 0 } else { row.sent }, row.decided));
             check_direction(
                 &configs,
                 &delivered,

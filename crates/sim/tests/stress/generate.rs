@@ -239,6 +239,8 @@ impl Generator {
             "{ limit = \"50 packets\", management = \"red\", minimum_threshold = 2, maximum_threshold = 10 }",
             "{ limit = \"20 kB\", management = \"red\", weight = 1.0, maximum_probability = 1.0 }",
             "{ management = \"codel\" }",
+            "{ management = \"priority\" }",
+            "{ limit = \"4 kB\", management = \"priority\" }",
             "{ limit = \"30 packets\", management = \"codel\", target = \"1 ms\", interval = \"20 ms\" }",
         ];
         self.sometimes(50, "queue", &queues);
@@ -390,6 +392,7 @@ impl Generator {
             self.line(&format!("start = \"{start} ms\""));
             self.sometimes(30, "start_jitter", &["\"500 ms\""]);
         }
+        self.sometimes(30, "code_point", &["8", "46", "63"]);
         match self.below(10) {
             0..=5 => {
                 if self.chance(85) {

@@ -314,3 +314,60 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
         assert!(!small || packet.wire_length() <= 600);
     }
 }
+
+/// RFC 2474 section 4.2.2: class selectors are the class times eight, in the first six bits of the octet.
+#[test]
+fn a_connection_s_class_is_the_code_point_of_all_its_packets_in_both_directions() {
+    for (class, octet) in [(0, 0x00), (1, 0x20), (5, 0xa0), (7, 0xe0)] {
+        let mut hosts = [host(0, 1), host(0, 2)];
+        // The listener would have it otherwise: who opens decides.
+        let mut theirs = configuration(Mode::Reliable);
+        theirs.class = ServiceClass::new(3).unwrap();
+        hosts[1].aerotp_listen(PORT, theirs, 4, None);
+        let mut mine = configuration(Mode::Reliable);
+        mine.class = ServiceClass::new(class).unwrap();
+        let socket = hosts[0].aerotp_connect(Instant::ZERO, server(), mine, None);
+        hosts[0].aerotp_mut(socket).unwrap().write(&data(3000));
+        let (_, sent) = drain(&mut hosts[0], Instant::ZERO);
+        for packet in sent.clone() {
+            hosts[1].handle_packet(Instant::ZERO, InterfaceId(0), packet);
+        }
+        let (_, answers) = drain(&mut hosts[1], Instant::ZERO);
+        assert!(!sent.is_empty() && !answers.is_empty());
+        for packet in sent.iter().chain(&answers) {
+            assert_eq!(packet.ip.traffic_class, octet);
+        }
+    }
+}
+
+#[test]
+fn resets_and_datagrams_have_the_class_of_whom_they_are_for() {
+    let mut hosts = [host(0, 1), host(0, 2)];
+    let mut mine = configuration(Mode::Reliable);
+    mine.class = ServiceClass::new(6).unwrap();
+    hosts[0].aerotp_connect(Instant::ZERO, server(), mine, None);
+    hosts[0].aerotp_send_datagram(
+        Instant::ZERO,
+        AerotpDatagram {
+            source_port: 9,
+            to: server(),
+            class: ServiceClass::new(2).unwrap(),
+            protection: Protection::default(),
+            payload: data(10),
+        },
+        None,
+    );
+    let (_, sent) = drain(&mut hosts[0], Instant::ZERO);
+    let octets = |packets: &[Packet]| -> Vec<u8> {
+        packets
+            .iter()
+            .map(|packet| packet.ip.traffic_class)
+            .collect()
+    };
+    assert_eq!(octets(&sent), [0x40, 0xc0]);
+    // Nobody listens: the opening is answered by a reset.
+    for packet in sent {
+        hosts[1].handle_packet(Instant::ZERO, InterfaceId(0), packet);
+    }
+    assert_eq!(octets(&drain(&mut hosts[1], Instant::ZERO).1), [0xc0]);
+}

@@ -165,6 +165,7 @@ impl Host {
         let mode = body.header.mode;
         let configuration = Configuration {
             mode,
+            class: body.header.class,
             confirms: mode == Mode::Reliable && body.header.tcp_offer.is_some(),
             ..gateway.rules[rule].configuration.clone()
         };

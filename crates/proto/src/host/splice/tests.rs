@@ -5,6 +5,7 @@ use crate::aerotp::Coding;
 use crate::host::{HostEvent, Verdict};
 use crate::packet::{Payload, pattern_byte};
 use crate::time::Duration;
+use crate::wire::aerotp::ServiceClass;
 
 const PORT: u16 = 80;
 
@@ -540,4 +541,31 @@ fn a_queue_that_fills_slows_the_connections_of_its_source() {
     let told = core::iter::from_fn(|| row.hosts[1].poll_transmit(row.now));
     let is_error = |packet: &Packet| matches!(packet.body, Body::Icmp(_));
     assert_eq!(told.filter(|(_, packet)| is_error(packet)).count(), 1);
+}
+
+/// The gateway that opens gives the class, whatever the other's rule says; the halves of TCP have none of it.
+#[test]
+fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
+    let mut near = rules(Mode::Reliable);
+    near[0].configuration.class = ServiceClass::new(5).unwrap();
+    let mut row = Row::with_rules(near);
+    let airborne = InterfaceId(0);
+    let far = AerotpGateway::new(airborne, rules(Mode::Reliable), [2; 16]);
+    row.hosts[2].set_aerotp_gateway(far);
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    let client = row.connect(&Profile::linux_6());
+    row.run(0.5);
+    let connection = row.hosts[0].connection_mut(client).unwrap();
+    connection.write_pattern(7, 20_000);
+    row.run(1.0);
+    let on_air = |from: usize| {
+        row.log
+            .iter()
+            .filter(move |sent| sent.1 == from && sent.1.min(sent.2) == 1)
+    };
+    assert!(on_air(1).count() > 10 && on_air(2).count() > 2);
+    for (_, from, to, packet) in &row.log {
+        let octet = if *from.min(to) == 1 { 0xa0 } else { 0 };
+        assert_eq!(packet.ip.traffic_class, octet, "{packet:?}");
+    }
 }

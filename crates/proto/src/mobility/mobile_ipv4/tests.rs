@@ -484,3 +484,20 @@ fn datagram(source: Ipv4Addr, destination: Ipv4Addr, number: u32) -> Packet {
         ),
     }
 }
+
+/// RFC 2003 section 3.1.
+#[test]
+fn a_tunnel_copies_the_type_of_service() {
+    let mut outbox = Outbox::default();
+    let mut packet = datagram(CORRESPONDENT, HOME_ADDRESS, 1);
+    packet.ip.traffic_class = 0xb8;
+    let tunnel = Tunnel {
+        interface: None,
+        entry: HOME_AGENT,
+        exit: Ipv4Addr::new(10, 9, 0, 2),
+        forwarded: true,
+    };
+    assert!(outbox.tunnel(Instant::ZERO, tunnel, packet).is_ok());
+    let sent = outbox.pop().unwrap();
+    assert_eq!(sent.packet.ip.traffic_class, 0xb8);
+}

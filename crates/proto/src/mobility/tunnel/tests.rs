@@ -58,6 +58,23 @@ fn what_goes_in_comes_out_and_is_forty_bytes_longer_between() {
     assert_eq!(own.ok().and_then(decapsulate), Some(inner));
 }
 
+/// RFC 2003 section 3.1: the type of service is copied; RFC 2983 section 3.1, the uniform model.
+#[test]
+fn the_outer_header_has_the_traffic_class_of_the_inner_one() {
+    let version_4 = (ip("192.0.2.1"), ip("192.0.2.2"));
+    for (entry, exit) in [ends(1), version_4] {
+        let mut inner = segment(1000, TcpFlags::ACK);
+        inner.ip.traffic_class = 0xb8;
+        let outer = tunnels().encapsulate(NOW, inner, (entry, exit), true);
+        let mut bytes = Vec::new();
+        outer.expect("it fits").encode(&mut bytes);
+        let outer = Packet::decode(&bytes).expect("a packet");
+        assert_eq!(outer.ip.traffic_class, 0xb8);
+        let inner = decapsulate(outer).expect("a tunnel");
+        assert_eq!(inner.ip.traffic_class, 0xb8);
+    }
+}
+
 #[test]
 fn a_packet_enters_no_tunnel_that_it_is_in_and_no_fifth() {
     let mut tunnels = tunnels();

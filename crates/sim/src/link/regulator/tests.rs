@@ -27,6 +27,14 @@ fn shaper() -> Entrance {
     entrance(config(Excess::Waits(QueueLimit::Packets(1000))))
 }
 
+fn of(packet: PacketId, length: u32) -> Offered {
+    Offered {
+        packet,
+        length,
+        precedence: 0,
+    }
+}
+
 fn at_us(microseconds: u64) -> Instant {
     Instant::from_nanos(microseconds * 1000)
 }
@@ -35,7 +43,7 @@ fn at_us(microseconds: u64) -> Instant {
 fn passes_at(entrance: &mut Entrance, count: usize, length: u32) -> Vec<u64> {
     let mut times = Vec::new();
     for &id in &packet_ids(count) {
-        let admission = entrance.offer(Instant::ZERO, End::A, Some(FLOW), (id, length));
+        let admission = entrance.offer(Instant::ZERO, End::A, Some(FLOW), of(id, length));
         times.extend((admission == Admission::Passes).then_some(0));
     }
     while entrance.next_release() != Instant::NEVER {
@@ -60,7 +68,7 @@ fn credit_grows_while_nothing_is_sent_and_not_beyond_the_burst() {
     let mut policer = entrance(config(Excess::Dropped));
     let ids = packet_ids(20);
     let mut passed = |microseconds, length| {
-        let offer = (ids[0], length);
+        let offer = of(ids[0], length);
         let admission = policer.offer(at_us(microseconds), End::A, Some(FLOW), offer);
         admission == Admission::Passes
     };
@@ -91,10 +99,10 @@ fn no_interval_sees_more_than_burst_and_rate_allow() {
                 let now = Instant::from_nanos(now);
                 while entrance.next_release() <= now {
                     let at = entrance.next_release();
-                    let (_, packet, length) = entrance.release(at).unwrap();
-                    passed.push((at.as_nanos(), packet, length));
+                    let (_, released) = entrance.release(at).unwrap();
+                    passed.push((at.as_nanos(), released.packet, released.length));
                 }
-                if entrance.offer(now, End::A, Some(FLOW), (id, length)) == Admission::Passes {
+                if entrance.offer(now, End::A, Some(FLOW), of(id, length)) == Admission::Passes {
                     passed.push((now.as_nanos(), id, length));
                 }
             }
@@ -134,7 +142,7 @@ fn flows_share_a_bucket_or_have_one_each() {
         let ids = packet_ids(8);
         let offers = ids.iter().zip([FLOW, OTHER].into_iter().cycle());
         let admitted = offers.filter(|&(&id, flow)| {
-            policer.offer(Instant::ZERO, End::A, Some(flow), (id, 1000)) == Admission::Passes
+            policer.offer(Instant::ZERO, End::A, Some(flow), of(id, 1000)) == Admission::Passes
         });
         assert_eq!(admitted.count(), passed);
         // Neither another flow, nor the other direction, nor what belongs to no flow.
@@ -143,7 +151,7 @@ fn flows_share_a_bucket_or_have_one_each() {
             (End::B, Some(FLOW)),
             (End::A, None),
         ] {
-            let admission = policer.offer(Instant::ZERO, from, flow, (ids[0], 9000));
+            let admission = policer.offer(Instant::ZERO, from, flow, of(ids[0], 9000));
             assert_eq!(admission, Admission::Passes);
         }
     }
@@ -154,7 +162,7 @@ fn a_shaper_s_queue_has_an_end_and_what_is_too_long_never_waits() {
     let mut shaper = entrance(config(Excess::Waits(QueueLimit::Packets(2))));
     let ids = packet_ids(7);
     let mut offer = |place: usize, length| {
-        shaper.offer(Instant::ZERO, End::A, Some(FLOW), (ids[place], length))
+        shaper.offer(Instant::ZERO, End::A, Some(FLOW), of(ids[place], length))
     };
     let all: Vec<Admission> = (0..6).map(|place| offer(place, 1000)).collect();
     let full = Admission::Refused(DropReason::QueueFull);

@@ -186,7 +186,7 @@ fn loaded_and_shaped(config: LinkConfig) -> (Link, Vec<PacketId>) {
     let ids = packet_ids(5);
     let mut link = Link::new(config, Seed(1));
     for (&id, flow) in ids.iter().zip([0, 0, 0, 0, 1]) {
-        link.offer_of(Instant::ZERO, End::A, (id, 1000), Some(FlowId(flow)));
+        link.offer_labelled(Instant::ZERO, End::A, (id, 1000), label(flow));
     }
     (link, ids)
 }

@@ -509,6 +509,13 @@ const CASES: &[Case] = &[
     ),
     (
         r#"management = "codel""#,
+        r#"management = "priority", target = "1 ms""#,
+        &[
+            r#"test.toml:21:117: links.wavelan.down.queue.target: "target" does not go with management = "priority""#,
+        ],
+    ),
+    (
+        r#"management = "codel""#,
         r#"management = "red", minimum_threshold = 20"#,
         &[
             "test.toml:21:65: links.wavelan.down.queue.maximum_threshold: maximum_threshold 15 is not above minimum_threshold 20",
@@ -519,6 +526,20 @@ const CASES: &[Case] = &[
         r#"page = "110 kB""#,
         &[
             r#"test.toml:52:1: flows.download.page: "page" does not go with traffic = "bulk" (its own: bytes)"#,
+        ],
+    ),
+    (
+        r#"transport = "udp""#,
+        "transport = \"udp\"\ncode_point = 64",
+        &[
+            "test.toml:60:14: flows.voice.code_point: 64 is out of range; expected a whole number from 0 to 63",
+        ],
+    ),
+    (
+        r#"transport = "udp""#,
+        "transport = \"aerotp\"\ncode_point = 46",
+        &[
+            r#"test.toml:60:14: flows.voice.code_point: a flow over "aerotp" has the code point of its class; expected aerotp = { class = 0 } to 7"#,
         ],
     ),
     (
@@ -656,7 +677,7 @@ const SETS: &[(&str, &str)] = &[
     ),
     (
         "flows.download.byts=1 kB",
-        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, aerotp, remedies, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
+        r#"--set flows.download.byts=1 kB: flows.download.byts: unknown key "byts"; did you mean "bytes"? (valid: name, from, to, transport, profile, congestion, tcp, aerotp, remedies, code_point, priority, acknowledged, traffic, start, start_jitter, stop, bytes, rate, packet_size, on, off, random, request, page, think_time, count, interval, size)"#,
     ),
     (
         "links.gsm.rate=fast",

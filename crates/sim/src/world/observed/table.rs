@@ -177,6 +177,7 @@ impl World {
             stop: None,
             transport: transport(view.protocol),
             traffic: Traffic::Bulk { bytes: None },
+            code_point: None,
             radio_service: RadioService::DEFAULT,
             remedies: Vec::new(),
             gateway: None,

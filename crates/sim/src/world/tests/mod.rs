@@ -14,6 +14,7 @@ mod network;
 mod observed;
 mod path_mtu;
 mod ports;
+mod priority;
 mod radio;
 mod reception;
 mod remedies;
