@@ -989,7 +989,8 @@ class Control:
 
     @final
     class LimitFlight(Control):
-        """New data leaves only while it and what is in the network come to no more than this, whatever the window is."""
+        """New data leaves only while it and what is in the network come to no more than this, beside what is out
+        already, whatever the window is."""
 
         __match_args__ = ("most",)
         def __new__(cls, most: int) -> Control.LimitFlight: ...

@@ -164,7 +164,8 @@ pub enum Control {
         threshold: u32,
     },
     /// New data leaves only while it and what is in the network come to no more than this, in bytes, whatever the congestion
-    /// window is: for who knows what the path holds. In force until another.
+    /// window is: for who knows what the path holds. What is out already is elsewhere and does not count, unless it is sent
+    /// again ([`ResendOutstanding`](Self::ResendOutstanding)). In force until another.
     LimitFlight(u32),
     /// Slow start goes on up to here, in bytes, if that is more than its threshold.
     RaiseThreshold(u32),

@@ -268,7 +268,8 @@ pub(crate) enum Control {
     NewPath { window: u32, threshold: u32 },
     /// The congestion control forgets what it has learnt of the path, and goes on with its window.
     ForgetPath {},
-    /// New data leaves only while it and what is in the network come to no more than this, whatever the window is.
+    /// New data leaves only while it and what is in the network come to no more than this, beside what is out already, whatever the
+    /// window is.
     LimitFlight { most: u32 },
     /// Slow start goes on up to here, if that is more than its threshold.
     RaiseThreshold { threshold: u32 },

@@ -6,8 +6,11 @@
 //! on the next one it goes on with that one's round-trip time and pipe, and what the break has lost leaves at once. The
 //! sender sees none of it but a window that closes for a while.
 
-use super::ready_mobile::{onto, window};
+use super::ready_mobile::{resume, window};
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+
+/// With what a connection begins on a way that it does not know (RFC 6928).
+const INITIAL_SEGMENTS: u32 = 10;
 
 /// What steers the half towards the mobile.
 #[derive(Debug, Default)]
@@ -33,8 +36,16 @@ impl Remedy for TowardsMobile {
             CrossLayerSignal::Connected(path) => {
                 let lost = core::mem::take(&mut self.disconnected);
                 let takes = window(path, false, transport.segment_size);
-                let mut controls = vec![Control::LimitFlight(takes)];
-                controls.extend(onto(path, false, lost, transport));
+                let begin = INITIAL_SEGMENTS.saturating_mul(transport.segment_size);
+                let onto = transport.congestion_window.max(begin).min(takes);
+                // What the old link still delivers is on no link of the new way.
+                let elsewhere = if lost { 0 } else { transport.bytes_in_flight };
+                let path_begins = Control::NewPath {
+                    window: onto.saturating_add(elsewhere),
+                    threshold: takes,
+                };
+                let mut controls = vec![Control::LimitFlight(takes), path_begins];
+                controls.extend(resume(path, false, lost, transport));
                 controls
             }
             _ => vec![],

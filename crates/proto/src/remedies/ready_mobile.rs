@@ -78,17 +78,24 @@ impl Remedy for Sender {
 }
 
 /// How a sender goes on by a new path, with what was out lost or still on its way.
-pub(super) fn onto(
-    path: &PathParameters,
-    sends: bool,
-    lost: bool,
-    transport: &TransportView,
-) -> Vec<Control> {
+fn onto(path: &PathParameters, sends: bool, lost: bool, transport: &TransportView) -> Vec<Control> {
     let takes = window(path, sends, transport.segment_size);
     let mut controls = vec![Control::NewPath {
         window: transport.congestion_window.min(takes),
         threshold: takes,
     }];
+    controls.extend(resume(path, sends, lost, transport));
+    controls
+}
+
+/// What follows its window: what was lost leaves at once, and is timed by the new path.
+pub(super) fn resume(
+    path: &PathParameters,
+    sends: bool,
+    lost: bool,
+    transport: &TransportView,
+) -> Vec<Control> {
+    let mut controls = Vec::new();
     let measured = transport.smoothed_rtt;
     let is_longer = measured.is_none_or(|measured| path.round_trip > measured);
     if lost {

@@ -427,38 +427,60 @@ fn a_ready_mobile_offers_what_the_link_takes_and_stirs_the_sender_after_a_break(
     assert_eq!(says(CONNECTED), [takes]);
 }
 
-/// Where it sends, as a gateway that is ready, it knows the new path: 0.5 s and 8 ms for a segment, and a window of what the
-/// link takes, or its own if that is smaller.
+const NEW_TIMING: Control = Control::RestartTiming(Some(Duration::from_millis(508)));
+
+/// From a longer path, softly: what is still on it takes its time.
+const FROM_LONGER: TransportView = TransportView {
+    smoothed_rtt: Some(Duration::from_secs(1)),
+    ..VIEW
+};
+
+/// Where it sends it knows the new path: 0.5 s and 8 ms for a segment, and a window of what the link takes, or its own if that is
+/// smaller.
 #[test]
 fn a_sender_that_is_ready_goes_on_with_the_new_path() {
     let onto = path(40_000, 79_500);
-    let timing = Control::RestartTiming(Some(Duration::from_millis(508)));
-    let gateway = Kind::ReadyGateway.steering().expect("it has one");
-    // The gateway, before whose link the queue is, lets no more into the network than that holds.
+    let mut remedy = part(Kind::ReadyMobile, true, true);
+    let mut says = |signal, view| hears(&mut *remedy, &signal, view);
+    assert_eq!(says(CONNECTED, &VIEW), [onto, NEW_TIMING, Control::Thaw]);
+    let disconnected = CrossLayerSignal::Disconnected;
+    assert_eq!(says(disconnected, &VIEW), [Control::Freeze]);
+    let lost = [onto, Control::ResendOutstanding, NEW_TIMING, Control::Thaw];
+    assert_eq!(says(CONNECTED, &VIEW), lost);
+    assert_eq!(says(CONNECTED, &FROM_LONGER), [onto, Control::Thaw]);
+}
+
+/// It knows the same of the path, before whose link the queue is: it lets no more into the network than that takes, and what the
+/// old link still delivers, all 40,000 bytes here, leaves its window on the new one as it was.
+#[test]
+fn a_gateway_that_is_ready_goes_on_with_the_new_path() {
     let limit = Control::LimitFlight(79_500);
-    let parts = [
-        (part(Kind::ReadyMobile, true, true), None),
-        (gateway, Some(limit)),
+    let (beside, alone) = (path(80_000, 79_500), path(40_000, 79_500));
+    let mut remedy = Kind::ReadyGateway.steering().expect("it has one");
+    let mut says = |signal, view| hears(&mut *remedy, &signal, view);
+    let softly = [limit, beside, NEW_TIMING, Control::Thaw];
+    assert_eq!(says(CONNECTED, &VIEW), softly);
+    let disconnected = CrossLayerSignal::Disconnected;
+    assert_eq!(says(disconnected, &VIEW), [Control::Freeze]);
+    let lost = [
+        limit,
+        alone,
+        Control::ResendOutstanding,
+        NEW_TIMING,
+        Control::Thaw,
     ];
-    for (mut remedy, limit) in parts {
-        let mut says = |signal, view| hears(&mut *remedy, &signal, view);
-        let after =
-            |controls: &[Control]| limit.iter().chain(controls).copied().collect::<Vec<_>>();
-        assert_eq!(
-            says(CONNECTED, &VIEW),
-            after(&[onto, timing, Control::Thaw])
-        );
-        let disconnected = CrossLayerSignal::Disconnected;
-        assert_eq!(says(disconnected, &VIEW), [Control::Freeze]);
-        let lost = [onto, Control::ResendOutstanding, timing, Control::Thaw];
-        assert_eq!(says(CONNECTED, &VIEW), after(&lost));
-        // From a longer path, softly: what is still on it takes its time.
-        let longer = TransportView {
-            smoothed_rtt: Some(Duration::from_secs(1)),
-            ..VIEW
-        };
-        assert_eq!(says(CONNECTED, &longer), after(&[onto, Control::Thaw]));
-    }
+    assert_eq!(says(CONNECTED, &VIEW), lost);
+    assert_eq!(
+        says(CONNECTED, &FROM_LONGER),
+        [limit, beside, Control::Thaw]
+    );
+    // From a link with hardly a window it goes on as a connection that begins.
+    let narrow = TransportView {
+        congestion_window: 2_000,
+        bytes_in_flight: 2_000,
+        ..FROM_LONGER
+    };
+    assert_eq!(says(CONNECTED, &narrow)[1], path(12_000, 79_500));
 }
 
 #[test]

@@ -22,8 +22,7 @@ pub(super) struct Steering {
     timed_out: bool,
     /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
     timed_since: Option<Instant>,
-    /// At most so many bytes in the network.
-    most_in_flight: Option<u32>,
+    flight: Option<Flight>,
     /// A timeout before this is acknowledged leaves the threshold at the window.
     forgives_until: u64,
     /// Gaps are no losses before this is acknowledged.
@@ -43,6 +42,13 @@ pub(super) struct Steering {
 struct Offer {
     most: u32,
     beyond: u64,
+}
+
+/// At most so many bytes in the network, beside those before a place.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    most: u32,
+    beside: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +72,10 @@ impl Connection {
             Control::ResendOutstanding => self.resend_outstanding(),
             Control::ForgiveTimeout => steering.forgives_until = self.next,
             Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
-            Control::LimitFlight(most) => steering.most_in_flight = Some(most),
+            Control::LimitFlight(most) => {
+                let beside = self.next;
+                steering.flight = Some(Flight { most, beside });
+            }
             Control::RaiseThreshold(threshold) => {
                 let threshold = threshold.max(self.congestion.slow_start_threshold());
                 self.congestion.set(self.congestion.window(), threshold);
@@ -164,6 +173,13 @@ impl Connection {
         if self.sent.is_empty() {
             return;
         }
+        if let Some(flight) = self
+            .steering
+            .as_mut()
+            .and_then(|steering| steering.flight.as_mut())
+        {
+            flight.beside = 0;
+        }
         self.sent.mark_all_lost();
         self.recovery.phase = Phase::AfterTimeout;
         self.recovery.point = self.next;
@@ -228,11 +244,13 @@ impl Connection {
 
     /// Whether a remedy lets so many bytes more into the network, beside `in_the_network`.
     pub(super) fn has_room_in_flight(&self, in_the_network: u64, length: u64) -> bool {
-        let most = self
-            .steering
-            .as_ref()
-            .and_then(|steering| steering.most_in_flight);
-        most.is_none_or(|most| in_the_network + length <= u64::from(most))
+        let steering = self.steering.as_ref();
+        steering
+            .and_then(|steering| steering.flight)
+            .is_none_or(|flight| {
+                let elsewhere = flight.beside.saturating_sub(self.unacknowledged);
+                in_the_network + length <= u64::from(flight.most) + elsewhere
+            })
     }
 
     /// The timer has gone off. Says whether it is to be ignored; if not, gaps are losses again.

@@ -50,20 +50,36 @@ fn held_new_data_waits_while_acknowledgments_close_the_window() {
 }
 
 #[test]
-fn what_a_path_holds_bounds_what_is_in_the_network_and_not_what_is_repaired() {
+fn what_a_path_holds_bounds_what_is_sent_over_it() {
     for profile in stacks() {
         let mut solo = ten_out(&profile);
-        steer(&mut solo, &[Control::LimitFlight(8_000)]);
-        // Two of ten are through: eight are still there, and the window has room for more.
-        solo.at(200).receive(ack(2001));
+        steer(&mut solo, &[Control::LimitFlight(2_000)]);
+        // The ten that are out are elsewhere: two more are let out, and another for each of those that comes through.
+        let room = Control::NewPath {
+            window: 20_000,
+            threshold: 20_000,
+        };
+        steer(&mut solo, &[room]);
+        assert_eq!(solo.sends(), ["10001..11001", "11001..12001"]);
+        solo.at(200).receive(ack(10_001));
         assert!(solo.sends().is_empty());
-        solo.receive(ack(3001));
-        assert_eq!(solo.sends(), ["10001..11001"]);
-        let window = solo.connection.congestion_window();
-        assert!(window >= 10_000, "the window itself is as it was: {window}");
-        // What is lost has left the network, and is sent again as ever.
+        solo.receive(ack(11_001));
+        assert_eq!(solo.sends(), ["12001..13001"]);
+        assert!(solo.connection.congestion_window() >= 20_000);
+    }
+}
+
+/// After a break, what was out goes over the new path and counts there.
+#[test]
+fn what_is_sent_again_is_bound_by_what_the_path_holds() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(&mut solo, &[Control::LimitFlight(2_000)]);
         steer(&mut solo, &[Control::ResendOutstanding]);
-        assert_eq!(solo.sends().first().map(String::as_str), Some("3001..4001"));
+        solo.at(200).receive(ack(9_001));
+        let sent = solo.sends();
+        assert!(sent.len() <= 2, "{sent:?}");
+        assert_eq!(sent.first().map(String::as_str), Some("9001..10001"));
     }
 }
 
