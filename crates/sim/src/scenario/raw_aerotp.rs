@@ -36,6 +36,18 @@ pub struct RawAerotp {
     pub close_timeout: Option<PositiveTime>,
 }
 
+/// Settings of a flow's AeroTP.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawFlowAerotp {
+    /// Links of one of the flow's ends, over all of which its connection sends at once, each at the rate of the slowest link on that
+    /// path; that end is no mobile and no router. Default: the way of all its packets.
+    #[schemars(length(min = 2, max = 8))]
+    pub paths: Option<Vec<String>>,
+    /// Those that gateways have, too.
+    #[serde(flatten)]
+    pub keys: RawAerotp,
+}
+
 /// What an AeroTP sender promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

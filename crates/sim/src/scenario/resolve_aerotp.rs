@@ -5,6 +5,7 @@ use super::model::AerotpSettings;
 use super::raw_aerotp::{RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawMode};
 use super::raw_flows::{RawFlow, RawTraffic};
 use super::resolve::Report;
+use super::resolve_aerotp_paths;
 use super::resolve_tcp::{bounded, set};
 use baton_proto::aerotp::{Coding, Configuration};
 use baton_proto::fec::erasure::BlockSize;
@@ -24,8 +25,9 @@ pub(super) fn settings(
     report: &mut Report<'_>,
 ) -> Option<AerotpSettings> {
     let none = RawAerotp::default();
-    let aerotp = raw.aerotp.as_ref().unwrap_or(&none);
+    let aerotp = raw.aerotp.as_ref().map_or(&none, |aerotp| &aerotp.keys);
     check_traffic(raw, mode(aerotp), path, report);
+    resolve_aerotp_paths::check_mode(raw, mode(aerotp), path, report);
     keys(aerotp, &path.key("aerotp"), report)
 }
 

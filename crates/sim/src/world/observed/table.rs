@@ -179,6 +179,7 @@ impl World {
             traffic: Traffic::Bulk { bytes: None },
             radio_service: RadioService::DEFAULT,
             remedies: Vec::new(),
+            paths: None,
             gateway: None,
             name,
         };
