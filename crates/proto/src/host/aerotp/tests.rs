@@ -334,6 +334,7 @@ fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     hosts[0].aerotp_add_path(now, socket, ends, rate);
     hosts[0].aerotp_mut(socket).unwrap().write(&data(20_000));
     hosts[0].aerotp_mut(socket).unwrap().close();
+    while hosts[0].poll_event().is_some() {}
     let sent: Vec<_> = core::iter::from_fn(|| hosts[0].poll_transmit(now)).collect();
     let over = |interface| sent.iter().filter(move |(over, _)| *over == interface);
     assert!(over(second).all(|(_, packet)| packet.ip.source == elsewhere));
