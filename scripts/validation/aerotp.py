@@ -175,8 +175,8 @@ def without_blocks(data: int, repair: int, loss: float, seed: int) -> float:
 
 
 def beyond_repair(data: int, repair: int, loss: float) -> tuple[float, float]:
-    """Share of packets with data that are lost together with too many others of their block, and three standard errors over all seeds as a
-    share of it: those of a block are lost together."""
+    """Share of packets with data that are lost together with too many others of their block, and three standard errors
+    over all seeds as a share of it: those of a block are lost together."""
     mean = square = 0.0
     for lost in range(data + 1):
         here = float(binom.pmf(lost, data, loss)) * float(binom.sf(repair - lost, repair, loss))
@@ -195,9 +195,7 @@ def blocks() -> Iterator[Row]:
             "fec",
             f"packets missing of blocks of {data} and {repair} where {loss:g} are lost",
             "",
-            lab.over_seeds(
-                lambda seed, data=data, repair=repair, loss=loss: without_blocks(data, repair, loss, seed)
-            ),
+            lab.over_seeds(lambda seed, data=data, repair=repair, loss=loss: without_blocks(data, repair, loss, seed)),
             oracle,
             "closed form: E(data lost where more than m of k + m are) / k, binomial (scipy)",
             tolerance,

@@ -96,11 +96,11 @@ pub(super) fn check(
             );
             report.wrong(&path, message);
         }
-        let peer = [flow.from, flow.to].into_iter();
-        let peer = peer.filter(|node| *node != paths.host).last();
+        let mut ends = [flow.from, flow.to].into_iter();
+        let peer = ends.find(|node| *node != paths.host);
         for (index, link) in paths.links.iter().enumerate() {
-            let far = links.specs[link.0].ends.into_iter();
-            let far = far.filter(|node| *node != paths.host).last();
+            let mut ends = links.specs[link.0].ends.into_iter();
+            let far = ends.find(|node| *node != paths.host);
             if let (Some(far), Some(peer)) = (far, peer)
                 && !reaches(links, [far, peer], &[paths.host])
             {
