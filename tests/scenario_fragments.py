@@ -45,7 +45,7 @@ def completed(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Links that mobiles, gateways and changes name, with ends that they could have."""
+    """Links that mobiles, gateways, changes and flows name, with ends that they could have."""
     for gateway in whole.get("aerotp_gateways", {}).values():
         yield gateway["link"], ["airborne", "ground"]
     for node, mobile in whole.get("mobiles", {}).items():
@@ -57,6 +57,9 @@ def named_links(whole: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
             yield name, [near, node]
     for change in whole.get("changes", []):
         yield change["link"], ["server", "client"]
+    for flow in whole.get("flows", []):
+        for name in flow.get("aerotp", {}).get("paths", []):
+            yield name, [flow["to"], flow["from"]]
 
 
 def joined_nodes(whole: dict[str, Any]) -> Iterator[list[str]]:

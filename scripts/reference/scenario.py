@@ -155,7 +155,8 @@ def array(value: Schema) -> str:
     if "properties" in value["items"]:
         return "array of tables"
     if "maxItems" in value:
-        return f"array of {value['maxItems']} texts"
+        least, most = value["minItems"], value["maxItems"]
+        return f"array of {most if least == most else f'{least} to {most}'} texts"
     return "array of texts"
 
 

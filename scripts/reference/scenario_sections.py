@@ -710,7 +710,7 @@ delay = "1 ms"
 link = "radio"
 rules = [
   { port = 5001, mode = "near-reliable", coding = "adaptive", packets_per_mack = 4, mack_delay = "10 ms", class = 1, close_timeout = "300 s" },
-  { code_point = 46, mode = "quasi-reliable", coding = { words = 32 }, reordering_wait = "50 ms" },
+  { code_point = 46, mode = "quasi-reliable", coding = { words = 32 }, blocks = { data = 8, repair = 2 }, reordering_wait = "50 ms" },
   { destination = "10.0.0.0/8", profile = "rfc", rate = "4 Mbit/s", send_buffer = "1 MB", receive_buffer = "1 MB" },
 ]
 
@@ -811,7 +811,26 @@ transport = "aerotp"
 traffic = "constant"
 rate = "1 Mbit/s"
 packet_size = "1000 B"
-aerotp = { mode = "quasi-reliable", coding = { words = 32, header = true }, reordering_wait = "50 ms" }
+aerotp = { mode = "quasi-reliable", coding = { words = 32 }, blocks = { data = 8, repair = 4 }, reordering_wait = "50 ms" }
+
+[[flows]]
+name = "recording"
+from = "aircraft"
+to = "operations"
+transport = "aerotp"
+aerotp = { mode = "reliable", paths = ["satellite", "mast"] }
+''',
+    ),
+    Section(
+        "####", "blocks", "flows.aerotp.blocks",
+        "A [code across packets](../models/fec.md), which restores packets that were lost whole.",
+        '''
+[[flows]]
+name = "video"
+from = "aircraft"
+to = "ground"
+transport = "aerotp"
+aerotp = { mode = "quasi-reliable", coding = "none", blocks = { data = 8, repair = 4 } }
 ''',
     ),
     Section(

@@ -164,6 +164,66 @@ def codes() -> Iterator[Row]:
     )
 
 
+@cache
+def without_blocks(data: int, repair: int, loss: float, seed: int) -> float:
+    """Share of packets that are missing where whole packets are lost, and only others of their block restore them."""
+    settings = {"mode": "unreliable-connection", "blocks": {"data": data, "repair": repair}}
+    source = {"traffic": "constant", "rate": "6.4 Mbit/s", "packet_size": "1000 B"}
+    flow = lab.flow(transport="aerotp", bytes=f"{UNREPEATED * 1000} B", aerotp=settings, **source)
+    link = radio(0.0, rate="100 Mbit/s", packet_error_rate=loss)
+    return 1 - lab.first(lab.run("14 s", link, flow, seed=seed))["delivered_bytes"] / (UNREPEATED * 1000)
+
+
+def beyond_repair(data: int, repair: int, loss: float) -> tuple[float, float]:
+    """Share of packets with data that are lost together with too many others of their block, and three standard errors
+    over all seeds as a share of it: those of a block are lost together."""
+    mean = square = 0.0
+    for lost in range(data + 1):
+        here = float(binom.pmf(lost, data, loss)) * float(binom.sf(repair - lost, repair, loss))
+        mean += lost * here
+        square += lost * lost * here
+    blocks = UNREPEATED * len(lab.SEEDS) / data
+    return mean / data, 3 * math.sqrt((square - mean * mean) / blocks) / mean
+
+
+def blocks() -> Iterator[Row]:
+    """Codes across packets, where packets are lost whole and independently."""
+    for data, repair, loss in ((4, 2, 0.05), (10, 3, 0.1), (8, 4, 0.2)):
+        oracle, tolerance = beyond_repair(data, repair, loss)
+        yield Row(
+            f"fec.blocks.{data}.{repair}",
+            "fec",
+            f"packets missing of blocks of {data} and {repair} where {loss:g} are lost",
+            "",
+            lab.over_seeds(lambda seed, data=data, repair=repair, loss=loss: without_blocks(data, repair, loss, seed)),
+            oracle,
+            "closed form: E(data lost where more than m of k + m are) / k, binomial (scipy)",
+            tolerance,
+            "three standard errors of 100,000 packets in blocks (binomial)",
+        )
+
+
+def paths() -> Iterator[Row]:
+    """One connection over two links at once."""
+    settings = {"mode": "reliable", "coding": "none", "paths": ["l", "m"]}
+    transfer = lab.flow(transport="aerotp", aerotp=settings)
+    for name, rate, delay in (("alike", 5, 10), ("unlike", 1, 250)):
+        other = {"m": radio(0.0, rate=f"{rate} Mbit/s", delay=f"{delay} ms")}
+        begin, end = STEADY_S
+        result = lab.run(f"{end} s", radio(0.0), transfer, links=other, record="series")
+        yield Row(
+            f"aerotp.paths.{name}",
+            "aerotp",
+            f"goodput over links of 5 Mbit/s, 10 ms and {rate} Mbit/s, {delay} ms at once",
+            "bit/s",
+            lab.goodput(result, begin, end),
+            (RATE + rate * 1e6) * PAYLOAD / PACKET,
+            "closed form: the sum of the rates · 1454 / 1500",
+            0.01,
+            "what is put in order comes in pieces; no chance in it",
+        )
+
+
 def datagrams() -> Iterator[Row]:
     """Unreliable datagrams beside ns-3's UDP."""
     clean = 4.392
@@ -187,5 +247,7 @@ CASES: dict[str, Any] = {
     "aerotp-repetition": repetition,
     "aerotp-adaptive": adaptive,
     "aerotp-datagrams": datagrams,
+    "aerotp-paths": paths,
     "fec": codes,
+    "fec-blocks": blocks,
 }

@@ -4,6 +4,8 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// First address of nodes: 10.0.0.1 and fd62:6174:6f6e::1 (a unique local prefix, RFC 4193).
 pub const NODES: (u32, u128) = (0x0a00_0001, 0xfd62_6174_6f6e_0000_0000_0000_0000_0001);
+/// First address of hosts at links that are paths of a connection: two for each link, 10.192.0.1 and fd62:6174:6f6e:4000::1 and on.
+pub const PATHS: (u32, u128) = (0x0ac0_0001, 0xfd62_6174_6f6e_4000_0000_0000_0000_0001);
 /// First prefix, of 64 bits, of access links where Mobile IPv6 is spoken; each link has the next one.
 pub const ACCESS_PREFIXES: u128 = 0xfd62_6174_6f6e_8000_0000_0000_0000_0000;
 /// First network of access links where Mobile IPv4 is spoken: 172.16.0.0/24; each link has the next one.

@@ -136,6 +136,11 @@ impl Scene {
                 let rate = DataRate::from_bits_per_second(u64::from(bytes.u32()));
                 self.connection.link_up(path, bytes.bool().then_some(rate));
             }
+            17 if path.0 == 1 && self.connection.paths().count() == 1 => {
+                let rate = DataRate::from_bits_per_second(1_000_000);
+                let ends = (address(bytes.u8()), address(2));
+                self.connection.add_path(self.now, ends, 1_500, rate);
+            }
             17 => self.connection.move_to(self.now, path, address(bytes.u8())),
             18 => self.connection.confirm(self.now, u64::from(bytes.u16())),
             _ => match bytes.u8() {

@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 
 /// Bytes of a repair packet's payload beyond those of the longest data in its block: length, sequence number, flags.
 pub(super) const REPAIR_OVERHEAD: u32 = 7;
-/// Blocks of which packets are kept at the receiver.
-const OPEN_BLOCKS: usize = 8;
+/// Blocks of which the receiver remembers how many packets came, at most: paths of different delays have many open at once.
+const MOST_BLOCKS: usize = 1024;
 
 /// A packet's data as it is coded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,44 +146,80 @@ struct Open {
     is_whole: bool,
 }
 
-/// The receiver's blocks.
-#[derive(Debug, Default)]
+impl Open {
+    /// Bytes of the packets that are kept.
+    fn bytes(&self) -> usize {
+        let sources = self.sources.iter().map(|(_, bytes)| bytes.len());
+        let repairs = self.repairs.iter().map(|(_, bytes)| bytes.len());
+        sources.chain(repairs).sum()
+    }
+}
+
+/// The receiver's blocks, from the one whose first packet came first.
+#[derive(Debug)]
 pub(super) struct BlockReceiver {
     open: VecDeque<Open>,
+    /// Bytes of packets that are kept, and that may be.
+    kept: usize,
+    most: usize,
 }
 
 impl BlockReceiver {
+    /// Keeps up to `memory` bytes of packets. Of a block that is whole none are kept.
+    pub fn new(memory: u32) -> BlockReceiver {
+        BlockReceiver {
+            open: VecDeque::new(),
+            kept: 0,
+            most: memory as usize,
+        }
+    }
+
     /// A packet with data has come.
     pub fn add_source(&mut self, place: BlockPlace, shard: &Shard) -> Vec<Shard> {
-        let open = self.block(place.block);
-        if !open.is_whole && open.sources.iter().all(|&(index, _)| index != place.index) {
-            open.sources.push((place.index, shard.encode()));
-        }
-        open.restore()
+        self.change(place.block, |open| {
+            if open.sources.iter().all(|&(index, _)| index != place.index) {
+                open.sources.push((place.index, shard.encode()));
+            }
+            if open.sources.len() == usize::from(place.sources) {
+                open.end();
+            }
+        })
     }
 
     /// One that repairs has come.
     pub fn add_repair(&mut self, place: BlockPlace, payload: &Payload) -> Vec<Shard> {
-        let mut bytes = Vec::new();
-        payload.copy_into(&mut bytes);
-        let open = self.block(place.block);
-        if !open.is_whole
-            && open
-                .repairs
-                .iter()
-                .all(|(known, _)| known.index != place.index)
-        {
-            open.repairs.push((place, bytes));
-        }
-        open.restore()
+        self.change(place.block, |open| {
+            let mut repairs = open.repairs.iter();
+            if repairs.all(|(known, _)| known.index != place.index) {
+                let mut bytes = Vec::new();
+                payload.copy_into(&mut bytes);
+                open.repairs.push((place, bytes));
+            }
+        })
     }
 
-    fn block(&mut self, number: u16) -> &mut Open {
-        if let Some(index) = self.open.iter().position(|open| open.number == number) {
-            return &mut self.open[index];
+    /// Changes a block that is not whole, and restores what then can be.
+    fn change(&mut self, number: u16, change: impl FnOnce(&mut Open)) -> Vec<Shard> {
+        // The newest block is the likeliest.
+        let place = self.open.iter().rposition(|open| open.number == number);
+        let place = place.unwrap_or_else(|| self.begin(number));
+        let open = &mut self.open[place];
+        if open.is_whole {
+            return Vec::new();
         }
-        if self.open.len() == OPEN_BLOCKS {
-            self.open.pop_front();
+        let before = open.bytes();
+        change(open);
+        let restored = open.restore();
+        self.kept = self.kept + open.bytes() - before;
+        while self.kept > self.most {
+            self.forget_oldest();
+        }
+        restored
+    }
+
+    fn begin(&mut self, number: u16) -> usize {
+        if self.open.len() == MOST_BLOCKS {
+            self.forget_oldest();
         }
         self.open.push_back(Open {
             number,
@@ -191,8 +227,12 @@ impl BlockReceiver {
             repairs: Vec::new(),
             is_whole: false,
         });
-        let last = self.open.len() - 1;
-        &mut self.open[last]
+        self.open.len() - 1
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.open.pop_front();
+        self.kept -= oldest.map_or(self.kept, |open| open.bytes());
     }
 }
 
@@ -206,11 +246,16 @@ impl Open {
         if self.is_whole || there < usize::from(place.sources) {
             return Vec::new();
         }
-        self.is_whole = true;
         let restored = self.decode(place).unwrap_or_default();
-        self.sources.clear();
-        self.repairs.clear();
+        self.end();
         restored
+    }
+
+    /// Keeps no more than that it was.
+    fn end(&mut self) {
+        self.is_whole = true;
+        self.sources = Vec::new();
+        self.repairs = Vec::new();
     }
 
     fn decode(&self, place: BlockPlace) -> Option<Vec<Shard>> {

@@ -1,9 +1,7 @@
 //! One AeroTP connection: its calls, and what a packet or a deadline does to it. What it sends is in [`super::output`].
 
-use super::adaptation::Choice;
 use super::blocks::{BlockReceiver, BlockSender};
 use super::configuration::{Configuration, Identity};
-use super::error_meter::ErrorMeter;
 use super::path::{Path, PathId};
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -44,22 +42,6 @@ pub struct Statistics {
     pub refused: u64,
 }
 
-/// What is to be told in the next MACK, and when.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MackState {
-    /// Packets received since the last.
-    pub packets: u32,
-    pub due: Option<Instant>,
-    /// Timestamp of the newest packet, and when it came.
-    pub echo: Option<(u32, Instant)>,
-    /// Bytes with IP headers since the arrival rate was last worked out, and since when.
-    pub bytes: u64,
-    pub since: Option<Instant>,
-    /// When the last packet came.
-    pub last: Option<Instant>,
-    pub arrival_rate: DataRate,
-}
-
 /// Questions to a peer that has not answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probing {
@@ -98,16 +80,14 @@ pub struct Connection {
     pub(super) peer_offer: Option<TcpOffer>,
     /// Whether the peer has said that it has heard of this end.
     pub(super) is_known: bool,
-    pub(super) mack: MackState,
+    /// When the next MACK is due.
+    pub(super) mack_due: Option<Instant>,
     pub(super) probing: Probing,
     pub(super) ending: Ending,
     /// Only with a code across packets.
     pub(super) blocks: Option<Box<BlockSender>>,
     /// Made when the peer's first packet of a block comes.
     pub(super) peer_blocks: Option<Box<BlockReceiver>>,
-    pub(super) meter: ErrorMeter,
-    pub(super) peer_error_rate: ErrorRate,
-    pub(super) choice: Option<((ErrorRate, u32), Choice)>,
     /// The path over which the peer was last heard.
     pub(super) heard_path: usize,
     pub(super) last_heard: Instant,
@@ -146,16 +126,13 @@ impl Connection {
             offer: None,
             peer_offer: None,
             is_known: false,
-            mack: MackState::default(),
+            mack_due: None,
             probing: Probing::default(),
             ending: Ending::default(),
             blocks: configuration
                 .blocks
                 .map(|size| Box::new(BlockSender::new(size))),
             peer_blocks: None,
-            meter: ErrorMeter::default(),
-            peer_error_rate: ErrorRate::NONE,
-            choice: None,
             heard_path: 0,
             last_heard: now,
             confirmed_here: 0,
@@ -187,7 +164,8 @@ impl Connection {
     }
 
     /// Adds a path; packets are spread over all that are up, each at its own rate.
-    /// The peer is shown the token there until it answers. `None` if there are as many as there can be.
+    /// The peer is shown the token there until it answers, and on the first path too if it may hear of the new one before.
+    /// `None` if there are as many as there can be.
     pub fn add_path(
         &mut self,
         now: Instant,
@@ -201,6 +179,12 @@ impl Connection {
         let mut path = Path::new(addresses, mtu, rate);
         path.shown_since = Some(now);
         path.is_added = true;
+        if !self.is_known {
+            for known in &mut self.paths {
+                known.shown_since.get_or_insert(now);
+                known.is_added = true;
+            }
+        }
         self.paths.push(path);
         Some(PathId((self.paths.len() - 1) as u8))
     }
@@ -216,25 +200,32 @@ impl Connection {
 
     /// A path's link is up, with this rate if it says one, or is a new link. What was under way over the old one counts as lost.
     pub fn link_up(&mut self, path: PathId, rate: Option<DataRate>) {
-        if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
+        let index = usize::from(path.0);
+        if let Some(path) = self.paths.get_mut(index) {
             path.is_up = true;
+            path.silent = None;
             path.free_at = Instant::ZERO;
             if let Some(rate) = rate {
                 path.rate.set_limit(rate);
             }
+            self.sender.lose_path(index, path);
         }
-        self.sender.lose_oldest(u64::MAX);
         self.probe_at_once();
         if self.peer.is_some() && self.answers() {
             // A peer that sends hears at once that it can, and what is missing.
-            self.mack.due = Some(self.last_heard);
+            self.mack_due = Some(self.last_heard);
         }
     }
 
-    /// A path's link is down: nothing is sent over it.
+    /// A path's link is down: nothing is sent over it. If others are up, what was under way over it counts as lost.
     pub fn link_down(&mut self, path: PathId) {
-        if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
-            path.is_up = false;
+        let index = usize::from(path.0);
+        let Some(path) = self.paths.get_mut(index) else {
+            return;
+        };
+        path.is_up = false;
+        if self.paths.iter().any(|path| path.is_up) {
+            self.sender.lose_path(index, &mut self.paths[index]);
         }
     }
 
@@ -270,7 +261,7 @@ impl Connection {
     }
 
     /// Writes a record, which the peer reads as one. Refused (`false`) if there is no room for all of it or it is longer than a
-    /// packet of the first path.
+    /// packet that all paths take.
     pub fn write_record(&mut self, payload: &Payload) -> bool {
         let length = u64::from(payload.length());
         if length == 0 || length > u64::from(self.largest_record()) || self.sender.room() < length {
@@ -290,7 +281,7 @@ impl Connection {
         let read = self.receiver.take(at_most)?;
         // A peer that has little room left hears that there is more.
         if before < u64::from(self.configuration.receive_buffer) / 4 && self.answers() {
-            self.mack.due = Some(now);
+            self.mack_due = Some(now);
         }
         Some(read)
     }
@@ -382,6 +373,12 @@ impl Connection {
         self.paths[0].addresses()
     }
 
+    /// Where each path leads: own address, and the peer's.
+    pub fn paths(&self) -> impl Iterator<Item = (PathId, (IpAddr, IpAddr))> {
+        let numbers = (0..).map(PathId);
+        numbers.zip(self.paths.iter().map(Path::addresses))
+    }
+
     /// The rate at which a path sends now.
     pub fn rate(&self, path: PathId) -> Option<DataRate> {
         self.paths
@@ -396,14 +393,16 @@ impl Connection {
             .and_then(|path| path.rate.smoothed())
     }
 
-    /// The bit error rate of the way to the peer, as the peer measures it.
+    /// The bit error rate of the way to the peer, as the peer measures it; of several paths that of the worst.
     pub fn error_rate_there(&self) -> ErrorRate {
-        self.peer_error_rate
+        let rates = self.paths.iter().map(|path| path.peer_error_rate);
+        rates.max().unwrap_or(ErrorRate::NONE)
     }
 
     /// That of the way to this end.
     pub fn error_rate_here(&self) -> ErrorRate {
-        self.meter.rate()
+        let rates = self.paths.iter().map(|path| path.arrivals.meter.rate());
+        rates.max().unwrap_or(ErrorRate::NONE)
     }
 
     /// What is chosen for it.

@@ -1,12 +1,12 @@
 //! What a packet from the peer does to a connection: whose it is, and its data. Its MACK is taken in by [`super::macks`].
 
 use super::Event;
-use super::blocks::Shard;
+use super::blocks::{BlockReceiver, Shard};
 use super::connection::{Connection, MOST_PATHS};
 use super::path::Path;
 use super::receiver::Arrival;
 use crate::packet::Payload;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Condition};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpFlags;
@@ -40,7 +40,7 @@ impl Connection {
             return;
         }
         self.heard_path = path;
-        self.note_heard(now, header.timestamp);
+        self.last_heard = now;
         self.measure(now, &packet);
         if let Some(mack) = &header.mack {
             self.handle_mack(now, mack);
@@ -129,22 +129,13 @@ impl Connection {
         }
     }
 
-    /// Whether a timestamp is as new as any that has come.
+    /// Whether a timestamp is as new as any that has come, over any path.
     fn is_newer(&self, timestamp: u32) -> bool {
-        let newer = |(echo, _): (u32, Instant)| timestamp.wrapping_sub(echo) as i32 >= 0;
-        self.mack.echo.is_none_or(newer)
-    }
-
-    fn note_heard(&mut self, now: Instant, timestamp: u32) {
-        self.last_heard = now;
-        if self.is_newer(timestamp) {
-            self.mack.echo = Some((timestamp, now));
-        }
+        let mut paths = self.paths.iter();
+        paths.all(|path| path.arrivals.is_newer(timestamp))
     }
 
     fn measure(&mut self, now: Instant, packet: &AerotpPacket) {
-        const PAUSE: Duration = Duration::from_millis(100);
-
         let bytes = packet.wire_length();
         let redundancy = packet.header.protection.strength.bytes() as u32;
         let length = match packet.condition {
@@ -158,18 +149,11 @@ impl Connection {
             }
             Condition::Clean => bytes,
         };
-        self.meter.note(length, redundancy, packet.condition);
-        self.mack.bytes += u64::from(length + self.paths[self.heard_path].ip_header());
-        // A pause says nothing of the path.
-        if self
-            .mack
-            .last
-            .is_none_or(|last| now.saturating_since(last) > PAUSE)
-        {
-            self.mack.since = Some(now);
-            self.mack.bytes = 0;
-        }
-        self.mack.last = Some(now);
+        let path = &mut self.paths[self.heard_path];
+        let whole = length + path.ip_header();
+        let arrivals = &mut path.arrivals;
+        arrivals.meter.note(length, redundancy, packet.condition);
+        arrivals.note(now, packet.header.timestamp, whole);
     }
 
     fn handle_data(&mut self, now: Instant, packet: AerotpPacket) {
@@ -190,7 +174,10 @@ impl Connection {
                 self.receiver.note_damaged(start, length);
             }
         } else if let Some(place) = header.block {
-            let blocks = self.peer_blocks.get_or_insert_default();
+            let memory = self.configuration.receive_buffer;
+            let blocks = self
+                .peer_blocks
+                .get_or_insert_with(|| Box::new(BlockReceiver::new(memory)));
             let restored = match is_repair {
                 true => blocks.add_repair(place, &payload),
                 false => blocks.add_source(place, &shard),
@@ -214,10 +201,13 @@ impl Connection {
 
     /// A packet has come of which a MACK is to tell.
     fn owe_mack(&mut self, now: Instant, at_once: bool) {
-        self.mack.packets += 1;
-        let full = self.mack.packets >= u32::from(self.configuration.packets_per_mack.max(1));
-        if at_once || full {
-            self.mack.due = Some(now);
+        let arrivals = &mut self.paths[self.heard_path].arrivals;
+        arrivals.unanswered = match at_once {
+            true => u32::MAX,
+            false => arrivals.unanswered.saturating_add(1),
+        };
+        if arrivals.unanswered >= u32::from(self.configuration.packets_per_mack.max(1)) {
+            self.mack_due = Some(now);
         } else {
             self.expect_mack(now);
         }
@@ -284,7 +274,7 @@ impl Connection {
     pub(super) fn expect_mack(&mut self, now: Instant) {
         if self.answers() {
             let due = now + self.configuration.mack_delay;
-            self.mack.due = Some(self.mack.due.map_or(due, |earlier| earlier.min(due)));
+            self.mack_due = Some(self.mack_due.map_or(due, |earlier| earlier.min(due)));
         }
     }
 }

@@ -28,7 +28,7 @@ impl Connection {
             }
         }
         self.probing = Probing::default();
-        self.peer_error_rate = mack.error_rate;
+        self.paths[self.heard_path].peer_error_rate = mack.error_rate;
         let mut new = self
             .sender
             .arrived((self.sender.acknowledged(), cumulative), &mut self.paths);
@@ -76,25 +76,16 @@ impl Connection {
         let since = now.saturating_since(Self::echoed(now, mack));
         let rtt = since.saturating_sub(Duration::from_micros(u64::from(mack.held_for)));
         let arrival_rate = DataRate::from_bits_per_second(u64::from(mack.arrival_rate) * 1000);
-        let carried = |path: &&mut Path| {
-            path.sent.iter().any(|&(at, _)| timestamp(at) == mack.echo)
-                || path
-                    .newest_arrived
-                    .is_some_and(|at| timestamp(at) == mack.echo)
-        };
-        let path = match &mut self.paths[..] {
-            [only] => Some(only),
-            several => several.iter_mut().find(carried),
-        };
-        if let Some(path) = path {
-            path.rate.measured(now, rtt, arrival_rate);
-            let left = now.as_nanos().saturating_sub(since.as_nanos());
-            if path
-                .shown_since
-                .is_some_and(|shown| left >= shown.as_nanos())
-            {
-                path.shown_since = None;
-            }
+        // What a MACK echoes came over the path that it takes itself.
+        let path = &mut self.paths[self.heard_path];
+        path.rate.measured(now, rtt, arrival_rate);
+        let left = now.as_nanos().saturating_sub(since.as_nanos());
+        let answers = |asked: Instant| left >= asked.as_nanos();
+        if path.shown_since.is_some_and(answers) {
+            path.shown_since = None;
+        }
+        if path.silent.is_some_and(|silence| answers(silence.since)) {
+            path.silent = None;
         }
     }
 
@@ -114,20 +105,15 @@ impl Connection {
                 // What the echo names left within its microsecond.
                 true => Instant::from_nanos(echoed.as_nanos() / 1000 * 1000 + 999),
                 false => {
-                    let longest = self
-                        .paths
-                        .iter()
-                        .map(overtaking)
-                        .max()
-                        .unwrap_or(Duration::ZERO);
-                    Instant::from_nanos(echoed.as_nanos().saturating_sub(longest.as_nanos()))
+                    let overtaking = overtaking(&self.paths[self.heard_path]);
+                    Instant::from_nanos(echoed.as_nanos().saturating_sub(overtaking.as_nanos()))
                 }
             };
-            self.sender.missing(range, until);
+            self.sender.missing(range, (self.heard_path, until));
         }
-        for path in &mut self.paths {
+        for (number, path) in self.paths.iter_mut().enumerate() {
             let overtaking = overtaking(path);
-            self.sender.find_lost(path, overtaking);
+            self.sender.find_lost(number, path, overtaking);
         }
     }
 }

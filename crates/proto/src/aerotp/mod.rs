@@ -12,6 +12,7 @@
 //! outages and addresses. Gateways between TCP or UDP and AeroTP are [`crate::host`]'s.
 
 mod adaptation;
+mod arrivals;
 mod blocks;
 mod configuration;
 mod connection;
@@ -23,6 +24,7 @@ mod path;
 mod rate;
 mod receiver;
 mod sender;
+mod spreading;
 #[cfg(test)]
 mod tests;
 mod timers;

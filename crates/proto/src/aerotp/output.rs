@@ -9,7 +9,6 @@ use super::path::PathId;
 use super::sender::Chunk;
 use crate::fec::interleaved::Strength;
 use crate::packet::Payload;
-use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::{AerotpHeader, AerotpPacket, Mack, Mode, Opening, Protection};
 use crate::wire::sequence::SequenceNumber;
@@ -38,6 +37,9 @@ impl Connection {
         if self.is_over {
             return None;
         }
+        if let Some(question) = self.ask_silent(now) {
+            return Some(question);
+        }
         if let Some(path) = self.path_to_send(now) {
             let probe = core::mem::take(&mut self.probing.due);
             self.statistics.probes += u64::from(probe);
@@ -51,7 +53,7 @@ impl Connection {
                 return Some(self.send_control(now, path, probe));
             }
         }
-        if self.mack.due.is_some_and(|due| due <= now) {
+        if self.mack_due.is_some_and(|due| due <= now) {
             return self.send_mack(now);
         }
         None
@@ -82,54 +84,49 @@ impl Connection {
 
     /// The path that is free first, if something is to be sent over it now.
     fn path_to_send(&self, now: Instant) -> Option<usize> {
-        let up = self.paths.iter().enumerate().filter(|(_, path)| path.is_up);
-        let (index, path) = up.min_by_key(|(_, path)| path.free_at)?;
+        let (index, free_at) = self.next_path()?;
         let pressing = self.probing.due || self.owes_end(now) || !self.opening_sent;
-        (pressing || self.has_data() && path.free_at <= now).then_some(index)
+        (pressing || self.has_data() && free_at <= now).then_some(index)
     }
 
     /// When the next packet with data may leave.
     pub(super) fn next_departure(&self) -> Option<Instant> {
-        let up = || self.paths.iter().filter(|path| path.is_up);
+        let (_, free_at) = self.next_path()?;
         let at_once = self.probing.due
             || !self.opening_sent
             || self.ending.closed && self.ending.sent == 0 && self.sender.is_drained();
-        if at_once && up().next().is_some() {
+        if at_once {
             return Some(Instant::ZERO);
         }
-        self.has_data()
-            .then(|| up().map(|path| path.free_at).min())?
+        self.has_data().then_some(free_at)
     }
 
-    /// The largest record that a packet of the first path takes, in bytes.
+    /// The largest record that a packet of any path takes, in bytes.
     pub fn largest_record(&self) -> u32 {
         // With an opening, and a place in a block and what its repairs take.
-        self.paths[0]
-            .room()
+        self.packet_room()
             .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5 + REPAIR_OVERHEAD)
     }
 
     /// How packets of a path are made now.
     fn choice(&mut self, path: usize) -> Choice {
-        let (mtu, ip_header) = (self.paths[path].mtu, self.paths[path].ip_header());
+        let path = &mut self.paths[path];
+        let whole = Choice {
+            protection: Protection::default(),
+            packet: path.mtu,
+        };
         match self.configuration.coding {
             Coding::Fixed(protection) => Choice {
                 protection,
-                packet: mtu,
+                ..whole
             },
             Coding::Adaptive => {
-                let key = (self.peer_error_rate, mtu);
-                if self.choice.is_none_or(|(of, _)| of != key) {
-                    let choice = choose(self.peer_error_rate, mtu, ip_header, PLAIN_HEADER);
-                    self.choice = Some((key, choice));
+                let key = (path.peer_error_rate, path.mtu);
+                if path.choice.is_none_or(|(of, _)| of != key) {
+                    let choice = choose(key.0, key.1, path.ip_header(), PLAIN_HEADER);
+                    path.choice = Some((key, choice));
                 }
-                self.choice.map_or(
-                    Choice {
-                        protection: Protection::default(),
-                        packet: mtu,
-                    },
-                    |(_, choice)| choice,
-                )
+                path.choice.map_or(whole, |(_, choice)| choice)
             }
         }
     }
@@ -150,7 +147,7 @@ impl Connection {
         header.block = self.blocks.as_ref().map(|blocks| blocks.place());
         let spare = header.block.map_or(0, |_| REPAIR_OVERHEAD);
         let around = header.wire_length() + PAYLOAD_CRC + spare;
-        let room = self.paths[path].room().saturating_sub(around);
+        let room = self.packet_room().saturating_sub(around);
         let fitting = packet.saturating_sub(self.paths[path].ip_header() + around);
         let wanted = fitting
             .saturating_sub(protection.strength.bytes() as u32)
@@ -206,20 +203,22 @@ impl Connection {
 
     /// A packet without data: an opening, an end, or a probe when no data is out.
     fn send_control(&mut self, now: Instant, path: usize, probe: bool) -> Transmission {
-        let mut header = self.header(now, path, self.control_protection());
+        let mut header = self.header(now, path, self.control_protection(path));
         header.wants_mack = probe;
         header.sequence = self.wire_sequence(self.sender.next());
         if self.ending.closed && self.sender.is_drained() {
             header.is_final = true;
             self.note_end_sent(now);
         }
-        let nothing = Chunk {
-            start: self.sender.next(),
-            payload: Payload::EMPTY,
-            ends_record: false,
-            again: false,
-        };
-        self.transmission(now, path, header, nothing)
+        self.transmission(now, path, header, Chunk::nothing_at(self.sender.next()))
+    }
+
+    /// A packet without data that is to be answered at once.
+    pub(super) fn send_question(&mut self, now: Instant, path: usize) -> Transmission {
+        let mut header = self.header(now, path, self.control_protection(path));
+        header.wants_mack = true;
+        header.sequence = self.wire_sequence(self.sender.next());
+        self.transmission(now, path, header, Chunk::nothing_at(self.sender.next()))
     }
 
     fn note_end_sent(&mut self, now: Instant) {
@@ -234,12 +233,10 @@ impl Connection {
         }
     }
 
-    /// A MACK alone, over the path on which the peer was heard last, or another if that is down.
+    /// A MACK alone.
     fn send_mack(&mut self, now: Instant) -> Option<Transmission> {
-        let is_up = |&path: &usize| self.paths[path].is_up;
-        let heard = Some(self.heard_path).filter(is_up);
-        let path = heard.or_else(|| (0..self.paths.len()).find(is_up))?;
-        let mut header = self.header(now, path, self.control_protection());
+        let path = self.mack_path()?;
+        let mut header = self.header(now, path, self.control_protection(path));
         header.sequence = self.wire_sequence(self.sender.next());
         self.statistics.macks += 1;
         self.statistics.packets += 1;
@@ -252,8 +249,9 @@ impl Connection {
     }
 
     /// That of packets without data: as strong as one code word of those with data, if these have their header inside.
-    fn control_protection(&self) -> Protection {
-        let protection = match (self.configuration.coding, &self.choice) {
+    fn control_protection(&self, path: usize) -> Protection {
+        let path = &self.paths[path];
+        let protection = match (self.configuration.coding, &path.choice) {
             (Coding::Fixed(protection), _) => protection,
             (Coding::Adaptive, Some((_, choice))) => choice.protection,
             (Coding::Adaptive, None) => Protection::default(),
@@ -261,7 +259,7 @@ impl Connection {
         if !protection.covers_header {
             return Protection::default();
         }
-        let code_words = self.paths[0].mtu.div_ceil(255) as u16;
+        let code_words = path.mtu.div_ceil(255) as u16;
         let words = protection.strength.words().div_ceil(code_words);
         Protection {
             strength: Strength::from_words(words).unwrap_or(Strength::NONE),
@@ -269,12 +267,10 @@ impl Connection {
         }
     }
 
-    /// A header with a MACK, if one is due.
+    /// A header with a MACK, if one is due over this path.
     fn header(&mut self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
-        let mack = match self.mack.due {
-            Some(due) if due <= now => Some(Box::new(self.take_mack(now, path))),
-            _ => None,
-        };
+        let is_due = self.mack_due.is_some_and(|due| due <= now) && self.mack_path() == Some(path);
+        let mack = is_due.then(|| Box::new(self.take_mack(now, path)));
         AerotpHeader {
             mack,
             ..self.plain_header(now, path, protection)
@@ -309,22 +305,18 @@ impl Connection {
     }
 
     fn take_mack(&mut self, now: Instant, path: usize) -> Mack {
-        /// The arrival rate is worked out over at least so long.
-        const MEASURED_OVER: Duration = Duration::from_millis(50);
-        self.mack.due = None;
-        self.mack.packets = 0;
-        let elapsed = self
-            .mack
-            .since
-            .map_or(Duration::ZERO, |since| now.saturating_since(since));
-        if elapsed >= MEASURED_OVER {
-            let bits = u128::from(self.mack.bytes) * 8 * 1_000_000_000;
-            let rate = (bits / u128::from(elapsed.as_nanos())) as u64;
-            self.mack.arrival_rate = DataRate::from_bits_per_second(rate);
-            self.mack.bytes = 0;
-            self.mack.since = Some(now);
-        }
-        let (echo, at) = self.mack.echo.unwrap_or((0, now));
+        self.paths[path].arrivals.unanswered = 0;
+        let at_once = u32::from(self.configuration.packets_per_mack.max(1));
+        let mut up = self.paths.iter().filter(|path| path.is_up);
+        let more = up.any(|path| path.arrivals.unanswered >= at_once);
+        self.mack_due = more.then_some(now);
+        let arrivals = &mut self.paths[path].arrivals;
+        let (arrival_rate, error_rate) = (arrivals.take_rate(now), arrivals.meter.rate());
+        // Where nothing has come over this path the last word of any has to do.
+        let heard = arrivals
+            .newest
+            .or(self.paths[self.heard_path].arrivals.newest);
+        let (echo, at) = heard.unwrap_or((0, now));
         let next = self.receiver.next();
         let initial = self.peer.map_or(0, |peer| peer.initial.0);
         let all = self.configuration.mode == Mode::NearReliable;
@@ -343,8 +335,8 @@ impl Connection {
             window: u32::try_from(self.receiver.window()).unwrap_or(u32::MAX),
             echo,
             held_for: (now.saturating_since(at).as_nanos() / 1000) as u32,
-            error_rate: self.error_rate_here(),
-            arrival_rate: (self.mack.arrival_rate.bits_per_second() / 1000) as u32,
+            error_rate,
+            arrival_rate: (arrival_rate.bits_per_second() / 1000) as u32,
             is_complete: self.receiver.is_complete(),
             received,
             missing,
@@ -373,14 +365,15 @@ impl Connection {
     }
 
     fn reset(&mut self, now: Instant) -> Transmission {
-        let mut header = self.header(now, 0, Protection::default());
+        let path = self.next_path().map_or(0, |(path, _)| path);
+        let mut header = self.header(now, path, Protection::default());
         header.tcp_flags = TcpFlags::RST;
         header.token = Some(self.identity.token);
         header.sequence = self.wire_sequence(self.sender.next());
         self.statistics.packets += 1;
         Transmission {
-            path: PathId(0),
-            addresses: self.paths[0].addresses(),
+            path: PathId(path as u8),
+            addresses: self.paths[path].addresses(),
             packet: AerotpPacket::new(header, Payload::EMPTY),
             retransmission: false,
         }

@@ -1,8 +1,12 @@
 //! The paths of a connection: where they lead, what they take, and when the next packet may leave over each.
 
+use super::adaptation::Choice;
+use super::arrivals::Arrivals;
 use super::rate::RateControl;
+use super::spreading::Silence;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
+use crate::wire::aerotp::ErrorRate;
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
@@ -27,8 +31,16 @@ pub(super) struct Path {
     pub newest_arrived: Option<Instant>,
     /// Until the peer has answered to here it is shown the token: since then.
     pub shown_since: Option<Instant>,
-    /// Whether it came after the first, and does not replace it.
+    /// Whether the peer may have heard of another path first, which this one does not replace.
     pub is_added: bool,
+    /// Set while nothing is answered that goes over it.
+    pub silent: Option<Silence>,
+    /// What has come over it.
+    pub arrivals: Arrivals,
+    /// Bit error rate of the way to the peer, as the peer measures it.
+    pub peer_error_rate: ErrorRate,
+    /// How packets are made, and at which error rate and MTU.
+    pub choice: Option<((ErrorRate, u32), Choice)>,
 }
 
 impl Path {
@@ -44,6 +56,10 @@ impl Path {
             newest_arrived: None,
             shown_since: None,
             is_added: false,
+            silent: None,
+            arrivals: Arrivals::default(),
+            peer_error_rate: ErrorRate::NONE,
+            choice: None,
         }
     }
 

@@ -25,6 +25,18 @@ pub(super) struct Chunk {
     pub again: bool,
 }
 
+impl Chunk {
+    /// No data, before the byte at a position.
+    pub(super) fn nothing_at(start: u64) -> Chunk {
+        Chunk {
+            start,
+            payload: Payload::EMPTY,
+            ends_record: false,
+            again: false,
+        }
+    }
+}
+
 /// The sender's side.
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -160,6 +172,34 @@ impl Sender {
         }
     }
 
+    /// Has sent again what is on its way over a path.
+    pub(super) fn lose_path(&mut self, number: usize, path: &mut Path) {
+        for (at, start) in path.sent.drain(..) {
+            if self.is_still(number, (at, start))
+                && let Some(sent) = self.outstanding.remove(&start)
+            {
+                self.lost.insert(start, sent.end);
+            }
+        }
+    }
+
+    /// Whether nothing is known yet of what left over a path at a time.
+    fn is_still(&self, number: usize, (at, start): (Instant, u64)) -> bool {
+        let sent = self.outstanding.get(&start);
+        sent.is_some_and(|sent| sent.at == at && usize::from(sent.path) == number)
+    }
+
+    /// Lets the list of what left over a path begin with something of which nothing is known yet.
+    pub(super) fn forget_known(&self, number: usize, path: &mut Path) {
+        while path
+            .sent
+            .front()
+            .is_some_and(|&front| !self.is_still(number, front))
+        {
+            path.sent.pop_front();
+        }
+    }
+
     fn chunk(&self, start: u64, end: u64, most: (u32, u32), again: bool) -> Chunk {
         let place = self.record_ends.partition_point(|&record| record <= start);
         let record = self.record_ends.get(place).copied();
@@ -237,14 +277,14 @@ impl Sender {
         }
     }
 
-    /// The receiver misses a range: what of it left before `until` is lost.
-    pub(super) fn missing(&mut self, (start, end): (u64, u64), until: Instant) {
+    /// The receiver misses a range: what of it left over a path before `until` is lost.
+    pub(super) fn missing(&mut self, (start, end): (u64, u64), (path, until): (usize, Instant)) {
         let from = overlapping(&self.outstanding, start, end, |sent| sent.end);
         let Some((first, _)) = from else { return };
         let gone: Vec<(u64, u64)> = self
             .outstanding
             .range(first..end)
-            .filter(|(_, sent)| sent.at <= until)
+            .filter(|(_, sent)| sent.at <= until && usize::from(sent.path) == path)
             .map(|(&first, sent)| (first, sent.end))
             .collect();
         for (first, end) in gone {
@@ -255,18 +295,18 @@ impl Sender {
 
     /// What left over a path before something that has arrived is lost, if it did so earlier by more than packets overtake each
     /// other.
-    pub(super) fn find_lost(&mut self, path: &mut Path, overtaking: Duration) {
+    pub(super) fn find_lost(&mut self, number: usize, path: &mut Path, overtaking: Duration) {
         let Some(newest) = path.newest_arrived else {
             return;
         };
         while let Some(&(at, start)) = path.sent.front() {
-            let still = self.outstanding.get(&start).filter(|sent| sent.at == at);
-            if let Some(sent) = still {
+            if self.is_still(number, (at, start)) {
                 if at + overtaking >= newest {
                     return;
                 }
-                self.lost.insert(start, sent.end);
-                self.outstanding.remove(&start);
+                if let Some(sent) = self.outstanding.remove(&start) {
+                    self.lost.insert(start, sent.end);
+                }
             }
             path.sent.pop_front();
         }

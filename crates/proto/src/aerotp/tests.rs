@@ -3,6 +3,7 @@
 mod goodput;
 mod hostile;
 mod modes;
+mod paths;
 mod survival;
 mod timelines;
 
@@ -133,6 +134,8 @@ pub(super) struct Pair {
     pub b: Option<Connection>,
     pub configuration: Configuration,
     pub wires: [Wire; 2],
+    /// What is to or from these addresses takes other wires.
+    pub others: Vec<(IpAddr, [Wire; 2])>,
     flying: BTreeMap<(Instant, u64), (End, Packet)>,
     number: u64,
     pub log: Vec<(Instant, End, Packet)>,
@@ -169,6 +172,7 @@ impl Pair {
             b: None,
             configuration,
             wires,
+            others: Vec::new(),
             flying: BTreeMap::new(),
             number: 0,
             log: Vec::new(),
@@ -204,7 +208,13 @@ impl Pair {
         if self.keeps {
             self.log.push((self.now, end, packet.clone()));
         }
-        for (at, flips) in self.wires[end as usize].fate(self.now, &packet) {
+        let ends = [packet.ip.source, packet.ip.destination];
+        let mut others = self.others.iter_mut();
+        let wires = match others.find(|(address, _)| ends.contains(address)) {
+            Some((_, wires)) => wires,
+            None => &mut self.wires,
+        };
+        for (at, flips) in wires[end as usize].fate(self.now, &packet) {
             let mut copy = packet.clone();
             copy.bit_errors = flips.into();
             self.number += 1;

@@ -2,7 +2,7 @@
 
 use super::Event;
 use super::connection::Connection;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 
 impl Connection {
     /// Sets the time of the next probe, if an answer is waited for.
@@ -14,17 +14,8 @@ impl Connection {
         if self.probing.at.is_some() {
             return;
         }
-        /// A peer that does not answer is asked at least this often, or once a round trip if that is longer: little of a
-        /// contact is lost, and little is sent in vain.
-        const LONGEST: Duration = Duration::from_millis(150);
-        let path = self
-            .paths
-            .iter()
-            .find(|path| path.is_up)
-            .unwrap_or(&self.paths[0]);
-        let first = path.rate.answer_within(self.configuration.mack_delay);
-        let doubled = first.saturating_mul(1 << self.probing.tries.min(16));
-        self.probing.at = Some(now + doubled.min(first.max(LONGEST)));
+        let pause = Self::next_question(self.answer_within(), self.probing.tries);
+        self.probing.at = Some(now + pause);
     }
 
     pub(super) fn give_up_gaps(&mut self, now: Instant) {
@@ -78,7 +69,7 @@ impl Connection {
         let is_up = self.paths.iter().any(|path| path.is_up);
         let probe = self.probing.at.filter(|_| waits && is_up);
         [
-            self.mack.due.filter(|_| is_up),
+            self.mack_due.filter(|_| is_up),
             probe,
             give_up,
             self.receiver.gap_until(),
@@ -87,6 +78,7 @@ impl Connection {
                 .as_ref()
                 .and_then(|blocks| blocks.poll_timeout()),
             self.over_at,
+            self.silence_deadline(),
             self.next_departure(),
         ]
         .into_iter()
@@ -110,6 +102,7 @@ impl Connection {
                 self.arm_probe(now);
             }
         }
+        self.note_silence(now);
         if let Some(blocks) = &mut self.blocks {
             blocks.handle_timeout(now);
         }

@@ -12,6 +12,7 @@ use crate::aerotp::{
     self, Configuration, Connection, Identity, PathId, State, Transmission, timestamp,
 };
 use crate::packet::{FlowId, Payload};
+use crate::rate::DataRate;
 use crate::tcp::Endpoint;
 use crate::tcp::isn::{initial_sequence_number, pair_hasher};
 use crate::time::Instant;
@@ -23,7 +24,7 @@ use core::hash::Hasher;
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-/// The path of a connection that a host has opened or accepted: it has one.
+/// The first path of a connection, of which links and peers speak that know of no other.
 const PATH: PathId = PathId(0);
 
 /// An AeroTP connection in its host; a number is never given to another.
@@ -73,7 +74,6 @@ impl AerotpDatagram {
 
 #[derive(Debug)]
 struct Socket {
-    pair: Pair,
     flow: Option<FlowId>,
     connection: Connection,
     /// Packets that it was given.
@@ -91,6 +91,20 @@ struct Socket {
 }
 
 impl Socket {
+    /// The ends of each path, own first; ports are the same on all.
+    fn pairs(&self) -> impl Iterator<Item = Pair> {
+        let ports = self.connection.identity();
+        let end = |address, port| Endpoint { address, port };
+        self.connection.paths().map(move |(_, (local, remote))| {
+            (end(local, ports.local_port), end(remote, ports.remote_port))
+        })
+    }
+
+    /// Where the peer is; by the first path.
+    fn peer(&self) -> IpAddr {
+        self.connection.addresses().1
+    }
+
     /// Whether nothing shows yet that its peer is where its packets say. A peer that is answered shows it by what it
     /// acknowledges; one that is not answered by a second packet, which shows less.
     fn is_half_open(&self) -> bool {
@@ -147,6 +161,7 @@ pub(super) struct Outgoing {
 pub(super) struct AerotpSockets {
     /// Each apart: a tree's nodes are half empty where numbers ascend.
     sockets: BTreeMap<AerotpId, Box<Socket>>,
+    /// Under the ends of each path.
     by_pair: BTreeMap<Pair, AerotpId>,
     /// Under the ports, own first, and the peer's token.
     by_token: BTreeMap<(u16, u16, u32), AerotpId>,
@@ -230,7 +245,6 @@ impl AerotpSockets {
         let id = AerotpId(self.next_id);
         self.next_id += 1;
         let socket = Socket {
-            pair: beginning.pair,
             flow: beginning.flow,
             connection,
             heard: 0,
@@ -281,15 +295,37 @@ impl AerotpSockets {
 
     /// A connection goes on from another address of its host.
     pub fn move_to(&mut self, now: Instant, id: AerotpId, address: IpAddr) {
+        self.change_paths(id, |connection| connection.move_to(now, PATH, address));
+        self.touch(id);
+    }
+
+    /// A connection has one more path, between these addresses, own first.
+    pub fn add_path(
+        &mut self,
+        now: Instant,
+        id: AerotpId,
+        addresses: (IpAddr, IpAddr),
+        (mtu, rate): (u32, DataRate),
+    ) {
+        self.change_paths(id, |connection| {
+            connection.add_path(now, addresses, mtu, rate);
+        });
+        self.touch(id);
+    }
+
+    /// Does with a connection what may change where its paths lead, so that its packets are found there.
+    fn change_paths(&mut self, id: AerotpId, change: impl FnOnce(&mut Connection)) {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return;
         };
-        socket.connection.move_to(now, PATH, address);
-        let old = socket.pair;
-        socket.pair.0.address = address;
-        self.by_pair.remove(&old);
-        self.by_pair.insert(socket.pair, id);
-        self.touch(id);
+        let before: Vec<Pair> = socket.pairs().collect();
+        change(&mut socket.connection);
+        for pair in before {
+            if self.by_pair.get(&pair) == Some(&id) {
+                self.by_pair.remove(&pair);
+            }
+        }
+        self.by_pair.extend(socket.pairs().map(|pair| (pair, id)));
     }
 
     /// Half-open connections that made room for others.
@@ -299,7 +335,7 @@ impl AerotpSockets {
 
     /// With whom connections are, once for each connection.
     pub fn peers(&self) -> impl Iterator<Item = IpAddr> {
-        self.sockets.values().map(|socket| socket.pair.1.address)
+        self.sockets.values().map(|socket| socket.peer())
     }
 
     /// Takes in a packet that came to the local end of `pair` from the other.
@@ -384,21 +420,21 @@ impl AerotpSockets {
             return;
         };
         socket.heard += 1;
-        let (local, remote) = (pair.0.address, pair.1.address);
-        socket
-            .connection
-            .handle_packet(now, (remote, local), packet);
+        let ends = (pair.1.address, pair.0.address);
+        if self.by_pair.get(&pair) == Some(&id) {
+            socket.connection.handle_packet(now, ends, packet);
+        } else {
+            // By its token: the peer has moved, or is there too.
+            self.change_paths(id, |connection| connection.handle_packet(now, ends, packet));
+        }
+        let Some(socket) = self.sockets.get_mut(&id) else {
+            return;
+        };
         if socket.token.is_none()
             && let Some(token) = socket.connection.peer_token()
         {
             socket.token = Some(token);
             self.by_token.insert((pair.0.port, pair.1.port, token), id);
-        }
-        if socket.pair != pair {
-            // The peer has moved: it has shown the token.
-            let old = core::mem::replace(&mut socket.pair, pair);
-            self.by_pair.remove(&old);
-            self.by_pair.insert(pair, id);
         }
         self.end_half_open(id);
         self.touch(id);
@@ -441,12 +477,14 @@ impl AerotpSockets {
         let Some(socket) = self.sockets.remove(&id) else {
             return;
         };
-        if self.by_pair.get(&socket.pair) == Some(&id) {
-            self.by_pair.remove(&socket.pair);
+        for pair in socket.pairs() {
+            if self.by_pair.get(&pair) == Some(&id) {
+                self.by_pair.remove(&pair);
+            }
         }
         if let Some(token) = socket.token {
-            let (local, remote) = socket.pair;
-            let place = (local.port, remote.port, token);
+            let ports = socket.connection.identity();
+            let place = (ports.local_port, ports.remote_port, token);
             if self.by_token.get(&place) == Some(&id) {
                 self.by_token.remove(&place);
             }

@@ -161,7 +161,8 @@ pub struct Discarded {
 pub struct Host {
     address: IpAddr,
     identification: u16,
-    other_addresses: Vec<IpAddr>,
+    /// And the interface of each that belongs to one.
+    other_addresses: Vec<(IpAddr, Option<InterfaceId>)>,
     interface_mtus: Few<u32>,
     routes: RouteTable,
     events: VecDeque<HostEvent>,
@@ -202,18 +203,34 @@ impl Host {
     /// Gives this host a further address. To a destination of either version it speaks from its first address
     /// of that version.
     pub fn add_address(&mut self, address: IpAddr) {
-        self.other_addresses.push(address);
+        self.other_addresses.push((address, None));
+    }
+
+    /// Gives this host a further address, of an interface: what is sent from it leaves there, wherever it goes (RFC 1122,
+    /// section 3.3.4.2, the strong model).
+    pub fn add_interface_address(&mut self, address: IpAddr, interface: InterfaceId) {
+        self.other_addresses.push((address, Some(interface)));
+    }
+
+    /// The interface to which an own address belongs, if it belongs to one.
+    pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
+        let mut others = self.other_addresses.iter();
+        others.find(|(other, _)| *other == address)?.1
     }
 
     /// All addresses of this host, the first one first.
     pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
-        core::iter::once(self.address).chain(self.other_addresses.iter().copied())
+        let others = self.other_addresses.iter().map(|&(address, _)| address);
+        core::iter::once(self.address).chain(others)
     }
 
     #[inline]
     fn is_own(&self, address: IpAddr) -> bool {
         address == self.address
-            || !self.other_addresses.is_empty() && self.other_addresses.contains(&address)
+            || self
+                .other_addresses
+                .iter()
+                .any(|&(other, _)| other == address)
     }
 
     /// Whether a packet is for this host, or its agents want it.

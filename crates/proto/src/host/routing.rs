@@ -84,6 +84,18 @@ impl Host {
         self.fit(interface, length)
     }
 
+    /// The interface over which a packet of this host's own leaves: that of its source address, or where a route leads.
+    ///
+    /// # Errors
+    /// As [`route_out`](Self::route_out).
+    pub(super) fn route_own(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
+        let length = packet.wire_length();
+        match self.interface_of(packet.ip.source) {
+            Some(interface) => self.fit(interface, length),
+            None => self.route_out(packet, length),
+        }
+    }
+
     /// The interface over which a packet that waits here leaves by the routes as they are now. One that has no way is lost where
     /// it waits, and its source told.
     pub fn route_again(

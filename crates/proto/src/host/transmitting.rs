@@ -44,7 +44,7 @@ impl Host {
                     None => continue,
                 }
             }
-            match self.route_out(&packet, packet.wire_length()) {
+            match self.route_own(&packet) {
                 Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
                 Ok(interface) => return Some((interface, packet)),
                 Err(error) => self.tell_own(now, packet, error),

@@ -26,6 +26,7 @@ mod raw_regulators;
 mod resolve;
 mod resolve_aerotp;
 mod resolve_aerotp_gateways;
+mod resolve_aerotp_paths;
 mod resolve_behind;
 mod resolve_changes;
 mod resolve_control;

@@ -518,6 +518,8 @@ pub struct Flow {
     pub radio_service: RadioService,
     /// Schemes against what a handover does to it, in the order in which they hear of one.
     pub remedies: Vec<remedies::Scheme>,
+    /// Over several links at once, if that is asked of AeroTP.
+    pub paths: Option<AerotpPaths>,
     /// Settings of a gateway's half towards the mobile, if a remedy splits the connection.
     pub gateway: Option<Profile>,
 }
@@ -588,6 +590,15 @@ pub struct AerotpSettings {
     pub configuration: Configuration,
     /// The rate at the start; `None` is that of the slowest link on the way.
     pub rate: Option<DataRate>,
+}
+
+/// Links over all of which an AeroTP connection sends at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AerotpPaths {
+    /// The flow's end that has them; no mobile, and no router.
+    pub host: NodeIndex,
+    /// Two or more different ones. The connection begins over the first.
+    pub links: Vec<LinkIndex>,
 }
 
 /// A link with an AeroTP gateway at each end.

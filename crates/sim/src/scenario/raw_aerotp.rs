@@ -13,6 +13,8 @@ pub struct RawAerotp {
     /// Redundancy in each packet: by the bit error rate that the receiver measures, none, or always so many words. Default
     /// "adaptive"; of quasi-reliable { words = 96 }; of the unreliable modes "none".
     pub coding: Option<RawCoding>,
+    /// All modes but unreliable-datagram: packets that repair others which were lost whole. Default: none.
+    pub blocks: Option<RawBlocks>,
     /// reliable, near-reliable: packets that one acknowledgment is for. Default 4.
     #[schemars(range(min = 1, max = 255))]
     pub packets_per_mack: Option<u32>,
@@ -33,6 +35,18 @@ pub struct RawAerotp {
     pub receive_buffer: Option<Size>,
     /// After so long without a word from a peer that should answer, the connection is given up. Default "300 s".
     pub close_timeout: Option<PositiveTime>,
+}
+
+/// Settings of a flow's AeroTP.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RawFlowAerotp {
+    /// Links of one of the flow's ends, over all of which its connection sends at once, each at the rate of the slowest link on that
+    /// path; that end is no mobile and no router. Default: the way of all its packets.
+    #[schemars(length(min = 2, max = 8))]
+    pub paths: Option<Vec<String>>,
+    /// Those that gateways have, too.
+    #[serde(flatten)]
+    pub keys: RawAerotp,
 }
 
 /// What an AeroTP sender promises.
@@ -79,6 +93,17 @@ pub struct RawFixedCoding {
     pub words: u32,
     /// Whether the AeroTP header is protected too. Default false.
     pub header: Option<bool>,
+}
+
+/// A code across packets: of those with data and those that repair, any as many as carry data restore all.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub struct RawBlocks {
+    /// Packets with data in a block. One that does not fill is closed after half of `reordering_wait`.
+    #[schemars(range(min = 1, max = 254))]
+    pub data: u32,
+    /// Packets that repair, behind them; with those at most 255.
+    #[schemars(range(min = 1, max = 254))]
+    pub repair: u32,
 }
 
 /// A link with an AeroTP gateway at each end.

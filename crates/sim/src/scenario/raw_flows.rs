@@ -1,7 +1,7 @@
 //! Flows and the settings of their TCP, as written.
 
 use super::profiles;
-use super::raw_aerotp::RawAerotp;
+use super::raw_aerotp::RawFlowAerotp;
 use super::units::{PositiveTime, Rate, Size, Time};
 use baton_proto::remedies::Kind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -29,7 +29,7 @@ pub struct RawFlow {
     /// tcp: settings that differ from the profile's. Default: none.
     pub tcp: Option<RawTcp>,
     /// aerotp: settings of both ends. Default: none.
-    pub aerotp: Option<RawAerotp>,
+    pub aerotp: Option<RawFlowAerotp>,
     /// tcp: schemes against what a handover does to it, one or several: published ones, or classes in Python. Default: none.
     pub remedies: Option<RemedyNames>,
     /// tcp, udp, icmp: code point of differentiated services of its packets (RFC 2474), both ways: what queues by priority go by.

@@ -10,9 +10,9 @@ use super::resolve_links::Links;
 use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
-    expectation, resolve_aerotp_gateways, resolve_changes, resolve_flows, resolve_links,
-    resolve_live, resolve_losses, resolve_mobility, resolve_protocols, resolve_regulators,
-    resolve_remedies,
+    expectation, resolve_aerotp_gateways, resolve_aerotp_paths, resolve_changes, resolve_flows,
+    resolve_links, resolve_live, resolve_losses, resolve_mobility, resolve_protocols,
+    resolve_regulators, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -142,6 +142,7 @@ pub(super) fn resolve(
     };
     resolve_remedies::check(raw, &flows, &around, report);
     resolve_remedies::check_base_stations(raw, (&flows, &mobiles), &links, report);
+    resolve_aerotp_paths::check(raw, (&flows, &mobiles), &links, report);
     let live = resolve_live::live(&raw.live, &links, &mobiles, &flows, report);
     for (index, expectation) in raw.expect.iter().enumerate() {
         if let Err(message) = expectation::check(expectation, &flows) {

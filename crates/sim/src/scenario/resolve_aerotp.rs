@@ -2,11 +2,13 @@
 
 use super::document::Path;
 use super::model::AerotpSettings;
-use super::raw_aerotp::{RawAerotp, RawCoding, RawCodingName, RawFixedCoding, RawMode};
+use super::raw_aerotp::{RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawMode};
 use super::raw_flows::{RawFlow, RawTraffic};
 use super::resolve::Report;
+use super::resolve_aerotp_paths;
 use super::resolve_tcp::{bounded, set};
 use baton_proto::aerotp::{Coding, Configuration};
+use baton_proto::fec::erasure::BlockSize;
 use baton_proto::fec::interleaved::Strength;
 use baton_proto::rate::DataRate;
 use baton_proto::wire::aerotp::{Mode, Protection, ServiceClass};
@@ -23,8 +25,9 @@ pub(super) fn settings(
     report: &mut Report<'_>,
 ) -> Option<AerotpSettings> {
     let none = RawAerotp::default();
-    let aerotp = raw.aerotp.as_ref().unwrap_or(&none);
+    let aerotp = raw.aerotp.as_ref().map_or(&none, |aerotp| &aerotp.keys);
     check_traffic(raw, mode(aerotp), path, report);
+    resolve_aerotp_paths::check_mode(raw, mode(aerotp), path, report);
     keys(aerotp, &path.key("aerotp"), report)
 }
 
@@ -39,6 +42,7 @@ pub(super) fn keys(
     let mut configuration = Configuration::new(DataRate::ZERO);
     configuration.mode = mode;
     configuration.coding = coding(aerotp.coding.as_ref(), mode, path, report)?;
+    configuration.blocks = blocks(aerotp.blocks, path, report);
     let class = aerotp.class.and_then(|class| u8::try_from(class).ok());
     set(&mut configuration.class, class.and_then(ServiceClass::new));
     let packets = aerotp.packets_per_mack;
@@ -107,6 +111,7 @@ fn check_traffic(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>
 /// Keys that a mode does nothing with.
 fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>) {
     let keys = [
+        ("blocks", raw.blocks.is_some()),
         ("packets_per_mack", raw.packets_per_mack.is_some()),
         ("mack_delay", raw.mack_delay.is_some()),
         ("close_timeout", raw.close_timeout.is_some()),
@@ -117,6 +122,7 @@ fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>)
     ];
     let own: &[&str] = match mode {
         Mode::Reliable | Mode::NearReliable => &[
+            "blocks",
             "packets_per_mack",
             "mack_delay",
             "close_timeout",
@@ -124,9 +130,13 @@ fn check_keys(raw: &RawAerotp, mode: Mode, path: &Path, report: &mut Report<'_>)
             "send_buffer",
             "receive_buffer",
         ],
-        Mode::QuasiReliable | Mode::UnreliableConnection => {
-            &["reordering_wait", "rate", "send_buffer", "receive_buffer"]
-        }
+        Mode::QuasiReliable | Mode::UnreliableConnection => &[
+            "blocks",
+            "reordering_wait",
+            "rate",
+            "send_buffer",
+            "receive_buffer",
+        ],
         Mode::UnreliableDatagram => &[],
     };
     let context = format!("mode = \"{}\"", mode_name(mode));
@@ -164,4 +174,18 @@ fn coding(
             fixed(u16::try_from(*words).ok()?, header.unwrap_or(false))
         }
     }
+}
+
+fn blocks(raw: Option<RawBlocks>, path: &Path, report: &mut Report<'_>) -> Option<BlockSize> {
+    let RawBlocks { data, repair } = raw?;
+    let [sources, repairs] = [data, repair].map(u8::try_from);
+    let size = BlockSize::new(sources.ok()?, repairs.ok()?);
+    if size.is_err() {
+        let message = format!(
+            "{data} and {repair} make {} packets, and the code knows no block of more than 255; expected fewer of either",
+            data + repair
+        );
+        report.wrong(&path.key("blocks"), message);
+    }
+    size.ok()
 }

@@ -6,6 +6,7 @@ use super::model::{Flow, NodeIndex, RadioService, Traffic, Transport};
 use super::raw_flows::{RawFlow, RawTraffic, RawTransport};
 use super::resolve::{MOST_EVENTS, Report, node};
 use super::resolve_aerotp;
+use super::resolve_aerotp_paths;
 use super::resolve_links::Links;
 use super::resolve_remedies;
 use super::resolve_tcp;
@@ -66,6 +67,7 @@ fn flow(
         check_datagram((traffic, headers), [from, to], links, path, report);
     }
     let remedies = resolve_remedies::named(raw, path, report);
+    let paths = resolve_aerotp_paths::paths(raw, [from, to], links, path, report);
     Some(Flow {
         gateway: resolve_tcp::gateway(raw, &remedies, path, report),
         name: raw.name.clone(),
@@ -84,6 +86,7 @@ fn flow(
                 .unwrap_or(RadioService::DEFAULT.acknowledged),
         },
         remedies,
+        paths,
     })
 }
 

@@ -94,6 +94,7 @@ impl World {
         world.add_ports(real);
         world.add_path_agents();
         world.add_aerotp_gateways();
+        world.add_aerotp_paths();
         world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
@@ -229,6 +230,7 @@ fn node(scenario: &Scenario, number: usize, seed: Seed) -> Node {
         ports: BTreeMap::new(),
         aerotp: BTreeMap::new(),
         real: false,
+        forwards: true,
         port: None,
     }
 }

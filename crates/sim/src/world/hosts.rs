@@ -136,7 +136,7 @@ impl World {
         let node = self.flows[flow].active_node();
         let run = &self.flows[flow];
         let rate = match run.aerotp_settings() {
-            Some(_) if run.is_to_start() => self.slowest_on_way(flow),
+            Some(_) if run.is_to_start() => self.slowest_on_way(flow, run.aerotp.paths.first()),
             _ => DataRate::ZERO,
         };
         let opened = self.flows[flow].run(self.now, &mut self.nodes[node].host, rate);
@@ -145,6 +145,7 @@ impl World {
             Some(Opened::Tcp(socket)) => self.assign_socket(node, socket, flow, role),
             Some(Opened::Aerotp(socket)) => {
                 self.nodes[node].aerotp.insert(socket, (flow, role));
+                self.open_aerotp_paths(flow, socket);
             }
             None => {}
         }

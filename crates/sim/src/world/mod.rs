@@ -6,6 +6,7 @@
 //! off at one moment has happened before the next moment begins.
 
 mod aerotp_gateways;
+mod aerotp_paths;
 mod agents;
 mod backpressure;
 mod bad_state;
@@ -113,6 +114,8 @@ struct Node {
     sockets: Few<Option<(usize, Role)>>,
     /// Whether a kernel stands for it.
     real: bool,
+    /// Whether it takes packets for others: every node, but for hosts with several paths.
+    forwards: bool,
     host: Host,
     /// For each listening or bound port, and each identifier of pings, its flow.
     ports: BTreeMap<u16, usize>,

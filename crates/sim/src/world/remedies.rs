@@ -4,6 +4,7 @@
 //! the new link's parameters. A correspondent hears by what reaches it.
 
 use super::World;
+use super::aerotp_paths::FlowPath;
 use super::flow::Role;
 use super::handover::MobileRun;
 use crate::link::End;
@@ -150,17 +151,18 @@ impl World {
         }
     }
 
-    /// The rate of the slowest link on a flow's way as it is now, in IP packets. Beyond a home agent that is the mobile's access
+    /// The rate of the slowest link on a flow's way, or on one of several paths, as it is now, in IP packets. Beyond a home agent that is the mobile's access
     /// link. Where no way is known, that of the slowest link of all.
-    pub(super) fn slowest_on_way(&self, flow: usize) -> DataRate {
+    pub(super) fn slowest_on_way(&self, flow: usize, path: Option<&FlowPath>) -> DataRate {
         let run = &self.flows[flow];
-        let to = run.addresses[Role::Sink as usize];
+        let [source, to] = path.map_or(run.addresses, |path| path.addresses);
         let (mut node, end) = (run.spec.from.0, run.spec.to.0);
         let mut slowest = None;
         // No way is longer than there are nodes.
         for _ in 0..self.nodes.len() {
             let host = &self.nodes[node].host;
-            let link = match host.routes().lookup(to) {
+            let own = host.interface_of(source);
+            let link = match own.or_else(|| host.routes().lookup(to)) {
                 Some(InterfaceId::AGENT) => self.agents_link(node, flow),
                 Some(interface) => Some(self.nodes[node].interfaces[interface.0].0),
                 None => None,

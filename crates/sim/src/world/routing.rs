@@ -31,7 +31,7 @@ pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) 
         .filter(|&node| is_mobile(&nodes[node]))
         .collect::<Vec<_>>()
     {
-        for (node, interface) in towards(mobile, &in_use) {
+        for (node, interface) in towards(mobile, nodes, &in_use) {
             nodes[node].host.routes_mut().set_default(Some(interface));
         }
     }
@@ -50,7 +50,7 @@ fn set_towards(
     nodes: &mut [Node],
     in_use: &[Vec<(usize, InterfaceId)>],
 ) {
-    for (node, interface) in towards(destination, in_use) {
+    for (node, interface) in towards(destination, nodes, in_use) {
         if in_use[node].len() > 1 || is_mobile(&nodes[node]) {
             for &address in addresses {
                 nodes[node].host.routes_mut().set(address, interface);
@@ -80,7 +80,11 @@ fn neighbours(node: &Node, wires: &[Wire]) -> Vec<(usize, InterfaceId)> {
 }
 
 /// For every node that can reach `destination`, its interface towards it: a breadth-first search backwards.
-fn towards(destination: usize, in_use: &[Vec<(usize, InterfaceId)>]) -> Vec<(usize, InterfaceId)> {
+fn towards(
+    destination: usize,
+    nodes: &[Node],
+    in_use: &[Vec<(usize, InterfaceId)>],
+) -> Vec<(usize, InterfaceId)> {
     let mut seen = vec![false; in_use.len()];
     seen[destination] = true;
     let mut reached = vec![destination];
@@ -88,6 +92,9 @@ fn towards(destination: usize, in_use: &[Vec<(usize, InterfaceId)>]) -> Vec<(usi
     let mut next = 0;
     while let Some(&node) = reached.get(next) {
         next += 1;
+        if node != destination && !nodes[node].forwards {
+            continue;
+        }
         for &(neighbour, _) in &in_use[node] {
             if !seen[neighbour] {
                 seen[neighbour] = true;

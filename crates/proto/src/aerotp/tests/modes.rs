@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 /// A channel of any kind but a dead one.
 #[derive(Clone, Debug)]
-struct Weather {
-    bit_error_rate: f64,
+pub(super) struct Weather {
+    pub bit_error_rate: f64,
     loss: f64,
     duplication: f64,
     jitter: Duration,
@@ -17,7 +17,7 @@ struct Weather {
     seed: u64,
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+pub(super) fn weather() -> impl Strategy<Value = Weather> {
     (
         prop_oneof![Just(0.0), Just(1e-5), Just(1e-4), Just(5e-4)],
         0.0..0.4,
@@ -38,7 +38,7 @@ fn weather() -> impl Strategy<Value = Weather> {
         )
 }
 
-fn wires(weather: &Weather) -> [Wire; 2] {
+pub(super) fn wires(weather: &Weather) -> [Wire; 2] {
     let mut wires = study_path(weather.bit_error_rate, weather.seed);
     for wire in &mut wires {
         wire.loss = weather.loss;

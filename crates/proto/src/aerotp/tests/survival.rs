@@ -1,4 +1,4 @@
-//! Outages, handovers, several paths, and new addresses.
+//! Outages, handovers, and new addresses.
 
 use super::*;
 use core::net::Ipv4Addr;
@@ -150,30 +150,4 @@ fn who_does_not_know_the_token_is_refused() {
     let b = pair.b.as_mut().unwrap();
     b.handle_packet(now, (elsewhere, THERE), *stolen);
     assert_eq!(b.statistics().refused, 1);
-}
-
-/// Two paths of 5 Mbit/s with different delays carry nearly twice as much as one, in order. The harness has one wire for both
-/// paths' packets, of 10 Mbit/s, and delays those of the second path by jitter.
-#[test]
-fn data_is_spread_over_paths_and_put_in_order() {
-    let mut wires = study_path(1e-5, 8);
-    for wire in &mut wires {
-        wire.rate = DataRate::from_bits_per_second(10_000_000);
-        wire.jitter = Duration::from_millis(2);
-    }
-    let mut pair = Pair::new(with_mode(Mode::Reliable), wires);
-    let second = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1));
-    let rate = DataRate::from_bits_per_second(5_000_000);
-    pair.a.add_path(Instant::ZERO, (second, THERE), MTU, rate);
-    pair.write(4_000_000);
-    pair.a.close();
-    pair.seconds(4.5);
-    pair.assert_read(4_000_000);
-    let over = |address| {
-        let sent = pair.log.iter().filter(|(_, end, _)| *end == End::A);
-        sent.filter(|(_, _, packet)| packet.ip.source == address)
-            .count() as f64
-    };
-    let share = over(second) / (over(second) + over(HERE));
-    assert!((0.4..0.6).contains(&share), "{share}");
 }

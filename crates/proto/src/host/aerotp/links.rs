@@ -22,7 +22,7 @@ impl AerotpSockets {
             _ => return,
         };
         self.each(|socket| {
-            if !concerned(socket.pair.1.address) {
+            if !concerned(socket.peer()) {
                 return false;
             }
             match up {
@@ -49,29 +49,32 @@ impl AerotpSockets {
         if quoted.protocol != protocol::AEROTP {
             return false;
         }
-        let (local, remote) = quoted.transport_addresses();
-        let concerned =
-            |socket: &Socket| (socket.pair.0.address, socket.pair.1.address) == (local, remote);
+        let ends = quoted.transport_addresses();
+        let concerned = |socket: &Socket| {
+            let mut paths = socket.connection.paths();
+            paths.find(|&(_, addresses)| addresses == ends)
+        };
         match error {
             IcmpError::PacketTooBig { mtu } => self.each(|socket| {
-                let is_concerned = concerned(socket);
-                if is_concerned {
-                    socket.connection.set_mtu(PATH, mtu);
+                let path = concerned(socket);
+                if let Some((path, _)) = path {
+                    socket.connection.set_mtu(path, mtu);
                 }
-                is_concerned
+                path.is_some()
             }),
             IcmpError::Backpressure { rate } => {
-                let sends = |socket: &Socket| concerned(socket) && socket.connection.held() > 0;
+                let sends =
+                    |socket: &Socket| concerned(socket).filter(|_| socket.connection.held() > 0);
                 // The rate is that of all that comes from here.
-                let senders = self.sockets.values().filter(|socket| sends(socket)).count();
-                let bits = u64::from(rate) * 1000 / senders.max(1) as u64;
+                let senders = self.sockets.values().filter_map(|socket| sends(socket));
+                let bits = u64::from(rate) * 1000 / senders.count().max(1) as u64;
                 let rate = DataRate::from_bits_per_second(bits);
                 self.each(|socket| {
-                    let is_concerned = sends(socket);
-                    if is_concerned {
-                        socket.connection.backpressure(now, PATH, rate);
+                    let path = sends(socket);
+                    if let Some((path, _)) = path {
+                        socket.connection.backpressure(now, path, rate);
                     }
-                    is_concerned
+                    path.is_some()
                 });
             }
             IcmpError::Unreachable

@@ -5,6 +5,7 @@ use crate::aerotp::{Configuration, Connection};
 use crate::crosslayer::CrossLayerSignal;
 use crate::host::{Host, HostEvent, mtu_towards};
 use crate::packet::{Body, FlowId, IpHeader};
+use crate::rate::DataRate;
 use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::aerotp::AerotpPacket;
@@ -30,14 +31,45 @@ impl Host {
         configuration: Configuration,
         flow: Option<FlowId>,
     ) -> AerotpId {
-        let local = Endpoint {
-            address: self.source_towards(remote),
-            port: 0,
-        };
-        let mtu = mtu_towards(&self.routes, &self.interface_mtus, remote.address);
-        let pair = (local, remote);
+        let ends = (self.source_towards(remote), remote);
+        self.aerotp_connect_from(now, ends, configuration, flow)
+    }
+
+    /// Opens one from an address of this host.
+    pub fn aerotp_connect_from(
+        &mut self,
+        now: Instant,
+        (address, remote): (IpAddr, Endpoint),
+        configuration: Configuration,
+        flow: Option<FlowId>,
+    ) -> AerotpId {
+        let mtu = self.mtu_between(address, remote.address);
+        let pair = (Endpoint { address, port: 0 }, remote);
         let beginning = Beginning { pair, mtu, flow };
         self.aerotp_sockets().connect(now, beginning, configuration)
+    }
+
+    /// Lets an AeroTP connection send over one more path, between these addresses, own first, at a rate of its own. The peer is
+    /// shown its token there, too.
+    pub fn aerotp_add_path(
+        &mut self,
+        now: Instant,
+        socket: AerotpId,
+        addresses: (IpAddr, IpAddr),
+        rate: DataRate,
+    ) {
+        let mtu = self.mtu_between(addresses.0, addresses.1);
+        if let Some(aerotp) = &mut self.aerotp {
+            aerotp.add_path(now, socket, addresses, (mtu, rate));
+        }
+    }
+
+    /// Largest packet on the first link from an own address to another's, in bytes.
+    fn mtu_between(&self, local: IpAddr, remote: IpAddr) -> u32 {
+        let mtus = &self.interface_mtus;
+        let of_address = self.interface_of(local);
+        let of_address = of_address.and_then(|interface| mtus.get(interface.0).copied());
+        of_address.unwrap_or_else(|| mtu_towards(&self.routes, mtus, remote))
     }
 
     /// Takes AeroTP connections of the configuration's mode to `port`. Of those whose peer has not shown that it is where its

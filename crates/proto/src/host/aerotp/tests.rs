@@ -371,3 +371,40 @@ fn resets_and_datagrams_have_the_class_of_whom_they_are_for() {
     }
     assert_eq!(octets(&drain(&mut hosts[1], Instant::ZERO).1), [0xc0]);
 }
+
+/// Two interfaces, an address of each: packets leave where their source address belongs, and come back from the peer to either.
+#[test]
+fn a_connection_over_two_interfaces_is_one_at_both_ends() {
+    let mut sender = host(0, 1);
+    let second = sender.add_interface(1200);
+    let elsewhere = address(7, 7);
+    sender.add_interface_address(elsewhere, second);
+    let mut hosts = [sender, host(0, 2)];
+    hosts[1].aerotp_listen(PORT, configuration(Mode::Reliable), 4, None);
+    let now = Instant::ZERO;
+    let mine = configuration(Mode::Reliable);
+    let rate = mine.initial_rate;
+    // The first packet leaves from the interface that the default route does not lead to.
+    let ends = (elsewhere, server());
+    let socket = hosts[0].aerotp_connect_from(now, ends, mine, None);
+    let ends = (address(0, 1), server().address);
+    hosts[0].aerotp_add_path(now, socket, ends, rate);
+    hosts[0].aerotp_mut(socket).unwrap().write(&data(20_000));
+    hosts[0].aerotp_mut(socket).unwrap().close();
+    while hosts[0].poll_event().is_some() {}
+    let sent: Vec<_> = core::iter::from_fn(|| hosts[0].poll_transmit(now)).collect();
+    let over = |interface| sent.iter().filter(move |(over, _)| *over == interface);
+    assert!(over(second).all(|(_, packet)| packet.ip.source == elsewhere));
+    assert!(over(second).count() > 0 && over(InterfaceId(0)).count() > 0);
+    // No packet is longer than either takes.
+    assert!(sent.iter().all(|(_, packet)| packet.wire_length() <= 1200));
+    for (_, packet) in sent {
+        hosts[1].handle_packet(now, InterfaceId(0), packet);
+    }
+    let [_, events] = talk(now, 1000, &mut hosts);
+    assert_eq!(accepted(&events), [AerotpId(0)]);
+    let peer = hosts[1].aerotp(AerotpId(0)).unwrap();
+    assert_eq!((peer.readable(), peer.paths().count()), (20_000, 2));
+    assert_eq!(peer.statistics().refused, 0);
+    assert_eq!(hosts.map(|host| host.discarded().no_receiver), [0, 0]);
+}

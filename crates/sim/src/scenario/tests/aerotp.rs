@@ -24,7 +24,7 @@ to = "ground"
 transport = "aerotp"
 traffic = "constant"
 rate = "1 Mbit/s"
-aerotp = { mode = "near-reliable", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = "5 ms", class = 3, rate = "2 Mbit/s", send_buffer = "1 MB", close_timeout = "20 s" }
+aerotp = { mode = "near-reliable", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = "5 ms", class = 3, rate = "2 Mbit/s", send_buffer = "1 MB", close_timeout = "20 s" }
 "#;
 
 #[test]
@@ -45,6 +45,8 @@ fn every_setting_is_read() {
     };
     assert_eq!(protection.strength.words(), 32);
     assert!(protection.covers_header);
+    let blocks = read.blocks.unwrap();
+    assert_eq!((blocks.sources(), blocks.repairs()), (10, 3));
     assert_eq!((read.packets_per_mack, read.class.number()), (8, 3));
     assert_eq!(read.mack_delay, Duration::from_millis(5));
     assert_eq!(read.close_timeout, Duration::from_secs(20));
@@ -72,6 +74,26 @@ const WRONG: &[(&str, &str, &str)] = &[
         "flows.f.aerotp.coding.words: 257 is out of range; expected a whole number from 0 to 256",
     ),
     (
+        "repair = 3",
+        "repair = 0",
+        "flows.f.aerotp.blocks.repair: 0 is out of range; expected a whole number from 1 to 254",
+    ),
+    (
+        "data = 10",
+        "data = 253",
+        "flows.f.aerotp.blocks: 253 and 3 make 256 packets, and the code knows no block of more than 255",
+    ),
+    (
+        "data = 10, repair = 3",
+        "data = 10",
+        r#"flows.f.aerotp.blocks: key "repair" is missing; expected a whole number from 1 to 254"#,
+    ),
+    (
+        "mode = \"near-reliable\"",
+        "mode = \"unreliable-datagram\"",
+        r#""blocks" does not go with mode = "unreliable-datagram""#,
+    ),
+    (
         "class = 3",
         "class = 8",
         "flows.f.aerotp.class: 8 is out of range",
@@ -79,10 +101,10 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "mode = \"near-reliable\"",
         "mode = \"quasi-reliable\"",
-        r#"flows.f.aerotp.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: reordering_wait, rate, send_buffer, receive_buffer)"#,
+        r#"flows.f.aerotp.packets_per_mack: "packets_per_mack" does not go with mode = "quasi-reliable" (its own: blocks, reordering_wait, rate, send_buffer, receive_buffer)"#,
     ),
     (
-        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
+        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
         "aerotp = { mode = \"quasi-reliable\", coding = \"adaptive\" }",
         "flows.f.aerotp.coding: \"adaptive\" needs a receiver that answers",
     ),
@@ -122,12 +144,12 @@ const WRONG: &[(&str, &str, &str)] = &[
         "over \"aerotp\" go bulk, constant and on-off",
     ),
     (
-        "traffic = \"constant\"\nrate = \"1 Mbit/s\"\naerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
+        "traffic = \"constant\"\nrate = \"1 Mbit/s\"\naerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
         "aerotp = { mode = \"unreliable-datagram\" }",
         "bulk needs a connection, and mode \"unreliable-datagram\" has none",
     ),
     (
-        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
+        "aerotp = { mode = \"near-reliable\", coding = { words = 32, header = true }, blocks = { data = 10, repair = 3 }, packets_per_mack = 8, mack_delay = \"5 ms\", class = 3, rate = \"2 Mbit/s\", send_buffer = \"1 MB\", close_timeout = \"20 s\" }",
         "packet_size = \"1400 B\"\naerotp = { mode = \"unreliable-datagram\", coding = { words = 32 } }",
         "1400 B and 174 B of headers fit no MTU (largest 1500 B); expected at most 1326 B",
     ),

@@ -538,6 +538,7 @@ impl World {
         self.turn(change.link.0, change.up);
         if is_new {
             self.tell_aerotp_gateways(change.link.0, change.up);
+            self.tell_aerotp_paths(change.link.0);
         }
     }
 

@@ -180,6 +180,7 @@ impl World {
             code_point: None,
             radio_service: RadioService::DEFAULT,
             remedies: Vec::new(),
+            paths: None,
             gateway: None,
             name,
         };

@@ -150,6 +150,39 @@ fn datagrams_of_aerotp_arrive_like_those_of_udp() {
     near(flow.completion_s.unwrap(), 7.992 + 0.0116736, 1e-4);
 }
 
+/// Packets are lost whole and independently, and a block of k + m restores what is lost of it while no more than m are.
+#[test]
+fn a_code_across_packets_leaves_what_the_binomial_formula_says() {
+    let path = path(0.0).replace("[links.air]", "[links.air]\npacket_error_rate = 0.2");
+    let lost = |blocks: &str| {
+        let keys = format!(
+            "traffic = \"constant\"\nrate = \"3 Mbit/s\"\npacket_size = \"1000 B\"\nbytes = \"12 MB\"\n\
+             aerotp = {{ mode = \"unreliable-connection\"{blocks} }}"
+        );
+        let results = run(&scenario(40, &[&path, &telemetry(&keys)]));
+        let flow = super::flow(&results.summary, "telemetry").clone();
+        assert_eq!(
+            flow.delivered_bytes + flow.aerotp.unwrap().skipped_bytes,
+            12_000_000
+        );
+        1.0 - flow.delivered_bytes as f64 / 12e6
+    };
+    // Three standard errors of 12,000 packets: sqrt(0.2 * 0.8 / 12,000).
+    near(lost(""), 0.2, 0.011);
+    // A packet is missing if it and at least 4 of the other 11 are lost: 0.2 * (1 - sum of C(11, i) 0.2^i 0.8^(11 - i) to 3). Three
+    // standard errors of 1500 blocks, in each of which 0 or at least 5 of 12 are lost.
+    let missing = 0.2 * (1.0 - binomial(11, 0.2, 3));
+    near(missing, 0.032_228, 1e-6);
+    near(lost(", blocks = { data = 8, repair = 4 }"), missing, 0.0093);
+}
+
+/// The probability that of `n` no more than `most` happen, each by itself with `p`.
+fn binomial(n: u32, p: f64, most: u32) -> f64 {
+    let ways = |i: u32| (0..i).fold(1.0, |ways, j| ways * f64::from(n - j) / f64::from(j + 1));
+    let chance = |i: u32| ways(i) * p.powi(i as i32) * (1.0 - p).powi((n - i) as i32);
+    (0..=most).map(chance).sum()
+}
+
 /// What peers need after a hard handover, from reconnection to the first new data: 0.9 s (KCP) to 3.6 s; at least 0.26 s by physics.
 #[test]
 fn after_a_hard_handover_data_flows_as_soon_as_the_link_can_carry_it() {

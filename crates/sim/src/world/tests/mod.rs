@@ -2,6 +2,7 @@
 
 mod aerotp;
 mod aerotp_gateways;
+mod aerotp_paths;
 mod conservation;
 mod determinism;
 mod failback;

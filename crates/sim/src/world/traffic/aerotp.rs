@@ -1,5 +1,6 @@
 //! An application over AeroTP: what it writes, and what comes of it.
 
+use super::super::aerotp_paths::FlowPath;
 use super::super::flow::{Delivered, FlowRun, Role};
 use super::application::Kind;
 use super::{Block, LONGEST_WRITE};
@@ -15,6 +16,8 @@ use baton_proto::wire::aerotp::Protection;
 /// What only a flow over AeroTP has.
 #[derive(Debug, Default)]
 pub struct AerotpRun {
+    /// Its paths, if it has several.
+    pub paths: Vec<FlowPath>,
     /// The connection at source and sink.
     pub sockets: [Option<AerotpId>; 2],
     /// Bytes that the connection has left out.
@@ -54,7 +57,14 @@ impl FlowRun {
         let mut configuration = settings.configuration.clone();
         configuration.initial_rate = settings.rate.unwrap_or(rate);
         let remote = self.remote(Role::Source);
-        let socket = host.aerotp_connect(now, remote, configuration, Some(self.id));
+        let flow = Some(self.id);
+        let socket = match self.aerotp.paths.is_empty() {
+            true => host.aerotp_connect(now, remote, configuration, flow),
+            false => {
+                let ends = (self.addresses[Role::Source as usize], remote);
+                host.aerotp_connect_from(now, ends, configuration, flow)
+            }
+        };
         self.aerotp.sockets[Role::Source as usize] = Some(socket);
         Some(socket)
     }

@@ -1,0 +1,64 @@
+//! What comes over a path: of what the next MACK over it tells, how fast it comes, and how many of its bits are wrong.
+
+use super::error_meter::ErrorMeter;
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+
+/// What has come over one path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrivals {
+    /// Packets since the last MACK over this path; `u32::MAX` if they are to be answered at once.
+    pub unanswered: u32,
+    /// Timestamp of the newest packet, and when it came.
+    pub newest: Option<(u32, Instant)>,
+    pub meter: ErrorMeter,
+    /// Bytes with IP headers since the rate was last worked out, and since when.
+    bytes: u64,
+    since: Option<Instant>,
+    /// When the last packet came.
+    last: Option<Instant>,
+    rate: DataRate,
+}
+
+impl Arrivals {
+    /// Whether a timestamp is as new as any that has come.
+    pub(super) fn is_newer(&self, timestamp: u32) -> bool {
+        let newer = |(newest, _): (u32, Instant)| timestamp.wrapping_sub(newest) as i32 >= 0;
+        self.newest.is_none_or(newer)
+    }
+
+    /// A packet of so many bytes has come, IP header included.
+    pub(super) fn note(&mut self, now: Instant, timestamp: u32, bytes: u32) {
+        /// A pause longer than this says nothing of the path.
+        const PAUSE: Duration = Duration::from_millis(100);
+        if self.is_newer(timestamp) {
+            self.newest = Some((timestamp, now));
+        }
+        self.bytes += u64::from(bytes);
+        if self
+            .last
+            .is_none_or(|last| now.saturating_since(last) > PAUSE)
+        {
+            self.since = Some(now);
+            self.bytes = 0;
+        }
+        self.last = Some(now);
+    }
+
+    /// The rate at which packets come, zero if that is not known yet.
+    pub(super) fn take_rate(&mut self, now: Instant) -> DataRate {
+        /// It is worked out over at least so long.
+        const MEASURED_OVER: Duration = Duration::from_millis(50);
+        let elapsed = self
+            .since
+            .map_or(Duration::ZERO, |since| now.saturating_since(since));
+        if elapsed >= MEASURED_OVER {
+            let bits = u128::from(self.bytes) * 8 * 1_000_000_000;
+            let rate = (bits / u128::from(elapsed.as_nanos())) as u64;
+            self.rate = DataRate::from_bits_per_second(rate);
+            self.bytes = 0;
+            self.since = Some(now);
+        }
+        self.rate
+    }
+}

@@ -1,0 +1,176 @@
+//! The links over which one AeroTP connection spreads its packets.
+
+use super::document::Path;
+use super::error::{quoted, seconds};
+use super::model::{AerotpPaths, Flow, LinkIndex, Mobile, NodeIndex, Transport};
+use super::raw::RawScenario;
+use super::raw_flows::RawFlow;
+use super::resolve::Report;
+use super::resolve_links::Links;
+use baton_proto::wire::aerotp::Mode;
+
+/// The links that a flow names, all of one of its ends.
+pub(super) fn paths(
+    raw: &RawFlow,
+    ends: [NodeIndex; 2],
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<AerotpPaths> {
+    let aerotp = raw.aerotp.as_ref()?;
+    let names = aerotp.paths.as_ref()?;
+    let path = path.key("aerotp").key("paths");
+    let mut found: Vec<LinkIndex> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let link = links.find(name, &path.index(index), report)?;
+        if found.contains(&link) {
+            let message = format!(
+                "{} stands there already; expected another link",
+                quoted(name)
+            );
+            report.wrong(&path.index(index), message);
+        }
+        found.push(link);
+    }
+    let joins = |node: &NodeIndex| {
+        let mut found = found.iter();
+        found.all(|link| links.specs[link.0].ends.contains(node))
+    };
+    let host = ends.into_iter().find(joins);
+    if host.is_none() {
+        let message = format!(
+            "not all of them end at {}, nor all at {}; expected links of one of the two",
+            quoted(&raw.from),
+            quoted(&raw.to)
+        );
+        report.wrong(&path, message);
+    }
+    if aerotp.keys.rate.is_some() {
+        let message = "several paths have a rate each, that of the slowest link on it; expected no `rate` beside `paths`";
+        report.wrong(&path, message.to_owned());
+    }
+    Some(AerotpPaths {
+        host: host?,
+        links: found,
+    })
+}
+
+/// Refuses paths that lead nowhere, or that something else would change.
+pub(super) fn check(
+    raw: &RawScenario,
+    (flows, mobiles): (&[Flow], &[Mobile]),
+    links: &Links,
+    report: &mut Report<'_>,
+) {
+    let hosts: Vec<NodeIndex> = flows
+        .iter()
+        .filter_map(|flow| Some(flow.paths.as_ref()?.host))
+        .collect();
+    if hosts.is_empty() {
+        return;
+    }
+    let name = |node: NodeIndex| quoted(&links.nodes[node.0]);
+    for flow in flows {
+        let place = raw.flows.iter().position(|raw| raw.name == flow.name);
+        let path = Path::default().key("flows").index(place.unwrap_or(0));
+        let between = hosts.iter().find(|host| {
+            let others = [**host];
+            links.join(flow.from, flow.to) && !reaches(links, [flow.from, flow.to], &others)
+        });
+        if let Some(&host) = between {
+            let message = format!(
+                "the way from {} to {} leads through {}, which has `paths` in its flow's aerotp and is no router; expected another way",
+                name(flow.from),
+                name(flow.to),
+                name(host)
+            );
+            report.wrong(&path.key("to"), message);
+        }
+        let Some(paths) = &flow.paths else { continue };
+        let path = path.key("aerotp").key("paths");
+        let is_end = |mobile: &&Mobile| [flow.from, flow.to].contains(&mobile.node);
+        if let Some(mobile) = mobiles.iter().find(is_end) {
+            let message = format!(
+                "{} is a mobile, which uses one link at a time; expected ends that are not in `mobiles`",
+                name(mobile.node)
+            );
+            report.wrong(&path, message);
+        }
+        let mut ends = [flow.from, flow.to].into_iter();
+        let peer = ends.find(|node| *node != paths.host);
+        for (index, link) in paths.links.iter().enumerate() {
+            let mut ends = links.specs[link.0].ends.into_iter();
+            let far = ends.find(|node| *node != paths.host);
+            if let (Some(far), Some(peer)) = (far, peer)
+                && !reaches(links, [far, peer], &[paths.host])
+            {
+                let message = format!(
+                    "from {} no links lead to {} but through {}; expected a link over which it can be reached",
+                    name(far),
+                    name(peer),
+                    name(paths.host)
+                );
+                report.wrong(&path.index(index), message);
+            }
+        }
+        warn_of_late(flow, paths, links, &path, report);
+    }
+}
+
+/// Whether links lead from one node to another, not through any of `hosts`.
+fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bool {
+    let mut reached = vec![from];
+    let mut next = 0;
+    while let Some(&node) = reached.get(next) {
+        next += 1;
+        if node != from && hosts.contains(&node) {
+            continue;
+        }
+        for end in links.of(node).flat_map(|link| link.ends) {
+            if !reached.contains(&end) {
+                reached.push(end);
+            }
+        }
+    }
+    reached.contains(&to)
+}
+
+/// Where nothing is repeated, what comes over a longer path than a gap is waited for comes too late.
+fn warn_of_late(
+    flow: &Flow,
+    paths: &AerotpPaths,
+    links: &Links,
+    path: &Path,
+    report: &mut Report<'_>,
+) {
+    let Transport::Aerotp(settings) = &flow.transport else {
+        return;
+    };
+    let configuration = &settings.configuration;
+    let delays = paths.links.iter();
+    let delays = delays.map(|link| links.specs[link.0].config.round_trip_delay().as_nanos() / 2);
+    let (Some(longest), Some(shortest)) = (delays.clone().max(), delays.min()) else {
+        return;
+    };
+    let late = baton_proto::time::Duration::from_nanos(longest - shortest);
+    if !configuration.mode.repeats() && late >= configuration.reordering_wait {
+        let message = format!(
+            "one of the links is {} longer than another, and a gap is waited for {}: what comes over it is mostly left out; consider a longer reordering_wait",
+            seconds(late),
+            seconds(configuration.reordering_wait)
+        );
+        report.warn(path, message);
+    }
+}
+
+/// Says that a mode without a connection has no paths.
+pub(super) fn check_mode(raw: &RawFlow, mode: Mode, path: &Path, report: &mut Report<'_>) {
+    let has_paths = raw
+        .aerotp
+        .as_ref()
+        .is_some_and(|aerotp| aerotp.paths.is_some());
+    if has_paths && mode == Mode::UnreliableDatagram {
+        let message = "paths are those of a connection, and mode \"unreliable-datagram\" has none; expected another mode";
+        report.wrong(&path.key("aerotp").key("paths"), message.to_owned());
+    }
+}
