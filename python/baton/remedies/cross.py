@@ -37,12 +37,13 @@ class CrossPoint:
     def overrides(self) -> list[str]:
         """What is set in the path's scenario, as `baton run --set` takes it. Not kept: there are many points."""
         situation, path = self.situation, self.path
-        network = self.study.remedies[self.remedy].network
+        remedy = self.study.remedies[self.remedy]
+        network = remedy.network
         also = {} if network is None else network.handovers
         mobile = path.about | {"timetable": path.timetable_of(situation.handover, also)}
         if network is not None and network.routed:
             mobile.pop("mobility", None)
-        of_flow = self.remedy if network is None else NOTHING
+        of_flow = remedy.of_flow or (remedy.name if network is None else NOTHING)
         stack = self.study.stacks[situation.stack].set
         all_flows = flows(path, situation, stack, of_flow)
         overrides = [f"mobiles.{path.mobile}={toml_text(mobile)}", f"flows={toml_text(all_flows)}"]
@@ -68,7 +69,7 @@ class CrossPoint:
 
 def points(study: RemedyStudy) -> list[CrossPoint]:
     """Every situation with every remedy."""
-    return [CrossPoint(study, situation, remedy) for situation in study.situations() for remedy in study.remedies]
+    return [CrossPoint(study, situation, remedy) for situation, remedy in study.crossed()]
 
 
 def load(point: CrossPoint) -> tuple[Scenario | None, str | None]:

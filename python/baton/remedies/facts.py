@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from baton.errors import InputError
 
 NOTHING = "none"
 """No remedy."""
-NOTHING_ROUTED = "none, routed"
-"""No remedy where routes move at once, without a protocol: what some are held against."""
+ROUTED = ", routed"
+"""Behind the name of a remedy of flows, or of none, that is run where routes move at once, without a protocol."""
+NOTHING_ROUTED = NOTHING + ROUTED
+"""No remedy there: what some are held against."""
 ROUTED_MARK = " \u2020"
 """Behind the name of what is held against nothing in a world of its own."""
 CLASS = "python:"
@@ -48,10 +50,17 @@ class Remedy:
     """Baton's own, and no published one."""
     network: Network | None = None
     """What is set in the network, if it is no remedy of a flow."""
+    of_flow: str | None = None
+    """What flows have, if that is not what its name says."""
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        return {key: value for key, value in vars(self).items() if key != "network"}
+        return {key: value for key, value in vars(self).items() if key not in ("network", "of_flow")}
+
+    @property
+    def is_counterpart(self) -> bool:
+        """Whether it is another one, run where routes move at once, to be held against what is run there alone."""
+        return self.name.endswith(ROUTED)
 
     @property
     def base(self) -> str:
@@ -92,9 +101,9 @@ def of_class(name: str, directory: Path) -> Remedy:
     return Remedy(name, about, (installed,), True, True, False)
 
 
-def nothing_routed() -> Remedy:
-    """No remedy where routes move at once."""
-    return Remedy(NOTHING_ROUTED, "Nothing is installed.", (), True, True, False, Network({}, {}, routed=True))
+def routed(remedy: Remedy) -> Remedy:
+    """A remedy of flows, or none, where routes move at once."""
+    return replace(remedy, name=remedy.name + ROUTED, network=Network({}, {}, routed=True), of_flow=remedy.name)
 
 
 def in_place(all_remedies: Sequence[Remedy], place: str) -> list[Remedy]:

@@ -16,7 +16,7 @@ import numpy as np
 from baton.sweep.flatten import Row
 from baton.sweep.statistics import Statistics, describe
 
-from .facts import NOTHING
+from .facts import NOTHING, NOTHING_ROUTED, ROUTED
 from .study import Situation
 
 Rows = dict[int, Row]
@@ -68,10 +68,20 @@ class Runs:
         return describe(np.array([*self._by_seed(cells, remedy, change).values()], dtype=np.float64))
 
     def apart(self, cells: Sequence[Cell], one: str, other: str) -> Statistics:
-        """By how much the second remedy gains more than the first, seed by seed."""
-        first, second = (self._by_seed(cells, remedy, gain) for remedy in (one, other))
+        """By how much the second remedy gains more than the first, seed by seed.
+
+        Of one that is run where routes move at once and another that is run there too, both are taken from there.
+        """
+        names = (one, other)
+        if any(self._bases.get(name) == NOTHING_ROUTED for name in names):
+            names = (self._routed(one), self._routed(other))
+        first, second = (self._by_seed(cells, remedy, gain) for remedy in names)
         common = [second[seed] - first[seed] for seed in first if seed in second]
         return describe(np.array(common, dtype=np.float64))
+
+    def _routed(self, remedy: str) -> str:
+        """It or its counterpart where routes move at once, if it has one."""
+        return remedy + ROUTED if remedy + ROUTED in self._bases else remedy
 
     def _by_seed(self, cells: Sequence[Cell], remedy: str, change: Change) -> dict[int, float]:
         """For each seed that all cells have, the mean over them."""

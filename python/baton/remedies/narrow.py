@@ -33,6 +33,7 @@ def _narrow(study: RemedyStudy, axis: str, wanted: Sequence[str]) -> None:
         study.remedies |= {name: of_class(name, directory) for name in wanted if name.startswith(CLASS)}
         refuse_unknown("--set remedy", wanted, study.remedies)
         kept = {*wanted, *(study.remedies[name].base for name in wanted), NOTHING}
+        kept |= {each.name for each in study.remedies.values() if each.of_flow in wanted and each.base in kept}
         study.remedies = {name: each for name, each in study.remedies.items() if name in kept}
         return
     level = dict(zip(AXES, LEVELS, strict=False))[axis]

@@ -9,7 +9,7 @@ from typing import Any
 from baton.sweep.statistics import Statistics
 
 from .cells import Cells
-from .facts import NOTHING, NOTHING_ROUTED, Remedy
+from .facts import NOTHING, Remedy
 from .gains import (
     Cell,
     Change,
@@ -93,7 +93,7 @@ def standings(study: RemedyStudy, runs: Runs, refused: Sequence[Refusal]) -> lis
     found = [
         standing(each, runs, cells, [other.reason for other in refused if other.remedy == each.name])
         for each in study.remedies.values()
-        if each.name != NOTHING_ROUTED
+        if not each.is_counterpart
     ]
     return sorted(found, key=lambda each: (each.never_run, -(each.gain.mean or 0.0)))
 

@@ -21,7 +21,7 @@ from typing import Any
 from baton.errors import InputError, nearest
 from baton.toml import loads
 
-from .facts import Network, Remedy, nothing_routed, remedies
+from .facts import NOTHING, Network, Remedy, remedies, routed
 from .loads import DIRECTIONS, LOADS
 from .paths import HANDOVERS, AccessPath, Table, read_path
 from .study import LEVELS, Block, RemedyStudy, Stack
@@ -72,7 +72,10 @@ def read(file: Path, *, full: bool, own_path: Path | None) -> RemedyStudy:
 
 
 def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
-    """What is set in the network and is no remedy of a flow, and the nothing that it is held against."""
+    """What is set in the network and is no remedy of a flow.
+
+    And what the routed ones are held against, where routes move at once too: nothing, and our own in the same place.
+    """
     found: list[Remedy] = []
     for place, each in enumerate(document.get("network", [])):
         if each.keys() != NETWORK_KEYS:
@@ -82,7 +85,10 @@ def _network(file: Path, document: Mapping[str, Any]) -> dict[str, Remedy]:
         facts = each | {"installed": tuple(each["installed"]), "own": False}
         network = Network(facts.pop("links"), facts.pop("handovers"), facts.pop("routed"))
         found.append(Remedy(**facts, network=network))
-    base = [nothing_routed()] if any(each.is_routed for each in found) else []
+    places = {each.installed for each in found if each.is_routed}
+    known = remedies()
+    others = [routed(each) for each in known.values() if each.own and each.installed in places]
+    base = [routed(known[NOTHING]), *others] if places else []
     return {each.name: each for each in [*base, *found]}
 
 

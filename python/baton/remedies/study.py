@@ -81,11 +81,23 @@ class RemedyStudy:
                     found[situation] = max(found.get(situation, 0), block.seeds)
         return found
 
+    def crossed(self) -> Iterator[tuple[Situation, str]]:
+        """Every situation with every remedy; our own where routes move at once only where remedies are ranked."""
+        every, headline = self.situations(), self.headline
+        asked = [(each.direction, each.load, each.loss) for each in every]
+        for situation, of_situation in zip(every, asked, strict=True):
+            is_ranked = of_situation == asked[0] and situation.stack in headline
+            for name, remedy in self.remedies.items():
+                if is_ranked or not (remedy.own and remedy.is_counterpart):
+                    yield situation, name
+
     def count(self) -> int:
         """Runs, without those that the engine is known to refuse."""
+        seeds = self.situations()
         return sum(
-            seeds * (len(self.remedies) - len(self.unfit.get((each.path, each.direction), ())))
-            for each, seeds in self.situations().items()
+            seeds[each]
+            for each, remedy in self.crossed()
+            if remedy not in self.unfit.get((each.path, each.direction), ())
         )
 
     def fit(self) -> Iterator[str]:
