@@ -455,8 +455,11 @@ impl World {
         if let Some((observed, main)) = flow.observation() {
             return observed.conversation.counters(main).spurious;
         }
+        // What a code across packets has restored before it came is there already, too, and was sent once.
         if let Some(connection) = self.aerotp_connection(flow, 1) {
-            return connection.statistics().duplicates;
+            let sent = self.aerotp_connection(flow, 0);
+            let again = sent.map_or(0, |sent| sent.statistics().retransmitted);
+            return connection.statistics().duplicates.min(again);
         }
         self.connection(flow, 1)
             .map_or(0, |connection| connection.statistics().duplicates_received)

@@ -175,4 +175,7 @@ fn the_scenario_that_comes_with_baton_holds_itself_to_what_it_expects() {
     assert_eq!(sensors.delivered_bytes, 600_000, "{sensors:?}");
     assert!(recording.longest_stall_s < 1.0, "{recording:?}");
     assert!(sensors.longest_stall_s < 0.5, "{sensors:?}");
+    // What comes after the code has restored it was sent once; what was sent again and was there already was sent in vain.
+    assert_eq!(sensors.spurious_retransmitted, 0);
+    assert!((1..=recording.retransmitted).contains(&recording.spurious_retransmitted));
 }
