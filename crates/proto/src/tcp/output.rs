@@ -257,7 +257,7 @@ impl Connection {
             let bytes = self.in_the_network();
             (bytes, bytes + length <= window)
         };
-        if !idle && !(fits && self.has_room_in_flight(in_the_network, length)) {
+        if !(idle || fits && self.has_room_in_flight(in_the_network, length)) {
             return None;
         }
         let length = if probing && length == 0 && !fin {
