@@ -105,6 +105,21 @@ fn datagrams_cross_with_the_redundancy_that_their_rule_says() {
     near(reliable, 1.0, 1e-9);
 }
 
+/// Of packets that are lost whole, one in twenty: what is left of blocks (4,4) is 1e-5, by the binomial formula.
+#[test]
+fn datagrams_that_a_code_across_packets_restores_come_to_their_flow() {
+    let udp = UDP.replace("1472 B", "1000 B").replace("4.416", "2");
+    let lossy = path(0.0).replace("damaged = \"delivered\"", "packet_error_rate = 0.05");
+    let delivered = |blocks: &str| {
+        let rule =
+            format!("{{ mode = \"unreliable-connection\", reordering_wait = \"200 ms\"{blocks} }}");
+        let results = run(&scenario(61, &[&*lossy, &gateways(&rule), &udp]));
+        flow(&results.summary, "udp").delivered_bytes as f64 / 15e6
+    };
+    near(delivered(""), 0.95, 0.01);
+    near(delivered(", blocks = { data = 4, repair = 4 }"), 1.0, 0.001);
+}
+
 /// 3 s without the link; the AeroTP goes on as soon as that is up, the half of TCP does not time out for want of an answer.
 #[test]
 fn after_an_outage_the_gateways_go_on_at_once() {

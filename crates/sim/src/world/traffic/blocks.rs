@@ -2,7 +2,7 @@
 
 use super::received::Received;
 use crate::rng::Stream;
-use baton_proto::packet::Payload;
+use baton_proto::packet::{Payload, pattern_byte};
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 
@@ -58,6 +58,17 @@ impl Block {
 }
 
 impl Blocks {
+    /// Where a block of pattern `stream` stands that has come as bytes, if it is one of those that have not come yet.
+    pub fn place_of(&self, bytes: &[u8], stream: u32) -> Option<u64> {
+        let is_there = |offset: &u64| {
+            (*offset..)
+                .zip(bytes)
+                .all(|(place, &byte)| byte == pattern_byte(stream, place))
+        };
+        let mut missing = self.received.missing(self.emitted);
+        missing.find_map(|(from, to)| (from..to).step_by(bytes.len().max(1)).find(is_there))
+    }
+
     /// A source of blocks of `size` bytes, the first at `start`, `limit` bytes in all.
     pub fn new(
         rate: DataRate,

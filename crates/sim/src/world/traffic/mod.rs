@@ -230,8 +230,11 @@ impl FlowRun {
         payload: Payload,
     ) -> Option<Delivered> {
         let bytes = payload.length();
-        let Payload::Pattern { offset, .. } = payload else {
-            return None;
+        let offset = match (&payload, &self.application.kind) {
+            (Payload::Pattern { offset, .. }, _) => *offset,
+            // What a code across packets has restored.
+            (Payload::Bytes(bytes), Kind::Blocks(blocks)) => blocks.place_of(bytes, self.id.0)?,
+            _ => return None,
         };
         match (&mut self.application.kind, role) {
             (Kind::Ping(_), Role::Sink) => {

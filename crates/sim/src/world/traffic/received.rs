@@ -47,6 +47,14 @@ impl Received {
     }
 }
 
+impl Received {
+    /// What has not come before `end`: where it begins and where it ends.
+    pub fn missing(&self, end: u64) -> impl Iterator<Item = (u64, u64)> {
+        let gaps = self.gaps.iter().map(|(&from, &to)| (from, to));
+        gaps.chain((self.end < end).then_some((self.end, end)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
