@@ -166,10 +166,6 @@ impl Scene {
                 _ => opening([port, 1], [SERVER, CLIENT], kind),
             });
         }
-        // In modes without answers a second packet is all that there can be, forged or not (docs/aerotp.md, security).
-        if kind % 3 == 2 && !Mode::ALL[usize::from(kind) % Mode::ALL.len()].repeats() {
-            self.steps += usize::from(count);
-        }
         self.settle();
     }
 
@@ -237,8 +233,7 @@ impl Scene {
         }
     }
 
-    /// What is held has an end: each step can make no more than one connection more than half open, or a flood that comes twice as
-    /// many as it has packets.
+    /// What is held has an end: each step can make no more than one connection more than half open.
     fn judge(&mut self) {
         let most = MOST_HALF_OPEN + self.steps;
         let host = self.gateway();

@@ -47,7 +47,7 @@ class Cells:
         first = usual[0]
         downloads = [each for each in usual if each.direction == DOWNLOAD]
         alone = [each for each in downloads if each.load == "1"]
-        headline = [each for each in usual if _asked(each) == _asked(first) and each.stack in study.headline]
+        headline = [each for each in usual if each.asked == first.asked and each.stack in study.headline]
         crowd = [each for each in downloads if each.load == "100"]
         main_crowd = [each for each in _calm(crowd) if each.stack in study.headline]
         uploads = [each for each in _calm(usual) if each.direction == UPLOAD and each.load == "1"]
@@ -65,10 +65,6 @@ class Cells:
             repeating=_grouped(study, repeating, "stack"),
             repeating_still=_repeating_still(study, repeating),
         )
-
-
-def _asked(situation: Situation) -> tuple[str, str, float]:
-    return situation.direction, situation.load, situation.loss
 
 
 def _calm(situations: Iterable[Situation]) -> list[Situation]:

@@ -60,7 +60,7 @@ class Remedy:
     @property
     def is_counterpart(self) -> bool:
         """Whether it is another one, run where routes move at once, to be held against what is run there alone."""
-        return self.name.endswith(ROUTED)
+        return self.of_flow is not None
 
     @property
     def base(self) -> str:

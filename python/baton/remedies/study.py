@@ -54,6 +54,11 @@ class Situation:
     direction: str
     """Which way the data goes: "download" to the mobile, "upload" from it."""
 
+    @property
+    def asked(self) -> tuple[str, str, float]:
+        """What the first situation of a study has in common with all that are ranked, besides the stack."""
+        return self.direction, self.load, self.loss
+
 
 @dataclass
 class RemedyStudy:
@@ -84,9 +89,9 @@ class RemedyStudy:
     def crossed(self) -> Iterator[tuple[Situation, str]]:
         """Every situation with every remedy; our own where routes move at once only where remedies are ranked."""
         every, headline = self.situations(), self.headline
-        asked = [(each.direction, each.load, each.loss) for each in every]
-        for situation, of_situation in zip(every, asked, strict=True):
-            is_ranked = of_situation == asked[0] and situation.stack in headline
+        first = next(iter(every), None)
+        for situation in every:
+            is_ranked = first is not None and situation.asked == first.asked and situation.stack in headline
             for name, remedy in self.remedies.items():
                 if is_ranked or not (remedy.own and remedy.is_counterpart):
                     yield situation, name

@@ -379,6 +379,11 @@ impl Connection {
         numbers.zip(self.paths.iter().map(Path::addresses))
     }
 
+    /// When the peer was last heard; when it began if never.
+    pub fn last_heard(&self) -> Instant {
+        self.last_heard
+    }
+
     /// The rate at which a path sends now.
     pub fn rate(&self, path: PathId) -> Option<DataRate> {
         self.paths

@@ -143,13 +143,10 @@ impl Splice {
         }
     }
 
-    /// Whether nothing shows yet that the other gateway is where its packets say, as at a host's own connections: one that is
-    /// answered shows it by what it acknowledges, one that is not by a second packet.
+    /// Whether nothing shows yet that the other gateway is where its packets say: it shows it by what it acknowledges, and so never
+    /// in modes without answers.
     fn is_half_open(&self) -> bool {
-        match self.aerotp.configuration().mode.repeats() {
-            true => !self.aerotp.is_known(),
-            false => self.heard < 2,
-        }
+        !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
     }
 }
 
@@ -342,7 +339,8 @@ impl AerotpGateway {
         self.touched.insert(ends);
     }
 
-    /// Takes a half-open connection out if there are too many: the oldest of those that were heard at most once, or else the oldest.
+    /// Takes a half-open connection out if there are too many: the oldest of those that were heard at most once, or else the one that
+    /// was last heard the longest ago.
     fn make_room(&mut self) -> Option<Box<Splice>> {
         if self.half_open.len() < MOST_HALF_OPEN {
             return None;
@@ -351,8 +349,13 @@ impl AerotpGateway {
             let splice = self.splices.get(ends);
             splice.is_none_or(|splice| splice.heard < 2)
         };
+        let last_heard = |place: &usize| {
+            let splice = self.splices.get(&self.half_open[*place]);
+            splice.map(|splice| splice.aerotp.last_heard())
+        };
         let place = self.half_open.iter().position(hardly_heard);
-        let ends = self.half_open.remove(place.unwrap_or(0))?;
+        let place = place.or_else(|| (0..self.half_open.len()).min_by_key(last_heard))?;
+        let ends = self.half_open.remove(place)?;
         self.discards.half_open += 1;
         self.touched.remove(&ends);
         let splice = self.splices.remove(&ends)?;

@@ -1,7 +1,8 @@
 //! Baton's own remedy at a gateway, which needs nothing from anybody else: a connection that is split, whose half towards the mobile
 //! knows the link that it uses.
 //!
-//! It begins with the link's pipe in mind, so that slow start ends before a queue overflows. Of a break that is announced it makes
+//! It begins with the link's pipe in mind, so that slow start ends before a queue overflows, and lets no more into the network
+//! than the link takes. Of a break that is announced it makes
 //! nothing: whatever still gets through is gained, and what does not is sent again. While the link is down it stops;
 //! on the next one it goes on with that one's round-trip time and pipe, and what the break has lost leaves at once. The
 //! sender sees none of it but a window that closes for a while.
@@ -38,7 +39,7 @@ impl Remedy for TowardsMobile {
                 let takes = window(path, false, transport.segment_size);
                 let begin = INITIAL_SEGMENTS.saturating_mul(transport.segment_size);
                 let onto = transport.congestion_window.max(begin).min(takes);
-                // What the old link still delivers is on no link of the new way.
+                // What the old link still delivers takes nothing of the new one.
                 let elsewhere = if lost { 0 } else { transport.bytes_in_flight };
                 let path_begins = Control::NewPath {
                     window: onto.saturating_add(elsewhere),

@@ -250,14 +250,12 @@ impl Connection {
             }
             return None;
         }
-        let (in_the_network, fits) = if self.recovers_as_linux() {
-            let bytes = self.segments_in_flight() * self.segment_size;
-            (u64::from(bytes), self.window_has_room())
+        let fits = if self.recovers_as_linux() {
+            self.window_has_room()
         } else {
-            let bytes = self.in_the_network();
-            (bytes, bytes + length <= window)
+            self.in_the_network() + length <= window
         };
-        if !(idle || fits && self.has_room_in_flight(in_the_network, length)) {
+        if !(idle || fits && self.fits_flight(length)) {
             return None;
         }
         let length = if probing && length == 0 && !fin {
@@ -281,7 +279,7 @@ impl Connection {
     }
 
     /// What of ours counts against the congestion window before new data is sent.
-    fn in_the_network(&self) -> u64 {
+    pub(super) fn in_the_network(&self) -> u64 {
         let flight = self.next - self.unacknowledged;
         if self.recovery.phase != Phase::Open {
             return self.sent.pipe();

@@ -173,11 +173,8 @@ impl Connection {
         if self.sent.is_empty() {
             return;
         }
-        if let Some(flight) = self
-            .steering
-            .as_mut()
-            .and_then(|steering| steering.flight.as_mut())
-        {
+        let steering = self.steering.as_mut();
+        if let Some(flight) = steering.and_then(|steering| steering.flight.as_mut()) {
             flight.beside = 0;
         }
         self.sent.mark_all_lost();
@@ -242,15 +239,19 @@ impl Connection {
             .is_some_and(|steering| steering.holds_new_data || steering.frozen)
     }
 
-    /// Whether a remedy lets so many bytes more into the network, beside `in_the_network`.
-    pub(super) fn has_room_in_flight(&self, in_the_network: u64, length: u64) -> bool {
+    /// Whether a remedy lets so many bytes more into the network.
+    pub(super) fn fits_flight(&self, length: u64) -> bool {
         let steering = self.steering.as_ref();
-        steering
-            .and_then(|steering| steering.flight)
-            .is_none_or(|flight| {
-                let elsewhere = flight.beside.saturating_sub(self.unacknowledged);
-                in_the_network + length <= u64::from(flight.most) + elsewhere
-            })
+        let Some(flight) = steering.and_then(|steering| steering.flight) else {
+            return true;
+        };
+        let in_the_network = if self.recovers_as_linux() {
+            u64::from(self.segments_in_flight()) * u64::from(self.segment_size)
+        } else {
+            self.in_the_network()
+        };
+        let elsewhere = flight.beside.saturating_sub(self.unacknowledged);
+        in_the_network + length <= u64::from(flight.most) + elsewhere
     }
 
     /// The timer has gone off. Says whether it is to be ignored; if not, gaps are losses again.

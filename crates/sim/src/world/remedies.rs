@@ -151,8 +151,8 @@ impl World {
         }
     }
 
-    /// The rate of the slowest link on a flow's way, or on one of several paths, as it is now, in IP packets. Beyond a home agent that is the mobile's access
-    /// link. Where no way is known, that of the slowest link of all.
+    /// The rate of the slowest link on a flow's way, or on one of several paths, as it is now, in IP packets. Beyond a home
+    /// agent that is the mobile's access link. Where no way is known, that of the slowest link of all.
     pub(super) fn slowest_on_way(&self, flow: usize, path: Option<&FlowPath>) -> DataRate {
         let run = &self.flows[flow];
         let [source, to] = path.map_or(run.addresses, |path| path.addresses);

@@ -504,6 +504,55 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
     }
 }
 
+/// Where nobody answers nothing shows who is forged, however often it is heard: of all that there are the gateway keeps as many,
+/// and one that is in use stays.
+#[test]
+fn a_flood_that_comes_twice_is_bounded_in_modes_without_answers() {
+    for mode in [Mode::QuasiReliable, Mode::UnreliableConnection] {
+        let mut row = Row::new(mode);
+        let configuration = rules(mode)[0].configuration.clone();
+        let record = Payload::Pattern {
+            stream: 1,
+            offset: 0,
+            length: 20,
+        };
+        let speaker = |address: IpAddr, now: Instant| {
+            let mut host = Host::new(address, [9; 16]);
+            host.add_interface(1500);
+            host.routes_mut().set_default(Some(InterfaceId(0)));
+            let server = end(self::address(4), PORT);
+            let socket = host.aerotp_connect(now, server, configuration.clone(), None);
+            (host, socket)
+        };
+        let (mut honest, socket) = speaker([10, 8, 0, 1].into(), row.now);
+        let hears = |row: &mut Row, host: &mut Host, socket| {
+            assert!(host.aerotp_mut(socket).unwrap().write_record(&record));
+            while host.poll_event().is_some() {}
+            while let Some((_, packet)) = host.poll_transmit(row.now) {
+                row.hosts[2].handle_packet(row.now, InterfaceId(0), packet);
+            }
+            while row.hosts[2].poll_transmit(row.now).is_some() {}
+            row.now += Duration::from_millis(1);
+        };
+        for number in 0..3000_u32 {
+            if number % 500 == 0 {
+                hears(&mut row, &mut honest, socket);
+            }
+            let forged = [10, 9, (number >> 8) as u8, number as u8].into();
+            let (mut forger, socket) = speaker(forged, row.now);
+            hears(&mut row, &mut forger, socket);
+            hears(&mut row, &mut forger, socket);
+        }
+        let gateway = row.hosts[2].aerotp_gateway().unwrap();
+        assert_eq!(gateway.connections(), MOST_HALF_OPEN, "{mode:?}");
+        let mut all = gateway.aerotp_connections();
+        let theirs = all.find(|(_, connection)| connection.addresses().1 == honest.address());
+        // One that had made room and begun anew would miss what came before.
+        let statistics = theirs.expect("it is in use").1.statistics();
+        assert_eq!((statistics.skipped, statistics.refused), (0, 0), "{mode:?}");
+    }
+}
+
 /// What the queue gives their source they share; of another's the gateway does not hear.
 #[test]
 fn a_queue_that_fills_slows_the_connections_of_its_source() {

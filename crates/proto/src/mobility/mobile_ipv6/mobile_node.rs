@@ -419,12 +419,12 @@ impl MobileNode {
 
     /// The same, if it has come for the mobile.
     pub fn take_local(&mut self) -> Option<Packet> {
-        match self.received.front()? {
-            Received::Local(_) => {}
-            Received::Behind(_) => return None,
-        }
-        match self.received.pop_front()? {
-            Received::Local(packet) | Received::Behind(packet) => Some(packet),
+        let Some(Received::Local(_)) = self.received.front() else {
+            return None;
+        };
+        match self.received.pop_front() {
+            Some(Received::Local(packet)) => Some(packet),
+            _ => None,
         }
     }
 
