@@ -1040,12 +1040,15 @@ class Control:
 
     @final
     class OfferMore(Control):
-        """Beyond what has been offered at most this much is offered; the window's right edge never goes back."""
+        """Beyond what has been offered at most this much is offered; the window's right edge never goes back. If what is missing still
+        arrives, by another link, what comes ahead of it makes room for more."""
 
-        __match_args__ = ("window",)
-        def __new__(cls, window: int) -> Control.OfferMore: ...
+        __match_args__ = ("window", "missing_arrives")
+        def __new__(cls, window: int, missing_arrives: bool = False) -> Control.OfferMore: ...
         @property
         def window(self) -> int: ...
+        @property
+        def missing_arrives(self) -> bool: ...
 
     @final
     class KeepLastAcknowledgment(Control):

@@ -177,9 +177,13 @@ pub enum Control {
     RestartTimer,
     /// At most this window is offered to the peer, in bytes; zero shuts it, `None` ends it.
     Offer(Option<u32>),
-    /// Beyond what has been offered at most this much is offered, in bytes: the window's right edge never goes back, and stays
-    /// until what is below it has come.
-    OfferMore(u32),
+    /// The window's right edge never goes back.
+    OfferMore {
+        /// At most this much is offered beyond what has been offered, in bytes, until that has come; then beyond what has come.
+        window: u32,
+        /// What is missing is still on its way by another link: what comes ahead of it makes room for more.
+        missing_arrives: bool,
+    },
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment(bool),
     /// So many acknowledgments leave at once, with the window that is offered now.

@@ -280,8 +280,10 @@ pub(crate) enum Control {
     RestartTiming { sample: Option<f64> },
     /// At most this window is offered to the peer; zero shuts it, None ends it.
     Offer { window: Option<u32> },
-    /// Beyond what has been offered at most this much is offered; the window's right edge never goes back.
-    OfferMore { window: u32 },
+    /// Beyond what has been offered at most this much is offered; the window's right edge never goes back. If what is missing still
+    /// arrives, by another link, what comes ahead of it makes room for more.
+    #[pyo3(constructor = (window, missing_arrives = false))]
+    OfferMore { window: u32, missing_arrives: bool },
     /// Of acknowledgments one is kept back until the next is due.
     KeepLastAcknowledgment { keep: bool },
     /// So many acknowledgments leave at once, with the window that is offered now.
@@ -310,7 +312,13 @@ impl Control {
             Control::RaiseThreshold { threshold } => Carried::RaiseThreshold(threshold),
             Control::RestartTimer {} => Carried::RestartTimer,
             Control::Offer { window } => Carried::Offer(window),
-            Control::OfferMore { window } => Carried::OfferMore(window),
+            Control::OfferMore {
+                window,
+                missing_arrives,
+            } => Carried::OfferMore {
+                window,
+                missing_arrives,
+            },
             Control::KeepLastAcknowledgment { keep } => Carried::KeepLastAcknowledgment(keep),
             Control::Acknowledge { copies } => Carried::Acknowledge(copies),
             Control::Notice { number, times } => Carried::Notice {

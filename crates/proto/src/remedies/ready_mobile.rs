@@ -3,7 +3,8 @@
 //! *Receiving*, (1) after a break it acknowledges with a shut window and then, three times, with an open one, as ATCP does once: a
 //! sender that has been timing out goes on at once. (2) Beyond what has been offered, the window is what the link in use holds and
 //! half of its queue: no queue builds up that overflows, or that a handover would have to wait for. The right edge never
-//! goes back, so that a sender whose whole window was lost can still send something new.
+//! goes back, so that a sender whose whole window was lost can still send something new. After a soft handover what comes ahead of
+//! what the old link still brings makes room for more: that much is no longer under way on the new one.
 //!
 //! *Sending*, it stops while disconnected, and begins on the new path with that path's round-trip time and pipe.
 
@@ -33,13 +34,17 @@ impl Remedy for Receiver {
     fn on_signal(&mut self, signal: &CrossLayerSignal, transport: &TransportView) -> Vec<Control> {
         match signal {
             CrossLayerSignal::Begun(path) | CrossLayerSignal::Connected(path) => {
-                let takes = window(path, false, transport.segment_size);
-                match core::mem::take(&mut self.disconnected) {
-                    false => vec![Control::OfferMore(takes)],
+                let lost = core::mem::take(&mut self.disconnected);
+                let offer = Control::OfferMore {
+                    window: window(path, false, transport.segment_size),
+                    missing_arrives: !lost,
+                };
+                match lost {
+                    false => vec![offer],
                     true => vec![
                         Control::Offer(Some(0)),
                         Control::Acknowledge(1),
-                        Control::OfferMore(takes),
+                        offer,
                         Control::Acknowledge(REPEATS),
                     ],
                 }

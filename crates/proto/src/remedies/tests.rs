@@ -411,20 +411,23 @@ fn contradictions_are_mutual_and_each_contradicts_itself() {
 fn a_ready_mobile_offers_what_the_link_takes_and_stirs_the_sender_after_a_break() {
     let mut remedy = part(Kind::ReadyMobile, true, false);
     let mut says = |signal| hears(&mut *remedy, &signal, &VIEW);
-    let takes = Control::OfferMore(62_500 + 17_000);
-    assert_eq!(says(CrossLayerSignal::Begun(SATELLITE)), [takes]);
+    let takes = |missing_arrives| Control::OfferMore {
+        window: 62_500 + 17_000,
+        missing_arrives,
+    };
+    assert_eq!(says(CrossLayerSignal::Begun(SATELLITE)), [takes(true)]);
     // A soft handover needs no word to the sender, and an announcement no answer.
-    assert_eq!(says(CONNECTED), [takes]);
+    assert_eq!(says(CONNECTED), [takes(true)]);
     assert_eq!(says(CrossLayerSignal::GoingDown), []);
     assert_eq!(says(CrossLayerSignal::Disconnected), []);
     let stirs = [
         Control::Offer(Some(0)),
         Control::Acknowledge(1),
-        takes,
+        takes(false),
         Control::Acknowledge(3),
     ];
     assert_eq!(says(CONNECTED), stirs);
-    assert_eq!(says(CONNECTED), [takes]);
+    assert_eq!(says(CONNECTED), [takes(true)]);
 }
 
 const NEW_TIMING: Control = Control::RestartTiming(Some(Duration::from_millis(508)));

@@ -193,6 +193,15 @@ impl Receiver {
         self.readable_bytes + beyond.sum::<u64>()
     }
 
+    /// Bytes beyond a place, and beyond a gap.
+    pub(super) fn held_beyond(&self, place: u64) -> u64 {
+        let beyond = self
+            .blocks
+            .iter()
+            .map(|&(start, end)| end.saturating_sub(start.max(place)));
+        beyond.sum()
+    }
+
     /// Bytes that are missing below the highest that has arrived.
     pub(super) fn missing(&self) -> u64 {
         let Some(end) = self.blocks.iter().map(|&(_, end)| end).max() else {

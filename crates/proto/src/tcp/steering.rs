@@ -42,6 +42,8 @@ pub(super) struct Steering {
 struct Offer {
     most: u32,
     beyond: u64,
+    /// What has arrived beyond the place while something before it is missing makes room as well.
+    missing_arrives: bool,
 }
 
 /// At most so many bytes in the network, beside those before a place.
@@ -84,11 +86,21 @@ impl Connection {
             Control::RestartTiming(sample) => self.restart_timing(now, sample),
             Control::RestartTimer => self.restart_running_timer(now),
             Control::Offer(window) => {
-                steering.offer = window.map(|most| Offer { most, beyond: 0 });
+                steering.offer = window.map(|most| Offer {
+                    most,
+                    beyond: 0,
+                    missing_arrives: false,
+                });
             }
-            Control::OfferMore(most) => {
-                let beyond = steering.edge;
-                steering.offer = Some(Offer { most, beyond });
+            Control::OfferMore {
+                window,
+                missing_arrives,
+            } => {
+                steering.offer = Some(Offer {
+                    most: window,
+                    beyond: steering.edge,
+                    missing_arrives,
+                });
             }
             Control::KeepLastAcknowledgment(keeps) => {
                 steering.keeps_last = keeps;
@@ -310,7 +322,15 @@ impl Connection {
             return window;
         };
         let most = steering.offer.map_or(u64::MAX, |offer| {
-            u64::from(offer.most).saturating_add(offer.beyond.saturating_sub(next))
+            let end = next.max(offer.beyond) + u64::from(offer.most);
+            if !offer.missing_arrives {
+                return end - next;
+            }
+            let ahead = match next < offer.beyond {
+                true => self.receive.held_beyond(offer.beyond),
+                false => 0,
+            };
+            (end + ahead).max(steering.edge) - next
         });
         let field = window.min(u16::try_from(most >> shift).unwrap_or(u16::MAX));
         steering.edge = next + (u64::from(field) << shift);
