@@ -969,6 +969,13 @@ class Control:
         def __new__(cls) -> Control.ResendOutstanding: ...
 
     @final
+    class ResendCutOff(Control):
+        """The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits for an acknowledgment."""
+
+        __match_args__ = ()
+        def __new__(cls) -> Control.ResendCutOff: ...
+
+    @final
     class ForgiveTimeout(Control):
         """If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is
         not halved."""

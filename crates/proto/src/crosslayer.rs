@@ -153,6 +153,9 @@ pub enum Control {
     Thaw,
     /// What is out counts as lost, and the congestion control does not hear of it.
     ResendOutstanding,
+    /// The same for what a break has cut off, told when the connection was frozen. What had arrived by then, as round-trip times
+    /// tell, has lost its acknowledgment alone: it waits for that of what is sent again.
+    ResendCutOff,
     /// If what is out now is not acknowledged before the timer goes off, that takes the window for the threshold, and does not
     /// halve it.
     ForgiveTimeout,

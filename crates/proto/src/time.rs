@@ -107,6 +107,11 @@ impl Duration {
         Duration(self.0.saturating_mul(factor))
     }
 
+    /// Half of this length, rounded down to a nanosecond.
+    pub const fn half(self) -> Duration {
+        Duration(self.0 / 2)
+    }
+
     /// This length rounded up to a multiple of `tick`; a zero `tick` leaves it as it is.
     pub const fn round_up_to(self, tick: Duration) -> Duration {
         if tick.0 == 0 {

@@ -262,6 +262,8 @@ pub(crate) enum Control {
     Thaw {},
     /// What is out counts as lost, and the congestion control does not hear of it.
     ResendOutstanding {},
+    /// The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits for an acknowledgment.
+    ResendCutOff {},
     /// If what is out now is not acknowledged before the timer goes off, the window becomes the threshold and is not halved.
     ForgiveTimeout {},
     /// The congestion control goes on from here, and forgets what it has learnt of the path.
@@ -302,6 +304,7 @@ impl Control {
             Control::Freeze {} => Carried::Freeze,
             Control::Thaw {} => Carried::Thaw,
             Control::ResendOutstanding {} => Carried::ResendOutstanding,
+            Control::ResendCutOff {} => Carried::ResendCutOff,
             Control::ForgiveTimeout {} => Carried::ForgiveTimeout,
             Control::NewPath { window, threshold } => Carried::NewPath { window, threshold },
             Control::ForgetPath {} => Carried::ForgetPath,

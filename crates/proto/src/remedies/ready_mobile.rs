@@ -104,7 +104,7 @@ pub(super) fn resume(
     let measured = transport.smoothed_rtt;
     let is_longer = measured.is_none_or(|measured| path.round_trip > measured);
     if lost {
-        controls.push(Control::ResendOutstanding);
+        controls.push(Control::ResendCutOff);
     }
     // What is still on a longer way takes its time.
     if lost || is_longer {

@@ -448,7 +448,7 @@ fn a_sender_that_is_ready_goes_on_with_the_new_path() {
     assert_eq!(says(CONNECTED, &VIEW), [onto, NEW_TIMING, Control::Thaw]);
     let disconnected = CrossLayerSignal::Disconnected;
     assert_eq!(says(disconnected, &VIEW), [Control::Freeze]);
-    let lost = [onto, Control::ResendOutstanding, NEW_TIMING, Control::Thaw];
+    let lost = [onto, Control::ResendCutOff, NEW_TIMING, Control::Thaw];
     assert_eq!(says(CONNECTED, &VIEW), lost);
     assert_eq!(says(CONNECTED, &FROM_LONGER), [onto, Control::Thaw]);
 }
@@ -468,7 +468,7 @@ fn a_gateway_that_is_ready_goes_on_with_the_new_path() {
     let lost = [
         limit,
         alone,
-        Control::ResendOutstanding,
+        Control::ResendCutOff,
         NEW_TIMING,
         Control::Thaw,
     ];

@@ -53,14 +53,13 @@ impl AckState {
     pub(super) fn on_data(&mut self, now: Instant, least: Duration, around: &AckSurroundings) {
         let gap = now.saturating_since(self.last_arrival);
         self.last_arrival = now;
-        let half = |time: Duration| Duration::from_nanos(time.as_nanos() / 2);
         if self.timeout.is_zero() {
             self.raise_quick(around);
             self.timeout = least;
-        } else if gap <= half(least) {
-            self.timeout = half(self.timeout) + half(least);
+        } else if gap <= least.half() {
+            self.timeout = self.timeout.half() + least.half();
         } else if gap < self.timeout {
-            self.timeout = (half(self.timeout) + gap).min(around.rto);
+            self.timeout = (self.timeout.half() + gap).min(around.rto);
         } else if gap > around.rto {
             // The sender was idle and may be in slow start again.
             self.raise_quick(around);

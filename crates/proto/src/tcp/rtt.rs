@@ -147,7 +147,7 @@ impl RttEstimator {
             _ if self.arithmetic == RtoArithmetic::Inet => self.sample_as_inet(rtt),
             // RFC 6298 section 2.2.
             None => {
-                self.variation = half(rtt);
+                self.variation = rtt.half();
                 rtt
             }
             // Section 2.3: alpha = 1/8, beta = 1/4, the variation first.
@@ -238,10 +238,6 @@ impl RttEstimator {
             self.base = self.base.max(Duration::from_secs(3));
         }
     }
-}
-
-fn half(duration: Duration) -> Duration {
-    Duration::from_nanos(duration.as_nanos() / 2)
 }
 
 /// The average that gives `new` a share of 1/`parts`.

@@ -98,6 +98,8 @@ pub(super) struct SentQueue {
     counts: SegmentCounts,
     /// None of them lies below this.
     resend_from: u64,
+    /// What lies below this may have arrived: it is not resent before an acknowledgment comes.
+    doubted_below: u64,
     /// Blocks of the latest SACK options, all of them in the scoreboard: a block that has grown is not walked
     /// from its start again.
     known_blocks: [(u64, u64); 4],
@@ -264,6 +266,7 @@ impl SentQueue {
         mut each: impl FnMut(&SentSegment),
     ) -> Acknowledged {
         let mut result = Acknowledged::default();
+        self.end_doubt();
         while let Some(first) = self.segments.front().copied() {
             if first.start >= position {
                 break;
@@ -327,6 +330,7 @@ impl SentQueue {
             }
         }
         if self.sacked > before {
+            self.end_doubt();
             let mut known = [(0, 0); 4];
             for (slot, &(start, end)) in known.iter_mut().zip(blocks) {
                 // Only whole segments were entered: the last one of a block may be in part.
@@ -439,8 +443,23 @@ impl SentQueue {
             self.highest_sacked = 0;
             self.known_blocks = [(0, 0); 4];
         }
-        self.resend_from = 0;
+        (self.resend_from, self.doubted_below) = (0, 0);
         self.lost_below = self.segments.back().map_or(0, SentSegment::end);
+    }
+
+    /// Of what is lost the oldest segments may have arrived, as far as when they were sent makes it likely. Not the last one:
+    /// something has to bring an acknowledgment.
+    pub(super) fn doubt_loss(&mut self, may_have_arrived: impl Fn(Instant) -> bool) {
+        let lost = |segment: &&SentSegment| !may_have_arrived(segment.sent_at);
+        let first_lost = self.segments.iter().find(lost);
+        let first_lost = first_lost.or_else(|| self.segments.back());
+        self.doubted_below = first_lost.map_or(0, |segment| segment.start);
+    }
+
+    fn end_doubt(&mut self) {
+        if core::mem::take(&mut self.doubted_below) > 0 {
+            self.resend_from = 0;
+        }
     }
 
     /// A smaller path MTU: what is longer than `length` was dropped on its way.
@@ -461,7 +480,7 @@ impl SentQueue {
         if self.waiting == 0 {
             return None;
         }
-        let from = self.index_from(self.resend_from);
+        let from = self.index_from(self.resend_from.max(self.doubted_below));
         let offset = self
             .segments
             .range(from..)

@@ -17,7 +17,7 @@ const MOST_ACKNOWLEDGMENTS: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Steering {
     holds_new_data: bool,
-    frozen: bool,
+    frozen_since: Option<Instant>,
     /// The timer has gone off while frozen.
     timed_out: bool,
     /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
@@ -69,9 +69,12 @@ impl Connection {
         let steering = self.steering.get_or_insert_default();
         match control {
             Control::HoldNewData => steering.holds_new_data = true,
-            Control::Freeze => steering.frozen = true,
+            Control::Freeze => {
+                steering.frozen_since.get_or_insert(now);
+            }
             Control::Thaw => self.thaw(now),
             Control::ResendOutstanding => self.resend_outstanding(),
+            Control::ResendCutOff => self.resend_cut_off(),
             Control::ForgiveTimeout => steering.forgives_until = self.next,
             Control::NewPath { window, threshold } => self.go_on_from(window, threshold),
             Control::LimitFlight(most) => {
@@ -149,7 +152,7 @@ impl Connection {
 
     fn thaw(&mut self, now: Instant) {
         if let Some(steering) = &mut self.steering {
-            if core::mem::take(&mut steering.frozen) {
+            if steering.frozen_since.take().is_some() {
                 steering.timed_since = Some(now);
             }
             (steering.holds_new_data, steering.timed_out) = (false, false);
@@ -182,6 +185,13 @@ impl Connection {
 
     /// As after a timeout, but that the window stays.
     pub(super) fn resend_outstanding(&mut self) {
+        self.lose_outstanding();
+        if self.recovers_as_linux() {
+            self.force_first();
+        }
+    }
+
+    fn lose_outstanding(&mut self) {
         if self.sent.is_empty() {
             return;
         }
@@ -197,7 +207,22 @@ impl Connection {
         self.recovery.duplicate_acks = 0;
         if self.recovers_as_linux() {
             self.repair_without_reduction();
-            self.force_first();
+        }
+    }
+
+    /// The same. By the time of the break so much had arrived as was sent a round-trip time earlier, but for the way back of an
+    /// acknowledgment, which met no queue.
+    fn resend_cut_off(&mut self) {
+        let broken_at = self
+            .steering
+            .as_ref()
+            .and_then(|steering| steering.frozen_since);
+        self.lose_outstanding();
+        if let (Some(at), Some(round_trip)) = (broken_at, self.rtt.smoothed()) {
+            let way_back = self.rtt.minimum().unwrap_or(round_trip).half();
+            let at_most = round_trip + self.rtt.variation().saturating_mul(4);
+            let way_there = at_most.saturating_sub(way_back);
+            self.sent.doubt_loss(|sent_at| sent_at + way_there <= at);
         }
     }
 
@@ -241,14 +266,14 @@ impl Connection {
     pub(super) fn is_frozen(&self) -> bool {
         self.steering
             .as_ref()
-            .is_some_and(|steering| steering.frozen)
+            .is_some_and(|steering| steering.frozen_since.is_some())
     }
 
     /// Whether nothing new may be sent.
     pub(super) fn holds_new_data(&self) -> bool {
         self.steering
             .as_ref()
-            .is_some_and(|steering| steering.holds_new_data || steering.frozen)
+            .is_some_and(|steering| steering.holds_new_data || steering.frozen_since.is_some())
     }
 
     /// Whether a remedy lets so many bytes more into the network.
@@ -271,7 +296,7 @@ impl Connection {
         let Some(steering) = &mut self.steering else {
             return false;
         };
-        if steering.frozen {
+        if steering.frozen_since.is_some() {
             steering.timed_out = true;
             return true;
         }

@@ -89,7 +89,7 @@ impl Connection {
         let smoothed = self.rtt.smoothed().unwrap_or_default();
         let near = |sent: Instant| {
             let left = (sent + smoothed).saturating_since(now);
-            left <= RECENT && left.as_nanos() <= smoothed.as_nanos() / 2
+            left <= RECENT && left <= smoothed.half()
         };
         limit < enough && !last && self.sent.first().is_some_and(|first| near(first.sent_at))
     }

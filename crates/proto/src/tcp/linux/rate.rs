@@ -98,7 +98,7 @@ impl DeliveryRate {
     /// A segment that takes `time` at the paced rate leaves. A burst that left late, whether a timer or the window held it
     /// up, is forgiven as much, but not more than half of its own time (`tcp_update_skb_after_send`).
     fn note_burst(&mut self, now: Instant, time: Duration) {
-        let forgiven = self.late.min(Duration::from_nanos(time.as_nanos() / 2));
+        let forgiven = self.late.min(time.half());
         self.late = self.late.saturating_sub(forgiven);
         self.next_burst = self.next_burst.max(now) + time.saturating_sub(forgiven);
     }

@@ -83,6 +83,68 @@ fn what_is_sent_again_is_bound_by_what_the_path_holds() {
     }
 }
 
+/// Five segments leave 20 ms apart, 50 ms before they arrive; 105 ms after the first one the link breaks, and with it the way of
+/// all acknowledgments.
+fn cut_off(profile: &Profile) -> Solo {
+    let mut solo = Solo::established(&Profile {
+        initial_window: 10,
+        delayed_ack: None,
+        ..profile.clone()
+    });
+    for round in 1..=30 {
+        solo.write(1_000).sends();
+        solo.at(100 * (1 + round))
+            .receive(ack(round as i64 * 1_000 + 1));
+    }
+    for number in 0..5 {
+        solo.at(3_100 + 20 * number).write(1_000).sends();
+    }
+    solo.at(3_205);
+    steer(&mut solo, &[Control::Freeze]);
+    solo.at(3_500);
+    steer(&mut solo, &[Control::ResendCutOff, Control::Thaw]);
+    assert_eq!(solo.sends(), ["33001..34001", "34001..35001"]);
+    solo
+}
+
+/// What had arrived is not sent again: an acknowledgment of what had not says so.
+#[test]
+fn what_has_lost_its_acknowledgment_alone_waits_for_another() {
+    for profile in [linux(), profile("rfc")] {
+        let mut solo = cut_off(&profile);
+        solo.at(3_600).receive(ack(34_001));
+        solo.at(3_610).receive(ack(35_001));
+        assert!(solo.sends().is_empty());
+        assert_eq!(solo.connection.statistics().timeouts, 0);
+    }
+}
+
+/// What was lost after all is sent again as soon as an acknowledgment says so.
+#[test]
+fn what_was_lost_though_it_could_have_arrived_is_sent_again() {
+    for profile in [linux(), profile("rfc")] {
+        let mut solo = cut_off(&profile);
+        solo.at(3_600)
+            .receive(ack(31_001).sack(&[(33_001, 34_001)]));
+        assert_eq!(solo.sends(), ["31001..32001", "32001..33001"]);
+    }
+}
+
+/// Something has to bring an acknowledgment: of what could all have arrived the last segment is sent again.
+#[test]
+fn of_what_could_all_have_arrived_the_last_is_sent_again() {
+    for profile in [linux(), profile("rfc")] {
+        let mut solo = cut_off(&profile);
+        solo.at(3_600).receive(ack(35_001));
+        solo.write(2_000).sends();
+        solo.at(3_690);
+        steer(&mut solo, &[Control::Freeze]);
+        solo.at(4_000);
+        steer(&mut solo, &[Control::ResendCutOff, Control::Thaw]);
+        assert_eq!(solo.sends(), ["36001..37001"]);
+    }
+}
+
 #[test]
 fn a_frozen_connection_notes_a_timeout_and_does_nothing() {
     for profile in stacks() {
