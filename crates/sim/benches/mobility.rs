@@ -388,7 +388,8 @@ impl World {
         };
         let node = &mut self.mobiles[number as usize].node;
         if node.takes(destination) {
-            node.handle_packet(self.now, 0, packet);
+            let received = node.handle_packet(self.now, 0, packet);
+            self.delivered += u64::from(received.is_some());
             self.drain_mobile(number);
         }
     }

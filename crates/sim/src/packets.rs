@@ -56,24 +56,20 @@ pub struct Packets {
 
 impl Packets {
     /// Puts a packet in.
+    // Each is written once, into its slot: built beside it, it would be copied twice.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        let travelling = Travelling {
-            number: self.inserted,
-            length: packet.wire_length(),
-            offered: Instant::ZERO,
-            link: 0,
-            access: 0,
-            from: End::A,
-            packet,
-        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(FREE);
+            self.slots.len() as u32 - 1
+        });
+        let travelling = &mut self.slots[slot as usize];
+        travelling.number = self.inserted;
+        travelling.length = packet.wire_length();
+        travelling.access = 0;
+        travelling.packet = packet;
         self.inserted += 1;
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = travelling;
-            return PacketId(slot);
-        }
-        self.slots.push(travelling);
-        PacketId(self.slots.len() as u32 - 1)
+        PacketId(slot)
     }
 
     /// Takes a packet out; its id may then be given to another.
@@ -84,7 +80,14 @@ impl Packets {
     pub fn remove(&mut self, id: PacketId) -> Packet {
         let travelling = &mut self[id];
         travelling.length = 0;
-        let packet = core::mem::replace(&mut travelling.packet, NOTHING);
+        let left = &mut travelling.packet;
+        let packet = Packet {
+            ip: left.ip,
+            flow: left.flow,
+            retransmission: left.retransmission,
+            bit_errors: core::mem::take(&mut left.bit_errors),
+            body: core::mem::replace(&mut left.body, FREE.packet.body),
+        };
         self.free.push(id.0);
         packet
     }
@@ -129,24 +132,32 @@ impl core::ops::IndexMut<PacketId> for Packets {
     }
 }
 
-/// What lies in a free slot.
-const NOTHING: Packet = Packet {
-    ip: IpHeader {
-        source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        hop_limit: 0,
-        traffic_class: 0,
-        identification: 0,
-        dont_fragment: false,
-    },
-    flow: None,
-    retransmission: false,
-    bit_errors: BitErrors::NONE,
-    body: Body::Udp(
-        UdpHeader {
-            source_port: 0,
-            destination_port: 0,
+/// A free slot.
+const FREE: Travelling = Travelling {
+    number: 0,
+    offered: Instant::ZERO,
+    link: 0,
+    access: 0,
+    length: 0,
+    from: End::A,
+    packet: Packet {
+        ip: IpHeader {
+            source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            hop_limit: 0,
+            traffic_class: 0,
+            identification: 0,
+            dont_fragment: false,
         },
-        Payload::EMPTY,
-    ),
+        flow: None,
+        retransmission: false,
+        bit_errors: BitErrors::NONE,
+        body: Body::Udp(
+            UdpHeader {
+                source_port: 0,
+                destination_port: 0,
+            },
+            Payload::EMPTY,
+        ),
+    },
 };

@@ -128,6 +128,12 @@ impl Agents {
         self.path.get_or_insert_default()
     }
 
+    /// Whether one of them looks at packets that pass.
+    #[inline]
+    pub(super) fn look_at_all(&self) -> bool {
+        self.path.is_some() || self.gateway.is_some()
+    }
+
     /// Whether a packet that is for none of this host's own addresses is to be handed to
     /// [`handle_packet`](Self::handle_packet). Packets to groups are: those that agents send mean nothing beyond a link
     /// (RFC 4291 section 2.7, RFC 1112), and nobody else sends any.
@@ -202,7 +208,7 @@ impl Agents {
         &mut self,
         now: Instant,
         interface: InterfaceId,
-        packet: Packet,
+        mut packet: Packet,
         is_own: bool,
     ) -> Option<Packet> {
         if let Some(ipv4) = &mut self.ipv4
@@ -214,7 +220,6 @@ impl Agents {
         for router in self.routers.iter_mut().filter(at) {
             router.handle_packet(now, &packet);
         }
-        let mut packet = packet;
         if let Some(server) = &mut self.access_server {
             packet = server.handle_packet(now, packet)?;
         }
@@ -231,8 +236,7 @@ impl Agents {
             packet = router.take(now, packet)?;
         }
         if let Some(mobile) = &mut self.mobile {
-            mobile.handle_packet(now, interface.0, packet);
-            return mobile.take_local();
+            return mobile.handle_packet(now, interface.0, packet);
         }
         match &mut self.correspondent {
             Some(correspondent) => correspondent.handle_packet(now, packet),
@@ -242,16 +246,15 @@ impl Agents {
 
     /// A packet of this host's own, before a route is looked up for it: as it is to be sent, or nothing if an agent sends
     /// it.
-    pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+    pub fn handle_outgoing(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
         if let Some(ipv4) = &mut self.ipv4
             && packet.ip.destination.is_ipv4()
         {
             return ipv4.handle_outgoing(now, packet);
         }
-        let packet = match &mut self.correspondent {
-            Some(correspondent) => correspondent.handle_outgoing(now, packet),
-            None => packet,
-        };
+        if let Some(correspondent) = &mut self.correspondent {
+            packet = correspondent.handle_outgoing(now, packet);
+        }
         match &mut self.home_agent {
             Some(agent) => agent.handle_outgoing(now, packet),
             None => Some(packet),
@@ -310,6 +313,7 @@ impl Agents {
     }
 
     /// What has happened.
+    #[inline]
     pub(super) fn poll_event(&mut self) -> Option<AgentEvent> {
         if let Some(ipv4) = &mut self.ipv4
             && let Some(event) = ipv4.poll_event()

@@ -394,14 +394,14 @@ impl Host {
             let Some((socket, event)) = self.sockets.poll_event() else {
                 return self.poll_aerotp_event();
             };
-            if self.agents.is_none() || !(self.relay(socket, event) || self.is_half(socket, event))
-            {
+            if !self.looks_at_all() || !(self.relay(socket, event) || self.is_half(socket, event)) {
                 return Some(HostEvent::Tcp { socket, event });
             }
         }
     }
 
     /// A connection whose state may have changed since it was last given here.
+    #[inline]
     pub fn poll_changed(&mut self) -> Option<SocketId> {
         self.sockets.poll_changed()
     }

@@ -11,18 +11,19 @@ use core::net::IpAddr;
 impl Host {
     /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
     pub fn handle_packet(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        let packet = if packet.is_typed() && packet.bit_errors.is_empty() {
-            packet
-        } else {
-            match packet.apply_bit_errors() {
-                // The error may have hit the address: then this host would not have taken the packet.
-                Ok(decoded) if self.takes(&decoded.ip) || self.ends_here(&decoded) => decoded,
-                _ => {
-                    self.discarded.damaged += 1;
-                    return;
-                }
+        if packet.is_typed() && packet.bit_errors.is_empty() {
+            return self.take_in(now, interface, packet);
+        }
+        match packet.apply_bit_errors() {
+            // The error may have hit the address: then this host would not have taken the packet.
+            Ok(decoded) if self.takes(&decoded.ip) || self.ends_here(&decoded) => {
+                self.take_in(now, interface, decoded);
             }
-        };
+            _ => self.discarded.damaged += 1,
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         if self.agents.is_some() {
             self.offer_to_agents(now, interface, packet);
         } else {
@@ -30,14 +31,18 @@ impl Host {
         }
     }
 
-    #[cold]
+    /// Offers a packet to those agents that end connections of others, and then to all.
     pub(super) fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        let Some(packet) = self.offer_to_gateway(now, packet) else {
-            return;
-        };
-        let Some(packet) = self.offer_to_split(now, packet) else {
-            return;
-        };
+        if !self.looks_at_all() {
+            return self.offer_to_others(now, interface, packet);
+        }
+        let packet = self.offer_to_gateway(now, packet);
+        if let Some(packet) = packet.and_then(|packet| self.offer_to_split(now, packet)) {
+            self.offer_to_others(now, interface, packet);
+        }
+    }
+
+    fn offer_to_others(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         let is_own = self.is_own(packet.ip.destination);
         let Some(agents) = &mut self.agents else {
             return;

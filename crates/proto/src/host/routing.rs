@@ -11,7 +11,7 @@ impl Host {
     /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
     #[inline]
     pub fn route(&mut self, now: Instant, packet: &mut Packet, length: u32) -> Verdict {
-        if self.agents.is_some()
+        if self.looks_at_all()
             && let Some(verdict) = self.look(now, packet)
         {
             return verdict;
@@ -33,6 +33,13 @@ impl Host {
             Ok(interface) => Verdict::Forward(interface),
             Err(error) => self.give_up(packet, error),
         }
+    }
+
+    /// Whether an agent here looks at packets that pass.
+    #[inline]
+    pub(super) fn looks_at_all(&self) -> bool {
+        let agents = self.agents.as_ref();
+        agents.is_some_and(|agents| agents.look_at_all())
     }
 
     /// What the agents on the path do with a packet, if they do anything.

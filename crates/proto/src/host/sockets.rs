@@ -598,6 +598,7 @@ impl Sockets {
         self.free.push(id);
     }
 
+    #[inline]
     pub fn poll_changed(&mut self) -> Option<SocketId> {
         self.changed.pop_front()
     }

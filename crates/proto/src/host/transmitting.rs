@@ -2,6 +2,7 @@
 
 use super::agents::Step;
 use super::{HOP_LIMIT, Host, InterfaceId};
+use crate::mobility::mobile_ipv6::MobileNode;
 use crate::packet::{BitErrors, Body, CodePoint, FlowId, IpHeader, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
@@ -10,7 +11,7 @@ use core::net::IpAddr;
 impl Host {
     /// The next packet to send and where.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
-        if self.agents.is_some() {
+        if self.looks_at_all() {
             self.work_splices(now);
         }
         loop {
@@ -32,10 +33,10 @@ impl Host {
                         outgoing.flow,
                     );
                     packet.retransmission = outgoing.segment.retransmission;
-                    match self.agents.as_ref().and_then(|agents| agents.path.as_ref()) {
-                        Some(path) => path.handle_outgoing(packet),
-                        None => packet,
+                    if let Some(path) = self.path_mut() {
+                        packet = path.handle_outgoing(packet);
                     }
+                    packet
                 }
             };
             if let Some(agents) = &mut self.agents {
@@ -45,7 +46,11 @@ impl Host {
                 }
             }
             match self.route_own(&packet) {
-                Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
+                Ok(InterfaceId::AGENT) => {
+                    if let Some(outgoing) = self.leave_by_agent(now, packet) {
+                        return Some(outgoing);
+                    }
+                }
                 Ok(interface) => return Some((interface, packet)),
                 Err(error) => self.tell_own(now, packet, error),
             }
@@ -54,6 +59,7 @@ impl Host {
 
     /// Whether [`poll_transmit`](Self::poll_transmit) may have something again after it has given `None`: a socket to which an
     /// agent has handed a packet meanwhile answers without an event.
+    #[inline]
     pub fn may_transmit(&self) -> bool {
         !self.outbox.is_empty()
             || self.sockets.may_transmit()
@@ -67,61 +73,92 @@ impl Host {
     }
 
     /// Does what this host's agents want done with packets, up to the next one that leaves.
-    #[cold]
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            let (route, packet) = match self.agents.as_mut()?.poll_step()? {
-                Step::Deliver(packet) => {
-                    self.deliver(now, packet);
-                    continue;
-                }
-                Step::Originate(packet) => {
-                    self.outbox.push_back(packet);
-                    continue;
-                }
-                Step::Tell(error, quoted) => {
-                    self.tell(now, error, quoted);
-                    continue;
-                }
-                // What a tunnel has brought, to another address than the home agent's.
-                Step::Forward(packet) if self.is_own(packet.ip.destination) => {
-                    self.offer_to_agents(now, InterfaceId::AGENT, packet);
-                    continue;
-                }
-                // To a home link that there is not.
-                Step::Send(InterfaceId::AGENT, _) => continue,
-                Step::Send(interface, packet) => {
-                    (self.fit(interface, packet.wire_length()), packet)
-                }
-                Step::Forward(packet) => (self.route_out(&packet, packet.wire_length()), packet),
-            };
-            // It may be this host's own home agent that says where a mobile is.
-            if let Some(path) = self.path_mut() {
-                path.learn_binding(&packet);
-                self.tell_of_paths(now);
-            }
-            match route {
-                Ok(InterfaceId::AGENT) => self.leave_to_agent(now, packet),
-                Ok(interface) => return Some((interface, packet)),
-                Err(error) => self.give_back(now, &packet, error),
+            let step = self.agents.as_mut()?.poll_step()?;
+            if let Some(outgoing) = self.take_step(now, step) {
+                return Some(outgoing);
             }
         }
     }
 
-    /// Gives a packet to the mobile node, whose routes lead to its agent. A home agent's do for mobiles that have no
-    /// home link: without a binding nobody knows where they are.
-    pub(super) fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
-        let mobile = self
-            .agents
-            .as_mut()
-            .and_then(|agents| agents.mobile.as_mut());
-        match mobile {
-            Some(mobile) => mobile.handle_outgoing(now, packet),
-            None => {
-                self.discarded.no_route += 1;
-                self.send_error(&packet, IcmpError::Unreachable);
+    /// Does what an agent wants done; returns what leaves by it.
+    fn take_step(&mut self, now: Instant, step: Step) -> Option<(InterfaceId, Packet)> {
+        match step {
+            Step::Deliver(packet) => self.deliver(now, packet),
+            Step::Originate(packet) => self.outbox.push_back(packet),
+            Step::Tell(error, quoted) => self.tell(now, error, quoted),
+            // What a tunnel has brought, to another address than the home agent's.
+            Step::Forward(packet) if self.is_own(packet.ip.destination) => {
+                self.offer_to_agents(now, InterfaceId::AGENT, packet);
+            }
+            // To a home link that there is not.
+            Step::Send(InterfaceId::AGENT, _) => {}
+            Step::Send(interface, packet) => {
+                let route = self.fit(interface, packet.wire_length());
+                return self.pass_on(now, route, packet);
+            }
+            Step::Forward(packet) => {
+                let route = self.route_out(&packet, packet.wire_length());
+                return self.pass_on(now, route, packet);
             }
         }
+        None
+    }
+
+    /// An agent's packet and the interface over which it leaves, unless there is none.
+    fn pass_on(
+        &mut self,
+        now: Instant,
+        route: Result<InterfaceId, IcmpError>,
+        packet: Packet,
+    ) -> Option<(InterfaceId, Packet)> {
+        // It may be this host's own home agent that says where a mobile is.
+        if let Some(path) = self.path_mut() {
+            path.learn_binding(&packet);
+            self.tell_of_paths(now);
+        }
+        match route {
+            Ok(InterfaceId::AGENT) => self.leave_by_agent(now, packet),
+            Ok(interface) => Some((interface, packet)),
+            Err(error) => {
+                self.give_back(now, &packet, error);
+                None
+            }
+        }
+    }
+
+    /// Gives a packet to the mobile node, whose routes lead to its agent, and returns it as it leaves.
+    fn leave_by_agent(&mut self, now: Instant, packet: Packet) -> Option<(InterfaceId, Packet)> {
+        match self.mobile_mut() {
+            Some(mobile) => {
+                let sent = mobile.address_outgoing(now, packet)?;
+                self.take_step(now, Step::from(sent))
+            }
+            None => {
+                self.give_up_unbound(&packet);
+                None
+            }
+        }
+    }
+
+    /// The same for a packet that has arrived: it leaves when the host is polled.
+    pub(super) fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
+        match self.mobile_mut() {
+            Some(mobile) => mobile.handle_outgoing(now, packet),
+            None => self.give_up_unbound(&packet),
+        }
+    }
+
+    fn mobile_mut(&mut self) -> Option<&mut MobileNode> {
+        self.agents.as_mut()?.mobile.as_mut()
+    }
+
+    /// A home agent's routes lead to the agent, too, for mobiles that have no home link: without a binding nobody knows where they
+    /// are.
+    fn give_up_unbound(&mut self, packet: &Packet) {
+        self.discarded.no_route += 1;
+        self.send_error(packet, IcmpError::Unreachable);
     }
 
     pub(super) fn packet(

@@ -240,8 +240,16 @@ pub const CONNECTION_COUNT_LENGTH: u32 = 8;
 impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
     /// no-operations, as RFC 7323 appendix A and common practice lay them out.
+    #[inline]
     pub fn wire_length(&self) -> u32 {
-        // Asked for at every hop, and most segments carry no block.
+        // Asked for several times a packet, and most segments carry nothing where blocks stand.
+        if self.sack == SackBlocks::default() {
+            return self.length_without_counts();
+        }
+        self.length_with_blocks()
+    }
+
+    fn length_with_blocks(&self) -> u32 {
         let selective = match (self.sack.is_empty(), self.snack_that_fits()) {
             (true, None) => 0,
             (true, Some(_)) => SNACK_LENGTH,
@@ -272,6 +280,7 @@ impl TcpOptions {
         (self.length_without_counts() + length <= LONGEST_OPTIONS).then_some(count)
     }
 
+    #[inline]
     fn length_without_counts(&self) -> u32 {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())

@@ -13,6 +13,13 @@ use std::sync::Arc;
 // A link is touched several times a packet and mostly finds nothing to do: inlined, that costs a comparison.
 #[inline]
 pub(super) fn catch_up(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
+    if direction.service_end <= now {
+        leave_until(direction, config, now);
+    }
+}
+
+/// What [`catch_up`] does where the end of a serialisation has come.
+fn leave_until(direction: &mut Direction, config: &DirectionConfig, now: Instant) {
     // A packet that takes until the end of time stays where it is.
     while direction.service_end <= now {
         let end = direction.service_end;

@@ -278,14 +278,16 @@ impl World {
         let mut done = 0;
         while let Some(&link) = self.touched.get(done) {
             done += 1;
-            self.wires[link].touched = false;
-            if self.wires[link].repeats {
+            let wire = &mut self.wires[link];
+            wire.touched = false;
+            let is_access = wire.mobile.is_some();
+            if wire.repeats {
                 self.tell_of_failures(link);
             }
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);
             }
-            if self.wires[link].mobile.is_some() {
+            if is_access {
                 self.leave_when_drained(link);
             }
             if self.recorder.records_series() {

@@ -21,8 +21,7 @@ impl World {
                 return;
             }
         }
-        self.leave(link, end, id);
-        let length = self.packets[id].length;
+        let length = self.leave(link, end, id);
         let wire = &mut self.wires[link];
         if wire.link.reads_labels() {
             let packet = &self.packets[id].packet;
@@ -40,9 +39,9 @@ impl World {
         }
     }
 
-    /// A packet leaves a host over a link, from this end.
+    /// A packet leaves a host over a link, from this end. Returns its length in bytes.
     #[inline]
-    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) {
+    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
         let travelling = &mut self.packets[id];
         travelling.offered = self.now;
         travelling.link = link as u32;
@@ -50,6 +49,7 @@ impl World {
         if let Some(captures) = &mut self.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
+        travelling.length
     }
 
     /// Records what waits at both ends of a link that was touched, as it stands when all is done at this

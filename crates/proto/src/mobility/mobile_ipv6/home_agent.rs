@@ -160,7 +160,8 @@ pub struct HomeAgent {
     subscribers: BTreeMap<Ipv6Addr, Subscriber>,
     /// Routers that get copies, of the mobiles that have such.
     groups: BTreeMap<Ipv6Addr, Arc<[Ipv6Addr]>>,
-    bindings: BTreeMap<Ipv6Addr, Binding>,
+    /// By home address, as a number: every packet is looked up several times, and addresses compare group by group.
+    bindings: BTreeMap<u128, Binding>,
     /// The last number of each subscriber that signs and whose binding is gone: a signed update that was overheard brings
     /// it back at no time. (RFC 6275 section 9.5.1 takes any number then, since IPsec refuses what it has seen; RFC 4285
     /// section 6 leaves it to an agent that remembers.)
@@ -229,7 +230,7 @@ impl HomeAgent {
 
     /// The care-of address that a home address is bound to.
     pub fn care_of(&self, home: Ipv6Addr) -> Option<Ipv6Addr> {
-        let binding = self.bindings.get(&home)?;
+        let binding = self.bindings.get(&home.to_bits())?;
         binding.is_bound().then_some(binding.care_of)
     }
 
@@ -251,7 +252,7 @@ impl HomeAgent {
 
     /// The mobile that is away and has this address, or the network that the address is in.
     fn mobile_of(&self, address: Ipv6Addr) -> Option<Ipv6Addr> {
-        let binding = self.bindings.get(&address);
+        let binding = self.bindings.get(&address.to_bits());
         if binding.is_some_and(Binding::is_bound) {
             return Some(address);
         }
@@ -292,7 +293,7 @@ impl HomeAgent {
 
     /// Does what is due for one mobile.
     fn step(&mut self, now: Instant, home: Ipv6Addr) {
-        let Some(binding) = self.bindings.get_mut(&home) else {
+        let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
         };
         if binding.expires <= now {
@@ -322,7 +323,7 @@ impl HomeAgent {
 
     /// Enters when something is due for a mobile.
     fn schedule(&mut self, home: Ipv6Addr) {
-        let Some(binding) = self.bindings.get_mut(&home) else {
+        let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
         };
         let stage = match &binding.stage {
@@ -338,7 +339,7 @@ impl HomeAgent {
 
     /// Removes a binding with all that belongs to it. What is held for the mobile is dropped as too old.
     fn forget(&mut self, home: Ipv6Addr) {
-        let Some(binding) = self.bindings.remove(&home) else {
+        let Some(binding) = self.bindings.remove(&home.to_bits()) else {
             return;
         };
         if self.signs(home) {

@@ -3,7 +3,8 @@
 //!
 //! How to drive it: tell it of links ([`link_up`](MobileNode::link_up), [`link_down`](MobileNode::link_down),
 //! [`link_going_down`](MobileNode::link_going_down)), hand in what comes from access links
-//! ([`handle_packet`](MobileNode::handle_packet)) and what is to leave ([`handle_outgoing`](MobileNode::handle_outgoing)),
+//! ([`handle_packet`](MobileNode::handle_packet), which gives back what is for the transports) and what is to leave
+//! ([`handle_outgoing`](MobileNode::handle_outgoing)),
 //! call [`handle_timeout`](MobileNode::handle_timeout) at [`poll_timeout`](MobileNode::poll_timeout); after each drain
 //! [`poll_received`](MobileNode::poll_received), [`poll_transmit`](MobileNode::poll_transmit) and
 //! [`poll_event`](MobileNode::poll_event).
@@ -364,17 +365,23 @@ impl MobileNode {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let refreshes = self.care_of().is_some();
         let binds = refreshes && self.home.latest() == self.care_of();
-        let interfaces = self.interfaces.iter();
-        let peers = self.peers.values();
-        interfaces
-            .filter_map(AddressConfiguration::poll_timeout)
-            .chain(self.access.poll_timeout())
-            .chain(self.handover_service.poll_timeout())
-            .chain(self.home.poll_timeout(refreshes))
-            .chain(self.routers.poll_timeout())
-            .chain(self.group.poll_timeout())
-            .chain(peers.filter_map(|peer| peer.poll_timeout(binds)))
-            .min()
+        // One after the other: a chain of all looks at each of its links again for every deadline.
+        let mut earliest = Instant::NEVER;
+        let mut ask = |deadline: Option<Instant>| {
+            earliest = earliest.min(deadline.unwrap_or(Instant::NEVER));
+        };
+        ask(self.access.poll_timeout());
+        ask(self.handover_service.poll_timeout());
+        ask(self.home.poll_timeout(refreshes));
+        ask(self.routers.poll_timeout());
+        ask(self.group.poll_timeout());
+        for interface in &self.interfaces {
+            ask(interface.poll_timeout());
+        }
+        for peer in self.peers.values() {
+            ask(peer.poll_timeout(binds));
+        }
+        (earliest != Instant::NEVER).then_some(earliest)
     }
 
     /// Does what is due at `now`.
@@ -412,20 +419,9 @@ impl MobileNode {
         pop(&mut self.outbox)
     }
 
-    /// The next packet that has come for the mobile or behind it.
+    /// The next packet for the network behind the mobile, or for its transports of what they wanted to send.
     pub fn poll_received(&mut self) -> Option<Received> {
         pop(&mut self.received)
-    }
-
-    /// The same, if it has come for the mobile.
-    pub fn take_local(&mut self) -> Option<Packet> {
-        let Some(Received::Local(_)) = self.received.front() else {
-            return None;
-        };
-        match self.received.pop_front() {
-            Some(Received::Local(packet)) => Some(packet),
-            _ => None,
-        }
     }
 
     /// What has happened.
@@ -555,13 +551,11 @@ impl MobileNode {
 
     /// Sends out of the interface in use.
     fn send(&mut self, packet: Packet) {
-        if let Some(place) = self.place {
-            self.send_over(place.interface, packet);
-        }
+        let sent = self.over_place(packet);
+        self.outbox.extend(sent);
     }
 
-    fn send_over(&mut self, interface: usize, packet: Packet) {
-        let towards = Towards::Interface(interface);
-        self.outbox.push_back((towards, packet));
+    fn over_place(&self, packet: Packet) -> Option<(Towards, Packet)> {
+        Some((Towards::Interface(self.place?.interface), packet))
     }
 }

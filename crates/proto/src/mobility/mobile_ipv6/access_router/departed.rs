@@ -65,10 +65,16 @@ impl Departures {
     }
 
     /// The mobile that had an address, or had the network of it behind it.
+    // Every packet that passes is asked about, and mostly nobody has left.
+    #[inline]
     fn owner(&self, address: IpAddr) -> Option<Ipv6Addr> {
-        let IpAddr::V6(address) = address else {
-            return None;
-        };
+        match address {
+            IpAddr::V6(address) if !self.all.is_empty() => self.search(address),
+            _ => None,
+        }
+    }
+
+    fn search(&self, address: Ipv6Addr) -> Option<Ipv6Addr> {
         if self.all.contains_key(&address) {
             return Some(address);
         }

@@ -93,11 +93,15 @@ impl HomeAgent {
     ) -> Option<Packet> {
         let mut inner = decapsulate(packet)?;
         let mobile = addresses_v6(&inner).and_then(|(source, _)| {
-            let has_returned = || self.bindings.contains_key(&source).then_some(source);
+            let has_returned = || {
+                self.bindings
+                    .contains_key(&source.to_bits())
+                    .then_some(source)
+            };
             self.mobile_of(source).or_else(has_returned)
         });
         let is_there = |home: &Ipv6Addr| {
-            self.bindings.get(home).is_some_and(|binding| {
+            self.bindings.get(&home.to_bits()).is_some_and(|binding| {
                 let former = binding.former.filter(|former| former.taken_until > now);
                 let former = former.map(|former| former.care_of);
                 !matches!(binding.stage, Stage::Detecting { .. })
@@ -142,7 +146,7 @@ impl HomeAgent {
     }
 
     fn forward_home(&mut self, now: Instant, packet: Packet, home: Ipv6Addr) {
-        if let Some(binding) = self.bindings.get_mut(&home)
+        if let Some(binding) = self.bindings.get_mut(&home.to_bits())
             && let Stage::Buffering(buffer) = &mut binding.stage
         {
             buffer.push(now, packet);
@@ -154,7 +158,7 @@ impl HomeAgent {
     /// Hands out what may leave a mobile's buffer.
     pub(super) fn release(&mut self, now: Instant, home: Ipv6Addr) {
         loop {
-            let Some(binding) = self.bindings.get_mut(&home) else {
+            let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
                 return;
             };
             let Stage::Buffering(buffer) = &mut binding.stage else {
@@ -177,7 +181,7 @@ impl HomeAgent {
         if let Some(group) = self.groups.get(&home).cloned() {
             return self.send_to_group(now, &group, &packet);
         }
-        let Some(binding) = self.bindings.get(&home) else {
+        let Some(binding) = self.bindings.get(&home.to_bits()) else {
             return;
         };
         let care_of = binding.care_of;
@@ -227,7 +231,7 @@ impl HomeAgent {
             NeighborDiscovery::NeighborAdvertisement(claim) => (claim.target, false),
             _ => return,
         };
-        let Some(binding) = self.bindings.get(&target) else {
+        let Some(binding) = self.bindings.get(&target.to_bits()) else {
             return;
         };
         match binding.stage {

@@ -96,7 +96,7 @@ impl HomeAgent {
         if last.is_some_and(|last| !request.sequence().is_after(last)) {
             return Err(BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW);
         }
-        let known = self.bindings.get(&request.home);
+        let known = self.bindings.get(&request.home.to_bits());
         let known = known.filter(|known| known.expires > now);
         if request.deletes {
             // Section 10.3.2.
@@ -122,7 +122,7 @@ impl HomeAgent {
 
     /// The number that a mobile's next update has to come after.
     fn last_sequence(&self, now: Instant, home: Ipv6Addr) -> Option<BindingSequence> {
-        match self.bindings.get(&home) {
+        match self.bindings.get(&home.to_bits()) {
             Some(known) if known.expires > now || self.signs(home) => Some(known.sequence),
             _ => self.last_sequences.get(&home).copied(),
         }
@@ -164,7 +164,7 @@ impl HomeAgent {
 
     fn register(&mut self, now: Instant, request: &Request, prefixes: Box<[Ipv6Prefix]>) {
         let lifetime = request.update.lifetime.min(self.settings.longest_lifetime);
-        let known = self.bindings.remove(&request.home);
+        let known = self.bindings.remove(&request.home.to_bits());
         let stayed = known.as_ref().map(|known| known.care_of) == Some(request.care_of);
         if !stayed {
             self.note_moved(now, request);
@@ -199,7 +199,7 @@ impl HomeAgent {
             prefixes,
         };
         let detecting = matches!(binding.stage, Stage::Detecting { .. });
-        self.bindings.insert(request.home, binding);
+        self.bindings.insert(request.home.to_bits(), binding);
         if detecting {
             // The answer waits (section 10.3.1), and until then nothing is taken.
             return self.step(now, request.home);
@@ -255,14 +255,14 @@ impl HomeAgent {
 
     /// The binding holds: prefixes lead to it, the mobile hears of it, and what was held goes there.
     fn accept(&mut self, now: Instant, home: Ipv6Addr, source: Ipv6Addr, update: &BindingUpdate) {
-        let Some(binding) = self.bindings.get(&home) else {
+        let Some(binding) = self.bindings.get(&home.to_bits()) else {
             return;
         };
         let (lifetime, care_of) = (binding.lifetime, binding.care_of);
         for &prefix in &binding.prefixes {
             self.prefixes.insert(prefix.address(), (prefix, home));
         }
-        let holds = match &self.bindings[&home].stage {
+        let holds = match &self.bindings[&home.to_bits()].stage {
             Stage::Buffering(_) => update.packet_buffering,
             _ => None,
         };
@@ -283,7 +283,7 @@ impl HomeAgent {
 
     /// Detection has ended: the mobile is answered. What its update said is in the binding.
     pub(super) fn finish_detection(&mut self, now: Instant, home: Ipv6Addr, status: BindingStatus) {
-        let Some(binding) = self.bindings.get_mut(&home) else {
+        let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
         };
         let update = BindingUpdate {
@@ -314,7 +314,7 @@ impl HomeAgent {
 
     /// Section 10.3.2: the mobile is at home, or wants no binding. What is held for it goes there by itself.
     fn deregister(&mut self, now: Instant, request: &Request) {
-        let Some(binding) = self.bindings.get_mut(&request.home) else {
+        let Some(binding) = self.bindings.get_mut(&request.home.to_bits()) else {
             return;
         };
         let stage = core::mem::replace(&mut binding.stage, Stage::Gone);

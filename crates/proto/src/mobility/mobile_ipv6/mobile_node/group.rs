@@ -2,7 +2,7 @@
 //! the link to which it comes which packet it received last, and the one before, if that is still there, that it serves no
 //! more.
 
-use super::{MobileEvent, MobileNode};
+use super::{MobileEvent, MobileNode, Towards};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::binding::{BindingSequence, Retransmission, refresh_after};
 use crate::mobility::buffering::fingerprint;
@@ -117,7 +117,8 @@ impl MobileNode {
         let home = Some(self.settings.home_address);
         let message = MobilityMessage::BindingUpdate(update);
         let packet = mobility_packet((to.care_of, to.router), (home, None), message);
-        self.send_over(interface, packet);
+        self.outbox
+            .push_back((Towards::Interface(interface), packet));
     }
 
     /// Takes in the answer of the router that was asked. With another one serving, the one before need not: by then

@@ -273,7 +273,10 @@ impl MobileNode {
         let packet = packet(address.into(), to.into(), body);
         // Section 11.6.1: the home test init goes by way of the home agent.
         match self.care_of() {
-            Some(_) if is_home => self.send_by_binding(now, packet),
+            Some(_) if is_home => {
+                let sent = self.by_binding(now, packet);
+                self.outbox.extend(sent);
+            }
             _ => self.send(packet),
         }
     }

@@ -1,6 +1,6 @@
 //! Packets of the mobile: what has come by its care-of address, and what leaves under its home address.
 
-use super::{MobileNode, Place, Received};
+use super::{MobileNode, Place, Received, Towards};
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::message_bytes;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
@@ -14,21 +14,28 @@ use crate::wire::{mih, radius};
 use core::net::{IpAddr, Ipv6Addr};
 
 impl MobileNode {
-    /// Takes in a packet from an access link that is for this mobile ([`takes`](Self::takes)).
-    pub fn handle_packet(&mut self, now: Instant, interface: usize, packet: Packet) {
+    /// Takes in a packet from an access link that is for this mobile ([`takes`](Self::takes)). Returns what is for its own
+    /// transports, with the home address as its destination.
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        interface: usize,
+        packet: Packet,
+    ) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
-            self.received.push_back(Received::Local(packet));
-            return;
+            return Some(packet);
         };
         if let Some(settings) = &self.settings.access
             && let Some(bytes) = message_bytes(&packet, settings.server, radius::PORT)
         {
-            return self.handle_access_answer(now, (interface, destination), bytes);
+            self.handle_access_answer(now, (interface, destination), bytes);
+            return None;
         }
         if let Some(settings) = &self.settings.handover_service
             && let Some(bytes) = message_bytes(&packet, settings.point_of_service, mih::PORT)
         {
-            return self.handle_service_answer(now, bytes);
+            self.handle_service_answer(now, bytes);
+            return None;
         }
         match packet.body {
             Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => {
@@ -40,25 +47,27 @@ impl MobileNode {
                     configuration.handle_discovery(now, ends, &message);
                     self.settle(now);
                 }
+                None
             }
             _ if self.is_handed_out(interface, destination) => {
                 self.group.note(&packet);
-                self.handle_inner(now, packet);
+                self.handle_inner(now, packet)
             }
             Body::Tunnel(inner) if self.is_sent_after(source, destination, &inner) => {
-                self.handle_packet(now, interface, *inner);
+                self.handle_packet(now, interface, *inner)
             }
             Body::Tunnel(_) => self.handle_tunnelled(now, (source, destination), packet),
-            Body::Mobility(message) => self.handle_message(now, (source, destination), *message),
+            Body::Mobility(message) => {
+                self.handle_message(now, (source, destination), *message);
+                None
+            }
             Body::Extended(_) => self.handle_extended(now, (source, destination), packet),
             Body::Icmp(IcmpMessage::Error {
                 kind: IcmpError::PacketTooBig { mtu },
                 quoted,
             }) if quoted.destination == IpAddr::V6(self.settings.home_agent) => {
-                if let Some((error, inner)) = self.tunnels.handle_too_big(now, quoted, mtu) {
-                    let error = error_about(destination.into(), error, inner);
-                    self.deliver(error);
-                }
+                let (error, inner) = self.tunnels.handle_too_big(now, quoted, mtu)?;
+                self.deliver(error_about(destination.into(), error, inner))
             }
             _ => self.deliver(packet),
         }
@@ -70,34 +79,36 @@ impl MobileNode {
         now: Instant,
         (source, destination): (Ipv6Addr, Ipv6Addr),
         packet: Packet,
-    ) {
+    ) -> Option<Packet> {
         let holds = [self.home.accepted(now), self.former].contains(&Some(destination));
         if source != self.settings.home_agent || !holds {
             self.counts.unregistered += 1;
-            return;
+            return None;
         }
-        if let Some(inner) = decapsulate(packet) {
-            self.handle_inner(now, inner);
-        }
+        self.handle_inner(now, decapsulate(packet)?)
     }
 
     /// What the home agent has sent on.
-    fn handle_inner(&mut self, now: Instant, inner: Packet) {
+    fn handle_inner(&mut self, now: Instant, inner: Packet) -> Option<Packet> {
         let Some((from, to)) = addresses_v6(&inner) else {
             self.counts.misdirected += 1;
-            return;
+            return None;
         };
         match inner.body {
             Body::Mobility(message) if to == self.settings.home_address => {
                 self.handle_message(now, (from, to), *message);
+                None
             }
             // Rule 3 of `tunnel`: what is not for here does not go back.
-            _ if !self.is_own(to) => self.counts.misdirected += 1,
+            _ if !self.is_own(to) => {
+                self.counts.misdirected += 1;
+                None
+            }
             _ => {
                 if to == self.settings.home_address {
                     self.notice_peer(now, from);
                 }
-                self.deliver(inner);
+                self.deliver(inner)
             }
         }
     }
@@ -108,22 +119,23 @@ impl MobileNode {
         now: Instant,
         (source, destination): (Ipv6Addr, Ipv6Addr),
         mut packet: Packet,
-    ) {
+    ) -> Option<Packet> {
         let Body::Extended(extended) = packet.body else {
-            return;
+            return None;
         };
         let home = self.settings.home_address;
         if extended.routing_home_address != Some(home) || extended.home_address.is_some() {
             self.counts.misdirected += 1;
-            return;
+            return None;
         }
         if let Body::Mobility(message) = extended.body {
-            return self.handle_message(now, (source, destination), *message);
+            self.handle_message(now, (source, destination), *message);
+            return None;
         }
         packet.body = extended.body;
         packet.ip.destination = home.into();
         self.note_use(source);
-        self.deliver(packet);
+        self.deliver(packet)
     }
 
     fn handle_message(
@@ -148,62 +160,77 @@ impl MobileNode {
         }
     }
 
-    /// Hands a packet to the transports or to the network behind.
-    pub(super) fn deliver(&mut self, mut packet: Packet) {
+    /// What is for the transports comes back; what is for the network behind is queued.
+    fn deliver(&mut self, mut packet: Packet) -> Option<Packet> {
         let behind = match packet.ip.destination {
             IpAddr::V6(destination) => self.is_behind(destination),
             IpAddr::V4(_) => false,
         };
         if !behind {
-            self.received.push_back(Received::Local(packet));
-        } else if packet.ip.hop_limit > 1 {
+            return Some(packet);
+        }
+        if packet.ip.hop_limit > 1 {
             packet.ip.hop_limit -= 1;
             self.received.push_back(Received::Behind(packet));
         } else {
             self.counts.turned_back += 1;
         }
+        None
     }
 
-    /// Takes a packet that is to leave: of the mobile's own transports, under its home address, or from behind.
+    /// Takes a packet that is to leave: of the mobile's own transports, under its home address, or from behind. It is queued to be
+    /// [polled](Self::poll_transmit).
     pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) {
+        let sent = self.address_outgoing(now, packet);
+        self.outbox.extend(sent);
+    }
+
+    /// As [`handle_outgoing`](Self::handle_outgoing), for whoever can send at once: returns the packet as it leaves.
+    pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
         let Some((source, destination)) = addresses_v6(&packet) else {
             self.counts.misdirected += 1;
-            return;
+            return None;
         };
         if self.is_own(destination) {
             self.counts.turned_back += 1;
-            return;
+            return None;
         }
         let under_care_of = self.care_of() == Some(source);
         if !self.is_own(source) && !under_care_of {
             self.counts.misdirected += 1;
-            return;
+            return None;
         }
         match self.attachment() {
-            Attachment::None => self.counts.unreachable += 1,
-            Attachment::Home => self.send(packet),
-            Attachment::Away(_) if under_care_of => self.send(packet),
+            Attachment::None => {
+                self.counts.unreachable += 1;
+                None
+            }
+            Attachment::Home => self.over_place(packet),
+            Attachment::Away(_) if under_care_of => self.over_place(packet),
             Attachment::Away(care_of) => {
                 let own = source == self.settings.home_address;
                 if own && self.is_optimized(now, destination) && packet.is_typed() {
                     self.note_use(destination);
-                    self.send_directly(care_of, packet);
+                    self.directly(care_of, packet)
                 } else {
-                    self.send_by_binding(now, packet);
+                    self.by_binding(now, packet)
                 }
             }
         }
     }
 
-    /// Sends a packet from where the home agent knows the mobile to be.
-    pub(super) fn send_by_binding(&mut self, now: Instant, packet: Packet) {
+    /// A packet as it leaves from where the home agent knows the mobile to be.
+    pub(super) fn by_binding(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
         match self.bound_place(now) {
-            None => self.counts.unreachable += 1,
+            None => {
+                self.counts.unreachable += 1;
+                None
+            }
             Some(Place {
                 interface,
                 attachment: Attachment::Away(care_of),
-            }) => self.send_through_tunnel(now, (interface, care_of), packet),
-            Some(Place { interface, .. }) => self.send_over(interface, packet),
+            }) => self.through_tunnel(now, (interface, care_of), packet),
+            Some(Place { interface, .. }) => Some((Towards::Interface(interface), packet)),
         }
     }
 
@@ -232,31 +259,33 @@ impl MobileNode {
     }
 
     /// Section 11.3.1: under the care-of address, with the home address in an option.
-    fn send_directly(&mut self, care_of: Ipv6Addr, mut packet: Packet) {
+    fn directly(&self, care_of: Ipv6Addr, mut packet: Packet) -> Option<(Towards, Packet)> {
         packet.ip.source = care_of.into();
         let home = Some(self.settings.home_address);
         packet.body = extend((home, None), packet.body);
-        self.send(packet);
+        self.over_place(packet)
     }
 
-    fn send_through_tunnel(
+    fn through_tunnel(
         &mut self,
         now: Instant,
         (interface, care_of): (usize, Ipv6Addr),
         packet: Packet,
-    ) {
+    ) -> Option<(Towards, Packet)> {
         let forwarded = packet.ip.source != IpAddr::V6(self.settings.home_address);
         let ends = (care_of.into(), self.settings.home_agent.into());
         match self.tunnels.encapsulate(now, packet, ends, forwarded) {
-            Ok(outer) => self.send_over(interface, outer),
+            Ok(outer) => Some((Towards::Interface(interface), outer)),
             Err(Refusal::TooBig {
                 mtu,
                 quoted: Some(quoted),
             }) => {
                 let kind = IcmpError::PacketTooBig { mtu };
-                self.deliver(error_about(care_of.into(), kind, quoted));
+                let error = self.deliver(error_about(care_of.into(), kind, quoted));
+                self.received.extend(error.map(Received::Local));
+                None
             }
-            Err(_) => {}
+            Err(_) => None,
         }
     }
 }

@@ -428,7 +428,8 @@ impl World {
                     IpAddr::V4(_) => false,
                 };
                 if self.links[interface] == Some(link) && takes {
-                    self.mobile.handle_packet(now, interface, packet);
+                    let received = self.mobile.handle_packet(now, interface, packet);
+                    received.into_iter().for_each(|packet| self.hear(packet));
                 } else {
                     self.stale.push((now, packet.ip.destination));
                 }
@@ -540,15 +541,20 @@ impl World {
         }
         while let Some(received) = self.mobile.poll_received() {
             let (Received::Local(packet) | Received::Behind(packet)) = received;
-            match number_of(&packet) {
-                Some(number) => self.got.push(number),
-                None => self.errors.push(packet),
-            }
+            self.hear(packet);
         }
         while let Some(event) = self.mobile.poll_event() {
             self.events.push((self.now, event));
         }
         while self.home_agent.poll_event().is_some() {}
+    }
+
+    /// A packet has come to the mobile's transports, or to the network behind it.
+    fn hear(&mut self, packet: Packet) {
+        match number_of(&packet) {
+            Some(number) => self.got.push(number),
+            None => self.errors.push(packet),
+        }
     }
 
     fn route(&mut self, packet: Packet) {
