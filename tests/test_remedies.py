@@ -309,9 +309,9 @@ def test_a_path_that_repeats_is_no_part_of_the_rank_unless_it_is_alone(standard)
 def test_ebsn_runs_over_a_link_that_repeats_and_is_refused_with_the_reason_elsewhere(standard):
     study = narrowed(standard, ["remedy=ebsn,atcp,method-2"], None)
     find_unfit(study)
-    assert study.unfit["wavelan-radio", "download"] == {"method-2"}
-    assert study.unfit["wavelan-gsm", "download"] == {"ebsn"}
-    assert study.unfit["wavelan-gsm", "upload"] == {"ebsn", "method-2"}
+    assert study.unfit["wavelan-radio", "Linux 6 CUBIC", "download"] == {"method-2"}
+    assert study.unfit["wavelan-gsm", "Linux 6 CUBIC", "download"] == {"ebsn"}
+    assert study.unfit["wavelan-gsm", "Linux 6 CUBIC", "upload"] == {"ebsn", "method-2"}
     refused = [(point, reason) for point in points(study) for reason in [load(point)[1]] if reason]
     found = refusals(study, refused)
     with_mobile_ip = "satellite-wifi, wavelan-gsm, wifi-satellite"
@@ -319,6 +319,15 @@ def test_ebsn_runs_over_a_link_that_repeats_and_is_refused_with_the_reason_elsew
         ("ebsn", with_mobile_ip), ("method-2", "wavelan-radio"), ("method-2", "uploads"),
     }  # fmt: skip
     assert f"ebsn ({with_mobile_ip}): hears of a link that sends again what it has lost" in " ".join(sentences(found))
+
+
+def test_snoop_takes_part_in_uploads_of_stacks_that_take_sack(standard):
+    def reason(stack: str) -> str | None:
+        situation = Situation("wifi-satellite", "announced", stack, 0, "1", "upload")
+        return load(CrossPoint(standard, situation, "snoop"))[1]
+
+    assert reason("Linux 6 CUBIC") is None
+    assert "by selective acknowledgments" in reason("NewReno")
 
 
 def test_what_is_refused_with_the_same_words_stands_in_one_line():

@@ -1,4 +1,4 @@
-"""What the engine refuses: remedies that cannot act on a path, or in a direction."""
+"""What the engine refuses: remedies that cannot act on a path, with a stack, or in a direction."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def sentences(refused: Iterable[Refusal]) -> list[str]:
 
 
 def find_unfit(study: RemedyStudy) -> None:
-    """Notes which remedies the engine refuses on each path in each direction, by a look at one situation of each."""
-    for place, situation in {(each.path, each.direction): each for each in study.situations()}.items():
+    """Notes which remedies the engine refuses on a path with a stack in a direction, by one situation of each."""
+    for place, situation in {(each.path, each.stack, each.direction): each for each in study.situations()}.items():
         crossed = [CrossPoint(study, situation, remedy) for remedy in study.remedies]
         study.unfit[place] = {point.remedy for point in crossed if load(point)[1] is not None}
 

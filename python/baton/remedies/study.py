@@ -73,8 +73,8 @@ class RemedyStudy:
     remedies: dict[str, Remedy]
     """All that are compared, `NOTHING` first."""
     most_runs: int | None
-    unfit: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    """Remedies that the engine refuses on a path in a direction, as far as that is known: they are not run."""
+    unfit: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
+    """Remedies that the engine refuses on a path with a stack in a direction, as far as is known: they are not run."""
 
     def situations(self) -> dict[Situation, int]:
         """All situations, each with the number of its seeds: the largest of the blocks that have it."""
@@ -102,7 +102,7 @@ class RemedyStudy:
         return sum(
             seeds[each]
             for each, remedy in self.crossed()
-            if remedy not in self.unfit.get((each.path, each.direction), ())
+            if remedy not in self.unfit.get((each.path, each.stack, each.direction), ())
         )
 
     def fit(self) -> Iterator[str]:

@@ -101,8 +101,6 @@ pub enum Place {
     SenderAndBaseStation,
     /// The gateway alone: the router at the network's end of the mobile's access links; of several, each.
     Gateway,
-    /// The gateway alone, where the mobile receives.
-    GatewayTowardsMobile,
 }
 
 impl Place {
@@ -113,7 +111,7 @@ impl Place {
             Place::CorrespondentSender | Place::SenderAlone => &["sender"],
             Place::BothEnds | Place::Sender => &["sender", "mobile"],
             Place::SenderAndBaseStation => &["sender", "gateway"],
-            Place::Gateway | Place::GatewayTowardsMobile => &["gateway"],
+            Place::Gateway => &["gateway"],
         }
     }
 }
@@ -221,8 +219,8 @@ kinds! {
         "Baton's own: a split connection whose half towards the mobile knows the link in use.";
     Ebsn = "ebsn", SenderAndBaseStation, Own,
         "The timer starts again whenever the base station has failed to pass a segment on (Bakshi et al., 1997).";
-    Snoop = "snoop", GatewayTowardsMobile, Own,
-        "The gateway keeps copies and sends again what the last hop loses (Balakrishnan et al., 1995).";
+    Snoop = "snoop", Gateway, Own,
+        "The gateway sends again what the last hop loses, and tells a mobile of what it has lost (Balakrishnan et al., 1995).";
     SplitConnection = "split-connection", Gateway, Own,
         "The gateway ends the connection and opens its own towards the mobile (I-TCP; Bakre and Badrinath, 1995).";
     SatellitePep = "satellite-pep", Gateway, Own,

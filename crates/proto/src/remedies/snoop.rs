@@ -1,5 +1,6 @@
 //! Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): a router before the last hop keeps copies of what goes to the
-//! mobile, sends again what that hop loses, and keeps the duplicate acknowledgments of it from the sender.
+//! mobile, sends again what that hop loses, and keeps the duplicate acknowledgments of it from the sender. Of what comes from the
+//! mobile it notes the gaps, and tells the mobile of them (`from_mobile.rs`).
 //!
 //! Beyond the paper, since it is older than SACK:
 //!
@@ -13,21 +14,19 @@
 //!
 //! What the router's own queue has no room for is congestion, of which the sender is to hear: its copy goes.
 //!
-//! What is said in the paper of data from the mobile (negative acknowledgments, for which the mobile's TCP is changed) is not
-//! here.
-
 mod copies;
+mod from_mobile;
+mod hop;
+
+pub use from_mobile::FromMobile;
 
 use crate::packet::Packet;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpFlags, TcpHeader, Timestamps};
 use copies::Copies;
+use hop::Hop;
 
-/// The shortest timeout, of Berkeley's code as it went into ns-2 (`SNOOP_MIN_TIMO`).
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
-/// Times that the timeout is doubled, at most. Chosen: as often as a packet is sent again.
-const MOST_DOUBLINGS: u32 = 10;
 /// Copies that are sent again for each acknowledgment: slow start.
 const RESENT_BY_ACKNOWLEDGMENT: usize = 2;
 
@@ -44,7 +43,7 @@ pub enum Watched {
     Acknowledge,
 }
 
-/// What the agent keeps of one connection.
+/// What the agent keeps of one connection's data to the mobile.
 #[derive(Debug, Default)]
 pub struct Snoop {
     copies: Copies,
@@ -52,10 +51,8 @@ pub struct Snoop {
     next: Option<SequenceNumber>,
     /// The last acknowledgment: its number and window.
     acknowledged: Option<(SequenceNumber, u16)>,
-    /// Smoothed round-trip time of the last hop, and its variation (RFC 6298).
-    round_trip: Option<(Duration, Duration)>,
+    hop: Hop,
     deadline: Option<Instant>,
-    backoff: u32,
     /// The sender's latest timestamps. With older ones the mobile would take a copy for an old duplicate (RFC 7323 section
     /// 5) once the sender has sent something again itself.
     timestamps: Option<Timestamps>,
@@ -169,38 +166,20 @@ impl Snoop {
     /// The mobile has all before `number`.
     fn release(&mut self, now: Instant, number: SequenceNumber) {
         if let Some(released) = self.copies.release(number) {
-            self.backoff = 0;
+            self.hop.backoff = 0;
             if let Some(sent_at) = released.timed_from {
-                self.measure(now.saturating_since(sent_at));
+                self.hop.measure(now.saturating_since(sent_at));
             }
         }
         self.restart_timer(now);
     }
 
-    fn measure(&mut self, sample: Duration) {
-        let part = |time: Duration, parts: u64| Duration::from_nanos(time.as_nanos() / parts);
-        self.round_trip = Some(match self.round_trip {
-            None => (sample, part(sample, 2)),
-            Some((smoothed, variation)) => {
-                let error = smoothed.max(sample) - smoothed.min(sample);
-                let variation = part(variation.saturating_mul(3) + error, 4);
-                (part(smoothed.saturating_mul(7) + sample, 8), variation)
-            }
-        });
-    }
-
-    /// The timer runs while the mobile waits for a copy: of what is behind a hole of the sender's nobody knows. And it runs once
-    /// the hop's round-trip time is known: on a slow link a guess would take what is still on its way for lost, and until
-    /// then the sender's own timer guards.
+    /// The timer runs while the mobile waits for a copy: of what is behind a hole of the sender's nobody knows.
     fn restart_timer(&mut self, now: Instant) {
-        let doubled = 1 << self.backoff.min(MOST_DOUBLINGS);
-        let timeout = self.round_trip.map(|(smoothed, variation)| {
-            let timeout = smoothed + variation.saturating_mul(4);
-            timeout.max(SHORTEST_TIMEOUT).saturating_mul(doubled)
-        });
         let acknowledged = self.acknowledged.map(|(number, _)| number);
         let waits = self.copies.is_next(acknowledged);
-        self.deadline = timeout.filter(|_| waits).map(|timeout| now + timeout);
+        let timeout = self.hop.timeout().filter(|_| waits);
+        self.deadline = timeout.map(|timeout| now + timeout);
     }
 
     /// A copy as it is sent again.
@@ -222,7 +201,7 @@ impl Snoop {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return None;
         }
-        self.backoff += 1;
+        self.hop.backoff += 1;
         self.copies.all_lost();
         let packet = self.copies.resend_lost(now);
         self.restart_timer(now);

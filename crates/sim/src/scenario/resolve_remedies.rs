@@ -125,9 +125,9 @@ pub(super) fn check_base_stations(
 
 /// Whether a remedy can act on a flow; if not, why, as the rest of a sentence.
 fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> {
-    if !matches!(flow.transport, Transport::Tcp { .. }) {
+    let Transport::Tcp { sender, receiver } = &flow.transport else {
         return Err("acts on TCP; expected transport \"tcp\"".to_owned());
-    }
+    };
     if *scheme == Scheme::Published(Kind::Ebsn) {
         // Its sender may be anywhere: see `check_base_stations`.
         return Ok(());
@@ -149,7 +149,7 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
     };
     match scheme {
         Scheme::Published(kind) => match kind.place() {
-            Place::MobileReceiver | Place::GatewayTowardsMobile if sends => {
+            Place::MobileReceiver if sends => {
                 return Err("acts where the mobile receives; here it sends".to_owned());
             }
             Place::CorrespondentSender | Place::BothEnds if sends => {
@@ -160,6 +160,10 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
         // It may hear by the notices of a class at the mobile.
         Scheme::External(_) if flow.remedies.iter().any(is_class_at_mobile) => return Ok(()),
         Scheme::External(_) => {}
+    }
+    let takes_sack = sender.sack && receiver.sack;
+    if sends && scheme.at_gateway() == Some(GatewayPart::Snoop) && !takes_sack {
+        return Err("tells a mobile that sends of gaps by selective acknowledgments; expected sack = true at both ends of the flow, or a profile that has it".to_owned());
     }
     let correspondent = if sends { flow.to } else { flow.from };
     if scheme.at_gateway().is_some() {

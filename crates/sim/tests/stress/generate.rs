@@ -463,7 +463,7 @@ impl Generator {
         let acts = |kind: &&Kind| match kind.place() {
             Place::MobileReceiver | Place::CorrespondentSender | Place::BothEnds if sends => false,
             // Those say themselves which links they want, and change what crosses them.
-            Place::SenderAndBaseStation | Place::Gateway | Place::GatewayTowardsMobile => false,
+            Place::SenderAndBaseStation | Place::Gateway => false,
             // Nobody speaks Mobile IPv6 here; those are in `tcp/tests/remedies.rs` of `proto`.
             _ => kind.tells() != Tells::BindingUpdate,
         };

@@ -5,8 +5,8 @@
 //!
 //! - **Split** (`split.rs`): the gateway ends the connection in the name of the mobile and opens one in the name of the
 //!   correspondent; these are sockets of this host like its own, bound to addresses of others.
-//! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of what passes and sends again what
-//!   the last hop loses.
+//! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of what passes to the mobile and sends again
+//!   what the last hop loses, and tells the mobile of what it has lost of the mobile's.
 //!
 //! Where packets for a mobile go that is away from home follows from its binding updates and the home agent's answers, which pass here
 //! or, where the home agent is this router, leave from here.
@@ -50,7 +50,7 @@ pub struct Served {
 /// What is done with them.
 #[derive(Debug)]
 pub enum Service {
-    /// What the last hop loses is sent again from copies.
+    /// What the last hop loses is sent again from copies, or the mobile is told of it.
     Snoop,
     /// Each is ended here, and another one opened.
     Split(Box<Split>),

@@ -3,10 +3,10 @@
 use super::{Look, Served};
 use crate::host::sockets::Pair;
 use crate::packet::{Packet, Payload};
-use crate::remedies::snoop::{Snoop, Watched};
+use crate::remedies::snoop::{FromMobile, Snoop, Watched};
 use crate::time::Instant;
 use crate::wire::sequence::SequenceNumber;
-use crate::wire::tcp::TcpFlags;
+use crate::wire::tcp::{TcpFlags, TcpHeader};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Connections that are watched, at most; others pass unwatched.
@@ -23,6 +23,7 @@ pub(super) struct Snooping {
 #[derive(Debug, Default)]
 struct Watching {
     snoop: Snoop,
+    from_mobile: FromMobile,
     /// The deadline that stands in the list.
     queued: Option<Instant>,
     last_acknowledgment: Option<Packet>,
@@ -34,6 +35,60 @@ struct Watching {
 }
 
 impl Watching {
+    /// Takes in a packet for the mobile, whose segment takes so much of the sequence space.
+    fn take_for_mobile(
+        &mut self,
+        now: Instant,
+        said: (&TcpHeader, u32),
+        packet: &Packet,
+    ) -> (Watched, Vec<Packet>) {
+        let packet = one_hop_on(packet);
+        let told = self.from_mobile.handle_acknowledgment(now, said, &packet);
+        let watched = match said.1 {
+            0 => Watched::Pass,
+            _ => self.snoop.handle_data(now, said, &packet),
+        };
+        (watched, told)
+    }
+
+    /// Takes in a packet of the mobile's with an acknowledgment, whose segment has so much data and takes so much of the
+    /// sequence space.
+    fn take_from_mobile(
+        &mut self,
+        now: Instant,
+        (header, length, occupied): (&TcpHeader, u32, u32),
+        packet: &Packet,
+    ) -> (Watched, Vec<Packet>) {
+        let mut sent = self.from_mobile.handle_data(now, (header, occupied));
+        self.note_sent(header.sequence + occupied);
+        let said = (header, length);
+        let (watched, resent) = self.snoop.handle_acknowledgment(now, said);
+        sent.extend(resent);
+        // One that comes late, such as with a FIN that was sent again, says less than another that went on.
+        if watched != Watched::Drop && self.snoop.is_newest(header.acknowledgment) {
+            self.last_acknowledgment = Some(one_hop_on(packet));
+        }
+        (watched, sent)
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    fn poll_timeout(&self) -> Option<Instant> {
+        let deadlines = [self.snoop.poll_timeout(), self.from_mobile.poll_timeout()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Gives what is to be sent at `now`.
+    fn handle_timeout(&mut self, now: Instant) -> Vec<Packet> {
+        let mut sent = self.from_mobile.handle_timeout(now);
+        sent.extend(self.snoop.handle_timeout(now));
+        sent
+    }
+
+    /// Whether both ends have closed, and nothing is left to do.
+    fn is_over(&self) -> bool {
+        self.closed == [true; 2] && self.snoop.bytes() == 0 && self.from_mobile.is_whole()
+    }
+
     /// The mobile has sent what is before `end`.
     fn note_sent(&mut self, end: SequenceNumber) {
         if self
@@ -65,35 +120,39 @@ impl Snooping {
         let key = if to_mobile { *pair } else { (pair.1, pair.0) };
         let (header, length) = (segment.header, segment.payload.length());
         let flag = |bit| header.flags.contains(bit);
-        if flag(TcpFlags::SYN) || flag(TcpFlags::RST) {
+        let opens = flag(TcpFlags::SYN) && !flag(TcpFlags::ACK);
+        if opens || flag(TcpFlags::RST) {
             self.forget(&key);
+        }
+        if flag(TcpFlags::RST) {
             return Look::Pass;
         }
         let occupied = length + u32::from(flag(TcpFlags::FIN));
-        let begins = to_mobile && occupied > 0 && self.connections.len() < MOST_CONNECTIONS;
-        if begins {
+        // Nothing is left to do for a FIN of the mobile's that comes once more when all is over.
+        let begins = opens || if to_mobile { occupied } else { length } > 0;
+        if begins && self.connections.len() < MOST_CONNECTIONS {
             self.connections.entry(key).or_default();
         }
         let Some(watching) = self.connections.get_mut(&key) else {
             return Look::Pass;
         };
-        watching.closed[usize::from(to_mobile)] |= flag(TcpFlags::FIN);
-        let watched = if to_mobile && occupied > 0 {
+        if flag(TcpFlags::SYN) {
             let said = (header, occupied);
-            watching.snoop.handle_data(now, said, &one_hop_on(packet))
-        } else if !to_mobile && flag(TcpFlags::ACK) {
-            watching.note_sent(header.sequence + occupied);
-            let said = (header, length);
-            let (watched, resent) = watching.snoop.handle_acknowledgment(now, said);
-            self.outbox.extend(resent);
-            // One that comes late, such as with a FIN that was sent again, says less than another that went on.
-            if watched != Watched::Drop && watching.snoop.is_newest(header.acknowledgment) {
-                watching.last_acknowledgment = Some(one_hop_on(packet));
-            }
-            watched
+            let packet = one_hop_on(packet);
+            watching
+                .from_mobile
+                .handle_syn(now, said, &packet, to_mobile);
+            return Look::Pass;
+        }
+        watching.closed[usize::from(to_mobile)] |= flag(TcpFlags::FIN);
+        let (watched, sent) = if to_mobile {
+            watching.take_for_mobile(now, (header, occupied), packet)
+        } else if flag(TcpFlags::ACK) {
+            watching.take_from_mobile(now, (header, length, occupied), packet)
         } else {
-            Watched::Pass
+            (Watched::Pass, Vec::new())
         };
+        self.outbox.extend(sent);
         let look = match watched {
             Watched::Pass => Look::Pass,
             Watched::Drop => Look::Drop,
@@ -106,8 +165,7 @@ impl Snooping {
                 Look::Drop
             }
         };
-        let over = watching.closed == [true; 2] && watching.snoop.bytes() == 0;
-        match over {
+        match watching.is_over() {
             true => self.forget(&key),
             false => self.queue(&key),
         }
@@ -137,7 +195,7 @@ impl Snooping {
         let Some(watching) = self.connections.get_mut(key) else {
             return;
         };
-        let deadline = watching.snoop.poll_timeout();
+        let deadline = watching.poll_timeout();
         let before = core::mem::replace(&mut watching.queued, deadline);
         if before != deadline {
             before.map(|at| self.deadlines.remove(&(at, *key)));
@@ -154,7 +212,7 @@ impl Snooping {
             && at <= now
         {
             if let Some(watching) = self.connections.get_mut(&key) {
-                self.outbox.extend(watching.snoop.handle_timeout(now));
+                self.outbox.extend(watching.handle_timeout(now));
             }
             self.queue(&key);
         }

@@ -1,5 +1,6 @@
 //! Agents on the path, in a server (10.0.0.1), a gateway (10.0.0.2) and a mobile (10.0.0.3) in a row.
 
+mod from_mobile;
 mod mobile_ipv6;
 
 use super::*;
@@ -386,8 +387,9 @@ fn by_list(list: Vec<u8>) -> Fate {
     })
 }
 
-/// A million bytes cross once, in order and complete, and both directions close, if `list` says what becomes of the first packets.
-fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool) {
+/// A million bytes cross once from a node to the other end, in order and complete, and both directions close, if `list` says what
+/// becomes of the first packets.
+fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool, sender: usize) {
     const LENGTH: u64 = 1_000_000;
     let mut profile = Profile::named(Profile::NAMES[name]).unwrap();
     profile.maximum_rto = Duration::from_secs(4);
@@ -402,23 +404,27 @@ fn crosses(list: Vec<u8>, service: usize, name: usize, pattern: bool) {
     let mut row = Row::new(service);
     row.fate = by_list(list);
     row.begin(&profile);
+    let receiver = 2 - sender;
     let bytes: Vec<u8> = (0..LENGTH).map(|place| pattern_byte(7, place)).collect();
     let (mut written, mut heard) = (0, Vec::new());
     let mut buffer = vec![0; 1 << 20];
     while heard.len() < bytes.len() && row.now < Instant::from_secs(100_000) {
-        let server = row.connection(0, 0);
-        written += match pattern {
-            true => server.write_pattern(7, LENGTH - written),
-            false => server.write(&bytes[written as usize..]) as u64,
-        };
-        if written == LENGTH {
-            server.close();
-        }
         if row.hosts[2].connection(SocketId(0)).is_some() {
-            let mobile = row.connection(2, 0);
-            let count = mobile.read(&mut buffer);
+            let from = row.connection(sender, 0);
+            written += match pattern {
+                true => from.write_pattern(7, LENGTH - written),
+                false => from.write(&bytes[written as usize..]) as u64,
+            };
+            if written == LENGTH {
+                from.close();
+            }
+            let to = row.connection(receiver, 0);
+            let count = to.read(&mut buffer);
             heard.extend_from_slice(&buffer[..count]);
-            mobile.close();
+            // What sends may not have begun yet.
+            if sender == 0 || !heard.is_empty() {
+                to.close();
+            }
         }
         if !row.step(Instant::from_secs(100_000)) {
             break;
@@ -439,11 +445,11 @@ fn an_acknowledgment_that_is_told_again_is_one_that_the_sender_takes() {
     let late = [
         0, 0, 0, 64, 76, 136, 168, 0, 164, 88, 164, 108, 60, 60, 124, 60, 0, 0, 0, 40, 0,
     ];
-    crosses(late.to_vec(), 1, 1, false);
+    crosses(late.to_vec(), 1, 1, false, 0);
     let twice = [
         60, 60, 40, 0, 84, 0, 60, 60, 60, 40, 60, 55, 60, 60, 0, 0, 40,
     ];
-    crosses(twice.to_vec(), 1, 2, false);
+    crosses(twice.to_vec(), 1, 2, false, 0);
 }
 
 proptest! {
@@ -454,9 +460,9 @@ proptest! {
         list in prop::collection::vec(any::<u8>(), 0..2000),
         service in 0_usize..2,
         name in 0_usize..6,
-        pattern in any::<bool>(),
+        (pattern, uploads) in any::<(bool, bool)>(),
     ) {
-        crosses(list, service, name, pattern);
+        crosses(list, service, name, pattern, if uploads { 2 } else { 0 });
     }
 }
 

@@ -4,13 +4,13 @@ use super::*;
 use crate::packet::{Body, IpHeader, Payload};
 use crate::wire::tcp::TcpOptions;
 
-const LENGTH: u32 = 1000;
+pub(super) const LENGTH: u32 = 1000;
 
-fn at(milliseconds: u64) -> Instant {
+pub(super) fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
-fn header(sequence: u32, acknowledgment: u32, window: u16) -> TcpHeader {
+pub(super) fn header(sequence: u32, acknowledgment: u32, window: u16) -> TcpHeader {
     TcpHeader {
         source_port: 5001,
         destination_port: 49152,
@@ -22,7 +22,7 @@ fn header(sequence: u32, acknowledgment: u32, window: u16) -> TcpHeader {
     }
 }
 
-fn packet(header: TcpHeader, length: u32) -> Packet {
+pub(super) fn packet(header: TcpHeader, length: u32) -> Packet {
     let payload = Payload::Pattern {
         stream: 1,
         offset: 0,

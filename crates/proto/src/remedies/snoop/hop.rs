@@ -1,0 +1,42 @@
+//! The last hop's round-trip time, and the timeout that follows it.
+
+use crate::time::Duration;
+
+/// The shortest timeout, of Berkeley's code as it went into ns-2 (`SNOOP_MIN_TIMO`).
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
+/// Times that the timeout is doubled, at most. Chosen: as often as a packet is sent again.
+pub(super) const MOST_DOUBLINGS: u32 = 10;
+
+/// What is known of the last hop's time.
+#[derive(Debug, Default)]
+pub(super) struct Hop {
+    /// Smoothed round-trip time, and its variation (RFC 6298).
+    round_trip: Option<(Duration, Duration)>,
+    /// Timeouts since there was progress.
+    pub backoff: u32,
+}
+
+impl Hop {
+    /// A round trip has taken so long.
+    pub fn measure(&mut self, sample: Duration) {
+        let part = |time: Duration, parts: u64| Duration::from_nanos(time.as_nanos() / parts);
+        self.round_trip = Some(match self.round_trip {
+            None => (sample, part(sample, 2)),
+            Some((smoothed, variation)) => {
+                let error = smoothed.max(sample) - smoothed.min(sample);
+                let variation = part(variation.saturating_mul(3) + error, 4);
+                (part(smoothed.saturating_mul(7) + sample, 8), variation)
+            }
+        });
+    }
+
+    /// How long to wait. Nothing before the round-trip time is known: on a slow link a guess would take what is still on its way
+    /// for lost, and until then the sender's own timer guards.
+    pub fn timeout(&self) -> Option<Duration> {
+        let doubled = 1 << self.backoff.min(MOST_DOUBLINGS);
+        self.round_trip.map(|(smoothed, variation)| {
+            let timeout = smoothed + variation.saturating_mul(4);
+            timeout.max(SHORTEST_TIMEOUT).saturating_mul(doubled)
+        })
+    }
+}
