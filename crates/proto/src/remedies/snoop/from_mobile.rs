@@ -20,7 +20,7 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{SackBlocks, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
 /// Segments that have to pass beyond a gap before the mobile is told: what comes later than two others may be reordered. And again
-/// with as many more while the gap is open. Chosen, as many as the duplicates of RFC 5681; the paper has "a threshold number".
+/// with as many more while the gap is open. Chosen, as many as the duplicates of RFC 5681.
 const TOLERANCE: u32 = 3;
 /// Gaps that are known at a time, at most. Chosen.
 const MOST_GAPS: usize = 64;
