@@ -970,7 +970,8 @@ class Control:
 
     @final
     class ResendCutOff(Control):
-        """The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits for an acknowledgment."""
+        """The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits for
+        an acknowledgment."""
 
         __match_args__ = ()
         def __new__(cls) -> Control.ResendCutOff: ...
@@ -1047,8 +1048,8 @@ class Control:
 
     @final
     class OfferMore(Control):
-        """Beyond what has been offered at most this much is offered; the window's right edge never goes back. If what is missing still
-        arrives, by another link, what comes ahead of it makes room for more."""
+        """Beyond what has been offered at most this much is offered; the window's right edge never goes back. If what
+        is missing still arrives, by another link, what comes ahead of it makes room for more."""
 
         __match_args__ = ("window", "missing_arrives")
         def __new__(cls, window: int, missing_arrives: bool = False) -> Control.OfferMore: ...
