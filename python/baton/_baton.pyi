@@ -970,8 +970,8 @@ class Control:
 
     @final
     class ResendCutOff(Control):
-        """The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits for
-        an acknowledgment."""
+        """The same for what a break has cut off, told when the connection was frozen: what had arrived by then waits
+        for an acknowledgment."""
 
         __match_args__ = ()
         def __new__(cls) -> Control.ResendCutOff: ...
