@@ -186,7 +186,7 @@ impl Connection {
     /// As after a timeout, but that the window stays.
     pub(super) fn resend_outstanding(&mut self) {
         self.lose_outstanding();
-        if self.recovers_as_linux() {
+        if self.recovers_as_linux() && !self.sent.is_empty() {
             self.force_first();
         }
     }
@@ -210,7 +210,7 @@ impl Connection {
         }
     }
 
-    /// The same. By the time of the break so much had arrived as was sent a round-trip time earlier, but for the way back of an
+    /// The same, of what a break has cut off. By the time of the break so much had arrived as was sent a round-trip time earlier, but for the way back of an
     /// acknowledgment, which met no queue.
     fn resend_cut_off(&mut self) {
         let broken_at = self
@@ -271,9 +271,8 @@ impl Connection {
 
     /// Whether nothing new may be sent.
     pub(super) fn holds_new_data(&self) -> bool {
-        self.steering
-            .as_ref()
-            .is_some_and(|steering| steering.holds_new_data || steering.frozen_since.is_some())
+        let steering = self.steering.as_ref();
+        self.is_frozen() || steering.is_some_and(|steering| steering.holds_new_data)
     }
 
     /// Whether a remedy lets so many bytes more into the network.

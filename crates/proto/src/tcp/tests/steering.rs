@@ -482,30 +482,39 @@ fn a_timer_that_does_not_run_is_not_started() {
     }
 }
 
-/// RFC 9293 section 3.8.6: a receiver "SHOULD NOT" move the right edge of its window to the left.
-#[test]
-fn more_is_offered_beyond_what_was_and_the_edge_stays() {
-    let mut solo = Solo::established(&Profile {
+/// Receives into 20,000 bytes, and acknowledges each segment.
+fn reads() -> Solo {
+    Solo::established(&Profile {
         delayed_ack: None,
         window_scaling: false,
         receive_buffer: 20_000,
         ..profile("rfc")
-    });
-    // Bytes from the first one to the right edge of the window, with all that has come read.
-    let edge = |solo: &mut Solo, from: i64| {
-        solo.receive(data(from, from + 1000));
-        solo.connection.read(&mut [0; 1_000]);
-        let next = solo.connection.poll_transmit(solo.now);
-        let header = next.expect("acknowledged").header;
-        header.acknowledgment.0.wrapping_sub(PEER_ISS.0 + 1) + u32::from(header.window)
-    };
-    let more = |window| Control::OfferMore {
+    })
+}
+
+/// A segment of 1000 bytes comes, and what can be is read: bytes from the first one to the right edge of the window.
+fn edge(solo: &mut Solo, from: i64) -> u32 {
+    solo.receive(data(from, from + 1000));
+    while solo.connection.read(&mut [0; 1_000]) > 0 {}
+    let next = solo.connection.poll_transmit(solo.now);
+    let header = next.expect("acknowledged").header;
+    header.acknowledgment.0.wrapping_sub(PEER_ISS.0 + 1) + u32::from(header.window)
+}
+
+fn more(window: u32, missing_arrives: bool) -> Control {
+    Control::OfferMore {
         window,
-        missing_arrives: false,
-    };
-    steer(&mut solo, &[more(20_000)]);
+        missing_arrives,
+    }
+}
+
+/// RFC 9293 section 3.8.6: a receiver "SHOULD NOT" move the right edge of its window to the left.
+#[test]
+fn more_is_offered_beyond_what_was_and_the_edge_stays() {
+    let mut solo = reads();
+    steer(&mut solo, &[more(20_000, false)]);
     let before = edge(&mut solo, 1);
-    steer(&mut solo, &[more(3_000)]);
+    steer(&mut solo, &[more(3_000, false)]);
     for number in 1..30_u32 {
         let now = edge(&mut solo, 1 + 1000 * i64::from(number));
         let arrived = 1000 * (number + 1);
@@ -518,23 +527,7 @@ fn more_is_offered_beyond_what_was_and_the_edge_stays() {
 /// under way there, and when the five have come, too, nothing of what was offered is taken back, though a sixth is lost.
 #[test]
 fn what_comes_ahead_of_what_still_arrives_makes_room() {
-    let mut solo = Solo::established(&Profile {
-        delayed_ack: None,
-        window_scaling: false,
-        receive_buffer: 20_000,
-        ..profile("rfc")
-    });
-    let edge = |solo: &mut Solo, from: i64| {
-        solo.receive(data(from, from + 1000));
-        while solo.connection.read(&mut [0; 1_000]) > 0 {}
-        let next = solo.connection.poll_transmit(solo.now);
-        let header = next.expect("acknowledged").header;
-        header.acknowledgment.0.wrapping_sub(PEER_ISS.0 + 1) + u32::from(header.window)
-    };
-    let more = |window, missing_arrives| Control::OfferMore {
-        window,
-        missing_arrives,
-    };
+    let mut solo = reads();
     steer(&mut solo, &[more(5_000, false)]);
     assert_eq!(edge(&mut solo, 1), 6_000);
     steer(&mut solo, &[more(3_000, true)]);
