@@ -205,6 +205,12 @@ def test_a_run_in_which_the_machine_stood_still_is_not_compared(fidelity):
     assert "not compared: walk/cubic, repetition 1: the machine stood still for 55 ms\n" in process.stdout
 
 
+def test_a_path_that_is_slow_enough_takes_no_harm_from_a_standstill(fidelity):
+    stood = copy.deepcopy(SUMMARY)
+    stood["live"]["lateness"] |= {"largest_us": 35_000.0, "bound_us": 100_000.0}
+    assert fidelity(stood, "--repetitions", "1").returncode == 0
+
+
 def test_a_failed_run_ends_the_comparison_with_its_reason(fidelity):
     process = fidelity(None, "--repetitions", "1")
     assert process.returncode == 1

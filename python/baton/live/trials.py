@@ -33,7 +33,7 @@ from . import batond
 MOST_TRIES = 5
 #: The longest that the machine may stand still, in µs: what comes at once afterwards overflows a queue that the path
 #: would not have filled. A share of all events, which a run is trusted by, does not show it. Chosen; a machine that is
-#: left alone stays below 2 ms.
+#: left alone stays below 2 ms. A scenario whose own `lateness_bound` is longer says that so much does its path no harm.
 LONGEST_STANDSTILL_US = 5_000.0
 #: What runs may carry together, in bit/s: more takes too much of two processors. A run that carries more is alone.
 MOST_TOGETHER = 20_000_000
@@ -226,7 +226,7 @@ def _doubts(live: dict[str, Any]) -> list[str]:
     """Why a run is not compared; nothing if it is."""
     doubts: list[str] = list(live["doubts"])
     largest = live["lateness"]["largest_us"]
-    if largest > LONGEST_STANDSTILL_US:
+    if largest > max(LONGEST_STANDSTILL_US, live["lateness"]["bound_us"]):
         doubts.append(f"the machine stood still for {largest / 1000:.0f} ms")
     return doubts
 
