@@ -10,6 +10,7 @@ use super::resolve::Report;
 use super::resolve_links::Links;
 use super::resolve_protocols::Agents;
 use baton_proto::remedies::{GatewayPart, Kind, Place, Scheme, Side, Tells};
+use baton_proto::tcp::profile::Recovery;
 use serde_json::{Value, json};
 
 /// What is known of each remedy, as JSON, for comparisons.
@@ -161,9 +162,10 @@ fn can_act(scheme: &Scheme, flow: &Flow, around: &Around) -> Result<(), String> 
         Scheme::External(_) if flow.remedies.iter().any(is_class_at_mobile) => return Ok(()),
         Scheme::External(_) => {}
     }
-    let takes_sack = sender.sack && receiver.sack;
+    let repairs_by_sack = matches!(sender.recovery, Recovery::Sack | Recovery::Linux);
+    let takes_sack = sender.sack && receiver.sack && repairs_by_sack;
     if sends && scheme.at_gateway() == Some(GatewayPart::Snoop) && !takes_sack {
-        return Err("tells a mobile that sends of gaps by selective acknowledgments; expected sack = true at both ends of the flow, or a profile that has it".to_owned());
+        return Err("tells a mobile that sends of gaps by selective acknowledgments; expected sack = true at both ends of the flow and recovery \"sack\" or \"linux\" at the mobile, or a profile that has them".to_owned());
     }
     let correspondent = if sends { flow.to } else { flow.from };
     if scheme.at_gateway().is_some() {

@@ -507,6 +507,15 @@ fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
                 "mobile",
                 "server",
                 SNOOP,
+                "tcp = { recovery = \"newreno\" }",
+            ),
+            "of the flow and recovery \"sack\" or \"linux\" at the mobile, or a profile that has them",
+        ),
+        (
+            transfer(
+                "mobile",
+                "server",
+                SNOOP,
                 "tcp = { receiver = { sack = false } }",
             ),
             "tells a mobile that sends of gaps by selective acknowledgments",
