@@ -310,12 +310,16 @@ def test_kill_leaves_nothing_behind(tmp_path, walk, whom):
 
 
 def test_a_run_is_moved_on_demand(tmp_path, walk, baton):
-    process = start(tmp_path, walk, "--handover", "14 s soft", "--json", "--", "sleep", "3")
+    # However long the commands take to start, the program waits for them.
+    waits = "until [ -e moved ]; do sleep 0.1; done"
+    long = ["--set", "duration=60 s", "--handover", "59 s soft"]
+    process = start(tmp_path, walk, *long, "--json", "--", "sh", "-c", waits)
     name = begun(process)
-    time.sleep(0.5)
     assert baton("handover", name, "moon").returncode == 2
     asked = baton("handover", name, "cellular", "--hard", "200 ms")
     assert asked.returncode == 0, asked.stderr
+    time.sleep(1)
+    (tmp_path / "moved").touch()
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stderr
     (handover,) = json.loads(stdout)["handovers"]
