@@ -1,6 +1,10 @@
 """The command line, as a user meets it: in processes of its own."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -93,6 +97,18 @@ def test_an_expectation_that_fails_ends_with_status_3_and_is_shown(baton, scenar
     assert "FAILED" in process.stdout
     assert "holds" in process.stdout
     assert process.stdout.splitlines()[-1].endswith("report.html")
+
+
+def test_a_connection_that_failed_is_named_with_its_reason(baton, scenario, tmp_path):
+    assert "FAILED" not in baton("run", scenario).stdout
+    scenario.write_text(scenario.read_text() + '[[changes]]\nat = "1 s"\nlink = "lan"\nstate = "down"\n')
+    process = baton("run", scenario, "--force", "--set", "flows.download.tcp.data_retries=0", "--set", "duration=20 s")
+    assert process.returncode == 0, process.stderr
+    summary = json.loads((tmp_path / "results" / "short-1" / "summary.json").read_text())
+    reasons = {flow["name"]: flow["failure"] for flow in summary["flows"]}
+    assert reasons["download"] is not None
+    failed = [line for line in process.stdout.splitlines() if line.startswith("FAILED")]
+    assert failed == [f"FAILED download: {reasons['download']}"], "datagrams need no connection"
 
 
 def test_a_scenario_holds_expectations_too_and_junit_has_them_all(baton, scenario, tmp_path):
@@ -225,3 +241,29 @@ def test_what_is_no_manifest_is_refused(baton, tmp_path, text):
     assert process.returncode == 2
     assert "is no manifest" in process.stderr
     assert baton("rerun", "nowhere.json").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["list", "remedies"], ""),
+        (["--version"], ""),  # so short that it is written only at the end
+        (["run", "short.toml"], ""),
+        (["run", "short.toml", "--seed", "one", "--json"], "baton: Invalid value for '--seed'"),
+    ],
+)
+def test_a_reader_that_goes_away_ends_it_quietly(scenario, tmp_path, arguments, told):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "baton", *arguments]
+    process = subprocess.run(
+        command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120
+    )
+    os.close(writing)
+    assert process.returncode == 128 + signal.SIGPIPE, "as POSIX shells tell of a program that a signal ended"
+    assert process.stderr.startswith(told)
+    assert process.stderr.count("\n") == bool(told)
+    if arguments == ["run", "short.toml"]:
+        folder = tmp_path / "results" / "short-1"
+        assert json.loads((folder / "manifest.json").read_text())["complete"]
+        assert (folder / "report.html").read_text().rstrip().endswith("</html>")

@@ -101,13 +101,26 @@ def test_a_run_agrees_with_its_own_capture(baton, tmp_path):
     assert "capture-server-ethernet.pcapng" in page
 
 
+def test_a_capture_that_breaks_off_is_compared_and_that_is_said(baton, scenario, tmp_path):
+    assert baton("run", scenario, "--pcap", "--out", "run").returncode == 0
+    whole = (tmp_path / "run" / "capture-server-lan.pcapng").read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[:-7])  # blocks are of multiples of 4 bytes
+    process = baton("compare", "run", "cut.pcapng")
+    assert process.returncode == 0, process.stderr
+    assert "B: cut.pcapng is damaged or breaks off in the middle of a packet" in process.stdout
+    page = (tmp_path / "results" / "compare-run-cut.pcapng" / "report.html").read_text(encoding="utf-8")
+    assert "cut.pcapng is damaged or breaks off" in page
+    assert "breaks off" not in baton("compare", "run", "run/capture-server-lan.pcapng").stdout
+
+
 def test_what_is_no_capture_of_a_transfer_is_refused(baton, scenario, tmp_path):
     assert baton("run", scenario, "--pcap", "--out", "run", "--set", "flows.download.start=9 s").returncode == 0
     (tmp_path / "note.txt").write_text("no capture")
     (tmp_path / "short.pcap").write_bytes(b"\xd4\xc3\xb2\xa1\0\0")
     cases = {
-        "note.txt": "no results folder",
-        "short.pcap": "no TCP data",
+        "note.txt": "note.txt: is no results folder and no capture; expected one with a manifest.json, as `baton run`"
+        " leaves it, or a pcap or pcapng file, unpacked",
+        "short.pcap": "no TCP data in it; expected a capture of a transfer; short.pcap is damaged or breaks off",
         "run/capture-server-lan.pcapng": "no TCP data",
     }
     for name, message in cases.items():
@@ -115,6 +128,8 @@ def test_what_is_no_capture_of_a_transfer_is_refused(baton, scenario, tmp_path):
         assert process.returncode == 2, process.stdout
         assert message in process.stderr
         assert "Traceback" not in process.stderr
+    process = baton("compare", "note.txt", "run")
+    assert "is no results folder; expected" in process.stderr, "the first one cannot be a capture"
     process = baton("compare", "run/capture-server-lan.pcapng", "run")
     assert process.returncode == 2
     assert "expected a run first" in process.stderr

@@ -159,6 +159,8 @@ def test_a_download_over_a_hard_handover_stalls_for_the_outage(tmp_path, walk):
 def test_the_kernel_and_the_simulator_agree_roughly(tmp_path, walk, baton):
     live = run(tmp_path, walk, "--set", "duration=8 s", "--out", "live")
     assert live.returncode == 0, live.stderr
+    manifest = json.loads((tmp_path / "live" / "manifest.json").read_text())
+    assert (manifest["complete"], manifest["simulated_s"]) == (True, 8.0)
     assert baton("run", walk, "--set", "duration=8 s", "--out", "simulated").returncode == 0
     told = json.loads(baton("compare", "simulated", "live", "--json").stdout)
     (flow,) = told["flows"]

@@ -192,6 +192,21 @@ def test_a_run_that_is_not_to_be_trusted_says_why(command, fake, scenario):
         assert text in process.stdout
 
 
+@pytest.mark.parametrize(
+    ("lost", "trust", "why"),
+    [
+        (12, "Trusted    yes, but for the gaps in the record (", "it could not be written as fast as the run went."),
+        (0, "Trusted   yes (", "it ends at 3.999999453 s, before the scenario does."),
+    ],
+)
+def test_a_record_that_is_not_complete_does_not_contradict_the_trust(command, fake, scenario, lost, trust, why):
+    summary = SUMMARY | {"simulated_s": 3.999999453, "live": LIVE | {"lost_rows": lost}}
+    fake.plan(summary=summary, complete=False)
+    lines = command("live", scenario).stdout.splitlines()
+    assert any(line.startswith(trust) for line in lines), lines
+    assert f"The record is not complete: {why}" in lines
+
+
 def test_ctrl_c_reaches_the_daemon_whose_results_are_kept(fake, scenario, tmp_path):
     fake.plan(until_interrupted=True, complete=False, status=130)
     process = fake.start("live", scenario, "--out", "out")

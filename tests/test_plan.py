@@ -222,6 +222,24 @@ def test_coverage_is_drawn(tmp_path):
     assert "before, 30°" in drawn
 
 
+def test_a_plot_is_refused_for_its_ending_or_its_folder_and_nothing_is_written(tmp_path, baton):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "folder.svg").mkdir()
+    for name, message in (
+        ("x.gif", "ends in .gif; expected a file that ends in .pdf, .svg or .png"),
+        ("x", "has no ending; expected a file that ends in .pdf, .svg or .png"),
+        ("nowhere/x.svg", "there is no folder nowhere; make it, or name another"),
+        ("folder.svg", "Is a directory; expected a file that can be written"),
+    ):
+        process = baton("plan", "coverage", "--latitude", "45", "--obstacle", "1 m", "--plot", name, cwd=tmp_path)
+        assert process.returncode == 2
+        assert process.stderr == f"baton: --plot {name}: {message}\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["folder.svg"]
+    process = baton("plan", "coverage", "--latitude", "45", "--obstacle", "1 m", "--plot", "X.PNG", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert (tmp_path / "X.PNG").read_bytes()[1:4] == b"PNG"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -44,6 +44,15 @@ class Leaving(Reno):
         raise SystemExit(0)
 
 
+class Unheard(Reno):
+    def on_loss(self, loss):
+        import os
+
+        reading, writing = os.pipe()
+        os.close(reading)
+        os.write(writing, b"lost")
+
+
 class Endless(Reno):
     def on_loss(self, loss):
         def deeper(_):
@@ -129,6 +138,14 @@ def test_a_control_does_not_end_the_command_line_as_if_all_were_well(baton, fold
     assert process.returncode == 1
     assert json.loads(process.stdout)["error"]["message"] == "the run was ended by SystemExit: 0"
     assert 'mine.py", line' in process.stderr
+
+
+def test_a_pipe_of_a_control_that_breaks_is_not_taken_for_standard_output(baton, folder):
+    (folder / "short.toml").write_text(SCENARIO)
+    process = baton("run", "short.toml", "--set", USE + "Unheard")
+    assert process.returncode == 1
+    assert 'mine.py", line' in process.stderr
+    assert "BrokenPipeError" in process.stderr
 
 
 def test_a_control_without_an_end_does_not_take_a_sweep_along(baton, folder):

@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from baton import InputError, Scenario
-from baton.remedies import advice, estimate, gains, measure, ranking
+from baton.remedies import advice, cli, estimate, gains, measure, ranking
 from baton.remedies.cells import Cells
 from baton.remedies.cross import CrossPoint, load, points
 from baton.remedies.facts import NOTHING, NOTHING_ROUTED, Network, Remedy, in_place, remedies, routed
@@ -178,7 +179,33 @@ def test_the_advice_is_the_best_whose_interval_is_above_zero_and_names_its_equal
     assert "as-good cannot be told from it" in mobile.sentence
     assert (sender.best, gateway.best) == (None, None)
     assert "controls only the sender should install nothing" in sender.sentence
-    assert "controls only the gateway should install nothing" in gateway.sentence
+    assert "controls only the gateway should install is not known: no remedy that needs" in gateway.sentence
+    assert [each.to_json()["remedy"] for each in (mobile, sender, gateway)] == ["best", NOTHING, None]
+    # No run without a handover was made, so nothing is said of one.
+    assert mobile.sentence.endswith("worse at 0; as-good cannot be told from it at 95 %.")
+
+
+def test_what_a_single_run_or_an_interrupted_comparison_leaves_open_is_not_called_nothing():
+    one = {situation: values[:1] for situation, values in NONE.items()}
+    better = {situation: [values[0] + 300] for situation, values in NONE.items()}
+    runs = made({NOTHING: one, "better": better, "ours": better})
+    found = stand(runs, known("better", "mobile"), known("ours", "mobile", own=True))
+    mobile, *_ = advice.advise(found, runs, CELLS)
+    assert "only the mobile should install is not known: of a single run there is no interval; --seeds 2" in (
+        mobile.sentence
+    )
+    assert mobile.to_json()["remedy"] is None
+    # Unknown, too, at how many handovers one of our own is better.
+    [apart, _] = advice.distances(found, runs, CELLS)
+    assert apart.sentence.endswith("for mobile alone: 0.0 % (one run: no interval).")
+    worse = above([-50, -60, -40, -50], [0, 0, 0, 0])
+    runs = made({NOTHING: NONE, "worse": worse})
+    found = stand(runs, known("worse", "mobile"), known("not-yet", "sender"))
+    mobile, sender, gateway = advice.advise(found, runs, CELLS, complete=False)
+    for each in (mobile, sender):
+        assert "is not known: the comparison was interrupted; --resume goes on with it" in each.sentence
+    assert "no remedy that needs the gateway alone was run" in gateway.sentence
+    assert "should install nothing" in advice.advise(found, runs, CELLS)[0].sentence
 
 
 def test_our_own_are_held_against_the_best_published_in_their_place_and_anywhere():
@@ -455,6 +482,69 @@ def test_the_full_factorial_is_everything_with_everything():
     assert not list(full.fit())
 
 
+# --- pages of remedies ---
+
+TWO_LINKS = """
+name = "break"
+duration = "60 s"
+[links.old]
+between = ["server", "mobile"]
+kind = "wired"
+rate = "{rate}"
+delay = "{delay}"
+queue = "20 packets"
+[links.new]
+between = ["server", "mobile"]
+kind = "wired"
+rate = "1 Mbit/s"
+delay = "250 ms"
+queue = "50 packets"
+[mobiles.mobile]
+timetable = [
+  {{ at = "0 s", attach = "old" }},
+  {{ at = "{at}", attach = "new", handover = "hard", outage = "4 s" }},
+]
+[[flows]]
+name = "download"
+from = "server"
+to = "mobile"
+profile = "{profile}"
+remedies = "{remedy}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "profile", "has_news"),
+    [
+        ({"rate": "2 Mbit/s", "delay": "10 ms", "at": "30 s"}, "linux-6", True),
+        ({"rate": "2 Mbit/s", "delay": "10 ms", "at": "30 s"}, "rfc", True),
+        # A segment takes 47 ms, and at 30.036 s every acknowledgment has long arrived.
+        ({"rate": "256 kbit/s", "delay": "2 ms", "at": "30036 ms"}, "rfc", False),
+    ],
+)
+def test_copies_of_the_last_acknowledgment_help_a_sender_with_sack_where_it_was_lost(tmp_path, old, profile, has_news):
+    """By RFC 6675 an acknowledgment without news is no duplicate for such a sender; one with news ends its backoff."""
+    at_handover, lost = {}, {}
+    for remedy in (NOTHING, "duplicate-acks"):
+        file = tmp_path / f"{remedy}.toml"
+        file.write_text(TWO_LINKS.format(**old, profile=profile, remedy=remedy))
+        result = Scenario.load(file).run()
+        [moved] = result.summary["handovers"]
+        [at_handover[remedy]] = moved["flows"]
+        sent = [each for each in pa.table(result.packets).to_pylist() if each["direction"] == "up"]
+        told = max(
+            each["acknowledgment"] or 0 for each in sent if each["link"] == "old" and each["fate"] == "delivered"
+        )
+        lost[remedy] = next(each for each in sent if each["link"] == "new")["acknowledgment"] - told
+    without, with_copies = at_handover[NOTHING], at_handover["duplicate-acks"]
+    assert (lost["duplicate-acks"] > 0) is has_news
+    if has_news:
+        assert with_copies["stall_s"] < without["stall_s"] - 1
+        assert with_copies["delivered_bytes"] > 1.1 * without["delivered_bytes"]
+    else:
+        assert with_copies == without
+
+
 # --- whole comparisons ---
 
 SMALL = ("--set", "remedy=atcp,flow-control", "--set", "load=1", "--set", "loss=0", "--seeds", "2", "--out", "out")
@@ -520,6 +610,32 @@ def test_the_page_stands_alone_and_ends_in_one_sentence_for_each_place(compared)
         "mobile", "sender", "gateway",
     ]  # fmt: skip
     assert ending.rstrip().endswith("</html>")
+
+
+def test_an_interrupted_comparison_says_so_with_its_table(tmp_path, monkeypatch, capsys):
+    """What had not begun is not called refused, and no advice is drawn from it."""
+
+    def interrupt(folder, crossed, runs, *_, **__):
+        """Leaves the first two points, nothing and ATCP, with a run each, as Ctrl-C would."""
+        for point, each in list(zip(crossed, runs, strict=True))[:2]:
+            scenario, _ = load(point)
+            each.rows[1] = measure.row(scenario.run(seed=1).summary)
+        return False
+
+    monkeypatch.setattr(cli.batches, "run", interrupt)
+    chosen = ["remedy=atcp,method-2", "stack=Linux 6 CUBIC", "handover=hard", "load=1", "loss=0", "direction=download"]
+    given = {"file": study_file(str(STUDY)), "path": make_path(tmp_path), "out": tmp_path / "out", "overrides": chosen}
+    asked = cli.CompareOptions(**given, full=False, seeds=2, force=False, resume=False, jobs=None, json=False)
+    assert cli.run(asked) == cli.INTERRUPTED
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r": 2 runs in \d+ s This comparison was interrupted: what follows is made of the runs that", text)
+    assert "method-2 sender yes yes no run" in text
+    assert "REFUSED" not in text
+    assert "should install nothing" not in text
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "no run has ended" in page
+    assert "refused: " not in page
+    assert "counts as nothing installed" in page
 
 
 def test_a_comparison_goes_on_where_it_was_left(compared, baton):

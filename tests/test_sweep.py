@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from baton import InputError, Scenario, sweep
+from baton.sweep.code import InMemory
+from baton.sweep.execute import PointRuns, execute
 from baton.sweep.flatten import flatten
 
 LOSS = 'kind = "wired"\nrate = "2 Mbit/s"\npacket_error_rate = 0.01'
@@ -215,6 +217,17 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(long_sweep, tmp_path):
     assert not found["complete"]
     assert 10 <= len(rows(tmp_path / "out")) < 20_000
     assert "interrupted" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_what_is_kept_counts_whenever_ctrl_c_comes(scenario):
+    class Keeper(InMemory):
+        def keep(self, point, seed, summary, reason):
+            self.kept.append((point, seed))
+            raise KeyboardInterrupt
+
+    folder, points = Keeper(), [PointRuns(Scenario.load(scenario), None)]
+    assert not execute(folder, points, range(1, 9), None, workers=1, progress=lambda *_: None)
+    assert folder.kept == [(0, seed) for seed in points[0].rows]
 
 
 def test_two_sweeps_into_one_folder_do_not_mix(baton, long_sweep):

@@ -235,6 +235,18 @@ def test_a_capture_that_breaks_off_gives_what_it_holds(tmp_path):
     found = imported(file)
     assert found.traces["down"].rate_bps is not None
     assert any("breaks off" in note for note in found.notes)
+    status, output = run(file, "--out", tmp_path / "x")
+    assert (status, "note: c.pcap is damaged or breaks off" in output) == (0, True)
+
+
+def test_a_capture_with_a_length_that_cannot_be_is_refused(tmp_path):
+    file = tmp_path / "c.pcap"
+    gibibyte = struct.pack("<IIII", 1_700_000_100, 0, 1 << 30, 1 << 30)
+    for data in (pcap_bytes(download()) + gibibyte, PCAPNG + struct.pack("<II", 6, 0)):
+        file.write_bytes(data)
+        status, output = run(file, "--out", tmp_path / "x")
+        assert (status, "the file is damaged" in output.replace("\n", " ")) == (2, True)
+        assert list(tmp_path.iterdir()) == [file], "nothing is written"
 
 
 def test_a_capture_at_the_sender_says_so(tmp_path):

@@ -1,13 +1,15 @@
 """The command line `baton`.
 
 Exit status: 0 done, 1 a run failed, 2 the input is wrong, 3 an expectation did not hold, 4 the given program failed,
-130 interrupted. Errors go to standard error. With `--json` standard output is exactly one JSON object; for an error it
-is `{"error": {"message": …, "exit_status": …}}`.
+130 interrupted, 141 the reader of standard output went away, as `head` does. Errors go to standard error. With `--json`
+standard output is exactly one JSON object; for an error it is `{"error": {"message": …, "exit_status": …}}`.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+import select
 import sys
 import traceback
 from pathlib import Path
@@ -27,6 +29,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+STANDARD_OUTPUT = 1
+READER_GONE = 141
+"""As a shell tells of a program that SIGPIPE ended."""
 
 ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")]
 SeedOption = Annotated[
@@ -323,26 +329,49 @@ def add_groups(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Entry point: runs a command, and maps what went wrong to a message and an exit status."""
+    """Entry point: runs a command and ends with its exit status."""
     arguments = sys.argv[1:] or ["--help"]
     try:
-        add_groups(arguments)
-        status = app(arguments, prog_name="baton", standalone_mode=False) or 0
-    except (KeyboardInterrupt, typer.Abort):
-        status = fail("interrupted", 130, arguments)
-    except SystemExit as error:  # called for by a class in Python, which does not end the program
-        traceback.print_exception(error)
-        status = fail(f"the run was ended by SystemExit: {error}", 1, arguments)
+        status = execute(arguments)
     except BrokenPipeError:
-        sys.stdout = None  # whoever read has gone; nothing is left to say
-        status = 1
+        status = READER_GONE
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)  # else Python complains of what is not written yet
+    gc.freeze()  # the process ends: looking for cycles in all that was imported would take an eighth of a short run
+    sys.exit(status)
+
+
+def execute(arguments: list[str]) -> int:
+    """Runs a command, and maps what went wrong to a message and an exit status.
+
+    Raises `BrokenPipeError` where nobody reads standard output any more.
+    """
+    try:
+        add_groups(arguments)
+        status: int = app(arguments, prog_name="baton", standalone_mode=False) or 0
+        print(end="", flush=True)
+    except (KeyboardInterrupt, typer.Abort):
+        return fail("interrupted", 130, arguments)
+    except SystemExit as error:  # called for by a class in Python, which does not end the program
+        broken = error.__context__  # of which typer makes an exit
+        if isinstance(broken, BrokenPipeError) and reader_is_gone():
+            raise broken from None
+        traceback.print_exception(error)
+        return fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and reader_is_gone():
+            raise
         described = describe(error)
         if described is None:
             raise
-        status = fail(*described, arguments)
-    gc.freeze()  # the process ends: looking for cycles in all that was imported would take an eighth of a short run
-    sys.exit(status)
+        return fail(*described, arguments)
+    return status
+
+
+def reader_is_gone() -> bool:
+    """Whether nobody reads standard output any more. Other pipes break too, as that of a class in Python."""
+    poll = select.poll()
+    poll.register(STANDARD_OUTPUT, 0)
+    return bool(poll.poll(0))
 
 
 def describe(error: Exception) -> tuple[str, int] | None:
@@ -363,10 +392,10 @@ def describe(error: Exception) -> tuple[str, int] | None:
 
 def fail(message: str, status: int, arguments: list[str]) -> int:
     """Tells about an error, and returns its exit status."""
+    print(f"baton: {message}", file=sys.stderr)
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments  # behind it are a program's
     if "--json" in own:
         import json
 
-        print(json.dumps({"error": {"message": message, "exit_status": status}}))
-    print(f"baton: {message}", file=sys.stderr)
+        print(json.dumps({"error": {"message": message, "exit_status": status}}), flush=True)
     return status

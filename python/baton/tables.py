@@ -24,9 +24,17 @@ def headline(summary: Json) -> str:
     )
 
 
+class Output(Console):
+    """Standard output."""
+
+    def on_broken_pipe(self) -> None:
+        """Leaves it to `baton.cli` what becomes of a reader that has gone; rich's own ends the program."""
+        raise BrokenPipeError
+
+
 def new_console() -> Console:
     """Standard output, for tables. A file or a pipe has no width: nothing is cut there."""
-    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    return Output(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
 
 
 def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -> None:
@@ -35,6 +43,9 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
     console.print(first_line)
     if summary["flows"]:
         console.print(flow_table(summary["flows"]))
+    for flow in summary["flows"]:
+        if flow["failure"]:
+            console.print(f"FAILED {flow['name']}: {flow['failure']}")
     if summary["handovers"]:
         console.print(handover_table(summary["handovers"]))
     if summary.get("agents"):

@@ -21,7 +21,7 @@ INTRODUCTION = f"""\
 Baton (`baton list scenarios`).
 
 Exit status: 0 done, 1 a run failed, 2 the input is wrong, 3 an expectation did not hold, 4 the given program failed, 130
-interrupted. Errors go to standard error. With `--json` standard output is exactly one JSON object; for an error it is
+interrupted, 141 the reader of standard output went away, as `head` does. Errors go to standard error. With `--json` standard output is exactly one JSON object; for an error it is
 `{{"error": {{"message": …, "exit_status": …}}}}`.
 """
 

@@ -150,6 +150,8 @@ impl Emulator {
             let busy = forwarding.turn()?;
             let now = forwarding.clock.now();
             if now >= end {
+                // The clock may have gone on since it was looked at.
+                forwarding.run.advance_to(end)?;
                 return Ok(Stop::Duration);
             }
             if now >= self.next_look {

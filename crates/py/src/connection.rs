@@ -119,8 +119,7 @@ impl Connection {
                 return Err(stranger(from, to, &expected));
             }
             let now = inner.clock.at(now)?;
-            let sequence = SequenceNumber(quoted.sequence);
-            inner.connection.handle_icmp(now, kind, sequence);
+            inner.connection.handle_icmp(now, kind, &quoted);
             Ok(())
         })
     }

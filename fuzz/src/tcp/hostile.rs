@@ -1,7 +1,7 @@
 //! One connection, and a peer that sends whatever it likes whenever it likes.
 
 use super::rules::{Rules, check_rest, drain, serve_timers};
-use super::{INITIAL, STREAMS, endpoint, profile};
+use super::{INITIAL, STREAMS, endpoint, profile, quoting};
 use crate::bytes::Bytes;
 use baton_proto::crosslayer::HandoverNotice;
 use baton_proto::packet::{Payload, pattern_byte};
@@ -119,7 +119,8 @@ impl Scene {
                     IcmpError::PortUnreachable,
                     IcmpError::TimeExceeded,
                 ]);
-                self.connection.handle_icmp(self.now, error, number);
+                self.connection
+                    .handle_icmp(self.now, error, &quoting(number));
             }
             14 => self.connection.close(),
             _ if bytes.u8() == 0xFF => self.connection.abort(),

@@ -11,6 +11,8 @@ use baton_proto::tcp::congestion::{
 };
 use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic};
 use baton_proto::time::Duration;
+use baton_proto::wire::icmp::QuotedPacket;
+use baton_proto::wire::protocol;
 use baton_proto::wire::sequence::SequenceNumber;
 
 /// Pattern of what the connecting end sends, and of what the other one does.
@@ -25,6 +27,19 @@ fn endpoint(index: u8) -> Endpoint {
     Endpoint {
         address: [192, 0, 2, 1 + index].into(),
         port: [40_000, 80][usize::from(index)],
+    }
+}
+
+/// What a router quotes of a segment of the connecting end's.
+fn quoting(sequence: SequenceNumber) -> QuotedPacket {
+    QuotedPacket {
+        source: endpoint(0).address,
+        destination: endpoint(1).address,
+        protocol: protocol::TCP,
+        source_port: endpoint(0).port,
+        destination_port: endpoint(1).port,
+        sequence: sequence.0,
+        within: None,
     }
 }
 

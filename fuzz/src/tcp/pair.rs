@@ -1,7 +1,7 @@
 //! Two connections, and a network that loses, doubles, delays, cuts and repeats for a while and then behaves.
 
 use super::rules::{Rules, check_rest, drain, serve_timers};
-use super::{INITIAL, STREAMS, endpoint, profile};
+use super::{INITIAL, STREAMS, endpoint, profile, quoting};
 use crate::bytes::Bytes;
 use baton_proto::packet::{Payload, pattern_byte};
 use baton_proto::tcp::profile::Profile;
@@ -249,7 +249,7 @@ impl Scene<'_> {
         let mtu = u32::from(self.network.u16() % 1_500);
         let (now, number) = (self.now, segment.header.sequence);
         if let Some(connection) = &mut self.sides[end].connection {
-            connection.handle_icmp(now, IcmpError::PacketTooBig { mtu }, number);
+            connection.handle_icmp(now, IcmpError::PacketTooBig { mtu }, &quoting(number));
         }
     }
 }

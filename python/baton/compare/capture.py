@@ -61,13 +61,14 @@ def is_capture(path: Path) -> bool:
 
 def read_capture(path: Path, begins_ns: int) -> Run:
     """A capture as a run in which its first packet stands at `begins_ns`. Raises `InputError`."""
+    notes: list[str] = []
     try:
-        packets = [packet for packet in pcap.read(path, []) if packet.ports is not None]
+        packets = [packet for packet in pcap.read(path, notes) if packet.ports is not None]
     except TraceError as error:
         raise InputError(str(error)) from error
     found = sorted(conversations(packets), key=lambda each: -each.payload_bytes)[:MOST_CONVERSATIONS]
     if not found or not found[0].payload_bytes:
-        raise InputError(f"{path}: no TCP data in it; expected a capture of a transfer")
+        raise InputError("; ".join([f"{path}: no TCP data in it; expected a capture of a transfer", *notes]))
     shift = begins_ns - min(packet.time_ns for packet in packets)
     end_s = (max(packet.time_ns for packet in packets) + shift) / 1e9
     series = {}
@@ -75,7 +76,8 @@ def read_capture(path: Path, begins_ns: int) -> Run:
         Observer(each)
         series[f"flow {each.name}", "delivered bytes"] = _series(each.delivered, shift, 1.0)
         series[f"flow {each.name}", "round-trip time"] = _series(each.round_trips, shift, 1e-9)
-    summary = {"scenario": path.name, "simulated_s": end_s, "flows": [*map(summarise, found)], "capture": True}
+    summary = {"scenario": path.name, "simulated_s": end_s, "flows": [*map(summarise, found)]}
+    summary |= {"capture": True, "notes": notes}
     return Run(path, {"scenario": path.name}, summary, _table(found, shift), series)
 
 

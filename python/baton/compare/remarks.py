@@ -33,6 +33,8 @@ def _whole(a: Run, b: Run) -> Iterator[str]:
             yield f"{side} is not to be trusted: {'; '.join(live['doubts'])}"
         if run.manifest.get("complete") is False:
             yield f"{side} is not complete: it ends at {run.duration_s:g} s"
+        for note in run.summary.get("notes", []):  # of a capture
+            yield f"{side}: {note}"
     for table in ("series", "packets"):
         without = [side for run, side in ((a, "A"), (b, "B")) if getattr(run, table) is None]
         if without:

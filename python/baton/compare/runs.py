@@ -20,16 +20,19 @@ def open_both(path_a: Path, path_b: Path) -> tuple[Run, Run]:
         raise InputError(f"{path_a}: is a capture; expected a run first, and then the capture that it is compared with")
     run = open_run(path_a)
     if not is_capture(path_b):
-        return run, open_run(path_b)
+        return run, open_run(path_b, or_capture=True)
     begins = int(run.packets.numbers["sent_ns"][0]) if run.packets is not None and len(run.packets) else 0
     return run, read_capture(path_b, begins)
 
 
-def open_run(path: Path) -> Run:
-    """A run from its folder or its manifest. Raises `InputError`."""
+def open_run(path: Path, *, or_capture: bool = False) -> Run:
+    """A run from its folder or its manifest; `or_capture` where that would do as well. Raises `InputError`."""
     folder = path.parent if path.name == "manifest.json" else path
     if not (folder / "manifest.json").is_file():
-        raise InputError(f"{path}: is no results folder; expected one with a manifest.json, as `baton run` leaves it")
+        no, or_file = (" and no capture", ", or a pcap or pcapng file, unpacked") if or_capture else ("", "")
+        raise InputError(
+            f"{path}: is no results folder{no}; expected one with a manifest.json, as `baton run` leaves it{or_file}"
+        )
     try:
         return read_run(folder)
     except ValueError as error:

@@ -140,11 +140,11 @@ def show(result: LiveResult, verdict: Verdict, report: Path, *, as_json: bool) -
         summary = {**result.summary, "not_checked": verdict.not_checked}
         cli_run.print_json(summary, verdict.outcomes, report)
         return
-    from .show import print_live
+    from .show import print_live, why_incomplete
 
     print_live(result.summary, verdict)
     if result.status == cli_run.INTERRUPTED:
         print("Interrupted: what is shown and kept ends there.")
     elif not result.complete:
-        print("The record is not complete: it could not be written as fast as the run went.")
+        print(f"The record is not complete: {why_incomplete(result.summary)}.")
     print(report)

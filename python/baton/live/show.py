@@ -37,7 +37,9 @@ def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
     if failure:
         yield "Server", failure
     if live["trusted"]:
-        yield "Trusted", f"yes (kernel {live['kernel']})"
+        # Rows may be lost at the very end, when the doubts have been told.
+        gaps = ", but for the gaps in the record" if live["lost_rows"] else ""
+        yield "Trusted", f"yes{gaps} (kernel {live['kernel']})"
     else:
         for doubt in live["doubts"]:
             yield "NOT TRUSTED", doubt
@@ -48,3 +50,10 @@ def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
         yield "Lost rows", f"{live['lost_rows']:,} of the record"
     if live["dropped_outside_model"]:
         yield "Dropped", f"{live['dropped_outside_model']:,} packets that the model did not drop"
+
+
+def why_incomplete(summary: Json) -> str:
+    """What the record lacks of a run that nobody interrupted."""
+    if summary["live"]["lost_rows"]:
+        return "it could not be written as fast as the run went"
+    return f"it ends at {summary['simulated_s']} s, before the scenario does"

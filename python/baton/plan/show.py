@@ -16,6 +16,8 @@ from .quantities import above_zero, read
 from .window import HandoverAdvice, PathAdvice, SizeAdvice
 from .window import Path as NetworkPath
 
+PLOT_ENDINGS = (".pdf", ".svg", ".png")
+"""Of what `--plot` writes; the drawing library knows more, which are not promised."""
 Option = tuple[str, str | None]
 """An option and its value, if it was given."""
 
@@ -33,6 +35,11 @@ def write_plot(file: Path, line: Line, latitudes: Sequence[float], obstacle_m: f
     """Draws and writes the figure. Raises `InputError` for a file that cannot be written."""
     from baton.plot import require_matplotlib
 
+    if file.suffix.lower() not in PLOT_ENDINGS:
+        ending = f"ends in {file.suffix}" if file.suffix else "has no ending"
+        raise InputError(f"--plot {file}: {ending}; expected a file that ends in .pdf, .svg or .png")
+    if not file.parent.is_dir():
+        raise InputError(f"--plot {file}: there is no folder {file.parent}; make it, or name another")
     try:
         require_matplotlib()
         from .draw_coverage import figure, write
@@ -40,8 +47,8 @@ def write_plot(file: Path, line: Line, latitudes: Sequence[float], obstacle_m: f
         write(figure(line, latitudes, obstacle_m, southbound=southbound), file)
     except ImportError as error:
         raise InputError(f"--plot {file}: {error}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"--plot {file}: {error}; expected a file that ends in .pdf, .svg or .png") from None
+    except OSError as error:
+        raise InputError(f"--plot {file}: {error.strerror or error}; expected a file that can be written") from None
 
 
 def coverage(line: Line, found: Sequence[Extension], plot: Path | None, *, as_json: bool) -> None:

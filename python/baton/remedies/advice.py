@@ -2,7 +2,8 @@
 
 Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen
 if its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an
-interval that reaches zero: they cannot be told from it.
+interval that reaches zero: they cannot be told from it. Where no such remedy was run, or there is no interval, nothing
+is advised: what is not known is not bad.
 """
 
 from __future__ import annotations
@@ -25,13 +26,19 @@ class Advice:
 
     place: str
     best: Standing | None
-    """None if nothing is better than installing nothing."""
+    """None if nothing is better than installing nothing, or nothing is known."""
     ties: list[Standing]
     """Those that gain as much, as far as the runs tell."""
+    unknown: str = ""
+    """Why nothing can be advised, if so."""
 
     @property
     def sentence(self) -> str:
         """The advice in a sentence."""
+        if self.unknown:
+            return (
+                f"What an operator who controls only {PLACES[self.place]} should install is not known: {self.unknown}."
+            )
         who = f"An operator who controls only {PLACES[self.place]} should"
         if self.best is None:
             return (
@@ -41,9 +48,10 @@ class Advice:
         told = (
             f"{who} install {_named(best.remedy)}: over the {len(best.cells)} handovers it gains"
             f" {percent(best.gain.mean)} ({interval(best.gain)}) of what the links carry, is better than nothing at"
-            f" {best.better} of them and worse at {best.worse}, and changes what is delivered without a handover by"
-            f" {percent(best.cost.mean)}"
+            f" {best.better} of them and worse at {best.worse}"
         )
+        if best.cost.mean is not None:
+            told += f", and changes what is delivered without a handover by {percent(best.cost.mean)}"
         ties = ", ".join(_named(each.remedy) for each in self.ties)
         return told + (f"; {ties} cannot be told from it at 95 %." if ties else ".")
 
@@ -51,7 +59,7 @@ class Advice:
         """As `--json` prints it."""
         return {
             "place": self.place,
-            "remedy": self.best.remedy.name if self.best else NOTHING,
+            "remedy": self.best.remedy.name if self.best else None if self.unknown else NOTHING,
             "ties": [each.remedy.name for each in self.ties],
             "sentence": self.sentence,
         }
@@ -62,20 +70,33 @@ def _named(remedy: Remedy) -> str:
     return remedy.name + (" (where there is no Mobile IP)" if remedy.is_routed else "")
 
 
-def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Advice]:
-    """One for each place."""
-    return [_advise(place, found, runs, cells) for place in PLACES]
+def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell], *, complete: bool = True) -> list[Advice]:
+    """One for each place; `complete` says that all runs have ended."""
+    return [_advise(place, found, runs, cells, complete) for place in PLACES]
 
 
-def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> Advice:
-    here = {each.name for each in in_place([standing.remedy for standing in found], place)}
-    candidates = [each for each in found if each.remedy.name in here and not each.never_run and is_above(each.gain)]
+def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[Cell], complete: bool) -> Advice:
+    names = {each.name for each in in_place([standing.remedy for standing in found], place)}
+    here = [each for each in found if each.remedy.name in names]
+    candidates = [each for each in here if not each.never_run and is_above(each.gain)]
     best = max(candidates, key=lambda each: each.gain.mean or 0.0, default=None)
     if best is None:
-        return Advice(place, None, [])
+        return Advice(place, None, [], _unknown(place, here, complete))
     apart = {each.remedy.name: runs.apart(cells, each.remedy.name, best.remedy.name) for each in candidates}
     ties = [each for each in candidates if each is not best and not is_above(apart[each.remedy.name])]
     return Advice(place, best, ties)
+
+
+def _unknown(place: str, here: Sequence[Standing], complete: bool) -> str:
+    """Why it is not known that none of these is better than nothing; nothing if it is known."""
+    if here and not complete:
+        return "the comparison was interrupted; --resume goes on with it"
+    run = [each for each in here if not each.never_run]
+    if not run:
+        return f"no remedy that needs {PLACES[place]} alone was run"
+    if any(each.gain.low is None for each in run):
+        return "of a single run there is no interval; --seeds 2 or more makes one"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -94,11 +115,13 @@ class Distance:
     @property
     def sentence(self) -> str:
         """The distance in words."""
-        return (
+        told = (
             f"{self.own.remedy.name} (our own, {self.own.remedy.where}) against {_named(self.published.remedy)},"
-            f" the best published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)}); better at"
-            f" {self.better} of {len(self.own.cells)} handovers, worse at {self.worse}."
+            f" the best published {self.where}: {percent(self.apart.mean)} ({interval(self.apart)})"
         )
+        if self.apart.low is None:
+            return f"{told}."
+        return f"{told}; better at {self.better} of {len(self.own.cells)} handovers, worse at {self.worse}."
 
 
 def distances(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell]) -> list[Distance]:

@@ -130,7 +130,8 @@ def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: 
     runs = Runs(rows, {each.name: each.base for each in study.remedies.values()})
     cells = Cells.of(study)
     found = standings(study, runs, refused)
-    advice, apart = advise(found, runs, cells.headline), distances(found, runs, cells.headline)
+    advice = advise(found, runs, cells.headline, complete=sweep.complete)
+    apart = distances(found, runs, cells.headline)
     command = shlex.join(["baton", *sys.argv[1:]])
     return Comparison(study, sweep, runs, cells, found, advice, apart, refused, wall_s, command)
 

@@ -14,6 +14,7 @@ from .cross import CrossPoint
 from .method import METHOD
 from .paths import HANDOVERS
 from .refusals import sentences
+from .words import INTERRUPTED
 
 if TYPE_CHECKING:
     from .cli import Comparison
@@ -24,7 +25,7 @@ def page(found: Comparison) -> str:
     parts = {
         "title": html.escape(found.study.title),
         "lead": html.escape(_lead(found)),
-        "banner": "" if found.sweep.complete else _BANNER,
+        "banner": "" if found.sweep.complete else f'<p class="banner" role="status">{INTERRUPTED}</p>',
         "facts": render.facts(_facts(found)),
         "links": _LINKS,
         "own_style": resources.files("baton.report").joinpath("assets/remedies.css").read_text(encoding="utf-8"),
@@ -41,12 +42,6 @@ def page(found: Comparison) -> str:
         "advice": _advice(found),
     }
     return render.filled("remedies.html", parts)
-
-
-_BANNER = (
-    '<p class="banner" role="status">This comparison was interrupted: what follows is made of the runs that had'
-    " ended.</p>"
-)
 
 
 _LINKS = (

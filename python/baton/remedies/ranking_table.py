@@ -59,9 +59,9 @@ def _row(each: Standing, stacks: list[str], crowded: bool, width: int) -> str:
     words = [html.escape(remedy.where), "yes" if remedy.quic else "no", "yes" if remedy.ipsec else "no"]
     texts = "".join(f"<td>{word}</td>" for word in words)
     if each.never_run:
-        reason = html.escape(each.refused[0] if each.refused else "not run")
+        reason = f"refused: {html.escape(each.refused[0])}" if each.refused else "no run has ended"
         told = "; what it does over a link that repeats stands below" if each.by_repeating else ""
-        return f'<tr class="refused">{head}{texts}<td colspan="{width - 4}">refused: {reason}{told}</td></tr>'
+        return f'<tr class="refused">{head}{texts}<td colspan="{width - 4}">{reason}{told}</td></tr>'
     kind = "" if remedy.installed else ' class="nothing"'
     return f"<tr{kind}>{head}{texts}{''.join(_numbers(each, stacks, crowded))}</tr>"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from baton.tables import NOTHING, count, new_console, new_table
 
-from .words import interval, percent, plain, seconds
+from .words import INTERRUPTED, interval, percent, plain, seconds
 
 if TYPE_CHECKING:
     from .cli import Comparison
@@ -17,6 +17,8 @@ def show(found: Comparison) -> None:
     console = new_console()
     runs = sum(len(found.sweep.rows(place)) for place in range(len(found.sweep.points)))
     console.print(f"{found.study.title}: {count(runs)} runs in {found.wall_s:.0f} s")
+    if not found.sweep.complete:
+        console.print(INTERRUPTED)
     stacks = found.study.headline
     table = new_table(
         "Remedy",
@@ -36,7 +38,7 @@ def show(found: Comparison) -> None:
         remedy = each.remedy
         head = [remedy.shown + (" *" if remedy.own else ""), remedy.where, _word(remedy.quic), _word(remedy.ipsec)]
         if each.never_run:
-            table.add_row(*head, "refused", *[NOTHING] * (len(stacks) + 5))
+            table.add_row(*head, "refused" if each.refused else "no run", *[NOTHING] * (len(stacks) + 5))
             continue
         gains = [percent(each.by_stack[stack].mean) for stack in stacks if stack in each.by_stack]
         table.add_row(
@@ -55,7 +57,7 @@ def show(found: Comparison) -> None:
     )
     console.print(table)
     for each in found.standings:
-        if each.never_run:
+        if each.never_run and each.refused:
             console.print(f"REFUSED {each.remedy.name}: {each.refused[0]}")
     for distance in found.distances:
         console.print(distance.sentence)

@@ -8,6 +8,10 @@ from baton.report.text_tables import ABSENT, quantity
 from baton.sweep.statistics import Statistics
 
 MINUS = "\u2212"
+INTERRUPTED = (
+    "This comparison was interrupted: what follows is made of the runs that had ended, and where a remedy had not been"
+    " run it counts as nothing installed."
+)
 
 
 def percent(value: float | None) -> str:
@@ -32,6 +36,8 @@ def size(value: float | None) -> str:
 
 def interval(found: Statistics, shown: Callable[[float | None], str] = percent) -> str:
     """The 95 % interval; of one run there is none."""
+    if found.mean is None:
+        return ABSENT
     if found.low is None or found.high is None:
         return "one run: no interval"
     return f"{shown(found.low)} to {shown(found.high)}"

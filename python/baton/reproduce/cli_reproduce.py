@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baton import Scenario
+from baton.tables import new_console
 
 from . import STUDIES, TITLES, reproduce
 from .checks import Check, Reproduced
@@ -37,7 +37,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
         rows = [check.as_json() for found in results.values() for check in found.checks]
         print(json.dumps({"format": FORMAT, "checks": rows, "reports": [str(page) for page in pages]}))
         return 0
-    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    console = new_console()
     for study, found in results.items():
         console.print(check_table(study, found.checks))
         for check in found.checks:

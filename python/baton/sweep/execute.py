@@ -146,9 +146,10 @@ def execute(
                 return True
             under_way -= 1
             place, seed, summary, reason = outcome
-            folder.keep(numbers[place], seed, summary, reason)
             point = points[numbers[place]]
             point.add(seed, None if summary is None else row_of(json.loads(summary)), reason)
+            # After it counts: Ctrl-C may come between, and no result lacks a run that is kept.
+            folder.keep(numbers[place], seed, summary, reason)
             point.look(seeds, until)
             if time.monotonic() - told > REPORT_EVERY_S:
                 told = time.monotonic()

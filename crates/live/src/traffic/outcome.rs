@@ -93,7 +93,7 @@ pub enum Failure {
     #[error("the connection was reset")]
     Reset,
     /// The kernel gave up.
-    #[error("the connection timed out: its last permitted retransmission was not answered")]
+    #[error("the connection timed out: the far end did not answer for longer than is permitted")]
     TimedOut,
     /// Anything else, in the kernel's words.
     #[error("{0}")]

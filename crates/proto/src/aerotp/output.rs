@@ -1,7 +1,7 @@
 //! What a connection sends, and when.
 
 use super::Transmission;
-use super::adaptation::{Choice, choose};
+use super::adaptation::Choice;
 use super::blocks::{REPAIR_OVERHEAD, Shard};
 use super::configuration::Coding;
 use super::connection::{Connection, timestamp};
@@ -15,7 +15,7 @@ use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpFlags;
 
 /// Bytes of a header without extensions, prelude and check included.
-const PLAIN_HEADER: u32 = 22;
+pub(super) const PLAIN_HEADER: u32 = 22;
 /// Bytes of the payload's check.
 const PAYLOAD_CRC: u32 = 4;
 /// Bytes of a packet with a MACK but without ranges, at most.
@@ -108,26 +108,15 @@ impl Connection {
             .saturating_sub(PLAIN_HEADER + PAYLOAD_CRC + 8 + 5 + REPAIR_OVERHEAD)
     }
 
-    /// How packets of a path are made now.
-    fn choice(&mut self, path: usize) -> Choice {
+    /// How packets of a path are made now, with data or without.
+    fn choice(&mut self, path: usize, with_data: bool) -> Choice {
         let path = &mut self.paths[path];
-        let whole = Choice {
-            protection: Protection::default(),
-            packet: path.mtu,
-        };
         match self.configuration.coding {
             Coding::Fixed(protection) => Choice {
                 protection,
-                ..whole
+                packet: path.mtu,
             },
-            Coding::Adaptive => {
-                let key = (path.peer_error_rate, path.mtu);
-                if path.choice.is_none_or(|(of, _)| of != key) {
-                    let choice = choose(key.0, key.1, path.ip_header(), PLAIN_HEADER);
-                    path.choice = Some((key, choice));
-                }
-                path.choice.map_or(whole, |(_, choice)| choice)
-            }
+            Coding::Adaptive => path.choice(with_data),
         }
     }
 
@@ -137,7 +126,7 @@ impl Connection {
         if !has_some {
             return None;
         }
-        let Choice { protection, packet } = self.choice(path);
+        let Choice { protection, packet } = self.choice(path, true);
         // A record needs the room that a MACK would take.
         let mut header = match self.sender.has_records() {
             true => self.plain_header(now, path, protection),
@@ -183,7 +172,7 @@ impl Connection {
             return None;
         }
         let (place, payload) = self.blocks.as_mut()?.take_repair()?;
-        let protection = self.choice(path).protection;
+        let protection = self.choice(path, true).protection;
         let mut header = self.plain_header(now, path, protection);
         header.sequence = self.wire_sequence(self.sender.next());
         header.block = Some(place);
@@ -203,7 +192,8 @@ impl Connection {
 
     /// A packet without data: an opening, an end, or a probe when no data is out.
     fn send_control(&mut self, now: Instant, path: usize, probe: bool) -> Transmission {
-        let mut header = self.header(now, path, self.control_protection(path));
+        let protection = self.control_protection(path);
+        let mut header = self.header(now, path, protection);
         header.wants_mack = probe;
         header.sequence = self.wire_sequence(self.sender.next());
         if self.ending.closed && self.sender.is_drained() {
@@ -215,7 +205,8 @@ impl Connection {
 
     /// A packet without data that is to be answered at once.
     pub(super) fn send_question(&mut self, now: Instant, path: usize) -> Transmission {
-        let mut header = self.header(now, path, self.control_protection(path));
+        let protection = self.control_protection(path);
+        let mut header = self.header(now, path, protection);
         header.wants_mack = true;
         header.sequence = self.wire_sequence(self.sender.next());
         self.transmission(now, path, header, Chunk::nothing_at(self.sender.next()))
@@ -236,7 +227,8 @@ impl Connection {
     /// A MACK alone.
     fn send_mack(&mut self, now: Instant) -> Option<Transmission> {
         let path = self.mack_path()?;
-        let mut header = self.header(now, path, self.control_protection(path));
+        let protection = self.control_protection(path);
+        let mut header = self.header(now, path, protection);
         header.sequence = self.wire_sequence(self.sender.next());
         self.statistics.macks += 1;
         self.statistics.packets += 1;
@@ -249,17 +241,12 @@ impl Connection {
     }
 
     /// That of packets without data: as strong as one code word of those with data, if these have their header inside.
-    fn control_protection(&self, path: usize) -> Protection {
-        let path = &self.paths[path];
-        let protection = match (self.configuration.coding, &path.choice) {
-            (Coding::Fixed(protection), _) => protection,
-            (Coding::Adaptive, Some((_, choice))) => choice.protection,
-            (Coding::Adaptive, None) => Protection::default(),
-        };
+    fn control_protection(&mut self, path: usize) -> Protection {
+        let protection = self.choice(path, false).protection;
         if !protection.covers_header {
             return Protection::default();
         }
-        let code_words = path.mtu.div_ceil(255) as u16;
+        let code_words = self.paths[path].mtu.div_ceil(255) as u16;
         let words = protection.strength.words().div_ceil(code_words);
         Protection {
             strength: Strength::from_words(words).unwrap_or(Strength::NONE),

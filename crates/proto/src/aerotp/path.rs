@@ -1,7 +1,8 @@
 //! The paths of a connection: where they lead, what they take, and when the next packet may leave over each.
 
-use super::adaptation::Choice;
+use super::adaptation::{Choice, choose};
 use super::arrivals::Arrivals;
+use super::output::PLAIN_HEADER;
 use super::rate::RateControl;
 use super::spreading::Silence;
 use crate::rate::DataRate;
@@ -39,8 +40,8 @@ pub(super) struct Path {
     pub arrivals: Arrivals,
     /// Bit error rate of the way to the peer, as the peer measures it.
     pub peer_error_rate: ErrorRate,
-    /// How packets are made, and at which error rate and MTU.
-    pub choice: Option<((ErrorRate, u32), Choice)>,
+    /// How packets without data, and with data, are made, and at which error rate and MTU.
+    choices: [Option<((ErrorRate, u32), Choice)>; 2],
 }
 
 impl Path {
@@ -59,7 +60,25 @@ impl Path {
             silent: None,
             arrivals: Arrivals::default(),
             peer_error_rate: ErrorRate::NONE,
-            choice: None,
+            choices: [None; 2],
+        }
+    }
+
+    /// How packets promise the most goodput at the bit error rate of the way to the peer. Who only answers is told hardly anything of
+    /// that way: for packets without data it is the worse of both.
+    pub fn choice(&mut self, with_data: bool) -> Choice {
+        let rate = match with_data {
+            true => self.peer_error_rate,
+            false => self.peer_error_rate.max(self.arrivals.meter.rate()),
+        };
+        let (key, ip_header) = ((rate, self.mtu), self.ip_header());
+        match &mut self.choices[usize::from(with_data)] {
+            Some((of, choice)) if *of == key => *choice,
+            other => {
+                let choice = choose(rate, key.1, ip_header, PLAIN_HEADER);
+                *other = Some((key, choice));
+                choice
+            }
         }
     }
 

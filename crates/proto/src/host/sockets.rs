@@ -471,10 +471,9 @@ impl Sockets {
             return quoted.protocol == 6;
         };
         let socket = &mut self.sockets[id.0 as usize];
-        let sequence = SequenceNumber(quoted.sequence);
         if error != IcmpError::BadState {
-            socket.connection.handle_icmp(now, error, sequence);
-        } else if socket.connection.is_out(sequence) {
+            socket.connection.handle_icmp(now, error, quoted);
+        } else if socket.connection.is_out(SequenceNumber(quoted.sequence)) {
             socket.signal(now, &CrossLayerSignal::BadState);
         }
         self.touch(id);

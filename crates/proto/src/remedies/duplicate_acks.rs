@@ -2,7 +2,8 @@
 //! last acknowledgment, which make the sender retransmit at once instead of waiting for its timeout; a mobile sender does the
 //! same to itself. Either halves the window, as any fast retransmission does.
 //!
-//! A sender with selective acknowledgments takes copies without news for nothing (RFC 6675), and waits.
+//! A sender with selective acknowledgments takes copies without news for nothing (RFC 6675), and waits. After a break the first mostly has
+//! news, since the last acknowledgment was lost with what it acknowledged.
 
 use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
 

@@ -18,7 +18,7 @@ use super::transaction::Transaction;
 use super::{Endpoint, Event, State, Statistics};
 use crate::packet::SendBuffer;
 use crate::time::{Duration, Instant};
-use crate::wire::icmp::IcmpError;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpHeader;
 
@@ -237,19 +237,14 @@ impl Connection {
         position >= self.unacknowledged as i64 && position < self.next as i64
     }
 
-    /// A router or host reports an error about a segment of ours with this sequence number. Numbers that are
-    /// not in flight are not believed (RFC 5927 section 4).
-    pub fn handle_icmp(
-        &mut self,
-        _now: Instant,
-        error: IcmpError,
-        quoted_sequence: SequenceNumber,
-    ) {
-        if !self.is_out(quoted_sequence) {
+    /// A router or host reports an error about a segment of ours. Sequence numbers that are not in flight are not
+    /// believed (RFC 5927 section 4).
+    pub fn handle_icmp(&mut self, _now: Instant, error: IcmpError, quoted: &QuotedPacket) {
+        if !self.is_out(SequenceNumber(quoted.sequence)) {
             return;
         }
         match error {
-            IcmpError::PacketTooBig { mtu } => self.lower_path_mtu(mtu),
+            IcmpError::PacketTooBig { mtu } => self.lower_path_mtu(mtu, quoted.extension_length()),
             // Hard only before the connection stands; soft later (RFC 5461, RFC 5927 section 5).
             IcmpError::PortUnreachable if self.state == State::SynSent => {
                 self.end(Event::Refused);
@@ -259,8 +254,8 @@ impl Connection {
     }
 
     /// Path-MTU discovery (RFC 1191, RFC 8201). What was too long is sent again in smaller segments at once
-    /// and without a change of the congestion window (RFC 1191 section 6.4).
-    fn lower_path_mtu(&mut self, mtu: u32) {
+    /// and without a change of the congestion window (RFC 1191 section 6.4). Of what the path takes, `around` is not TCP's.
+    fn lower_path_mtu(&mut self, mtu: u32, around: u32) {
         let floor = if self.remote.address.is_ipv4() {
             68
         } else {
@@ -272,7 +267,7 @@ impl Connection {
                 .into_iter()
                 .find(|plateau| *plateau < self.path_mtu)
                 .unwrap_or(floor),
-            mtu => mtu.max(floor),
+            mtu => mtu.max(floor).saturating_sub(around),
         };
         if mtu >= self.path_mtu {
             return;

@@ -348,7 +348,7 @@ impl Connection {
         self.take_window(now, header, start, position);
         // The peer is there, though its window may stay shut for as long as it likes (RFC 9293 section 3.8.6.1).
         if self.peer_window == 0 {
-            self.recovery.timeouts_in_row = 0;
+            (self.recovery.timeouts_in_row, self.recovery.retries) = (0, 0);
         }
         if self.recovers_as_linux() {
             let window_moved = newer || self.peer_window > old_window || self.peer_window == 0;

@@ -28,6 +28,8 @@ pub(super) struct RecoveryState {
     pub(super) rescue_sent: bool,
     /// Timeouts without any progress.
     pub(super) timeouts_in_row: u32,
+    /// Those of them since timing has begun anew, of which there are not to be too many.
+    pub(super) retries: u32,
 }
 
 /// Phases of loss recovery.
@@ -91,7 +93,7 @@ impl Connection {
         self.unacknowledged = position;
         self.recovery.announced = self.recovery.announced.saturating_sub(position - before);
         self.release_acknowledged();
-        self.recovery.timeouts_in_row = 0;
+        (self.recovery.timeouts_in_row, self.recovery.retries) = (0, 0);
 
         let sample = match context.echo {
             // RFC 7323 section 4.1: an echo tells original from retransmission.
@@ -346,10 +348,11 @@ impl Connection {
         if self.profile.timer_from_transmission && due > now {
             return self.set_timer(Timer::Retransmission, now, due.saturating_since(now));
         }
-        if self.recovery.timeouts_in_row >= self.profile.data_retries {
+        if self.recovery.retries >= self.profile.data_retries {
             return self.end(Event::TimedOut);
         }
         self.recovery.timeouts_in_row += 1;
+        self.recovery.retries += 1;
         self.recovery.forced = true;
         if self.is_window_probe(first.start) {
             self.force_first();

@@ -22,6 +22,8 @@ pub(super) struct Steering {
     timed_out: bool,
     /// When it was thawed, or timing began with a new path's sample: what was sent before says nothing of a round-trip time.
     timed_since: Option<Instant>,
+    /// The first byte that was out when the timer was put off last.
+    put_off_for: Option<u64>,
     flight: Option<Flight>,
     /// A timeout before this is acknowledged leaves the threshold at the window.
     forgives_until: u64,
@@ -242,8 +244,10 @@ impl Connection {
         if self.recovers_as_linux() {
             self.forget_shortest();
         }
+        // What went the old way does not time the new one.
+        self.steering.get_or_insert_default().timed_since = Some(now);
+        self.recovery.retries = 0;
         if let Some(sample) = sample {
-            self.steering.get_or_insert_default().timed_since = Some(now);
             if self.recovers_as_linux() {
                 self.rtt
                     .sample_as_linux(sample, self.unacknowledged, self.next);
@@ -252,8 +256,25 @@ impl Connection {
                 self.rtt.sample(sample, segments);
             }
         }
-        if self.timers.is_set(Timer::Retransmission) {
-            self.restart_timer(now);
+        self.put_off_timer(now);
+    }
+
+    /// Restarts the timer. For the same data only once: where handovers follow each other sooner than a timeout lasts it would
+    /// never go off.
+    fn put_off_timer(&mut self, now: Instant) {
+        let Some(running) = self.timers.deadline(Timer::Retransmission) else {
+            return;
+        };
+        let is_timeout = !self.recovers_as_linux() || self.waits_for_timeout();
+        self.restart_timer(now);
+        let steering = self.steering.get_or_insert_default();
+        let again = steering.put_off_for.replace(self.unacknowledged) == Some(self.unacknowledged);
+        if is_timeout
+            && again
+            && let Some(restarted) = self.timers.deadline(Timer::Retransmission)
+        {
+            let earlier = running.min(restarted);
+            self.timers.set(Timer::Retransmission, earlier);
         }
     }
 
@@ -356,7 +377,8 @@ impl Connection {
             };
             (end + ahead).max(steering.edge) - next
         });
-        let field = window.min(u16::try_from(most >> shift).unwrap_or(u16::MAX));
+        // Up: a field that is scaled tells multiples, and with less the last segment of what is offered would not fit.
+        let field = window.min(u16::try_from(most.div_ceil(1 << shift)).unwrap_or(u16::MAX));
         steering.edge = next + (u64::from(field) << shift);
         field
     }

@@ -57,6 +57,18 @@ impl Ipv4Prefix {
         own <= last.to_bits() && first.to_bits() <= own | (u32::MAX >> self.length)
     }
 
+    /// Whether routers may lead to all its addresses: none is of this network, of the loopback, of a group or reserved (RFC 1122
+    /// section 3.2.1.3, RFC 1112 section 4).
+    pub(super) fn is_for_hosts(self) -> bool {
+        let block = |first: u8, last: u8| {
+            self.meets(
+                Ipv4Addr::new(first, 0, 0, 0),
+                Ipv4Addr::new(last, 255, 255, 255),
+            )
+        };
+        !block(0, 0) && !block(127, 127) && !block(224, 255)
+    }
+
     /// The addresses that hosts can have: all but the first, which is the network's, and the last, for all.
     pub const fn hosts(self) -> u32 {
         (u32::MAX >> self.length) - 1

@@ -47,9 +47,16 @@ pub(super) fn prefix(text: &str) -> Result<Ipv6Prefix, String> {
         .ok()
         .filter(|length| *length <= 64)
         .ok_or_else(|| format!("{} is no length of a prefix from 0 to 64", quoted(length)))?;
+    // RFC 4291 section 2.4: ::/8 is reserved, ff00::/8 for groups, and fe80::/10 for single links.
+    if address.octets()[0] == 0 || address.is_multicast() || address.is_unicast_link_local() {
+        return Err(NO_HOSTS.to_owned());
+    }
     let prefix = Ipv6Prefix::new(address, length).filter(|prefix| prefix.address() == address);
     prefix.ok_or_else(|| "has bits behind its length".to_owned())
 }
+
+/// Why a prefix is refused whose addresses are not for hosts that routers may reach.
+const NO_HOSTS: &str = "holds no addresses that a host can be reached by";
 
 /// The prefix of a home network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +71,10 @@ pub(super) enum HomePrefix {
 pub(super) fn home_prefix(text: &str) -> Result<HomePrefix, String> {
     match text.contains(':') {
         true => prefix(text).map(HomePrefix::Ipv6),
-        false => Ipv4Prefix::parse(text).map(HomePrefix::Ipv4),
+        false => match Ipv4Prefix::parse(text)? {
+            prefix if prefix.is_for_hosts() => Ok(HomePrefix::Ipv4(prefix)),
+            _ => Err(NO_HOSTS.to_owned()),
+        },
     }
 }
 

@@ -45,6 +45,12 @@ impl Progress {
         self.waiting_since = Some(now);
     }
 
+    /// What was waited for until now does not come.
+    pub fn give_up_waiting(&mut self, now: Instant) {
+        self.longest_stall = self.longest_stall.max(self.current_stall(now));
+        self.waiting_since = None;
+    }
+
     /// Nothing is to be delivered any more.
     pub fn stop_waiting(&mut self) {
         self.waiting_since = None;

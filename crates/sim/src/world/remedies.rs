@@ -9,7 +9,7 @@ use super::flow::Role;
 use super::handover::MobileRun;
 use crate::link::End;
 use crate::link::config::{LinkConfig, QueueLimit};
-use crate::scenario::model::Mobility;
+use crate::scenario::model::{Mobility, Transport};
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
 use baton_proto::host::{InterfaceId, LinkSignal, SocketId};
 use baton_proto::rate::DataRate;
@@ -133,12 +133,16 @@ impl World {
         self.pump(node);
     }
 
-    /// Lets the binding updates of a mobile report the link that it goes to, if a remedy of one of its flows hears by them.
+    /// Lets the binding updates of a mobile report the link that it goes to, if one of its flows hears by them: by a remedy, or an AeroTP
+    /// sender, which goes by the rate.
     pub(super) fn report_path(&mut self, number: usize, link: usize) {
         let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
         let of_mobile = |run: &&super::flow::FlowRun| run.mobiles.contains(&Some(number));
         let mut flows = self.flows.iter().filter(of_mobile);
-        let wanted = flows.any(|run| run.spec.remedies.iter().any(by_update));
+        let wanted = flows.any(|run| {
+            matches!(run.spec.transport, Transport::Aerotp(_))
+                || run.spec.remedies.iter().any(by_update)
+        });
         let speaks = self.scenario.mobiles[number].mobility.as_ref();
         if !wanted || !matches!(speaks, Some(Mobility::Ipv6(_))) {
             return;

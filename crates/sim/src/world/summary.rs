@@ -369,7 +369,7 @@ pub(super) fn failure(event: tcp::Event) -> &'static str {
         tcp::Event::Refused => "the connection was refused",
         tcp::Event::Reset => "the connection was reset",
         tcp::Event::TimedOut => {
-            "the connection timed out: its last permitted retransmission was not answered"
+            "the connection timed out: the far end did not answer for longer than is permitted"
         }
         _ => "the connection ended",
     }

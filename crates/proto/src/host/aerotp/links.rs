@@ -58,6 +58,7 @@ impl AerotpSockets {
             IcmpError::PacketTooBig { mtu } => self.each(|socket| {
                 let path = concerned(socket);
                 if let Some((path, _)) = path {
+                    let mtu = mtu.saturating_sub(quoted.extension_length());
                     socket.connection.set_mtu(path, mtu);
                 }
                 path.is_some()

@@ -212,6 +212,11 @@ impl Connection {
         self.set_timer(Timer::Retransmission, now, after);
     }
 
+    /// Whether the timer that runs is the timeout's.
+    pub(super) fn waits_for_timeout(&self) -> bool {
+        self.linux.pending == Pending::Timeout
+    }
+
     /// `tcp_rearm_rto`. In place of a probe or a reordering timer, the timeout counts from the last
     /// transmission of the oldest segment.
     pub(super) fn rearm_timeout(&mut self, now: Instant) {

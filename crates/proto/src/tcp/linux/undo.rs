@@ -98,10 +98,11 @@ impl Connection {
         }
     }
 
-    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or there was none.
+    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or there was none. Without SACK it is
+    /// forgotten where the phase [holds](Self::holds_without_sack): what is acknowledged then says nothing.
     fn original_was_delayed(&self, news_echo: Option<u32>, now: Instant) -> bool {
         let Some(first) = self.linux.undo.first_retransmission else {
-            return true;
+            return self.negotiated.sack || self.unacknowledged < self.linux.point;
         };
         self.echoed_tick(news_echo, now)
             .is_some_and(|echoed| echoed < tick(first))

@@ -203,7 +203,7 @@ proptest! {
                     solo.receive(incoming);
                 }
                 Step::Icmp(mtu, number) => {
-                    solo.connection.handle_icmp(now, IcmpError::PacketTooBig { mtu }, ISS_A + number);
+                    solo.connection.handle_icmp(now, IcmpError::PacketTooBig { mtu }, &quoting(ISS_A + number));
                 }
                 Step::Wait(milliseconds) => {
                     solo.at(now.as_nanos() / 1_000_000 + milliseconds);

@@ -25,6 +25,8 @@ use super::transaction::OpeningCache;
 use super::{Connection, Endpoint, Event, Segment, State};
 use crate::packet::{Payload, pattern_byte};
 use crate::time::{Duration, Instant};
+use crate::wire::icmp::QuotedPacket;
+use crate::wire::protocol;
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{ConnectionCount, SackBlocks, TcpFlags, TcpHeader, TcpOptions};
 use std::collections::{BTreeMap, VecDeque};
@@ -45,6 +47,19 @@ pub(super) fn end_point(last: u8, port: u16) -> Endpoint {
     Endpoint {
         address: [192, 0, 2, last].into(),
         port,
+    }
+}
+
+/// What a router quotes of a segment of this sequence number.
+pub(super) fn quoting(sequence: SequenceNumber) -> QuotedPacket {
+    QuotedPacket {
+        source: end_point(1, 0).address,
+        destination: end_point(2, 0).address,
+        protocol: protocol::TCP,
+        source_port: 0,
+        destination_port: 0,
+        sequence: sequence.0,
+        within: None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::tcp::profile::Algorithm;
-use crate::wire::icmp::IcmpError;
+use crate::wire::extension::HomeAddresses;
+use crate::wire::icmp::{IcmpError, QuotedWithin};
+use core::net::Ipv6Addr;
 
 fn too_big(mtu: u32) -> IcmpError {
     IcmpError::PacketTooBig { mtu }
@@ -16,7 +18,7 @@ fn what_was_too_long_goes_again_in_smaller_segments() {
     let window = solo.connection.congestion_window();
     solo.at(110)
         .connection
-        .handle_icmp(at_ms(110), too_big(640), ISS_A + 1);
+        .handle_icmp(at_ms(110), too_big(640), &quoting(ISS_A + 1));
     // 640 − 40 = 600.
     assert_eq!(
         solo.sends(),
@@ -26,6 +28,27 @@ fn what_was_too_long_goes_again_in_smaller_segments() {
     solo.at(200).receive(ack(2_001));
     assert_eq!(solo.sends(), ["2001..2501"]);
     assert_eq!(solo.connection.statistics().path_mtu_reductions, 1);
+}
+
+/// A type 2 routing header and a home address option take 24 bytes each (RFC 6275 sections 6.3 and 6.4).
+#[test]
+fn headers_of_mobility_take_their_part_of_the_path() {
+    let addresses = HomeAddresses {
+        source: Some(Ipv6Addr::LOCALHOST),
+        destination: Some(Ipv6Addr::LOCALHOST),
+    };
+    let mut solo = Solo::established(&profile("rfc"));
+    solo.write(1_000);
+    assert_eq!(solo.sends(), ["1..1001"]);
+    let quoted = QuotedPacket {
+        within: Some(Box::new(QuotedWithin::HomeAddresses(addresses))),
+        ..quoting(ISS_A + 1)
+    };
+    solo.at(110)
+        .connection
+        .handle_icmp(at_ms(110), too_big(640), &quoted);
+    // 640 − 48 − 40 = 552.
+    assert_eq!(solo.sends(), ["1..553", "553..1001"]);
 }
 
 /// Linux counts its window in segments: with smaller ones it grows by one for each that is acknowledged, as before.
@@ -43,7 +66,7 @@ fn a_window_in_segments_goes_on_growing_with_smaller_ones() {
         solo.sends();
         solo.at(110)
             .connection
-            .handle_icmp(at_ms(110), too_big(size), ISS_A + 1);
+            .handle_icmp(at_ms(110), too_big(size), &quoting(ISS_A + 1));
         let smaller = solo.connection.segment_size();
         assert!(smaller < size);
         assert_eq!(solo.connection.congestion_window(), segments * smaller);
@@ -62,15 +85,15 @@ fn an_error_about_nothing_in_flight_is_not_believed() {
     solo.sends();
     for sequence in [ISS_A, ISS_A + 1_001, ISS_A + 70_000] {
         solo.connection
-            .handle_icmp(at_ms(110), too_big(640), sequence);
+            .handle_icmp(at_ms(110), too_big(640), &quoting(sequence));
         assert_eq!(solo.connection.segment_size(), 1_000);
     }
     // Nor one that would make the path larger, or smaller than IPv4 allows.
     solo.connection
-        .handle_icmp(at_ms(110), too_big(9_000), ISS_A + 1);
+        .handle_icmp(at_ms(110), too_big(9_000), &quoting(ISS_A + 1));
     assert_eq!(solo.connection.path_mtu, 1_500);
     solo.connection
-        .handle_icmp(at_ms(110), too_big(20), ISS_A + 1);
+        .handle_icmp(at_ms(110), too_big(20), &quoting(ISS_A + 1));
     assert_eq!(solo.connection.path_mtu, 68);
 }
 
@@ -80,10 +103,10 @@ fn a_router_that_names_no_size_means_the_next_plateau() {
     solo.write(1_000);
     solo.sends();
     solo.connection
-        .handle_icmp(at_ms(110), too_big(0), ISS_A + 1);
+        .handle_icmp(at_ms(110), too_big(0), &quoting(ISS_A + 1));
     assert_eq!(solo.connection.path_mtu, 1_492, "RFC 1191 section 7.1");
     solo.connection
-        .handle_icmp(at_ms(110), too_big(0), ISS_A + 1);
+        .handle_icmp(at_ms(110), too_big(0), &quoting(ISS_A + 1));
     assert_eq!(solo.connection.path_mtu, 1_006);
 }
 
@@ -91,13 +114,13 @@ fn a_router_that_names_no_size_means_the_next_plateau() {
 fn port_unreachable_refuses_a_syn_and_does_not_end_a_connection() {
     let mut solo = Solo::connecting(&profile("rfc"));
     solo.connection
-        .handle_icmp(at_ms(5), IcmpError::PortUnreachable, ISS_A);
+        .handle_icmp(at_ms(5), IcmpError::PortUnreachable, &quoting(ISS_A));
     assert_eq!(solo.events(), [Event::Refused]);
     let mut solo = Solo::established(&profile("rfc"));
     solo.write(10);
     solo.sends();
     solo.connection
-        .handle_icmp(at_ms(110), IcmpError::PortUnreachable, ISS_A + 1);
+        .handle_icmp(at_ms(110), IcmpError::PortUnreachable, &quoting(ISS_A + 1));
     assert_eq!(
         solo.connection.state(),
         State::Established,
@@ -125,7 +148,7 @@ fn a_transfer_survives_a_path_that_shrinks() {
     let sequence = ISS_A + pair.a.connection.unacknowledged as u32;
     pair.a
         .connection
-        .handle_icmp(pair.now, too_big(700), sequence);
+        .handle_icmp(pair.now, too_big(700), &quoting(sequence));
     pair.run_until(at_ms(5_000));
     assert_eq!(pair.b.application.received.len(), 400_000);
     assert!(is_pattern(&pair.b.application.received, 1));

@@ -281,6 +281,51 @@ fn what_went_the_old_way_does_not_time_the_new_path() {
     }
 }
 
+/// The same without a sample: an outage is no round-trip time.
+#[test]
+fn what_was_sent_before_timing_began_anew_is_no_sample() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        steer(solo.at(9_000), &[Control::RestartTiming(None)]);
+        for number in 1..9_u32 {
+            solo.receive(ack((1 + 1000 * number).into()));
+        }
+        assert_eq!(solo.connection.smoothed_rtt(), None);
+        assert_eq!(
+            solo.connection.retransmission_timeout(),
+            profile.initial_rto
+        );
+    }
+}
+
+/// A handover every 700 ms, and a timeout of one second: it goes off a second after the first. Of 15 timeouts in half as many
+/// seconds a connection does not end (RFC 9293 section 3.8.3: 100 s at least).
+#[test]
+fn handovers_that_follow_each_other_do_not_put_the_timeout_off_for_ever() {
+    for profile in stacks() {
+        let mut solo = ten_out(&profile);
+        let (begun, every) = (solo.now, 700);
+        let mut first = None;
+        for number in 0..60 {
+            let now = begun + ms(number * every);
+            steer(
+                solo.at(now.as_nanos() / 1_000_000),
+                &[Control::RestartTiming(None)],
+            );
+            for part in 0..every / 50 {
+                let at = now + ms(part * 50);
+                solo.at(at.as_nanos() / 1_000_000).sends();
+                if solo.connection.statistics().timeouts > 0 {
+                    first.get_or_insert(at.saturating_since(begun));
+                }
+            }
+        }
+        let wait = profile.initial_rto + profile.tick + ms(50);
+        assert!(first.is_some_and(|first| first <= wait), "{first:?}");
+        assert_eq!(solo.connection.state(), State::Established);
+    }
+}
+
 /// RFC 9293 section 3.8.6: what was offered before is still taken.
 #[test]
 fn a_shut_window_is_said_and_what_is_under_way_is_taken() {

@@ -51,6 +51,11 @@ impl QuotedPacket {
         )
     }
 
+    /// Bytes of the extension headers between that of IP and the transport's, of which the transport knows nothing.
+    pub fn extension_length(&self) -> u32 {
+        self.home_addresses().wire_length()
+    }
+
     fn home_addresses(&self) -> HomeAddresses {
         match self.within.as_deref() {
             Some(QuotedWithin::HomeAddresses(addresses)) => *addresses,

@@ -1040,6 +1040,22 @@ fn mistakes_in_mobile_ipv4_are_told() {
             "home_agents.agent.prefix: \"192.0.2.0/31\" \"31\" is no length of a prefix from 1 to 30; expected an IPv6 prefix of at most 64 bits, like \"2001:db8:1::/64\", or an IPv4 prefix of at most 30 bits, like \"192.0.2.0/24\"",
         ),
         (
+            mobile(r#"prefix = "127.0.0.0/24""#, protocol),
+            "home_agents.agent.prefix: \"127.0.0.0/24\" holds no addresses that a host can be reached by; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "224.0.0.0/24""#, protocol),
+            "home_agents.agent.prefix: \"224.0.0.0/24\" holds no addresses that a host can be reached by; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "ff02::/64""#, protocol),
+            "home_agents.agent.prefix: \"ff02::/64\" holds no addresses that a host can be reached by; expected an IPv6 prefix",
+        ),
+        (
+            mobile(r#"prefix = "fe80::/64""#, protocol),
+            "home_agents.agent.prefix: \"fe80::/64\" holds no addresses that a host can be reached by; expected an IPv6 prefix",
+        ),
+        (
             mobile(r#"prefix = "10.0.0.0/16""#, protocol),
             "home_agents.agent.prefix: holds addresses of nodes, 10.0.0.1 to 10.0.0.3; expected another, since no two have one address",
         ),

@@ -32,6 +32,24 @@ fn a_wired_bottleneck_is_filled_with_payload() {
     }
 }
 
+/// Reno halves its window and adds to it evenly: between half a link and all of it, without any queue, that is three quarters. A
+/// Linux without SACK takes no loss that was one for none.
+#[test]
+fn half_a_window_leaves_three_quarters_of_a_link() {
+    let link = PAIR
+        .replace("1 Mbit/s", "100 Mbit/s")
+        .replace("1000 packets", "50 packets");
+    for profile in ["rfc", "linux-6", "classic"] {
+        let flow = bulk(&format!("profile = \"{profile}\"\ncongestion = \"reno\""));
+        let results = run(&scenario(30, &[&link, &flow]));
+        let goodput = super::flow(&results.summary, "f").goodput_bps;
+        assert!(
+            goodput > 0.75 * 100e6 * 1448.0 / 1500.0,
+            "{profile}: {goodput}"
+        );
+    }
+}
+
 #[test]
 fn gsm_carries_960_bytes_a_second() {
     // 1460 of 1500 + 8 B, 960 B/s.

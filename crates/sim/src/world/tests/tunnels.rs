@@ -103,6 +103,32 @@ fn whole_segments_fill_the_tunnel_after_a_packet_too_big() {
     }
 }
 
+/// On the direct way a routing header or a home address option takes 24 bytes of what a link does (RFC 6275 sections 6.3 and
+/// 6.4). The transport hears of the first whole segments that do not fit, and leaves them room.
+#[test]
+fn whole_segments_fit_beside_the_headers_of_route_optimization() {
+    let keys = "route_optimization = true, clamp_segment_size = false }";
+    let optimizing = aircraft(false).replace("clamp_segment_size = false }", keys);
+    // With it the direct way is there before the transfer begins.
+    let ping = "[[flows]]\nname = \"ping\"\nfrom = \"aircraft\"\nto = \"correspondent\"\ntraffic = \"ping\"\nstart = \"3 s\"\n";
+    for (from, to) in [("correspondent", "aircraft"), ("aircraft", "correspondent")] {
+        let results = run(&scenario(
+            60,
+            &[LINKS, &optimizing, ping, &transfer(from, to)],
+        ));
+        let map = flow(&results.summary, "map");
+        assert_eq!(
+            (map.delivered_bytes, map.timeouts),
+            (1_000_000, Some(0)),
+            "{from} {to}"
+        );
+        let whole = lengths(&results, "north-cell");
+        let whole = whole.iter().filter(|length| **length == 1500).count();
+        // 1404 B of data in each: 1500 less an IPv6 header, 24 B, TCP's header and its timestamps.
+        assert!(whole >= 1_000_000 / 1404 * 9 / 10, "{from} {to}: {whole}");
+    }
+}
+
 /// A narrower link inside the tunnel's path: its router's error is about the tunnel, and the home agent tells the source
 /// of the packet inside (RFC 2473 section 8.2).
 #[test]

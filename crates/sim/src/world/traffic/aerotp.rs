@@ -110,7 +110,7 @@ impl FlowRun {
                 let delivered = self.read_aerotp(now, connection);
                 if self.stream_bytes.is_some() {
                     self.complete(now);
-                    self.progress.stop_waiting();
+                    self.progress.give_up_waiting(now);
                 }
                 return delivered;
             }
@@ -145,7 +145,7 @@ impl FlowRun {
         let accounted = self.progress.delivered_bytes + self.aerotp.skipped;
         if self.stream_bytes.is_some_and(|bytes| accounted >= bytes) {
             self.complete(now);
-            self.progress.stop_waiting();
+            self.progress.give_up_waiting(now);
         }
     }
 

@@ -184,8 +184,12 @@ impl MobileNode {
         if home_token.is_none() {
             self.test(now, (address, home), peer);
         }
-        if care_of_token.is_none() && !at_home {
+        // It may have been asked often enough: then it is left alone, whatever else is not proved.
+        if care_of_token.is_none() && !at_home && peer.left_alone.is_none() {
             self.test(now, (address, here), peer);
+        }
+        if peer.left_alone.is_some() {
+            return;
         }
         let (Some(home_token), true) = (home_token, at_home || care_of_token.is_some()) else {
             peer.registration.pending = None;

@@ -29,7 +29,9 @@ pub(super) struct Pending {
     pub(super) purpose: Purpose,
     pub(super) care_of: Ipv6Addr,
     pub(super) retransmission: Retransmission,
+    /// When it was sent first, and last.
     begun: Instant,
+    sent: Instant,
     first_sequence: BindingSequence,
 }
 
@@ -102,6 +104,7 @@ impl Registration {
             care_of,
             retransmission: Retransmission::begin(now, timeout),
             begun: now,
+            sent: now,
             first_sequence: self.sequence,
         });
         self.sequence.0
@@ -112,6 +115,7 @@ impl Registration {
         self.sequence = self.sequence.next();
         if let Some(pending) = &mut self.pending {
             pending.retransmission.again(now, longest);
+            pending.sent = now;
         }
         self.sequence.0
     }
@@ -133,9 +137,14 @@ impl Registration {
         }
     }
 
-    /// The update under way was accepted. Its lifetime counts from when it was sent first (section 11.7.3).
+    /// The update under way was accepted. Its lifetime counts from when it was sent (sections 11.1 and 11.7.3): the last time, if
+    /// that is what is answered, and else the first.
     pub(super) fn accept(&mut self, pending: Pending, answer: &BindingAcknowledgement) {
         let lifetime = duration(answer.lifetime);
+        let sent = match answer.sequence == self.sequence.0 {
+            true => pending.sent,
+            false => pending.begun,
+        };
         // Or when the home agent asks (section 6.2.4).
         let refresh = match answer.refresh_advice {
             Some(advice) if advice < answer.lifetime => duration(advice),
@@ -146,8 +155,8 @@ impl Registration {
         self.buffering = pending.purpose == Purpose::Buffer;
         self.accepted = Some(Accepted {
             care_of: pending.care_of,
-            expires: pending.begun + lifetime,
-            refresh_at: pending.begun + refresh,
+            expires: sent + lifetime,
+            refresh_at: sent + refresh,
         });
     }
 
@@ -164,6 +173,11 @@ impl Registration {
     pub(super) fn refuse(&mut self, retry_at: Instant) {
         self.pending = None;
         self.retry_at = Some(retry_at);
+    }
+
+    /// Whether nothing is asked, nor will be.
+    fn is_idle(&self) -> bool {
+        self.pending.is_none() && self.retry_at.is_none()
     }
 
     /// Whether a refresh is due.
@@ -379,7 +393,8 @@ impl MobileNode {
 
     /// Sends again, refreshes, and sees that a binding has run out.
     pub(super) fn step_registration(&mut self, now: Instant) {
-        if self.home.expire(now) {
+        let expired = self.home.expire(now);
+        if expired {
             self.events.push_back(MobileEvent::Expired);
         }
         if let Some(pending) = self.home.pending
@@ -399,11 +414,14 @@ impl MobileNode {
             self.send_update(now, (pending.purpose, pending.care_of), sequence);
         }
         let retries = self.home.retry_at.is_some_and(|at| at <= now);
-        let refreshes = self.care_of().is_some() && self.home.wants_refresh(now);
+        let is_away = self.care_of().is_some();
+        let refreshes = is_away && self.home.wants_refresh(now);
+        // The answer came too late for what it granted.
+        let lapsed = is_away && expired && self.home.is_idle();
         if refreshes && self.home.buffering {
             // A regular update would end the holding.
             self.ask_for_buffering(now);
-        } else if retries || refreshes {
+        } else if retries || refreshes || lapsed {
             self.register(now);
         }
     }

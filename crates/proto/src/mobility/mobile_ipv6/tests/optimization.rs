@@ -46,6 +46,25 @@ fn the_first_packet_through_the_tunnel_begins_it() {
     assert_eq!(world.answered, [(3, ip(HOME).into())]);
 }
 
+/// RFC 6275 section 11.8: sent again after 1 s, and then twice as long each time up to 32 s. Then nothing is due.
+#[test]
+fn a_correspondent_that_answers_no_test_is_left_alone() {
+    let settings = MobileSettings {
+        optimizes_routes: true,
+        ..mobile_settings()
+    };
+    let mut world = World::new(settings, agent_settings(), subscriber());
+    world.lost_names = vec!["HoT", "CoT"];
+    world.attach(0, 1);
+    world.run_until(at(1000));
+    world.send_down(ip(HOME), 1);
+    world.run_until(at(300_000));
+    let asked = world.times_of("CoTI");
+    let since = |&at: &u64| (at - asked[0]) / 1000;
+    let seconds: Vec<u64> = asked.iter().map(since).collect();
+    assert_eq!(seconds, [0, 1, 3, 7, 15, 31]);
+}
+
 #[test]
 fn the_direct_way_carries_the_standard_s_headers() {
     let mut world = optimizing();

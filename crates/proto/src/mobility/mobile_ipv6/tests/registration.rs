@@ -135,6 +135,55 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
     assert!(!world.home_agent.intercepts(ip(HOME).into()));
 }
 
+/// The home agent is out of reach for longer than a binding of 12 s lasts. What it grants afterwards counts from the update that it
+/// has answered, and is refreshed after three quarters of it.
+#[test]
+fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
+    let mut world = World::new(
+        MobileSettings {
+            lifetime: BindingLifetime::at_most(12),
+            ..mobile_settings()
+        },
+        agent_settings(),
+        subscriber(),
+    );
+    world.attach(0, 1);
+    world.run_until(at(5000));
+    world.lost_names = vec!["BU"];
+    world.run_until(at(60_000));
+    assert_eq!(world.mobile.registered(world.now), None);
+    world.lost_names.clear();
+    world.run_until(at(100_000));
+    assert_eq!(
+        world.times_of("BU"),
+        [
+            20, 9020, 10_020, 12_020, 16_020, 24_020, 40_020, 72_020, 81_020, 90_020, 99_020
+        ]
+    );
+    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+    assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
+}
+
+/// It answers the first of five updates, and grants 8 s, which are over.
+#[test]
+fn an_answer_that_comes_after_what_it_grants_is_followed_by_an_update() {
+    let mut world = World::plain();
+    world.lost_names = vec!["BA"];
+    world.attach(0, 1);
+    world.run_until(at(30_000));
+    assert_eq!(world.times_of("BU"), [20, 1520, 4520, 10_520, 22_520]);
+    let lifetime = BindingLifetime::at_most(8);
+    let answer = BindingAcknowledgement::new(BindingStatus::ACCEPTED, 1, lifetime);
+    let message = MobilityMessage::BindingAcknowledgement(answer);
+    let ends = (ip(HOME_AGENT), care_of(1));
+    let packet = mobility_packet(ends, (None, Some(ip(HOME))), message);
+    world.mobile.handle_packet(world.now, 0, packet);
+    world.lost_names.clear();
+    world.run_until(at(31_000));
+    assert_eq!(world.times_of("BU").last(), Some(&30_000));
+    assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
+}
+
 #[test]
 fn at_home_the_binding_is_deleted() {
     let mut world = World::plain();
