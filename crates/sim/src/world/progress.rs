@@ -41,7 +41,7 @@ impl Progress {
 
     /// What was waited for until now is over, without a delivery, and another wait begins.
     pub fn wait_anew(&mut self, now: Instant) {
-        self.longest_stall = self.longest_stall.max(self.current_stall(now));
+        self.give_up_waiting(now);
         self.waiting_since = Some(now);
     }
 
