@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint docs validation bench bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel tools
+.PHONY: run test build lint docs validation bench bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -15,7 +15,7 @@ BATOND := $(WHEEL_DATA)/scripts/batond
 
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PYTHON_SOURCES := python tests scripts examples docs/conf.py
+PYTHON_SOURCES := action python tests scripts examples docs/conf.py
 SITE := target/site
 
 run: $(VENV)/built
@@ -45,7 +45,7 @@ lint: docs $(VENV)/built $(VENV)/installed-dev
 	stubtest --concise baton._baton
 	python scripts/check_stub.py
 
-# The tables and figures of the models' pages, and docs/validation.md.
+# The tables and figures of the models' pages, docs/validation.md and docs/validation.
 validation: $(VENV)/built $(VENV)/installed-dev
 	python scripts/model_tables.py
 	python scripts/validate.py
@@ -92,8 +92,12 @@ stress:
 	BATON_STRESS_COUNT=$(COUNT) BATON_STRESS_FIRST=$(or $(FIRST),1) cargo test --release --package baton-sim --test stress --locked -- --nocapture
 
 wheel: $(VENV)/installed-build $(BATOND)
-	rm -rf dist
+	rm -f dist/*.whl
 	maturin build --profile dist --locked --out dist
+
+sdist: $(VENV)/installed-build
+	rm -f dist/*.tar.gz
+	maturin sdist --out dist
 
 clean:
 	rm -rf $(VENV) dist results target python/baton/*.so

@@ -36,9 +36,11 @@ NAVIGATION = {
         "how-to/read-the-packet-table",
         "how-to/*",
     ],
-    "Look up": ["reference/*", "formats", "AeroTP <aerotp>"],
+    "Look up": ["glossary", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
     "Trust": ["models/README", "models/*", "validation", "fidelity", "performance"],
 }
+# Pages below a page, in the side bar too.
+BELOW = {"reference/scenario": "scenario/*", "validation": "validation/*"}
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")
 
@@ -63,6 +65,8 @@ def read_source(app, docname: str, source: list[str]) -> None:
         for caption, pages in NAVIGATION.items():
             listed = "\n".join(pages)
             source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{listed}\n```\n"
+    if docname in BELOW:
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{BELOW[docname]}\n```\n"
 
 
 def setup(app) -> None:

@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
-# Installs the wheel in dist/ in an empty environment, outside the repository and without a toolchain,
-# and runs a shipped scenario there.
+# Installs a wheel, or the one in dist/, in an empty environment, outside the repository and without a toolchain,
+# and runs a shipped scenario there. Its tag must be true: both binaries need no newer glibc than it promises.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-wheels=(dist/baton-*-cp310-abi3-*.whl)
+wheels=("${1:-dist}"/baton_handover-*-cp310-abi3-*.whl)
 [[ ${#wheels[@]} == 1 && -f ${wheels[0]} ]] || {
-    echo "expected one abi3 wheel in dist/, found: $(ls dist 2>/dev/null | tr '\n' ' ')" >&2
+    echo "expected one abi3 wheel in ${1:-dist}, found: $(ls "${1:-dist}" 2>/dev/null | tr '\n' ' ')" >&2
     exit 1
 }
-wheel=$PWD/${wheels[0]} lock=$PWD/requirements/run.lock python=$(scripts/check-tools.sh)
+wheel=$(realpath "${wheels[0]}") lock=$PWD/requirements/run.lock python=$(scripts/check-tools.sh)
+
+[[ $wheel =~ -manylinux_2_([0-9]+)_ ]] || {
+    echo "$(basename "$wheel") has no manylinux tag: PyPI takes no other for Linux" >&2
+    exit 1
+}
+promised=${BASH_REMATCH[1]}
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -17,6 +23,14 @@ cd "$folder"
 "$python" -m venv environment
 environment/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement "$lock"
 environment/bin/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
+
+for binary in environment/bin/batond environment/lib/python*/site-packages/baton/_baton.abi3.so; do
+    needed=$(grep -ao 'GLIBC_2\.[0-9]*' "$binary" | sort -t. -k2 -n | tail -1)
+    if ((${needed#GLIBC_2.} > promised)); then
+        echo "$(basename "$binary") needs $needed, the wheel's tag promises 2.$promised" >&2
+        exit 1
+    fi
+done
 
 # No Rust, no repository: only the environment and the system's own programs.
 export PATH=$folder/environment/bin:/usr/bin:/bin

@@ -10,7 +10,7 @@ compile() { # name of the lock file, extras…
     for extra in "$@"; do extras+=(--extra "$extra"); done
     uv pip compile pyproject.toml "${extras[@]}" --quiet --universal --python-version 3.10 \
         --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-        --only-binary :all: --no-emit-build-options --no-emit-package baton --output-file "$lock"
+        --only-binary :all: --no-emit-build-options --no-emit-package baton-handover --output-file "$lock"
 }
 
 compile run

@@ -1,6 +1,6 @@
-"""Validates the models. Without arguments all of them: writes `docs/validation.md` and the figures of the models'
-pages. With names of cases: prints their rows. With the folder of a `baton fidelity`: keeps its result in `docs`, and
-puts its table on the page.
+"""Validates the models. Without arguments all of them: writes `docs/validation.md`, the pages of its folder and the
+figures of the models' pages. With names of cases: prints their rows. With the folder of a `baton fidelity`: keeps its
+result in `docs`, and writes the pages on it.
 
     .venv/bin/python scripts/validate.py [CASE ... | --fidelity DIR]
 """
@@ -10,12 +10,12 @@ from __future__ import annotations
 import datetime
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 
+from baton import version
 from baton.reproduce import reproduce
 from validation import CASES, SECTIONS, kernel_live
-from validation.page import case, page
+from validation.page import area, case, file, overview, studies
 from validation.row import Row
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -39,21 +39,24 @@ def main(names: list[str]) -> int:
 
 
 def write() -> None:
-    """Writes the page and the figures."""
+    """Writes the pages and the figures."""
     from validation import figures
 
     with ThreadPoolExecutor() as pool:
         rows = dict(zip(CASES, pool.map(rows_of, CASES), strict=True))
-    sections = [(title, {name: rows[name] for name in cases}) for title, cases in SECTIONS.items()]
+    sections = {title: {name: rows[name] for name in cases} for title, cases in SECTIONS.items()}
+    pages = {
+        **{file(title): area(title, cases) for title, cases in sections.items()},
+        **kernel_live.pages(DOCS),
+        "published-studies.md": studies({study: found.checks for study, found in reproduce([]).items()}),
+    }
     today = datetime.date.today().isoformat()
-    text = page(
-        sections,
-        kernel_live.section(DOCS),
-        {study: found.checks for study, found in reproduce([]).items()},
-        today,
-        version("baton"),
-    )
-    (DOCS / "validation.md").write_text(text, encoding="utf-8")
+    (DOCS / "validation.md").write_text(overview(sections, today, version.installed()), encoding="utf-8")
+    folder = DOCS / kernel_live.FOLDER
+    for old in folder.glob("*.md"):
+        old.unlink()
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
     figures.write(DOCS / "models" / "figures")
 
 

@@ -53,6 +53,9 @@ FLOW = {
     "reverse_bytes": 120,
     "probes": 0,
     "forgotten_ranges": 0,
+    "data_from_bytes": None,
+    "moves": 0,
+    "may_continue": None,
 }
 HANDOVER = {
     "at_s": 2.0,
@@ -61,6 +64,7 @@ HANDOVER = {
     "to": "modem",
     "kind": "soft",
     "completed_s": 2.0,
+    "active": True,
     "lost_packets": 0,
     "flows": [
         {
@@ -180,7 +184,9 @@ def main() -> None:
             shutil.copy(table, folder)
         (folder / "summary.json").write_text(json.dumps(plan["summary"]))
         (folder / "manifest.json").write_text(
-            json.dumps({"complete": plan["complete"], "mode": "live", "resolved": ""})
+            json.dumps(
+                {"format": 1, "complete": plan["complete"], "mode": "live", "resolved": "", "traces": {}, "results": {}}
+            )
         )
         done = {"event": "done", "summary": plan["summary"], "folder": str(folder), "complete": plan["complete"]}
         tell(done)

@@ -13,11 +13,12 @@ import pytest
 
 from snippets import PAGES, ROOT, Snippet, read
 
-TUTORIAL = ROOT / "docs" / "tutorial"
-# A page is a session of its own, but those of the tutorial are one, in their order.
+# A page is a session of its own, but those of the tutorial are one, in their order; so are those of a scenario's
+# tables, which only hold scenarios.
+JOINED = (ROOT / "docs" / "tutorial", ROOT / "docs" / "reference" / "scenario")
 SESSIONS: dict[Path, list[Snippet]] = {}
 for page in PAGES:
-    SESSIONS.setdefault(TUTORIAL if page.parent == TUTORIAL else page, []).extend(read(page))
+    SESSIONS.setdefault(page.parent if page.parent in JOINED else page, []).extend(read(page))
 SNIPPETS = [(session, index) for session, snippets in SESSIONS.items() for index in range(len(snippets))]
 
 

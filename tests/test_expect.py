@@ -71,6 +71,11 @@ def test_a_handover_that_did_not_take_place_fails():
         ("flows.download < 2", ["flows.download is no number", "`goodput_bps`"]),
         ("flows < 2", ["flows is no number", "`download`"]),
         ("handovers.first.at_s < 2", ["no `first` in handovers"]),
+        (
+            "stall < 1",
+            ["no `stall`", "did you mean `flows.download.longest_stall_s` or `flows.up-link_2.longest_stall_s`"],
+        ),
+        ("flows.download.goodput < 1", ["did you mean `goodput_bps`"]),
     ],
 )
 def test_a_path_that_leads_nowhere_is_answered_with_the_nearest_name(text, parts):

@@ -19,6 +19,7 @@ mobiles.aircraft.timetable = [{ at = "0 s", attach = "cell" }]
 mobiles.aircraft.mobility = { protocol = "mobile-ipv6", home_agent = "agent", home_link = "cell" }
 """
 NEWER = "is of format 2, which a newer Baton wrote; this one reads format 1"
+NEWER_MANIFEST = "is of format 3, which a newer Baton wrote; this one reads format 2"
 
 
 @pytest.fixture
@@ -50,6 +51,8 @@ def test_a_scenario_may_name_its_format():
 def test_what_is_written_says_its_version(run, scenario, baton):
     for name in ("manifest.json", "summary.json"):
         assert json.loads((run / name).read_text())["format"] == 1
+    assert baton("run", scenario, "--out", "handed-on").returncode == 0
+    assert json.loads((run.parent / "handed-on" / "manifest.json").read_text())["format"] == 2
     for name in ("series", "packets"):
         metadata = pq.read_schema(run / f"{name}.parquet").metadata
         assert json.loads(metadata[f"baton.{name}".encode()])["version"] == 1
@@ -69,12 +72,12 @@ def test_what_is_written_says_its_version(run, scenario, baton):
 
 
 def test_a_newer_run_is_refused(run, baton):
-    raised(run / "manifest.json", format=2)
+    raised(run / "manifest.json", format=3)
     for arguments in (("compare", "run", "run"), ("rerun", "run")):
         process = baton(*arguments)
         assert process.returncode == 2
-        assert f"manifest.json: {NEWER}" in process.stderr
-    with pytest.raises(InputError, match=NEWER):
+        assert f"manifest.json: {NEWER_MANIFEST}" in process.stderr
+    with pytest.raises(InputError, match=NEWER_MANIFEST):
         plot_window(run, "download")
 
 

@@ -19,8 +19,8 @@ REQUIRED = {"testsuite": {"name", "tests"}, "testcase": {"name", "classname"}}
 
 
 def written(path, *texts):
-    outcomes = [Expectation.parse(text).check(SUMMARY) for text in texts]
-    junit.write(path, 'a "scenario" & <more>', 1.5, outcomes)
+    cases = [junit.case_of(Expectation.parse(text).check(SUMMARY)) for text in texts]
+    junit.write(path, [junit.Suite('a "scenario" & <more>', 1.5, cases)])
     root = ElementTree.parse(path).getroot()
     for element in root.iter():
         assert set(element.attrib) <= ATTRIBUTES[element.tag]
@@ -48,7 +48,7 @@ def test_it_is_written_when_nothing_fails(tmp_path, texts):
 
 def test_characters_that_xml_cannot_hold_are_replaced(tmp_path):
     outcome = Expectation.parse("seed < 0").check(SUMMARY)
-    junit.write(tmp_path / "out.xml", "escape \x1b and nothing \x00", 1.5, [outcome])
+    junit.write(tmp_path / "out.xml", [junit.Suite("escape \x1b and nothing \x00", 1.5, [junit.case_of(outcome)])])
     (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert suite.get("name") == "escape \ufffd and nothing \ufffd"
     assert suite[0].get("name") == "seed < 0"

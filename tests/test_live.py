@@ -11,6 +11,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -57,6 +58,7 @@ to = "laptop"
 congestion = "cubic"
 """
 OUTAGE_S = 1.0
+NO_HANDOVER = "--allow-no-handover"
 
 
 def why_not() -> str:
@@ -172,7 +174,7 @@ def test_the_kernel_and_the_simulator_agree_roughly(tmp_path, walk, baton):
 def test_names_and_environment(tmp_path, walk, name):
     server = f"{shlex.quote(sys.executable)} -m http.server --bind :: 8000"
     says = f"curl -s http://{name}:8000/small | wc -c; getent hosts laptop mobile; env | grep ^BATON_"
-    process = run(tmp_path, walk, "--server", server, "--", "sh", "-c", says)
+    process = run(tmp_path, walk, NO_HANDOVER, "--server", server, "--", "sh", "-c", says)
     assert process.returncode == 0, process.stderr
     assert process.stdout.splitlines()[0].strip() == "1000"
     for text in ("BATON_SERVER=10.0.0.1", "BATON_MOBILE=10.0.0.2", "BATON_SERVER6=fd62:6174:6f6e::1", "BATON_RUN="):
@@ -314,7 +316,7 @@ def test_kill_leaves_nothing_behind(tmp_path, walk, whom):
 def test_a_run_is_moved_on_demand(tmp_path, walk, baton):
     # However long the commands take to start, the program waits for them.
     waits = "until [ -e moved ]; do sleep 0.1; done"
-    long = ["--set", "duration=60 s", "--handover", "59 s soft"]
+    long = ["--set", "duration=60 s", "--handover", "59 s soft", NO_HANDOVER]
     process = start(tmp_path, walk, *long, "--json", "--", "sh", "-c", waits)
     name = begun(process)
     assert baton("handover", name, "moon").returncode == 2
@@ -347,7 +349,68 @@ def test_a_quic_client_migrates_when_its_address_changes(tmp_path, walk, address
     assert process.returncode == 0, process.stderr
     log = (tmp_path / "results" / "walk-live-1" / "server.log").read_text()
     assert len(re.findall("^client at ", log, re.MULTILINE)) == seen
-    assert summary_of(process)["program"]["longest_stall_s"] >= OUTAGE_S
+    summary = summary_of(process)
+    # The client's own clock, which runs from data to data.
+    own = int(re.search(r"longest stall (\d+) ms", process.stderr)[1]) / 1000
+    assert own >= OUTAGE_S
+    assert summary["program"]["longest_stall_s"] == pytest.approx(own, rel=0.1)
+    # The client does not know of its move, and so keeps its connection ID.
+    flows = [flow for flow in summary["flows"] if flow["transport"] == "udp"]
+    assert [(flow["name"], flow["moves"]) for flow in flows] == [("udp-4433-1", seen - 1)]
+    assert (flows[0]["retransmitted"], flows[0]["timeouts"]) == (None, None)
+    (at_handover,) = summary["handovers"][0]["flows"]
+    assert at_handover["stall_s"] == pytest.approx(own, rel=0.1)
+
+
+# As iperf3 -R ends: with data unread, so that its kernel resets the connection.
+HANGS_UP = """
+import socket, sys
+connection = socket.create_connection(("server", 8000))
+connection.sendall(b"GET /large HTTP/1.0\\r\\n\\r\\n")
+connection.recv(100000, socket.MSG_WAITALL)
+connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0, 0, 0, 0, 0]))
+connection.close()
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(("status", "failure"), [(0, None), (1, "the connection was reset")])
+def test_a_connection_that_a_program_resets_at_its_good_end_has_not_failed(tmp_path, walk, status, failure):
+    program = [sys.executable, "-c", HANGS_UP, str(status)]
+    process = run(tmp_path, walk, NO_HANDOVER, "--json", "--server", WEB, "--", *program)
+    flow = next(flow for flow in summary_of(process)["flows"] if flow["name"] == "tcp-8000-1")
+    assert flow["delivered_bytes"] >= 100_000
+    assert flow["failure"] == failure
+
+
+# Segments of one connection whose numbers a raw socket draws.
+FORGES = """
+import random, socket, struct
+raw, draws = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP), random.Random(1)
+for _ in range(200):
+    header = struct.pack("!HHIIBBHHH", 4000, 8000, draws.getrandbits(32), draws.getrandbits(32), 80, 16, 8000, 0, 0)
+    raw.sendto(header + bytes(1000), ("10.0.0.1", 0))
+"""
+
+
+def test_forged_tcp_delivers_nothing_and_costs_the_trust(tmp_path, walk):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, for a raw socket")
+    process = run(tmp_path, walk, NO_HANDOVER, "--json", "--", sys.executable, "-c", FORGES)
+    summary = summary_of(process)
+    assert process.returncode == 0, process.stderr
+    # What was sent has 200 kB.
+    assert summary["program"]["delivered_bytes"] <= 200_000
+    assert any("forges packets" in doubt for doubt in summary["live"]["doubts"])
+
+
+def test_a_mobile_routers_datagram_does_not_end_the_run_without_its_protocol(tmp_path):
+    send = "import socket, time; socket.socket(2, 2).sendto(b'x', ('server', 9999)); time.sleep(0.5)"
+    options = ["--ignore-unsupported", "--set", "duration=3 s", NO_HANDOVER, "--json"]
+    process = run(tmp_path, "train-network", *options, "--", sys.executable, "-c", send)
+    assert process.returncode == 0, process.stderr
+    (flow,) = (flow for flow in summary_of(process)["flows"] if flow["name"] == "udp-9999-1")
+    assert flow["delivered_bytes"] == 1
 
 
 def test_what_the_kernel_cannot_do_is_refused_before_anything_starts(tmp_path, walk, baton):
@@ -373,7 +436,7 @@ def test_a_run_that_was_too_late_is_not_to_be_trusted(tmp_path, walk):
 def test_another_mtu_is_the_interface_s(tmp_path, walk):
     change = 'changes=[{ at = "500 ms", link = "wifi", mtu = "1300 B" }]'
     look = "ip link show wifi; sleep 1; ip link show wifi"
-    process = run(tmp_path, walk, "--set", change, "--", "sh", "-c", look)
+    process = run(tmp_path, walk, NO_HANDOVER, "--set", change, "--", "sh", "-c", look)
     assert process.returncode == 0, process.stderr
     assert re.findall(r"wifi: .* mtu (\d+)", process.stdout) == ["1500", "1300"]
 
@@ -382,22 +445,30 @@ def test_both_interfaces_are_up_during_a_soft_handover(tmp_path, walk):
     soft = '{ at = "500 ms", attach = "cellular", handover = "soft", overlap = "1 s" }'
     timetable = f'mobiles.laptop.timetable=[{{ at = "0 s", attach = "wifi" }}, {soft}]'
     look = "for t in 1 2 3; do ip -4 -br addr | grep -c 172.16; sleep 0.8; done"
-    options = ["--set", timetable, "--set", "live.address=new"]
+    options = ["--set", timetable, "--set", "live.address=new", NO_HANDOVER]
     process = run(tmp_path, walk, *options, "--", "sh", "-c", f"sleep 0.2; {look}")
     assert process.returncode == 0, process.stderr
     # At 0.2, 1.0 and 1.8 s; the overlap is from 0.5 to 1.5 s.
     assert process.stdout.splitlines()[:3] == ["1", "2", "1"]
 
 
-def test_programs_run_as_whoever_called_sudo(tmp_path, walk, monkeypatch):
+def test_programs_run_and_results_are_written_as_whoever_called_sudo(walk, monkeypatch, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("needs root, as under sudo")
     monkeypatch.setenv("SUDO_UID", "65534")
     monkeypatch.setenv("SUDO_GID", "65534")
-    process = run(tmp_path, walk, "--", "id", "-u")
-    assert process.stdout.splitlines()[0] == "65534", process.stderr
-    folder = tmp_path / "results" / "walk-live-1"
-    assert {file.stat().st_uid for file in [folder, *folder.iterdir()]} == {65534}
+    with tempfile.TemporaryDirectory() as place:
+        os.chown(place, 65534, 65534)
+        # A run may not write through the user's link where the user may not.
+        (Path(place) / "results").symlink_to(tmp_path)
+        refused = run(Path(place), walk, "--", "true")
+        assert refused.returncode == 1, refused.stdout
+        assert {path.name for path in tmp_path.iterdir()} == {"walk.toml", "small", "large"}
+        (Path(place) / "results").unlink()
+        process = run(Path(place), walk, "--junit", "junit.xml", "--", "id", "-u")
+        assert process.stdout.splitlines()[0] == "65534", process.stderr
+        folder = Path(place) / "results" / "walk-live-1"
+        assert {file.stat().st_uid for file in [folder, *folder.iterdir(), Path(place) / "junit.xml"]} == {65534}
 
 
 def test_without_root_it_runs_in_a_user_namespace_or_says_what_is_missing(tmp_path):

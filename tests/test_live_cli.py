@@ -1,5 +1,7 @@
 """`baton live` and its relatives, against a daemon that only tells."""
 
+import contextlib
+import io
 import itertools
 import json
 import os
@@ -7,12 +9,18 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+import baton.live
 from baton import cli
-from baton.live import batond, control, owner
+from baton.errors import InputError
+from baton.live import batond, control, owner, trials
+from baton.progress import lines_each_second
 from baton.summary import LiveSummary
 from fake_batond import FLOW, LIVE, PROGRAM, READY, SUMMARY, Fake
 
@@ -106,8 +114,45 @@ def test_a_program_that_fails_ends_with_status_4_after_everything_else(
     process = command("live", scenario, *arguments)
     assert process.returncode == 4
     assert words in process.stdout
-    assert 'failures="1"' in (tmp_path / "junit.xml").read_text()
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
+    failed = {case.get("name"): case[0].get("message") for case in suite if len(case)}
+    assert failed.pop("program: curl -s 'http://server:8000/a b'") == f"{words} after 3.5 s"
+    assert list(failed) == ["program.status == 0"]
     assert (tmp_path / "results" / "short-live-1" / "report.html").is_file()
+
+
+EARLY = PROGRAM | {"wall_s": 1.2}
+IDLE = [SUMMARY["handovers"][0] | {"active": False}]
+
+
+@pytest.mark.parametrize(
+    ("summary", "why"),
+    [
+        ({"program": EARLY, "handovers": []}, "0 of 1 while a flow was under way: the program ended after 1.2 s"),
+        ({"program": PROGRAM, "handovers": IDLE}, "0 of 1 while a flow was under way"),
+    ],
+)
+def test_a_run_without_its_handover_is_no_success(command, fake, scenario, tmp_path, summary, why):
+    fake.plan(summary=SUMMARY | summary)
+    process = command("live", scenario, "--junit", "junit.xml", "--", "prog")
+    assert process.returncode == 3
+    assert f"NO HANDOVER  {why}" in process.stdout
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
+    failed = {case.get("name"): case[0].get("message") for case in suite if len(case)}
+    assert failed == {"handovers.completed >= 1": "expected >= 1, measured 0"}
+    # Who wants it so, says so.
+    for options in (["--allow-no-handover"], ["--expect", "handovers.completed == 0"]):
+        process = command("live", scenario, "--force", *options, "--", "prog")
+        assert (process.returncode, "NO HANDOVER" in process.stdout) == (0, False)
+
+
+def test_every_handover_of_the_timetable_is_wanted_that_the_run_has_time_for(command, fake, scenario):
+    two = ["--handover", "1 s soft", "--handover", "2 s hard 1 s", "--handover", "3 s hard 1 s"]
+    process = command("live", scenario, *two, "--json")
+    assert process.returncode == 3
+    (verdict,) = only_json(process)["expectations"]
+    assert (verdict["expression"], verdict["measured"], verdict["holds"]) == ("handovers.completed >= 2", 1, False)
+    assert command("live", scenario, *two, "--force", "--expect", "handovers.completed >= 1").returncode == 0
 
 
 def test_an_expectation_on_a_conversation_is_checked_by_its_name(command, fake, scenario):
@@ -167,7 +212,8 @@ def test_expectations_on_flows_that_a_program_replaces_are_not_checked_and_that_
     assert process.returncode == 0, process.stdout
     assert process.stdout.count("Not checked") == 2
     junit = (tmp_path / "junit.xml").read_text()
-    assert 'tests="3" failures="0"' in junit
+    # The program, the expectation that is left, the handover, and two that were not checked.
+    assert 'tests="5" failures="0"' in junit
     assert 'skipped="2"' in junit
     process = command("live", scenario, "--force", "--expect", "flows.voice.timeouts < 1", "--", "prog")
     assert process.returncode == 3
@@ -274,11 +320,11 @@ def test_the_daemons_warnings_are_passed_on(command, fake, scenario):
 
 
 def test_an_existing_folder_is_kept_without_force(command, scenario):
-    assert command("live", scenario).returncode == 0
-    process = command("live", scenario)
+    assert command("live", scenario, "--out", "mine").returncode == 0
+    process = command("live", scenario, "--out", "mine")
     assert process.returncode == 2
     assert "--force" in process.stderr
-    assert command("live", scenario, "--force").returncode == 0
+    assert command("live", scenario, "--out", "mine", "--force").returncode == 0
 
 
 def test_without_the_daemon_it_says_how_to_get_it(command, fake, scenario):
@@ -405,24 +451,174 @@ def test_a_run_that_is_not_there_is_answered_with_those_that_are(baton, answerin
     assert baton("handover", name, "lan").returncode == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_results_of_sudo_belong_to_who_called_it(tmp_path, monkeypatch):
+@pytest.fixture
+def under_sudo(monkeypatch):
+    """A folder of a user who has called sudo."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be called by sudo")
     monkeypatch.setenv("SUDO_UID", "1234")
     monkeypatch.setenv("SUDO_GID", "1235")
-    before = tmp_path / "kept.txt"
-    before.write_text("root's")
-    out, junit = tmp_path / "results" / "run", tmp_path / "sub" / "junit.xml"
-    with owner.given_to_invoker(out, junit, None):
-        out.mkdir(parents=True)
-        (out / "report.html").write_text("x")
-        (out / "link").symlink_to(before)
-        os.link(before, out / "second-name")
-    owners = {path.name: path.lstat().st_uid for path in (out.parent, out, *out.iterdir(), before, tmp_path)}
-    expected = {"results": 1234, "run": 1234, "report.html": 1234, "link": 0, "second-name": 0, "kept.txt": 0}
-    assert owners == expected | {tmp_path.name: 0}
-    assert (out / "report.html").lstat().st_gid == 1235
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 1234, 1235)
+        yield Path(folder)
+
+
+def test_results_of_sudo_belong_to_who_called_it(under_sudo):
+    file = under_sudo / "sub" / "junit.xml"
+    with owner.as_invoker(file):
+        file.parent.mkdir()
+        file.write_text("x")
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in (file, file.parent)} == {(1234, 1235)}
+    assert (os.geteuid(), os.getegid()) == (0, 0)
+
+
+def test_under_sudo_nothing_is_written_through_a_link(under_sudo, tmp_path):
+    secret = tmp_path / "root's"
+    secret.write_text("secret")
+    secret.chmod(0o600)
+    link = under_sudo / "junit.xml"
+    link.symlink_to(secret)
+    with pytest.raises(InputError, match="is a link"), owner.as_invoker(link):
+        link.write_text("overwritten")
+    # Nor through a folder, where only the right to write decides.
+    (under_sudo / "folder").symlink_to(tmp_path)
+    with pytest.raises(PermissionError), owner.as_invoker(under_sudo / "folder" / "new"):
+        (under_sudo / "folder" / "new").write_text("x")
+    assert secret.read_text() == "secret"
 
 
 def test_without_sudo_nothing_changes_hands(monkeypatch):
     monkeypatch.delenv("SUDO_UID", raising=False)
     assert owner.invoking_user() is None
+
+
+STALLS = [0.3, 0.5, 0.4, 0.6, 0.9]
+
+
+@pytest.fixture
+def repeated(command, fake, scenario, tmp_path):
+    """Runs five repetitions, whose stalls are `STALLS`; the daemon tells the one of its seed."""
+    summaries = [WITH_PROGRAM | {"program": PROGRAM | {"longest_stall_s": stall}} for stall in STALLS]
+    (fake.script.parent / "summaries.json").write_text(json.dumps(summaries))
+    text = fake.script.read_text().replace(
+        '    if plan["summary"] is not None:',
+        '    number = int(own[own.index("--seed") + 1]) - 7\n'
+        '    plan["summary"] = json.loads((here / "summaries.json").read_text())[number]\n'
+        '    if plan["summary"] is not None:',
+    )
+    fake.script.write_text(text)
+
+    def run(*options):
+        common = ["--seed", 7, "--repeat", 5, "--out", "out", "--force", "--junit", "junit.xml"]
+        process = command("live", scenario, *common, *options, "--", "prog")
+        if process.returncode == 2:
+            return process, {}
+        return process, json.loads((tmp_path / "out" / "repetitions.json").read_text())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "measured"),
+    [
+        # By numpy's `quantile` with its default, and by hand: 0.6 + 0.8 * 0.3.
+        (["--expect", "p95(program.longest_stall_s) < 0.85"], 0, 0.84),
+        (["--expect", "p95(program.longest_stall_s) < 0.8"], 3, 0.84),
+        (["--expect", "p50(program.longest_stall_s) == 0.5"], 0, 0.5),
+        (["--expect", "mean(program.longest_stall_s) < 0.55"], 0, 0.54),
+        (["--expect", "max(program.longest_stall_s) < 0.9"], 3, 0.9),
+        (["--expect", "min(program.longest_stall_s) >= 0.3"], 0, 0.3),
+        (["--expect", "share(program.longest_stall_s < 0.55) >= 0.6"], 0, 0.6),
+        (["--expect", "share(program.longest_stall_s < 0.55) >= 0.61"], 3, 0.6),
+    ],
+)
+def test_repetitions_are_judged_together(repeated, options, status, measured):
+    process, found = repeated(*options)
+    assert process.returncode == status, process.stderr
+    passing, over = found["expectations"]
+    assert (passing["expression"], passing["measured"]) == ("share(passed) >= 1", 1.0)
+    assert over["measured"] == pytest.approx(measured)
+    assert over["expression"] == options[-1]
+
+
+@pytest.mark.parametrize(("least", "status"), [("80 %", 0), ("0.8", 0), ("81 %", 3), (None, 3)])
+def test_a_share_of_the_repetitions_has_to_pass(repeated, tmp_path, least, status):
+    options = ["--pass", least] if least else []
+    process, found = repeated("--expect", "program.longest_stall_s < 0.7", *options)
+    assert process.returncode == status, process.stderr
+    assert [each["passed"] for each in found["repetitions"]] == [True, True, True, True, False]
+    assert found["expectations"][0]["measured"] == 0.8
+    assert found["statistics"]["program.longest_stall_s"]["mean"] == pytest.approx(0.54)
+    assert "repetition 5, seed 11: FAILED: program.longest_stall_s < 0.7 (measured 0.9)" in process.stdout
+    # A suite for all together, and one a repetition: the program, the expectation, the handover.
+    root = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert [suite.get("tests") for suite in root] == ["1", *["3"] * 5]
+    assert [suite.get("failures") for suite in root] == [str(int(status == 3)), "0", "0", "0", "0", "1"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    for text in ("4 of 5 repetitions passed", 'href="5/report.html"', "FAILED: program.longest_stall_s &lt; 0.7"):
+        assert text in page
+    assert (tmp_path / "out" / "5" / "report.html").is_file()
+
+
+def test_a_repetition_that_is_never_punctual_is_not_counted_and_said(repeated, fake):
+    summaries = json.loads((fake.script.parent / "summaries.json").read_text())
+    summaries[2]["live"]["doubts"] = ["too late"]
+    (fake.script.parent / "summaries.json").write_text(json.dumps(summaries))
+    process, found = repeated("--expect", "p50(program.longest_stall_s) > 0.54")
+    assert process.returncode == 1
+    assert found["repetitions"][2]["doubts"] == ["too late"] * trials.MOST_TRIES
+    assert found["expectations"][1]["measured"] == pytest.approx(0.55)
+    assert "repetition 3, seed 9: not to be trusted: too late" in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--expect", "p95(program.longest_stall) < 1"], "`longest_stall_s`"),
+        (["--expect", "median(program.longest_stall_s) < 1"], "is no expectation over repetitions"),
+        (["--pass", "many"], "--pass `many`: expected a share"),
+    ],
+)
+def test_what_no_repetitions_can_fulfil_is_refused_before_the_first(repeated, tmp_path, options, part):
+    process, _ = repeated(*options)
+    assert process.returncode == 2
+    assert part in process.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_beside_a_program_tells_a_line_a_second_on_a_terminal(command, fake, scenario, monkeypatch):
+    news = [{"event": "progress", "at_s": at, "news": f"laptop on lan, at {at}"} for at in (0.0, 0.8, 1.0, 1.6, 2.2)]
+    fake.plan(summary=WITH_PROGRAM, before=[READY, *news])
+    assert "baton: 1 s" not in command("live", scenario, "--", "prog").stderr
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with lines_each_second() as tell:
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            for event in news:
+                tell(event["at_s"], event["news"])
+    assert told.getvalue() == "baton: 1 s: laptop on lan, at 1.0\nbaton: 2 s: laptop on lan, at 2.2\n"
+
+
+def test_a_live_run_is_one_call(fake, scenario, tmp_path, monkeypatch):
+    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+    fake.plan(summary=WITH_PROGRAM)
+    expect = ["program.longest_stall_s < 2"]
+    result = baton.live.run(scenario, ["prog", "x"], server="serve it", expect=expect, out=tmp_path / "out")
+    assert (result.passed, result.failures) == (True, [])
+    assert result.summary["program"]["longest_stall_s"] == 1.25
+    assert fake.called[-3:] == ["--", "prog", "x"]
+    assert (tmp_path / "out" / "report.html").is_file()
+    with pytest.raises(InputError, match="is there already"):
+        baton.live.run(scenario, ["prog"], out=tmp_path / "out")
+    fake.plan(summary=SUMMARY | {"program": EARLY | {"status": 7}, "handovers": []}, status=4)
+    result = baton.live.run(scenario, ["prog"], expect=expect, out=tmp_path / "out", force=True)
+    told = ["the program: exit status 7", "handovers.completed >= 1: measured 0"]
+    assert (result.passed, result.failures) == (False, told)
+
+
+def test_why_a_machine_cannot_run_anything_live(fake, monkeypatch):
+    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+    fake.plan(answer=MACHINE, status=1)
+    assert baton.live.why_not() == "/dev/net/tun cannot be opened: modprobe tun"
+    fake.plan(answer=MACHINE | {"ok": True, "problems": []}, status=0)
+    assert baton.live.why_not() is None

@@ -108,10 +108,14 @@ def test_every_model_s_page_has_a_figure_and_rows_of_the_validation(name):
     figures = re.findall(r"!\[.+\]\((figures/[\w.-]+\.png)\)", page)
     assert figures == [f"figures/{name.removesuffix('.md')}.png"]
     assert (MODELS / figures[0]).stat().st_size < 100_000
-    assert "(../validation.md)" in page
+    assert "(../validation/" in page
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs" / "validation.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, ROOT / "docs" / "validation.md", *(ROOT / "docs" / "validation").glob("*.md")],
+    ids=lambda page: page.name,
+)
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#:]+)\)", text(page))
     assert [target for target in targets if not (page.parent / target).exists()] == []

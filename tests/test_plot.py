@@ -8,9 +8,11 @@ import sys
 import zlib
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from matplotlib import colors, rcParams
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 
 import baton
 from baton import report
@@ -94,8 +96,9 @@ def test_figure_and_report_leave_out_the_same_of_a_run_that_is_too_large(monkeyp
     read = tables.read_run(folder)
     assert read.packets.every > 1
     [flow] = [flow for flow in report.describe(read).flows if flow.name == "download"]
-    for (title, plot), panel in zip(PLOTS.items(), flow.panels, strict=True):
-        assert panel.title == title
+    panels = {panel.title: panel for panel in flow.panels}
+    for title, plot in PLOTS.items():
+        panel = panels[title]
         curves = drawn(plot(folder, "download").axes[0])
         assert sorted(curves) == sorted(trace.name for trace in panel.traces)
         for trace in panel.traces:
@@ -125,6 +128,99 @@ def test_a_handover_is_shown_from_near(result):
     assert 0 < low < 2 < high < 4
     ticks = [axes.get_xlabel() for axes in figure.axes]
     assert ticks == ["", "", "time (s)"]
+
+
+STALL = "handovers.0.flows.download.stall_s"
+SWEPT = {
+    "curves": lambda sweep: baton.plot_curves(sweep, STALL),
+    "curves over words": lambda sweep: baton.plot_curves(sweep, STALL, "flows.download.congestion"),
+    "distribution": lambda sweep: baton.plot_distribution(sweep, "flows.download.goodput_bps"),
+    "bars": lambda sweep: baton.plot_bars(sweep, STALL),
+}
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    scenario = baton.Scenario.parse(SCENARIO, overrides=["links.modem.packet_error_rate=0.02"])
+    axes = {"flows.download.congestion": ["reno", "cubic"], "links.modem.delay": ["40 ms", "80 ms", "160 ms", "20 ms"]}
+    return baton.sweep.run(scenario, axes, seeds=4)
+
+
+def longest_line(image):
+    """The longest horizontal run of dark pixels, as a share of the width: an axis, where there is one."""
+    longest = 0
+    for row in image[..., :3].mean(axis=2) < 0.35:
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], row, [0]))))
+        longest = max([longest, *(edges[1::2] - edges[::2])])
+    return longest / image.shape[1]
+
+
+@pytest.mark.parametrize("width_mm", [88, 180])
+@pytest.mark.parametrize("drawn", [*PLOTS, "a handover", *SWEPT])
+def test_figures_fill_the_width_of_a_column(result, sweep, tmp_path, drawn, width_mm):
+    """As pixels, and also when a figure is saved for the second time: the axes are wide, and nothing is cut off."""
+    with baton.style(width_mm=width_mm, font_size=8):
+        if drawn in SWEPT:
+            figure = SWEPT[drawn](sweep)
+        else:
+            figure = PLOTS.get(drawn, lambda run, flow: baton.plot_handover(run, 1, flow))(result, "download")
+        figure.savefig(tmp_path / "first.pdf")
+        figure.savefig(tmp_path / "second.png")
+    image = imread(tmp_path / "second.png")
+    assert image.shape[1] == pytest.approx(width_mm / 25.4 * 300, abs=1)
+    assert longest_line(image) > 0.7
+    border = [image[:2], image[-2:], image[:, :2], image[:, -2:]]
+    assert min(edge.min() for edge in border) == 1.0, "ink at the edge of the canvas: something is cut off"
+    canvas = figure.bbox
+    for legend in [*figure.legends, *(axes.get_legend() for axes in figure.axes)]:
+        if legend is not None:
+            box = legend.get_window_extent()
+            assert canvas.x0 <= box.x0 < box.x1 <= canvas.x1
+            assert canvas.y0 <= box.y0 < box.y1 <= canvas.y1
+
+
+def test_curves_of_a_sweep_are_its_means_and_intervals(sweep):
+    figure = baton.plot_curves(sweep, STALL)
+    [axes] = figure.axes
+    assert axes.get_xlabel() == "links.modem.delay (ms)"
+    assert axes.get_ylabel().replace("\n", " ") == "Stall of download, handover 1 (ms)"
+    for container in axes.containers:
+        [line] = [each for each in container.lines[:1]]
+        told = [point for point in sweep.statistics["points"] if container.get_label() in point["set"].values()]
+        told.sort(key=lambda point: float(point["set"]["links.modem.delay"].split()[0]))
+        assert line.get_xdata().tolist() == [20, 40, 80, 160]
+        stalls = [point["quantities"][STALL] for point in told]
+        np.testing.assert_allclose(line.get_ydata().astype(float), [1e3 * stall["mean"] for stall in stalls])
+        ends = [segment[:, 1] for segment in container.lines[2][0].get_segments()]
+        np.testing.assert_allclose(ends, [[1e3 * stall["low"], 1e3 * stall["high"]] for stall in stalls])
+
+
+def test_a_distribution_goes_from_none_to_all_of_the_runs(sweep):
+    [axes] = baton.plot_distribution(sweep, STALL).axes
+    values = np.array(sweep.runs[STALL].to_pylist())
+    assert len(axes.get_lines()) == 8
+    for point, line in enumerate(axes.get_lines()):
+        own = np.sort(values[np.array(sweep.runs["point"].to_pylist()) == point])
+        x, y = line.get_xdata(), line.get_ydata()
+        assert (y[0], y[-1]) == (0, 1)
+        for value in own:
+            assert y[np.searchsorted(x, value, side="right") - 1] == pytest.approx(np.mean(own <= value))
+
+
+def test_bars_of_a_sweep_are_its_means(sweep):
+    [axes] = baton.plot_bars(sweep, STALL).axes
+    heights = [bar.get_height() for bar in axes.patches]
+    means = [point["quantities"][STALL]["mean"] for point in sweep.statistics["points"]]
+    np.testing.assert_allclose(heights, 1e3 * np.array(means), err_msg="in ms")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["40 ms", "80 ms", "160 ms", "20 ms"]
+
+
+def test_a_folder_of_a_sweep_is_drawn_like_the_sweep(sweep, tmp_path):
+    pq.write_table(sweep.runs, tmp_path / "runs.parquet")
+    (tmp_path / "statistics.json").write_text(json.dumps(sweep.statistics))
+    [of_folder], [of_sweep] = (baton.plot_distribution(each, STALL).axes for each in (tmp_path, sweep))
+    for one, other in zip(of_folder.get_lines(), of_sweep.get_lines(), strict=True):
+        np.testing.assert_array_equal(one.get_xdata(), other.get_xdata())
 
 
 def test_a_folder_is_drawn_like_the_result(result, tmp_path):
@@ -182,7 +278,7 @@ def test_curves_of_a_panel_differ_without_colour():
             )
 
 
-def test_what_cannot_be_drawn_is_said(result, tmp_path, monkeypatch):
+def test_what_cannot_be_drawn_is_said(result, sweep, tmp_path, monkeypatch):
     quiet = baton.Scenario.parse(SCENARIO, overrides=["record.packets=false", "record.series=false"]).run()
     cases = [
         (lambda: baton.plot_window(result), "which flow? there is `download`, `voice`"),
@@ -191,6 +287,9 @@ def test_what_cannot_be_drawn_is_said(result, tmp_path, monkeypatch):
         (lambda: baton.plot_time_sequence(quiet, "download"), "Packets were not recorded"),
         (lambda: baton.plot_handover(result, 2, "download"), "there is no handover 2; the run has 1"),
         (lambda: baton.plot_window(tmp_path, "download"), "is no results folder"),
+        (lambda: baton.plot_bars(tmp_path, STALL), "is no folder of a sweep: it holds no runs.parquet"),
+        (lambda: baton.plot_bars(sweep, STALL + "x"), f"did you mean `{STALL}`?"),
+        (lambda: baton.plot_curves(sweep, STALL, "links.modem.dely"), "did you mean `links.modem.delay`?"),
     ]
     for call, message in cases:
         with pytest.raises(InputError, match=re.escape(message)):

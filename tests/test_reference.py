@@ -10,11 +10,27 @@ import generate_reference
 from baton import Scenario
 from baton.summary import Summary
 
+MADE = generate_reference.pages()
 
-@pytest.mark.parametrize("name", generate_reference.PAGES)
+
+@pytest.mark.parametrize("name", MADE)
 def test_a_page_is_what_the_code_makes(name):
     committed = (generate_reference.FOLDER / name).read_text(encoding="utf-8")
-    assert committed == generate_reference.PAGES[name](), "run scripts/generate_reference.py"
+    assert committed == MADE[name], "run scripts/generate_reference.py"
+
+
+def test_there_are_no_other_pages():
+    committed = {
+        path.relative_to(generate_reference.FOLDER).as_posix() for path in generate_reference.FOLDER.rglob("*.md")
+    }
+    assert committed == set(MADE), "run scripts/generate_reference.py"
+
+
+def test_no_table_of_the_format_shares_a_page():
+    """A page a table: a reader who looks a key up reads a screen or two, not fifty thousand pixels."""
+    tables = [line for name, page in MADE.items() if name.startswith("scenario/") for line in page.splitlines()
+              if line.startswith("| key |")]  # fmt: skip
+    assert len(tables) == sum(name.startswith("scenario/") for name in MADE)
 
 
 def test_a_summary_has_the_keys_that_are_described(scenario):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import time
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
+imread = pytest.importorskip("matplotlib.image").imread
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from baton import report  # noqa: E402
@@ -102,14 +104,24 @@ def drawn(page: Any, times: int) -> None:
 
 
 def ranges(page: Any) -> list[list[float]]:
-    return page.evaluate("[...document.querySelectorAll('.plot')].map((plot) => plot.layout.xaxis.range)")
+    return page.evaluate(
+        "state.panels.filter((panel) => !panel.panel.across).map(({ plot }) => plot.layout.xaxis.range)"
+    )
 
 
 def titles(page: Any) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('.panel h3')].map((h) => h.firstChild.textContent)")
 
 
-TCP_PANELS = ["Time\u2013sequence", "Congestion window", "Round-trip time and timeout", "Queues", "Goodput"]
+TCP_PANELS = [
+    "Time\u2013sequence",
+    "Congestion window",
+    "Round-trip time and timeout",
+    "One-way delay",
+    "Queues",
+    "Goodput",
+    "Distribution of the one-way delay",
+]
 
 
 def test_panels_tables_and_handovers_are_there(open_page: Any, handover_report: Path, tmp_path: Path) -> None:
@@ -121,9 +133,11 @@ def test_panels_tables_and_handovers_are_there(open_page: Any, handover_report: 
         "[...document.querySelectorAll('.plot')].map((plot) => [plot.layout.annotations.map((a) => a.text),"
         " plot.layout.shapes.filter((s) => s.type === 'rect').map((s) => [s.x0, s.x1])])"
     )
-    assert marks == [[["wavelan \u2192 gsm", "gsm \u2192 wavelan"], [[20, 21.5]]]] * 5
+    assert marks == [[["wavelan \u2192 gsm", "gsm \u2192 wavelan"], [[20, 21.5]]]] * 6 + [[[], []]], (
+        "none in a distribution"
+    )
     units = page.evaluate("[...document.querySelectorAll('.plot')].map((p) => p.layout.yaxis.title.text)")
-    assert units == ["", "kB", "s", "packets", "kbit/s"], "the first has its unit at the ticks"
+    assert units == ["", "kB", "s", "ms", "packets", "kbit/s", ""], "the first has its unit at the ticks"
     page.screenshot(path=str(tmp_path / "light.png"), full_page=True)
     assert (tmp_path / "light.png").stat().st_size > 50_000
 
@@ -164,11 +178,11 @@ def test_a_handover_is_shown_close_up(open_page: Any, handover_report: Path, tmp
 
 def test_a_scale_becomes_logarithmic_and_a_trace_is_hidden(open_page: Any, handover_report: Path) -> None:
     page = open_page(handover_report)
-    goodput = page.locator(".panel").nth(4)
+    goodput = page.locator(".panel").nth(5)
     goodput.get_by_role("button", name="log").click()
-    assert page.evaluate("state.panels[4].plot.layout.yaxis.type") == "log"
+    assert page.evaluate("state.panels[5].plot.layout.yaxis.type") == "log"
     goodput.get_by_role("button", name="over gsm").click()
-    assert page.evaluate("state.panels[4].plot.data.map((trace) => trace.visible)") == [True, True, False]
+    assert page.evaluate("state.panels[5].plot.data.map((trace) => trace.visible)") == [True, True, False]
 
 
 def test_another_flow_is_chosen(open_page: Any, handover_report: Path, tmp_path: Path) -> None:
@@ -176,7 +190,14 @@ def test_another_flow_is_chosen(open_page: Any, handover_report: Path, tmp_path:
     assert page.locator("#flow option").all_inner_texts() == ["download", "download 2", "ping"]
     page.locator("#flow").select_option(label="ping")
     drawn(page, 2)
-    assert titles(page) == ["One-way delay", "Packets", "Round-trip time and timeout", "Queues", "Goodput"]
+    assert titles(page) == [
+        "One-way delay",
+        "Packets",
+        "Round-trip time and timeout",
+        "Queues",
+        "Goodput",
+        "Distribution of the one-way delay",
+    ]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390, "a narrow screen need not scroll sideways"
     page.screenshot(path=str(tmp_path / "narrow.png"), full_page=True)
 
@@ -303,13 +324,13 @@ def test_two_runs_are_drawn_in_the_same_panels(open_page: Any, tmp_path: Path) -
     assert "Queue of gsm, down" in shown
     drawn_as = page.evaluate("state.panels[1].plot.data.map((t) => [t.name, t.line.dash, t.line.color])")
     assert [(name, dash) for name, dash, _ in drawn_as] == [
-        ("A: congestion window", "solid"),
-        ("B: congestion window", "dash"),
+        ("one: congestion window", "solid"),
+        ("other: congestion window", "dash"),
     ]
     assert drawn_as[0][2] != drawn_as[1][2]
     points = page.evaluate("state.panels[0].plot.data.map((t) => [t.name, t.x.length])")
-    assert {name for name, count in points if count} >= {"A: segment", "B: segment", "A: retransmission"}
-    assert "flows only in B: download 2" in page.locator("main").inner_text()
+    assert {name for name, count in points if count} >= {"one: segment", "other: segment", "one: retransmission"}
+    assert "flows only in other: download 2" in page.locator("main").inner_text()
     page.locator("#view").select_option(index=1)
     drawn(page, 2)
     low, high = ranges(page)[0]
@@ -344,26 +365,116 @@ def test_the_page_of_a_sweep(open_page: Any, tmp_path: Path) -> None:
         "Means over two axes",
         "Paired differences on the same seeds",
         "Runs of each point",
+        "Distribution of the runs",
     ]
     assert page.locator("#points tbody tr").count() == 8
     assert "links.lan.rate = fast" in page.locator("main > section").first.inner_text(), "what failed stands first"
     name = page.locator("#quantity option:checked").inner_text()
-    assert name == "flows.download.goodput_bps"
-    box = page.evaluate("document.querySelector('#boxes .plot').data.map((trace) => [trace.name, trace.y.length])")
+    assert name == "Stall of download, handover 1", "what handovers did comes first"
+    assert page.locator("h1").inner_text() == "short"
+    assert page.locator(".lead").inner_text() == "A download meets a handover"
+    told = page.locator(".facts").inner_text()
+    assert "congestion of download, rate of lan" in told
+    assert re.search(r"Made on\s+\d{4}-\d\d-\d\d", told)
+    assert re.search(r"Baton\s+\d+\.\d+\.\d+", told)
+    box = page.evaluate("document.querySelector('#boxes .plot').data.map((trace) => [trace.name, trace.x.length])")
     assert [length for _, length in box] == [point["runs"] for point in found["points"]] == [12, 12, 12, 0] * 2
     # Over words, a point each: means and ends of intervals are those of the statistics.
     drawn_means = page.evaluate("sweep.quantities[0].points.map((s) => s && s.slice(0, 3))")
     name = page.evaluate("sweep.quantities[0].name")
     told = [point["quantities"].get(name) for point in found["points"]]
     assert drawn_means == [each and [each["mean"], each["low"], each["high"]] for each in told]
-    page.locator("#across").select_option(label="flows.download.congestion")
+    page.locator("#across").select_option(label="congestion of download")
     drawn(page, 2)
     ticks = page.evaluate("document.querySelector('#heat .plot').layout.xaxis.ticktext")
     assert ticks == ["reno", "cubic"]
-    page.locator("#quantity").select_option(label="flows.download.longest_stall_s")
+    page.locator("#quantity").select_option(label="Longest stall of download")
     drawn(page, 3)
-    assert page.evaluate("document.querySelector('#boxes .plot').layout.yaxis.ticksuffix") == "s"
+    assert page.evaluate("document.querySelector('#boxes .plot').layout.xaxis.ticksuffix") == "s"
+    axis = page.evaluate("document.querySelector('#curves .plot').layout.yaxis.title.text")
+    assert axis == "Longest stall of download"
+    for ticks in ("#boxes .ytick", "#curves .xtick", "#heat .xtick", "#differences .ytick"):
+        assert overlapping(page, f"{ticks} text") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+    # The file has what the statistics have, under the same names.
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert saved.value.suggested_filename == "flows.download.longest_stall_s.csv"
+    with Path(saved.value.path()).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(found["points"])
+    for row, point in zip(rows, found["points"], strict=True):
+        assert {axis: row[axis] for axis in point["set"]} == point["set"]
+        stall = point["quantities"].get("flows.download.longest_stall_s")
+        assert row["mean"] == "" if stall is None else float(row["mean"]) == stall["mean"]
+    with page.expect_download() as saved:
+        page.locator("#distribution").get_by_role("button", name="PNG").click()
+    image = imread(saved.value.path())
+    assert image.shape[1] == 2 * page.evaluate("document.querySelector('#distribution .plot').layout.width")
+    assert image[..., :3].std() > 0.05, "something is drawn"
     page.screenshot(path=str(tmp_path / "sweep.png"), full_page=True)
+
+
+# Pairs of texts that cover each other by more than a pixel.
+OVERLAPPING = """(selector) => {
+  const boxes = [...document.querySelectorAll(selector)].filter((each) => each.textContent.trim())
+    .map((each) => [each.textContent, each.getBoundingClientRect()]);
+  return boxes.flatMap(([text, a], i) => boxes.slice(i + 1).filter(([, b]) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+    .map(([other]) => [text, other]));
+}"""
+
+
+def overlapping(page: Any, selector: str) -> list[list[str]]:
+    return page.evaluate(f"({OVERLAPPING})({json.dumps(selector)})")
+
+
+def test_labels_of_a_map_stand_apart(open_page: Any, tmp_path: Path) -> None:
+    """Of aircraft that start at one place beneath a cell's middle and are handed over near another's."""
+    folder = handover_folder(tmp_path, seconds=5)
+    summary = json.loads((folder / "summary.json").read_text())
+    cells = [{"cell": f"c{n:02}", "latitude": 50.0, "longitude": 5.0 + 2 * n, "radius_m": 1e5} for n in range(4)]
+    track = [
+        {"at_s": float(n), "latitude": 50.0, "longitude": 5.0 + n, "cell": f"c{(n + 1) // 2:02}"} for n in range(6)
+    ]
+    fleet = [f"aircraft-{n}" for n in range(6)]
+    summary["radios"] = [
+        {"link": "radio", "cells": cells, "aircraft": [{"mobile": name, "track": track} for name in fleet]}
+    ]
+    summary["handovers"] = [
+        {"mobile": name, "at_s": at + 0.02 * n, "from": f"radio.c00.{name}", "to": f"radio.c01.{name}", "kind": "hard"}
+        for n, name in enumerate(fleet)
+        for at in (2.0, 4.0)
+    ]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    page = open_page(report.write(folder), width=1400)
+    assert overlapping(page, "#maps text, #maps .at") == [], "no label covers another one"
+    covered = page.evaluate(f"({COVERED})()")
+    assert covered == [], "nor the mark of a handover"
+    shown = page.locator("#maps text").all_text_contents()
+    assert {"c00", "c01", "c02", "c03"} <= set(shown), "cells have their names before all others"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1400
+
+
+# Labels of the map that cover the mark of a handover.
+COVERED = """() => {
+  const marks = [...document.querySelectorAll("#maps .at")].map((each) => each.getBoundingClientRect());
+  return [...document.querySelectorAll("#maps text")].filter((text) => {
+    const a = text.getBoundingClientRect();
+    const across = (b) => a.left < b.right - 2 && b.left < a.right - 2;
+    return marks.some((b) => across(b) && a.top < b.bottom - 2 && b.top < a.bottom - 2);
+  }).map((text) => text.textContent);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_scrolls_tables_and_not_the_page(open_page: Any, tmp_path: Path, scheme: str) -> None:
+    page = open_page(report.write(handover_folder(tmp_path, flows=60, seconds=3)), width=390, scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    wide = page.evaluate("[...document.querySelectorAll('.wide')].map((each) => each.scrollWidth > each.clientWidth)")
+    assert any(wide), "the tables are wider than the screen"
+    attachment = page.evaluate("getComputedStyle(document.querySelector('.wide')).backgroundAttachment")
+    assert attachment == "local, local, scroll, scroll", "and show by a shadow that they go on"
 
 
 def test_curves_of_a_sweep_over_numbers_ascend(open_page: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from baton.reproduce import STUDIES, study_s
-from baton.reproduce.checks import Expected, judge
-from baton.reproduce.cli_reproduce import SHOWN, write_study
+from baton.reproduce import STUDIES, TITLES, study_s
+from baton.reproduce.checks import Expected, Reproduced, judge
+from baton.reproduce.cli_reproduce import SHOWN, check_table, write_study
 from baton.reproduce.figures import Curve, Figure, section
+from baton.reproduce.page import write_page
 from baton.reproduce.study_s_run import Flow, convergence, jain
 from baton.toml import loads
 
@@ -61,6 +64,21 @@ def test_interval_of_a_mean() -> None:
     assert check.measured == 3
     assert check.low == pytest.approx(3 - 1.9629, abs=1e-3)
     assert check.high == pytest.approx(3 + 1.9629, abs=1e-3)
+
+
+def test_each_row_says_its_rule(tmp_path: Path) -> None:
+    """A reader who sees 250 and 3,348 agree is told why, on the page and in the terminal."""
+    check = judge(expected("at_least", 250), [3348.0])
+    assert check.verdict == "agrees"
+    page = write_page(tmp_path / "report.html", "a study", Reproduced([check]), []).read_text(encoding="utf-8")
+    assert '<td class="rule">at least the published value<td class="agrees"' in page
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(check_table("T", [check]))
+    assert "at least the published value" in console.export_text()
+
+
+def test_titles_of_studies_begin_with_a_capital_letter() -> None:
+    assert all(title[0].isupper() for title in TITLES.values())
 
 
 Study = tuple[Path, dict[str, dict[str, object]]]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import check_dependencies
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -74,3 +76,26 @@ def test_lock_files_agree_and_hold_what_the_project_asks_for():
     asked = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
     locked = {pin.split("==")[0] for pin in pins["run"]}
     assert set(re.findall(r'"([\w-]+)>=', asked[1])) <= locked
+
+
+@pytest.mark.parametrize(
+    ("expression", "permitted"),
+    [
+        # Expressions that crates have, by the rules of the SPDX specification, annex D.
+        ("MIT OR Apache-2.0", True),
+        ("MIT/Apache-2.0", True),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("GPL-3.0-only OR MIT AND Zlib", False),
+        ("Apache-2.0 WITH LLVM-exception", False),
+        ("", False),
+    ],
+)
+def test_a_licence_is_allowed_if_one_of_its_choices_is(expression, permitted):
+    assert check_dependencies.permits(expression, {"MIT", "Apache-2.0", "Unicode-3.0"}) is permitted
+
+
+def test_a_crate_from_elsewhere_is_refused():
+    crate = {"name": "x", "version": "1.0.0", "license": "MIT", "source": "git+https://example.org/x"}
+    (complaint,) = check_dependencies.complaints(crate, {"MIT"})
+    assert complaint == "x 1.0.0: comes from git+https://example.org/x; expected crates.io"

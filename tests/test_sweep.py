@@ -16,6 +16,7 @@ from baton import InputError, Scenario, sweep
 from baton.sweep.code import InMemory
 from baton.sweep.execute import PointRuns, execute
 from baton.sweep.flatten import flatten
+from snippets import ROOT, read
 
 LOSS = 'kind = "wired"\nrate = "2 Mbit/s"\npacket_error_rate = 0.01'
 
@@ -361,6 +362,31 @@ set = { links.lan.delay = "50 ms", links.modem.delay = "300 ms" }
         {"variant": "near"},
         {"variant": "far"},
     ]
+
+
+def test_the_scenario_of_the_readme_takes_cubic_and_bbr(baton, tmp_path):
+    [walk] = [each for each in read(ROOT / "README.md") if each.save_as == "walk.toml"]
+    (tmp_path / "walk.toml").write_text(walk.text)
+    process = baton(
+        "sweep", "walk.toml", "--set", "flows.download.congestion=cubic,bbr", "--set", "duration=5 s", "--seeds", 1
+    )
+    assert process.returncode == 0, process.stderr + process.stdout
+
+
+def test_a_variant_makes_a_hard_handover_soft(baton, lossy, tmp_path):
+    soft = '"mobiles.laptop.timetable.1" = { at = "2 s", attach = "modem", handover = "soft" }'
+    scenario = tmp_path / "short.toml"
+    text = scenario.read_text()
+    scenario.write_text(text.replace('handover = "soft"', 'handover = "hard", outage = "300 ms"'))
+    (tmp_path / "study.toml").write_text(
+        f'scenario = "short.toml"\nseeds = 1\n[[variants]]\nname = "hard"\nset = {{ duration = "9 s" }}\n'
+        f'[[variants]]\nname = "soft"\nset = {{ {soft} }}\n'
+    )
+    process = baton("sweep", "study.toml", "--json")
+    assert process.returncode == 0, process.stderr
+    runs = (tmp_path / "results" / "study-sweep" / "runs.jsonl").read_text().splitlines()
+    kinds = [json.loads(run)["summary"]["handovers"][0]["kind"] for run in runs]
+    assert kinds == ["hard", "soft"]
 
 
 @pytest.mark.parametrize(

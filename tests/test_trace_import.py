@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import shutil
 import struct
 import subprocess
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from baton.trace_import import app, capture, opportunities
+from baton import cli
+from baton.trace_import import capture, opportunities
 from baton.trace_import import trace as trace_module
 from baton.trace_import.cli import Format, convert
 from baton.trace_import.drive_log import Columns
@@ -34,8 +36,10 @@ SYN, FIN, ACK = 2, 1, 16
 
 def run(*arguments: object) -> tuple[int, str]:
     """Exit status and everything printed."""
-    result = CliRunner().invoke(app, ["import", *map(str, arguments)])
-    return result.exit_code, result.output
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        status = cli.execute(["trace", "import", *map(str, arguments)])
+    return status, printed.getvalue()
 
 
 def load(path: Path) -> dict[str, list[float]]:
@@ -212,6 +216,32 @@ def test_a_silence_is_rate_zero(tmp_path):
     file.write_bytes(pcap_bytes(packets[:1000] + [(time + pause, packet) for time, packet in packets[1000:]]))
     down = imported(file).traces["down"]
     assert down.rate_bps.count(0) == pytest.approx(30, abs=1)
+
+
+def test_a_delay_that_rests_on_one_sample_is_warned_of(tmp_path):
+    """36 s of a download, of whose network only the handshake's 80 ms were ever measured."""
+    file = tmp_path / "c.pcap"
+    file.write_bytes(pcap_bytes(download(count=3000)))
+    status, output = run(file, "--out", tmp_path / "long")
+    assert status == 0
+    (warning,) = [line for line in output.splitlines() if line.startswith("warning:")]
+    assert "away from the mobile rests on one round-trip sample, of 80 ms at the least, in 1 of 4 blocks" in warning
+    assert warning.removeprefix("warning: ") in json.loads((tmp_path / "long.json").read_text())["warnings"]
+    # 12 s are two blocks, one of which has the sample: no more than half is repeated.
+    file.write_bytes(pcap_bytes(download()))
+    assert "warning" not in run(file, "--out", tmp_path / "short")[1]
+
+
+def test_a_long_pause_that_becomes_an_outage_is_warned_of(tmp_path):
+    packets = download()
+    file = tmp_path / "c.pcap"
+    for pause_s, warned in ((1.5, False), (3, True)):
+        later = [(time + round(pause_s * 1e9), packet) for time, packet in packets[1000:]]
+        file.write_bytes(pcap_bytes(packets[:1000] + later))
+        warnings = [each for each in imported(file).warnings if "pause" in each]
+        assert bool(warnings) is warned
+    # Of the first 1000 packets the last with data came at 6.076 s; the next comes 12 ms and 3 s later.
+    assert "down has 1 pause of 2 s and more without a packet, the longest of 3.0 s from 6.1 s on" in warnings[0]
 
 
 def test_loss_is_the_share_of_repeats(tmp_path):
@@ -422,6 +452,14 @@ def test_a_recorded_starlink_downlink_keeps_capacity_and_delay(tmp_path):
 
 
 @real_data
+def test_a_train_ride_whose_delay_is_a_handshake_s_and_whose_carrier_was_idle_says_so():
+    warnings = imported(DATA / "high-speed-rail.carrier-M3.csv.gz").warnings
+    warnings += imported(DATA / "high-speed-rail.carrier-U4.csv.gz").warnings
+    assert any("rests on one round-trip sample, of 449 ms" in each for each in warnings)
+    assert any("the longest of 38." in each for each in warnings)
+
+
+@real_data
 @pytest.mark.parametrize("carrier", ["M3", "U4"])
 def test_round_trips_of_a_train_ride_are_tsharks(carrier):
     """tshark wrote its own `tcp.analysis.ack_rtt` into the file; ours come from the same packets."""
@@ -443,3 +481,13 @@ def test_round_trips_of_a_train_ride_are_tsharks(carrier):
     got = imported(path).traces["down"]
     expected = sum(p.ip_bytes for p in packets if p.destination == mobile) * 8
     assert got.mean(got.rate_bps) * got.end_ns / 1e9 == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("row", ["1e300,2", "1e17,2", "1,1e300"])
+def test_numbers_beyond_all_reason_are_refused_with_their_line(tmp_path, row):
+    file = tmp_path / "log.csv"
+    file.write_text(f"time,rate_mbps\n0,1\n{row}\n")
+    status, printed = run(file, "--out", tmp_path / "trace")
+    assert status == 2
+    assert printed.startswith(f"baton: {file}:3: ")
+    assert "expected a" in printed

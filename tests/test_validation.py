@@ -1,4 +1,4 @@
-"""docs/validation.md is what the engine measures today, as far as it can be told in a moment."""
+"""docs/validation.md and docs/validation are what the engine measures today, as far as it can be told in a moment."""
 
 import json
 import re
@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 import validate
-from validation import CASES, QUICK, kernel_live
-from validation.page import line
+from validation import CASES, QUICK, SECTIONS, kernel_live
+from validation.page import file, line
 from validation.row import Row
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([\w.-]+)` \| \[([\w.-]+)\]\(models/.*$", PAGE, re.MULTILINE)
+OVERVIEW = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+AREAS = {title: (ROOT / "docs" / "validation" / file(title)).read_text(encoding="utf-8") for title in SECTIONS}
+PAGE = "\n".join(AREAS.values())
+ROWS = re.findall(
+    r"^\| .*<br>`([\w.-]+)`, \[([\w.-]+)\]\(\.\./models/.* \| (agrees|\*\*differs\*\*) \|$", PAGE, re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -23,9 +27,9 @@ def test_rows_without_many_runs_are_those_of_the_page(name):
         assert row.agrees or row.cause, f"{row.id} differs, and does not say why"
 
 
-def test_every_case_has_its_command_on_the_page():
-    told = re.findall(r"scripts/validate\.py ([\w-]+)`", PAGE)
-    assert told == list(CASES)
+def test_every_case_has_its_command_on_its_area_s_page():
+    for title, cases in SECTIONS.items():
+        assert re.findall(r"scripts/validate\.py ([\w-]+)`", AREAS[title]) == list(cases)
 
 
 def test_every_model_has_a_row():
@@ -33,19 +37,28 @@ def test_every_model_has_a_row():
     overviews = {"README", "queues", "channel", "tcp", "traffic"}
     # What remedies do, their tests hold, and the studies' checks.
     remedies = {page for page in pages if page.startswith("remedy-")}
-    assert {model for _, model in ROWS} == pages - overviews - remedies
+    assert {model for _, model, _ in ROWS} == pages - overviews - remedies
 
 
-def test_the_summary_counts_the_rows():
-    identities = [identity for identity, _ in ROWS]
+def test_the_overview_counts_the_rows():
+    identities = [identity for identity, _, _ in ROWS]
     assert len(set(identities)) == len(identities)
-    agreeing, all_rows = map(int, re.search(r"^(\d+) of (\d+) rows agree", PAGE, re.MULTILINE).groups())
-    differing = re.findall(r"^- `([\w.-]+)`: .*\. (.+)$", PAGE, re.MULTILINE)
+    agreeing, all_rows = map(int, re.search(r"^(\d+) of (\d+) rows agree", OVERVIEW, re.MULTILINE).groups())
+    differing = re.findall(r"^- `([\w.-]+)`: .*\. (.+)$", OVERVIEW, re.MULTILINE)
     assert all_rows == len(ROWS)
-    assert [identity for identity, _ in differing] == re.findall(
-        r"^\| `([\w.-]+)` .*\*\*differs\*\*", PAGE, re.MULTILINE
-    )
+    assert [identity for identity, _ in differing] == [row for row, _, verdict in ROWS if "differs" in verdict]
     assert agreeing == len(ROWS) - len(differing)
+    areas = re.findall(r"^\| \[(.*)\]\(validation/.*\) \| (\d+) \| (\d+) \|$", OVERVIEW, re.MULTILINE)
+    assert [title for title, _, _ in areas] == list(SECTIONS)
+    assert sum(int(rows) for _, rows, _ in areas) == all_rows
+    assert sum(int(agree) for _, _, agree in areas) == agreeing
+
+
+def test_no_table_is_wider_than_a_page():
+    """Six columns, of which one has words: with ten, the last two were cut off on the site."""
+    headers = re.findall(r"^\| (.*) \|\n\|---", PAGE, re.MULTILINE)
+    assert len(headers) == len(CASES)
+    assert max(header.count("|") for header in headers) == 5
 
 
 @pytest.mark.parametrize(
@@ -98,35 +111,39 @@ PARTIAL = {
 }
 
 
-def test_a_result_of_fidelity_comes_onto_the_page(tmp_path, monkeypatch):
+def test_a_result_of_fidelity_comes_onto_its_pages(tmp_path, monkeypatch):
     docs, folder = tmp_path / "docs", tmp_path / "found"
-    for each in (docs, folder):
-        each.mkdir()
-    (docs / "validation.md").write_text(PAGE)
+    pages = docs / "validation"
+    for each in (pages, folder):
+        each.mkdir(parents=True)
+    for stays_or_goes in ("queues.md", f"{kernel_live.NAME}-hard.md"):
+        (pages / stays_or_goes).write_text("as it was")
     monkeypatch.setattr(validate, "DOCS", docs)
     for kernel in ("6.19.1", "6.18.44"):  # the second replaces the first
         (folder / "fidelity.json").write_text(json.dumps(PARTIAL | {"kernels": [kernel]}))
         assert validate.main(["--fidelity", str(folder)]) == 0
     assert json.loads((docs / "fidelity-result.json").read_text()) == PARTIAL
-    before, _, rest = (docs / "validation.md").read_text().partition(kernel_live.BEGIN)
-    section, _, after = rest.partition(kernel_live.END)
-    around = PAGE.partition(kernel_live.BEGIN)[0], PAGE.partition(kernel_live.END)[2]
-    assert (before, after) == around
-    assert "Kernel 6.18.44 beside Baton 0.1.0, whose profile linux-6 was matched to 6.18; 2026-11-20." in section
-    assert "2 of the list's 153 cases" in section
-    assert "6.19" not in section
-    assert "- second half of the list: 0 agree, 1 differ" in section
-    assert "- not compared: soft-slow-fast/cubic, repetition 3" in section
-    assert "- warning: tcp_sack was 0, not 1 (5 repetitions): slower repair" in section
-    assert "| soft | 1 of 2 agree |" in section
-    assert "| soft-slow-fast | cubic | timeouts | 2 | 0 | equal | The delay is not the kernel's. |" in section
-    assert "window at handover" not in section, "no rule judges it"
+    whole, soft = f"{kernel_live.NAME}.md", f"{kernel_live.NAME}-soft.md"
+    assert {path.name for path in pages.iterdir()} == {"queues.md", whole, soft}, "no hard handover in this result"
+    assert (pages / "queues.md").read_text() == "as it was"
+    text = (pages / whole).read_text()
+    assert "Kernel 6.18.44 beside Baton 0.1.0, whose profile linux-6 was matched to 6.18; 2026-11-20." in text
+    assert "2 of the list's 153 cases" in text
+    assert "6.19" not in text
+    assert "- second half of the list: 0 agree, 1 differ" in text
+    assert "- not compared: soft-slow-fast/cubic, repetition 3" in text
+    assert "- warning: tcp_sack was 0, not 1 (5 repetitions): slower repair" in text
+    assert "| soft | 1 of 2 agree |" in text
+    assert "| soft-slow-fast | cubic | timeouts | 2 | 0 | equal | The delay is not the kernel's. |" in text
+    assert f"]({soft})" in text
+    rows = (pages / soft).read_text()
+    assert "| soft-slow-fast | cubic | timeouts | 2 | 0 | equal | differs |" in rows
+    assert "window at handover" not in rows, "no rule judges it"
 
 
-def test_the_page_has_the_kept_result():
-    """What stands there now, with every miss and its cause, or nothing while none is kept."""
-    assert kernel_live.section(validate.DOCS) in PAGE
-    file = validate.DOCS / kernel_live.RESULT
-    if file.exists():
-        for row in json.loads(file.read_text())["rows"]:
-            assert row["verdict"] != "differs" or row["cause"]
+def test_the_pages_have_the_kept_result():
+    """What stands there now, with every miss and its cause."""
+    for name, text in kernel_live.pages(validate.DOCS).items():
+        assert (validate.DOCS / kernel_live.FOLDER / name).read_text(encoding="utf-8") == text
+    for row in json.loads((validate.DOCS / kernel_live.RESULT).read_text(encoding="utf-8"))["rows"]:
+        assert row["verdict"] != "differs" or row["cause"]

@@ -14,6 +14,9 @@ from baton._baton import (
 )
 from baton.errors import InputError
 from baton.plot import (
+    plot_bars,
+    plot_curves,
+    plot_distribution,
     plot_goodput,
     plot_handover,
     plot_map,
@@ -23,6 +26,7 @@ from baton.plot import (
     plot_window,
     style,
 )
+from baton.results import write_report
 
 __all__ = [
     "BatonError",
@@ -37,6 +41,9 @@ __all__ = [
     "aerotp",
     "crosslayer",
     "json_schema",
+    "plot_bars",
+    "plot_curves",
+    "plot_distribution",
     "plot_goodput",
     "plot_handover",
     "plot_map",
@@ -47,4 +54,5 @@ __all__ = [
     "style",
     "sweep",
     "tcp",
+    "write_report",
 ]

@@ -8,9 +8,8 @@ standard output is exactly one JSON object; for an error it is `{"error": {"mess
 from __future__ import annotations
 
 import gc
-import os
-import select
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +17,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from baton import BatonError, FolderError, ScenarioError
+from baton import BatonError, FolderError, ScenarioError, streams
 from baton.errors import InputError, Interrupted, nearest
 
 app = typer.Typer(
@@ -30,7 +29,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-STANDARD_OUTPUT = 1
 READER_GONE = 141
 """As a shell tells of a program that SIGPIPE ended."""
 
@@ -53,15 +51,18 @@ ExpectOption = Annotated[
     typer.Option(metavar="EXPR", help="As 'flows.download.longest_stall_s < 2'; exit 3 if it fails. Repeatable."),
 ]
 JunitOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")]
+AllowPythonOption = Annotated[
+    bool, typer.Option("--allow-python", help="Run Python classes from elsewhere than the scenario's folder, too.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
 
 def print_version(wanted: bool) -> None:
     """Prints the version and ends."""
     if wanted:
-        from importlib.metadata import version
+        from baton import version
 
-        print(f"baton {version('baton')}")
+        print(f"baton {version.installed()}")
         raise typer.Exit
 
 
@@ -87,13 +88,14 @@ def run(
     pcap: PcapOption = False,
     expect: ExpectOption = None,
     junit: JunitOption = None,
+    allow_python: AllowPythonOption = False,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario and write its results and report."""
     from baton import cli_run
 
     options = cli_run.RunOptions(
-        scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json
+        scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json, allow_python
     )
     raise typer.Exit(cli_run.run(options))
 
@@ -125,11 +127,20 @@ def live(
     ignore_unsupported: Annotated[
         bool, typer.Option("--ignore-unsupported", help="Leave out what the kernel cannot do, and say so.")
     ] = False,
+    allow_no_handover: Annotated[
+        bool, typer.Option("--allow-no-handover", help="Do not fail when handovers did not meet a flow under way.")
+    ] = False,
+    repeat: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Run N times, with seeds that ascend; judge all together.")
+    ] = None,
+    least_share: Annotated[
+        str, typer.Option("--pass", metavar="SHARE", help="Of the repetitions, as '95 %': so many have to pass.")
+    ] = "100 %",
     check: Annotated[bool, typer.Option("--check", help="Test whether this machine can do it; no scenario.")] = False,
 ) -> None:
     """Run a scenario in real time, with the kernel's protocols and any program."""
     from baton import cli_run
-    from baton.live import cli_live, machine
+    from baton.live import cli_live, execution, machine
 
     if check:
         if scenario is not None:
@@ -140,7 +151,13 @@ def live(
     options = cli_run.RunOptions(
         scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json
     )
-    raise typer.Exit(cli_live.run(cli_live.LiveOptions(options, server, ignore_unsupported, program or [])))
+    live_options = execution.LiveOptions(options, server, ignore_unsupported, allow_no_handover, program or [])
+    if repeat is not None:
+        from baton.live import over
+        from baton.live import repeat as repeating
+
+        raise typer.Exit(repeating.run(live_options, repeat, over.share(least_share)))
+    raise typer.Exit(cli_live.run(live_options))
 
 
 @app.command()
@@ -165,7 +182,7 @@ def check(
     overrides: SetOption = None,
     live: Annotated[bool, typer.Option("--live", help="Also whether the kernel can do it in real time.")] = False,
 ) -> None:
-    """Check a scenario without running it."""
+    """Check a scenario without running it, nor the Python classes that it names."""
     from baton import cli_run
 
     loaded, _ = cli_run.load(scenario, overrides or [], live=live)
@@ -189,15 +206,36 @@ def schema() -> None:
 
 @app.command()
 def rerun(
-    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="manifest.json, or the results folder.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Results folder of a run or a sweep, its manifest, or its archive.")
+    ],
+    traces: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Look here, too, for recordings and Python modules that did not travel."),
+    ] = None,
+    allow_python: Annotated[
+        bool, typer.Option("--allow-python", help="Run the Python classes that the run names; they are code.")
+    ] = False,
 ) -> None:
-    """Repeat a run from its manifest and compare the data files; exit 1 if one differs."""
+    """Repeat a run, or a sweep, and compare the data; exit 1 if it differs."""
+    from baton.rerun import RerunOptions
     from baton.rerun import rerun as run_again
 
-    same = run_again(manifest)
+    same = run_again(RerunOptions(run, traces, allow_python))
     for name, is_same in same.items():
         print(f"{name}: {'the same' if is_same else 'DIFFERS'}")
     raise typer.Exit(0 if all(same.values()) else 1)
+
+
+@app.command()
+def pack(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Results folder of a run or a sweep.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The archive; default: RUN.zip, here.")] = None,
+) -> None:
+    """Pack a run or a sweep into one archive, which `rerun` and `compare` take."""
+    from baton.archive import pack as pack_results
+
+    print(pack_results(run, out or Path(f"{run.resolve().name}.zip")))
 
 
 @app.command()
@@ -231,27 +269,30 @@ def sweep(
         Path | None, typer.Option(metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Compare remedies in all situations, for hours.")] = False,
+    allow_python: AllowPythonOption = False,
     json: JsonOption = False,
 ) -> None:
     """Run a scenario over many values and seeds, on all cores: one table, statistics, a page."""
     from baton.sweep import cli_sweep
 
     options = cli_sweep.SweepOptions(
-        study, seeds, overrides or [], out, force, resume, jobs, until_width, json, path, full
+        study, seeds, overrides or [], out, force, resume, jobs, until_width, json, path, full, allow_python
     )
     raise typer.Exit(cli_sweep.run(options))
 
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run or a sweep.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run or a sweep, or its archive.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The other one's, or a capture (pcap, pcapng).")],
     json: JsonOption = False,
 ) -> None:
     """Compare two runs, as a simulated and a live one, a run with a capture, or two sweeps: a table and a page."""
+    from baton.archive import opened
     from baton.compare import cli_compare
 
-    raise typer.Exit(cli_compare.run(a, b, as_json=json))
+    with opened(a) as one, opened(b) as other:
+        raise typer.Exit(cli_compare.run(one, other, as_json=json))
 
 
 @app.command()
@@ -331,11 +372,12 @@ def add_groups(arguments: list[str]) -> None:
 def main() -> None:
     """Entry point: runs a command and ends with its exit status."""
     arguments = sys.argv[1:] or ["--help"]
+    closed = streams.prepare()
     try:
-        status = execute(arguments)
+        status = execute(arguments) if closed is None else fail(closed, 2, arguments)
     except BrokenPipeError:
         status = READER_GONE
-        os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)  # else Python complains of what is not written yet
+        streams.silence()
     gc.freeze()  # the process ends: looking for cycles in all that was imported would take an eighth of a short run
     sys.exit(status)
 
@@ -353,25 +395,28 @@ def execute(arguments: list[str]) -> int:
         return fail("interrupted", 130, arguments)
     except SystemExit as error:  # called for by a class in Python, which does not end the program
         broken = error.__context__  # of which typer makes an exit
-        if isinstance(broken, BrokenPipeError) and reader_is_gone():
+        if isinstance(broken, BrokenPipeError) and streams.reader_is_gone():
             raise broken from None
         traceback.print_exception(error)
         return fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except Exception as error:
-        if isinstance(error, BrokenPipeError) and reader_is_gone():
+        if isinstance(error, BrokenPipeError) and streams.reader_is_gone():
             raise
-        described = describe(error)
-        if described is None:
-            raise
-        return fail(*described, arguments)
+        return fail(*(describe(error) or unexpected(error)), arguments)
     return status
 
 
-def reader_is_gone() -> bool:
-    """Whether nobody reads standard output any more. Other pipes break too, as that of a class in Python."""
-    poll = select.poll()
-    poll.register(STANDARD_OUTPUT, 0)
-    return bool(poll.poll(0))
+def unexpected(error: Exception) -> tuple[str, int]:
+    """Message and exit status of an error that nobody foresaw: of a user's class in Python, or a mistake in Baton."""
+    from baton.classes import FILES
+
+    if any(frame.filename in FILES for frame in traceback.extract_tb(error.__traceback__)):
+        traceback.print_exception(error)
+        return f"the scenario's Python class failed: {type(error).__name__}: {error}", 1
+    with tempfile.NamedTemporaryFile("w", prefix="baton-error-", suffix=".txt", delete=False) as file:
+        file.write(f"baton {' '.join(sys.argv[1:])}\n")
+        traceback.print_exception(error, file=file)
+    return f"internal error ({type(error).__name__}: {error}); please report it, with {file.name}", 1
 
 
 def describe(error: Exception) -> tuple[str, int] | None:
@@ -392,6 +437,10 @@ def describe(error: Exception) -> tuple[str, int] | None:
 
 def fail(message: str, status: int, arguments: list[str]) -> int:
     """Tells about an error, and returns its exit status."""
+    unwritten = streams.output_failure()
+    if unwritten is not None:
+        streams.silence()
+        message, status = f"standard output cannot be written: {unwritten}", 1
     print(f"baton: {message}", file=sys.stderr)
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments  # behind it are a program's
     if "--json" in own:

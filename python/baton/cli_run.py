@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from baton import expect
+from baton import classes, expect, junit, travel, verdicts
 from baton.errors import InputError
+from baton.own_files import refuse_strangers
 from baton.packing import prepare_report
 from baton.progress import progress
 from baton.shipped import scenario_path
@@ -36,32 +38,48 @@ class RunOptions:
     expectations: list[str]
     junit: Path | None
     json: bool
+    allow_python: bool = False
 
 
 def run(options: RunOptions) -> int:
     """Runs a scenario, reports on it and returns the exit status."""
     overrides = with_handovers(options.scenario, options.overrides, options.handovers)
-    scenario, expectations = load(options.scenario, overrides, options.expectations)
+    python = allowed(options.allow_python)
+    scenario, expectations = load(options.scenario, overrides, options.expectations, python=python)
     if options.junit is not None:
         try_junit(options.junit)
-    result = execute(scenario, options)
+    out = results_folder(f"{scenario.name}-{scenario.seed if options.seed is None else options.seed}", options)
+    result = execute(scenario, options, out)
     outcomes = [expectation.check(result.summary) for expectation in expectations]
     if options.junit is not None:
-        write_junit(options.junit, result.summary, outcomes)
-    assert result.folder is not None  # a run with `out` has one
-    report = write_report(Path(result.folder))
+        cases = [junit.case_of(outcome) for outcome in outcomes]
+        write_junit(options.junit, [junit.Suite(scenario.name, result.summary["wall_s"], cases)])
+    travel.make_portable(out, scenario_path(options.scenario), scenario)
+    verdicts.keep(out, outcomes)
+    report = write_report(out)
     show(result, outcomes, report, as_json=options.json)
     if not result.complete:
         return INTERRUPTED
     return 0 if all(outcome.holds for outcome in outcomes) else EXPECTATION_FAILED
 
 
+def allowed(allow_python: bool) -> classes.Permission:
+    """Which classes in Python a scenario may run."""
+    return "anywhere" if allow_python else "beside"
+
+
 def load(
-    given: str, overrides: Sequence[str], expectations: Sequence[str] = (), *, live: bool = False
+    given: str,
+    overrides: Sequence[str],
+    expectations: Sequence[str] = (),
+    *,
+    live: bool = False,
+    python: classes.Permission = "look",
 ) -> tuple[Scenario, list[expect.Expectation]]:
     """Reads a scenario, perhaps for a live run, and all expectations on it, and warns of what is probably not meant."""
     from baton import Scenario
 
+    classes.permit(python)
     scenario = Scenario.load(scenario_path(given), overrides, live=live)
     for warning in scenario.warnings:
         print(f"baton: warning: {warning}", file=sys.stderr)
@@ -82,20 +100,38 @@ def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -
     return [*overrides, timetable_override(Scenario.load(scenario_path(given), overrides, live=True), handovers)]
 
 
-def execute(scenario: Scenario, options: RunOptions) -> Result:
+def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
     """Runs, with a progress line. Ctrl-C ends the run early; its result says that it is not complete."""
-    seed = scenario.seed if options.seed is None else options.seed
-    out = options.out or Path("results") / f"{scenario.name}-{seed}"
     refuse_existing(out, options.force)
     prepare_report()
     with progress(scenario.duration_s) as report:
-        return scenario.run(out, seed=seed, force=options.force, pcap=options.pcap, progress=report)
+        return scenario.run(
+            real_folder(out), seed=options.seed, force=options.force, pcap=options.pcap, progress=report
+        )
+
+
+def results_folder(name: str, options: RunOptions) -> Path:
+    """The folder that was asked for, or else the first that is free of `results/NAME`, `results/NAME-2`, ….
+
+    With --force it is `results/NAME`.
+    """
+    first = Path("results") / name
+    if options.out is not None or options.force:
+        return options.out or first
+    numbered = (first.with_name(f"{name}-{number}") for number in itertools.count(2))
+    return next(folder for folder in itertools.chain([first], numbered) if not folder.exists())
+
+
+def real_folder(out: Path) -> Path:
+    """A folder without links and `..`: what replaces it must not lie on a way through it."""
+    return out.resolve() if out.exists() else out
 
 
 def refuse_existing(out: Path, force: bool) -> None:
-    """Raises `InputError` if a folder of results is there and may not be replaced."""
+    """Raises `InputError` if something is there that may not be replaced."""
     if out.exists() and not force:
         raise InputError(f"{out}: is there already; choose another folder with --out, or replace it with --force")
+    refuse_strangers(out)
 
 
 def try_junit(path: Path) -> None:
@@ -110,12 +146,10 @@ def try_junit(path: Path) -> None:
         raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 
 
-def write_junit(path: Path, summary: Json, outcomes: Sequence[expect.Outcome], not_checked: Sequence[str] = ()) -> None:
+def write_junit(path: Path, suites: Sequence[junit.Suite]) -> None:
     """Writes the JUnit file. Raises `InputError` where that is not possible."""
-    from baton import junit
-
     try:
-        junit.write(path, summary["scenario"], summary["wall_s"], outcomes, not_checked)
+        junit.write(path, suites)
     except OSError as error:
         raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 

@@ -25,13 +25,16 @@ def refuse_newer(file: object, format: object, known: int) -> None:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """A clause for the end of an error message that names what was probably meant, and else what there is."""
+    """A clause for the end of an error message that names what was probably meant, and else what there is.
+
+    Names that hold the word come before those that are written nearly so.
+    """
     import difflib
 
     names = sorted(set(valid))
     if not names:
         return "there is none"
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean `{close[0]}`?"
+    holding = [each for each in names if name and name in each][:3]
+    if close := holding or difflib.get_close_matches(name, names, n=1, cutoff=0.5):
+        return f"did you mean {' or '.join(f'`{each}`' for each in close)}?"
     return "there is " + ", ".join(f"`{valid_name}`" for valid_name in names)

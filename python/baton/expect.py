@@ -2,6 +2,7 @@
 
 An expectation is a path, an operator and a number. The path walks the object that `baton run --json` prints: by key,
 by the name of a flow, by place in a list (`handovers[0].lost_packets` or `handovers.0.lost_packets`; the first is 0).
+`handovers.completed` is their number: those that were completed while a flow of the mobile was under way.
 The operators are `<` `<=` `>` `>=` `==` `!=`. The number is in the unit that the name ends with (`_s` seconds, `_bps`
 bits per second); true counts as 1, false as 0. What has no value, such as the completion of a flow that did not end,
 holds no expectation.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
+# The number of handovers that say something about the flows.
+HANDOVERS_COMPLETED = ("handovers", "completed")
 _FORM = re.compile(rf"\s*([\w.\[\]-]+)\s*({'|'.join(OPERATORS)})\s*(\S+)\s*", re.ASCII)
 _PATH = re.compile(r"[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*", re.ASCII)
 # Names of the conversations that a live run finds in its packets: transport, the server's port (of other protocols
@@ -96,12 +99,17 @@ class Expectation:
         names = _names(found)
         if segment in names:
             return names[segment]
+        if (*above, segment) == HANDOVERS_COMPLETED:
+            return completed_handovers(found)
         if isinstance(found, list) and segment.isdecimal():
             if int(segment) < len(found):
                 return found[int(segment)]
             return Missing(f"there is no {'.'.join((*above, segment))}: the run had {len(found)}")
         where = f" in {'.'.join(above)}" if above else ""
-        raise ExpectationError(f"expectation `{self.text}`: there is no `{segment}`{where}; {nearest(segment, names)}")
+        holding = {path for path in _paths(found) if segment in path.rpartition(".")[2]}
+        raise ExpectationError(
+            f"expectation `{self.text}`: there is no `{segment}`{where}; {nearest(segment, holding or names)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,11 @@ def parse_all(texts: Iterable[str]) -> list[Expectation]:
     return list(dict.fromkeys(Expectation.parse(text) for text in texts))
 
 
+def completed_handovers(handovers: Iterable[Json]) -> int:
+    """Handovers that were completed while a flow was under way."""
+    return sum(handover["completed_s"] is not None and bool(handover["active"]) for handover in handovers)
+
+
 def _number(text: str, number: str) -> float:
     try:
         value = float(number)
@@ -157,6 +170,15 @@ def _names(found: Any) -> dict[str, Any]:
     if isinstance(found, list):
         return {item["name"]: item for item in found if isinstance(item, dict) and "name" in item}
     return found if isinstance(found, dict) else {}
+
+
+def _paths(found: Any) -> Iterator[str]:
+    """The paths to the numbers below, flows by their names."""
+    inner = dict(enumerate(found)) if isinstance(found, list) and not _names(found) else _names(found)
+    for name, value in inner.items():
+        if _is_number(value):
+            yield str(name)
+        yield from (f"{name}.{path}" for path in _paths(value))
 
 
 def _is_number(value: object) -> bool:

@@ -40,15 +40,37 @@ def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report |
         yield report
 
 
+@contextmanager
+def lines_each_second() -> Iterator[Report | None]:
+    """Shows time and what is going on as a line a second, on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    told = 0
+
+    def report(simulated_s: float, news: str) -> None:
+        nonlocal told
+        if int(simulated_s) > told:
+            told = int(simulated_s)
+            print(f"baton: {told} s: {news}", file=sys.stderr)
+
+    yield report
+
+
 # Told now and then: runs that have ended, runs that there will be, runs that failed.
 SweepReport = Callable[[int, int, int], None]
 
 
+def _tell_in_line(ended: int, total: int, failed: int) -> None:
+    told = f", {failed} failed" if failed else ""
+    print(f"baton: {ended} of {total} runs{told}", file=sys.stderr)
+
+
 @contextmanager
-def sweep_progress() -> Iterator[SweepReport]:
-    """Shows runs and the time left, on standard error if that is a terminal."""
+def sweep_progress(*, in_lines: bool = False) -> Iterator[SweepReport]:
+    """Shows runs and the time left, on standard error if that is a terminal; else, `in_lines`, a line for each run."""
     if not sys.stderr.isatty():
-        yield lambda ended, total, failed: None
+        yield _tell_in_line if in_lines else lambda ended, total, failed: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

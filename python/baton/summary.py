@@ -52,12 +52,14 @@ class FlowSummary(TypedDict):
     goodput_bps: Annotated[float, "Payload delivered, over the time from the start to the completion, or to the end"]
     segments_sent: Annotated[
         int,
-        "TCP segments or AeroTP packets that the source sent, bare acknowledgments included; "
-        "without a connection the packets of both ends",
+        "TCP and AeroTP: segments from the sender, acknowledgments included. UDP and ICMP: datagrams of both ends",
     ]
-    retransmitted: Annotated[int, "Of these, retransmissions"]
+    retransmitted: Annotated[int | None, "Of these, retransmissions; null of a program's datagrams: nobody can tell"]
     spurious_retransmitted: Annotated[int, "Segments that came to the far end with nothing new in them"]
-    timeouts: Annotated[int | None, "Expiries of the retransmission timer; null if a kernel sends and does not tell"]
+    timeouts: Annotated[
+        int | None,
+        "Expiries of the retransmission timer; null where a kernel does not tell, or a program sends datagrams",
+    ]
     fast_retransmits: Annotated[int | None, "Losses that duplicate acknowledgments told; null if a kernel sends"]
     duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]
     copies_received: Annotated[int, "Datagrams that came to the far end again, as copies do; they are delivered once"]
@@ -95,6 +97,9 @@ Handover = TypedDict(
         "to": Annotated["str | None", "New access link; null for none"],
         "kind": Annotated[str, "`soft` or `hard`"],
         "completed_s": Annotated["float | None", "When the new link was taken into use; null if the run ended before"],
+        "active": Annotated[
+            bool, "Whether a flow of the mobile that had begun before it was complete sent anything after it began"
+        ],
         "old_rate_bps": Annotated["int | None", "Rate at which the old link carries full packets to the mobile"],
         "new_rate_bps": Annotated["int | None", "The same of the new link"],
         "lost_packets": Annotated[int, "Packets lost with the old link or with its queue"],
@@ -230,6 +235,16 @@ ObservedFlow = TypedDict(
         "probes": Annotated[int, "Keep-alives and probes of closed windows that both ends sent"],
         "forgotten_ranges": Annotated[
             int, "Ranges of streams too many to be remembered; with any, counts of new segments are not exact"
+        ],
+        "data_from_bytes": Annotated[
+            "int | None", "Payload from which a datagram of the main direction counted as new data; null over TCP"
+        ],
+        "moves": Annotated[
+            int, "Times that a QUIC client was recognised, by a connection ID, at another address or port"
+        ],
+        "may_continue": Annotated[
+            "str | None",
+            "Flow whose QUIC connection this may be after a move, under an ID that nobody could see; else null",
         ],
     },
 )

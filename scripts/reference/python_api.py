@@ -47,6 +47,7 @@ Definition = ast.ClassDef | ast.FunctionDef
 def page() -> str:
     """The page."""
     stub, plots = definitions(PACKAGE / "_baton.pyi"), definitions(PACKAGE / "plot" / "__init__.py")
+    plots |= definitions(PACKAGE / "results.py")
     raised, sweeps = definitions(PACKAGE / "errors.py"), definitions(PACKAGE / "sweep" / "code.py")
     public = [name for name in baton.__all__ if not isinstance(getattr(baton, name), ModuleType)]
     errors = [name for name in public if name.endswith("Error")]

@@ -18,7 +18,9 @@ INTRODUCTION = f"""\
 
 {GENERATED}
 
-A run leaves a folder, `results/<scenario>-<seed>` unless `--out` names another:
+`baton run` leaves a folder, `results/<scenario>-<seed>` unless `--out` names another. Where that is taken, it is
+`results/<scenario>-<seed>-2`, and so on; `--force` replaces it. From Python, `Scenario.run(out=…)` leaves the same without
+`recordings/` and without the report, which `baton.write_report` adds:
 
 | file | what it holds |
 |---|---|
@@ -27,7 +29,8 @@ A run leaves a folder, `results/<scenario>-<seed>` unless `--out` names another:
 | `series.parquet` | [what changed over time](#series) |
 | `packets.parquet` | [a row for every packet on every link](#packets) |
 | `signals.parquet` | where a mobility protocol is spoken, [who signalled what to whom, and when](#signals) |
-| `manifest.json` | version, seed, resolved scenario, hashes of traces and tables: what `baton rerun` needs; of a live run the kernel and its settings |
+| `manifest.json` | version, seed, resolved scenario, hashes of recordings and tables: what `baton rerun` needs; of a live run the kernel and its settings |
+| `recordings/` | the recordings that the run has read, each with the beginning of its SHA-256 in its name |
 | `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent, and what it received with the bits that the link flipped |
 | `server.log` | of a live run, what the server's program printed |
 
@@ -35,6 +38,10 @@ Parquet is read by pandas, Polars, DuckDB, R and others: [Read the packet table]
 descriptions below travel with each table, as JSON in its metadata. Times of tables are integers in nanoseconds of simulated
 time. In numbers of the summary the end of a name is the unit: `_s` seconds, `_us` microseconds, `_bps` bits per second, `_bytes`
 bytes. Results of a sweep: [Sweeps](../sweeps.md#the-folder).
+
+Verdicts on expectations stand in `summary.json` and `manifest.json`, under `expectations`: each has `expression`, `expected`,
+`measured` and `holds`. No path of the machine and no name of its user is in what a command leaves, unless the scenario's own words or a
+program's output have one. `baton pack` makes one file of the folder ([Hand it on](../how-to/reproduce-a-study.md#hand-it-on)).
 """
 
 

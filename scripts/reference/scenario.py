@@ -1,4 +1,4 @@
-"""The keys of scenario files, from the JSON Schema, whose texts are the comments of the Rust types."""
+"""The keys of scenario files, a page a table, from the JSON Schema, whose texts are the comments of the Rust types."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ INTRODUCTION = """\
 
 {generated}
 
-Every key of a scenario, with what it may hold and what it is without being given. `baton schema` prints the same as a JSON
-Schema for your editor; `baton check FILE` says of a file what is wrong, and where. How to begin one:
-[Write a scenario](../how-to/write-a-scenario.md). What the values mean in a model: [the models' pages](../models/README.md).
+Every key, its allowed values and its default. `baton schema` prints the same as a JSON Schema for your editor;
+`baton check FILE` lists the mistakes in a file, with their lines. To begin one: [Write a scenario](../how-to/write-a-scenario.md).
+What a value does: [the models' pages](../models/README.md).
 
 Any key can be set for one run, `--set links.lan.rate="1 Mbit/s"`, elements of arrays by their name (`flows.download.bytes`)
 or their place from 0 (`mobiles.laptop.timetable.1.at`).
@@ -31,6 +31,16 @@ or their place from 0 (`mobiles.laptop.timetable.1.at`).
 Quantities are texts with their unit; a number without one is refused.
 
 {units}
+
+## Tables
+
+Each has a page.
+
+{tables}
+
+## The whole file
+
+{whole}
 """
 
 # How a value is described whose schema names a format: the name, what it holds, an example.
@@ -56,21 +66,47 @@ FORMATS = {
 DEFAULT = re.compile(r"\s*\bDefault:? (.+?)\.(?=\s+[A-Z]|$)")
 
 
-def page() -> str:
-    """The page. Raises `ValueError` if a key of the schema is in no section, or has no default."""
+def pages() -> dict[str, str]:
+    """The pages, by their file. Raises `ValueError` if a key of the schema is in no section, or has no default."""
     schema = json.loads(json_schema())
-    units = table(["value", "units and range", "like"], [list(row) for row in FORMATS.values() if row[1]])
-    parts = [INTRODUCTION.format(generated=GENERATED, units=units)]
-    shown: set[frozenset[str]] = set()
-    for section in SECTIONS:
-        found = at(schema, section.path)
-        hidden = set(at(schema, section.without)["properties"]) if section.without else set()
-        shown.add(frozenset(found["properties"]))
-        parts.append(render(section, found, hidden))
+    keys = {section.path: keys_of(schema, section) for section in SECTIONS}
     for names in tables_of(schema):
-        if not any(table_keys.issuperset(names) for table_keys in shown):
+        if not any(set(at(schema, path)["properties"]).issuperset(names) for path in keys):
             raise ValueError(f"scripts/reference/scenario_sections.py shows no table with the keys {', '.join(names)}")
-    return "\n".join(parts).rstrip() + "\n"
+    whole, *others = SECTIONS
+    units = table(["value", "units and range", "like"], [list(row) for row in FORMATS.values() if row[1]])
+    index = table(
+        ["table", "keys"],
+        [[f"[{title(each)}]({file(each)})", ", ".join(f"`{key}`" for key in keys[each.path])] for each in others],
+    )
+    first = INTRODUCTION.format(
+        generated=GENERATED, units=units, tables=index, whole=body(schema, whole, keys[whole.path]).rstrip()
+    )
+    return {"scenario.md": first, **{file(each): page(schema, each, keys[each.path]) for each in others}}
+
+
+def title(section: Section) -> str:
+    """A table's name, as a file has it: `links.NAME.queue`."""
+    if section.path == "links.*.down":
+        return "Keys of a direction"
+    return section.path.replace("*", "NAME").replace(".down.", ".")
+
+
+def file(section: Section) -> str:
+    """The page of a table, in the folder of the reference."""
+    return f"scenario/{section.path.replace('.*', '').replace('.down.', '.').replace('.', '-')}.md"
+
+
+def keys_of(schema: Schema, section: Section) -> list[str]:
+    """The keys that a section shows."""
+    hidden = at(schema, section.without)["properties"] if section.without else {}
+    return [key for key in at(schema, section.path)["properties"] if key not in hidden]
+
+
+def page(schema: Schema, section: Section, keys: list[str]) -> str:
+    """The page of a table."""
+    back = "All tables: [Scenario files](../scenario.md)."
+    return f"# {title(section)}\n\n{GENERATED}\n\n{body(schema, section, keys)}\n{back}\n"
 
 
 def at(schema: Schema, path: str) -> Schema:
@@ -102,21 +138,19 @@ def tables_of(schema: Any) -> Iterator[list[str]]:
             yield from tables_of(value)
 
 
-def render(section: Section, found: Schema, hidden: set[str]) -> str:
-    """A section: its words, its keys, its example. Raises `ValueError` for a key that the example lacks."""
-    rows = []
-    for name, value in found["properties"].items():
-        if name in hidden:
-            continue
+def body(schema: Schema, section: Section, keys: list[str]) -> str:
+    """A table's words, keys and example. Raises `ValueError` for a key that the example lacks."""
+    found, rows = at(schema, section.path), []
+    for name in keys:
+        value = found["properties"][name]
         if not re.search(rf"\b{name}\b", section.example):
-            raise ValueError(f"{section.title}: the example has no `{name}`")
+            raise ValueError(f"{section.path}: the example has no `{name}`")
         meaning, default = split_default(
             " ".join(value.get("description", "").split()), name in found.get("required", []), section
         )
         rows.append([f"`{name}`", kind(value), default, " ".join([meaning, *words(value)])])
-    example = f"```toml\n{section.example.strip()}\n```\n"
-    head = f"{section.level} {section.title}\n\n{section.text.strip()}\n"
-    return f"{head}\n{table(['key', 'value', 'default', 'meaning'], rows)}\n\n{example}"
+    listed = table(["key", "value", "default", "meaning"], rows)
+    return f"{section.text.strip()}\n\n{listed}\n\n```toml\n{section.example.strip()}\n```\n"
 
 
 def split_default(description: str, required: bool, section: Section) -> tuple[str, str]:
@@ -127,7 +161,7 @@ def split_default(description: str, required: bool, section: Section) -> tuple[s
     if found is None and section.default:
         return description, section.default
     if found is None:
-        raise ValueError(f"{section.title}: no `Default …` in the comment {description!r}")
+        raise ValueError(f"{section.path}: no `Default …` in the comment {description!r}")
     default = found[1] if found[0].strip().startswith("Default:") else re.sub(r'"[^"]*"|^[\w.]+', r"`\g<0>`", found[1])
     return (description[: found.start()] + description[found.end() :]).strip(), default
 

@@ -1,4 +1,4 @@
-"""The sections of the page on scenario files: a section a table, with an example that holds every key."""
+"""The pages on scenario files: a page a table, with an example that holds every key."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from dataclasses import dataclass
 class Section:
     """One table of the format."""
 
-    level: str
-    title: str
     path: str
-    """The table's place in the schema; `*` is any name."""
+    """The table's place in the schema; `*` is any name. `links.*.down` stands for both directions."""
     text: str
     example: str
     without: str = ""
-    """Place of a table whose keys, merged into this one, are shown in a section of their own."""
+    """Place of a table whose keys, merged into this one, have a page of their own."""
     default: str = ""
     """The default of keys whose comments name none."""
 
 
 SECTIONS = [
     Section(
-        "##", "The whole file", "",
+        "",
         "Nodes need no table: they are the ends of links.",
         '''
 format = 1
@@ -88,11 +86,11 @@ address = "new"
 ''',
     ),
     Section(
-        "##", "links.NAME", "links.*",
-        """A link between two nodes. [Keys of a direction](#keys-of-a-direction) stand here too and hold for both directions, or in
-`down` and `up` for one. The `kind` gives all of them their defaults: [wired](../models/wired.md), [geo](../models/geo.md),
-[wifi](../models/wifi.md), [gsm](../models/gsm.md), [trace](../models/trace.md). With `kind = "ldacs1"` it is a radio network,
-which joins its cells' nodes with every mobile whose timetable or failback names it: [L-DACS1](../models/ldacs1.md). Each
+        "links.*",
+        """A link between two nodes. [Keys of a direction](links-down.md) stand here too and hold for both directions, or in
+`down` and `up` for one. The `kind` gives all of them their defaults: [wired](../../models/wired.md), [geo](../../models/geo.md),
+[wifi](../../models/wifi.md), [gsm](../../models/gsm.md), [trace](../../models/trace.md). With `kind = "ldacs1"` it is a radio network,
+which joins its cells' nodes with every mobile whose timetable or failback names it: [L-DACS1](../../models/ldacs1.md). Each
 of these joints is a link of its own in the results, called like `aeronautical.home.aircraft`.""",
         '''
 [links.hall]
@@ -150,8 +148,8 @@ to = "laptop"
         without="links.*.down",
     ),
     Section(
-        "##", "Keys of a direction", "links.*.down",
-        "In a link, in its `down` and `up`, and in a change. Traces: [the page on them](../models/trace.md).",
+        "links.*.down",
+        "In a link, in its `down` and `up`, and in a change. Traces: [the page on them](../../models/trace.md).",
         '''
 [links.radio]
 between = ["base", "van"]
@@ -182,8 +180,8 @@ csv = "traces/rail.down.csv"
 ''',
     ),
     Section(
-        "###", "queue", "links.*.down.queue",
-        "As a table; a queue size alone is a drop-tail queue. [Queues](../models/queues.md).",
+        "links.*.down.queue",
+        "As a table; a queue size alone is a drop-tail queue. [Queues](../../models/queues.md).",
         '''
 [links.dsl]
 between = ["provider", "home"]
@@ -209,8 +207,8 @@ queue = { limit = "64 kB", management = "priority" }
 ''',
     ),
     Section(
-        "###", "retransmission", "links.*.down.retransmission",
-        "A link sends again what its channel has lost. [Links that send again](../models/retransmission.md).",
+        "links.*.down.retransmission",
+        "A link sends again what its channel has lost. [Links that send again](../../models/retransmission.md).",
         '''
 [links.radio]
 between = ["base", "van"]
@@ -220,8 +218,8 @@ retransmission = { attempts = 8, pause = "20 ms" }
 ''',
     ),
     Section(
-        "###", "shapers", "links.*.shapers",
-        "Token buckets at the entrance of a link; what is too much waits. [Shapers and policers](../models/shapers.md).",
+        "links.*.shapers",
+        "Token buckets at the entrance of a link; what is too much waits. [Shapers and policers](../../models/shapers.md).",
         '''
 [links.satellite]
 between = ["gateway", "train"]
@@ -242,8 +240,8 @@ to = "train"
 ''',
     ),
     Section(
-        "###", "policers", "links.*.policers",
-        "Token buckets at the entrance of a link; what is too much is dropped. [Shapers and policers](../models/shapers.md).",
+        "links.*.policers",
+        "Token buckets at the entrance of a link; what is too much is dropped. [Shapers and policers](../../models/shapers.md).",
         '''
 [links.satellite]
 between = ["gateway", "train"]
@@ -261,8 +259,8 @@ packet_size = "160 B"
 ''',
     ),
     Section(
-        "###", "burst_loss", "links.*.down.burst_loss",
-        "A channel that is now good, now bad, each for exponentially distributed times. [Channels](../models/channel.md).",
+        "links.*.down.burst_loss",
+        "A channel that is now good, now bad, each for exponentially distributed times. [Channels](../../models/channel.md).",
         '''
 [links.radio]
 between = ["base", "van"]
@@ -271,7 +269,7 @@ burst_loss = { mean_good = "20 s", mean_bad = "300 ms", loss_good = 0.001, loss_
 ''',
     ),
     Section(
-        "###", "framing", "links.*.down.framing",
+        "links.*.down.framing",
         "Time on the line is (packet bytes + `bytes_per_packet`) × `bits_per_byte` / rate.",
         '''
 [links.modem]
@@ -282,8 +280,8 @@ framing = { bytes_per_packet = 8, bits_per_byte = 10 }
 ''',
     ),
     Section(
-        "###", "line_of_sight", "links.*.line_of_sight",
-        "A satellite that a mobile on a [line](#lines-name) sees outside tunnels: [geo](../models/geo.md).",
+        "links.*.line_of_sight",
+        "A satellite that a mobile on a [line](lines.md) sees outside tunnels: [geo](../../models/geo.md).",
         '''
 [lines.valley]
 tunnels = [{ from = "9 km", to = "19.6 km" }]
@@ -299,8 +297,8 @@ track = { along = "valley", speed = "320 km/h" }
 ''',
     ),
     Section(
-        "###", "shadowing", "links.*.shadowing",
-        "Moments in which something stands between a satellite and the second node: [geo](../models/geo.md).",
+        "links.*.shadowing",
+        "Moments in which something stands between a satellite and the second node: [geo](../../models/geo.md).",
         '''
 [links.satellite]
 between = ["gateway", "train"]
@@ -309,8 +307,8 @@ shadowing = { mean_clear = "20 s", mean_shadow = "100 ms" }
 ''',
     ),
     Section(
-        "###", "coverage", "links.*.coverage",
-        "Access points that a mobile on a [line](#lines-name) passes: [wifi](../models/wifi.md).",
+        "links.*.coverage",
+        "Access points that a mobile on a [line](lines.md) passes: [wifi](../../models/wifi.md).",
         '''
 [lines.valley]
 
@@ -336,7 +334,7 @@ track = { along = "valley", speed = "320 km/h" }
 ''',
     ),
     Section(
-        "##", "lines.NAME", "lines.*",
+        "lines.*",
         "A line along which mobiles run. Places on it are measured from its beginning.",
         '''
 [lines.valley]
@@ -344,7 +342,7 @@ tunnels = [{ from = "9 km", to = "19.6 km" }]
 ''',
     ),
     Section(
-        "###", "tunnels", "lines.*.tunnels",
+        "lines.*.tunnels",
         "A tunnel hides satellites; so does what it runs through, a way ahead of it or behind it.",
         '''
 [lines.valley]
@@ -355,7 +353,7 @@ tunnels = [
 ''',
     ),
     Section(
-        "###", "cells.NAME", "links.*.cells.*",
+        "links.*.cells.*",
         "A cell of a radio network. Its node is an access router, to which another link leads.",
         '''
 [links.aeronautical]
@@ -373,7 +371,7 @@ return_frequency = "1056.5 MHz"
 ''',
     ),
     Section(
-        "###", "position", "links.*.cells.*.position",
+        "links.*.cells.*.position",
         "A point on or above the earth.",
         '''
 [links.aeronautical]
@@ -382,7 +380,7 @@ cells.home = { node = "ground", position = { latitude = 50.9, longitude = 5.7, a
 ''',
     ),
     Section(
-        "##", "mobiles.NAME", "mobiles.*",
+        "mobiles.*",
         "A node that uses one of its links at a time, by a timetable, by failback or by a decision: exactly one of them.",
         '''
 [mobiles.laptop]
@@ -404,8 +402,8 @@ track = { file = "traces/flight.csv" }
 ''',
     ),
     Section(
-        "###", "track", "mobiles.*.track",
-        "Where a mobile is: on a radio network `position`, `legs`, `timetable` or `file`, on a [line](#lines-name) `along`; exactly "
+        "mobiles.*.track",
+        "Where a mobile is: on a radio network `position`, `legs`, `timetable` or `file`, on a [line](lines.md) `along`; exactly "
         "one of them.",
         '''
 [lines.valley]
@@ -442,7 +440,7 @@ track = { file = "traces/flight.csv" }
 ''',
     ),
     Section(
-        "####", "timetable", "mobiles.*.track.timetable",
+        "mobiles.*.track.timetable",
         "Places, each from a time on, ascending.",
         '''
 [mobiles.helicopter.track]
@@ -450,9 +448,9 @@ timetable = [{ at = "0 s", latitude = 50.9, longitude = 5.7, altitude = "300 m" 
 ''',
     ),
     Section(
-        "###", "mobility", "mobiles.*.mobility",
-        "The protocol that keeps a mobile reachable, with all its messages: [Mobile IPv6](../models/mobile-ipv6.md) or "
-        "[Mobile IPv4](../models/mobile-ipv4.md).",
+        "mobiles.*.mobility",
+        "The protocol that keeps a mobile reachable, with all its messages: [Mobile IPv6](../../models/mobile-ipv6.md) or "
+        "[Mobile IPv4](../../models/mobile-ipv4.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -502,8 +500,8 @@ smooth_handoff = false
 ''',
     ),
     Section(
-        "###", "aaa", "mobiles.*.mobility.aaa",
-        "Who says whether a mobile may use a visited network: [Mobile IPv6](../models/mobile-ipv6.md).",
+        "mobiles.*.mobility.aaa",
+        "Who says whether a mobile may use a visited network: [Mobile IPv6](../../models/mobile-ipv6.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -514,8 +512,8 @@ mobility = { protocol = "mobile-ipv6", home_agent = "airline", aaa = { server = 
 ''',
     ),
     Section(
-        "###", "mih", "mobiles.*.mobility.mih",
-        "Who helps with handovers, by the commands of IEEE 802.21: [Mobile IPv6](../models/mobile-ipv6.md).",
+        "mobiles.*.mobility.mih",
+        "Who helps with handovers, by the commands of IEEE 802.21: [Mobile IPv6](../../models/mobile-ipv6.md).",
         '''
 [home_agents.airline]
 prefix = "2001:db8:1::/64"
@@ -526,8 +524,8 @@ mobility = { protocol = "mobile-ipv6", home_agent = "airline", mih = { point_of_
 ''',
     ),
     Section(
-        "###", "policy", "mobiles.*.mobility.policy",
-        "Lines of the mobile policy table of [Mobile IPv4](../models/mobile-ipv4.md). The first flow of a host has port 5001, each "
+        "mobiles.*.mobility.policy",
+        "Lines of the mobile policy table of [Mobile IPv4](../../models/mobile-ipv4.md). The first flow of a host has port 5001, each "
         "further one the next.",
         '''
 [home_agents.university]
@@ -543,7 +541,7 @@ policy = [{ to = "server", port = 5001, delivery = "care-of-address" }]
 ''',
     ),
     Section(
-        "##", "home_agents.NAME", "home_agents.*",
+        "home_agents.*",
         "A node that keeps the bindings of mobiles and sends them their packets, while they move by one strategy at most.",
         '''
 [home_agents.airline]
@@ -559,7 +557,7 @@ bicasting = "2 s"
 ''',
     ),
     Section(
-        "##", "foreign_agents.NAME", "foreign_agents.*",
+        "foreign_agents.*",
         "A router of Mobile IPv4 that takes visiting mobiles in on all its access links, alone or below a gateway. On those links "
         "mobiles use its address, unless they say otherwise.",
         '''
@@ -570,7 +568,7 @@ canteen = { gateway = "campus" }
 ''',
     ),
     Section(
-        "###", "buffering", "home_agents.*.buffering",
+        "home_agents.*.buffering",
         "A bounded buffer for the packets of one mobile that has asked for it.",
         '''
 [home_agents.airline]
@@ -579,8 +577,8 @@ buffering = { size = "32 kB", age = "10 s", overflow = "drop-oldest", pace = "60
 ''',
     ),
     Section(
-        "###", "timetable", "mobiles.*.timetable",
-        "Entries, each a handover: from a time on, a mobile uses a link. [Handovers](../models/handover.md).",
+        "mobiles.*.timetable",
+        "Entries, each a handover: from a time on, a mobile uses a link. [Handovers](../../models/handover.md).",
         '''
 [mobiles.laptop]
 timetable = [
@@ -598,7 +596,7 @@ mobility = { protocol = "mobile-ipv6", home_agent = "airline" }
 ''',
     ),
     Section(
-        "###", "failback", "mobiles.*.failback",
+        "mobiles.*.failback",
         "The most preferred link that is up, with rules for leaving and returning. `changes` say when links go down.",
         '''
 [mobiles.ship]
@@ -611,8 +609,8 @@ state = "down"
 ''',
     ),
     Section(
-        "###", "decision", "mobiles.*.decision",
-        "A class of yours chooses: [Write a remedy or a handover decision](../how-to/write-a-remedy-or-a-decision.md). Not for live runs.",
+        "mobiles.*.decision",
+        "A class of yours chooses: [Write a remedy or a handover decision](../../how-to/write-a-remedy-or-a-decision.md). Not for live runs.",
         '''
 [mobiles.ship]
 failback = { prefer = ["harbour", "satellite"] }
@@ -621,8 +619,8 @@ failback = { prefer = ["harbour", "satellite"] }
 ''',
     ),
     Section(
-        "##", "changes", "changes",
-        "From a time on, a link has other parameters, or another state. [Keys of a direction](#keys-of-a-direction) stand here too.",
+        "changes",
+        "From a time on, a link has other parameters, or another state. [Keys of a direction](links-down.md) stand here too.",
         '''
 [[changes]]
 at = "30 s"
@@ -640,9 +638,9 @@ state = "down"
         without="changes.down",
     ),
     Section(
-        "##", "losses", "losses",
+        "losses",
         """Signalling messages that are lost where their sender hands them to its link, whatever the link does: what happens if one does
-not arrive? They stand in the [table of signals](results.md#signals) with the fate `scenario`. Not for live runs.""",
+not arrive? They stand in the [table of signals](../results.md#signals) with the fate `scenario`. Not for live runs.""",
         '''
 [[losses]]
 message = "Binding Update"
@@ -652,9 +650,9 @@ count = 1
 ''',
     ),
     Section(
-        "##", "aerotp_gateways.NAME", "aerotp_gateways.*",
+        "aerotp_gateways.*",
         """AeroTP on a link between hosts that speak TCP and UDP: both its ends are
-[gateways](../models/aerotp.md#gateways).""",
+[gateways](../../models/aerotp.md#gateways).""",
         '''
 [links.lan]
 between = ["client", "airborne"]
@@ -685,8 +683,8 @@ to = "client"
 ''',
     ),
     Section(
-        "###", "rules", "aerotp_gateways.*.rules",
-        "Which connections cross in which mode: the first rule that fits counts. Besides these it has the keys of [a flow's `aerotp`](#aerotp).",
+        "aerotp_gateways.*.rules",
+        "Which connections cross in which mode: the first rule that fits counts. Besides these it has the keys of [a flow's `aerotp`](flows-aerotp.md).",
         '''
 [links.lan]
 between = ["client", "airborne"]
@@ -721,9 +719,9 @@ to = "client"
 ''',
     ),
     Section(
-        "##", "flows", "flows",
-        "What one application sends to another. [Traffic](../models/traffic.md) says what each kind does. "
-        "Remedies each have [a page](../models/README.md).",
+        "flows",
+        "What one application sends to another. [Traffic](../../models/traffic.md) says what each kind does. "
+        "Remedies each have [a page](../../models/README.md).",
         '''
 [[flows]]
 name = "download"
@@ -783,8 +781,8 @@ aerotp = { mode = "reliable" }
 ''',
     ),
     Section(
-        "###", "aerotp", "flows.aerotp",
-        "The settings of [AeroTP](../models/aerotp.md), at both ends.",
+        "flows.aerotp",
+        "The settings of [AeroTP](../../models/aerotp.md), at both ends.",
         '''
 [[flows]]
 name = "telemetry"
@@ -822,8 +820,8 @@ aerotp = { mode = "reliable", paths = ["satellite", "mast"] }
 ''',
     ),
     Section(
-        "####", "blocks", "flows.aerotp.blocks",
-        "A [code across packets](../models/fec.md), which restores packets that were lost whole.",
+        "flows.aerotp.blocks",
+        "A [code across packets](../../models/fec.md), which restores packets that were lost whole.",
         '''
 [[flows]]
 name = "video"
@@ -834,7 +832,7 @@ aerotp = { mode = "quasi-reliable", coding = "none", blocks = { data = 8, repair
 ''',
     ),
     Section(
-        "####", "coding", "flows.aerotp.coding",
+        "flows.aerotp.coding",
         "Always the same redundancy in each packet.",
         '''
 [[flows]]
@@ -846,10 +844,10 @@ aerotp = { mode = "quasi-reliable", coding = { words = 32, header = true } }
 ''',
     ),
     Section(
-        "###", "congestion", "flows.congestion",
+        "flows.congestion",
         """A congestion control with parameters; without them its name will do. Which are whose is told with each, and what they do on
-its page: [westwood](../models/congestion-westwood.md), [scalable](../models/congestion-scalable.md),
-[bic](../models/congestion-bic.md), [vegas](../models/congestion-vegas.md), [hybla](../models/congestion-hybla.md).""",
+its page: [westwood](../../models/congestion-westwood.md), [scalable](../../models/congestion-scalable.md),
+[bic](../../models/congestion-bic.md), [vegas](../../models/congestion-vegas.md), [hybla](../../models/congestion-hybla.md).""",
         '''
 [[flows]]
 name = "download"
@@ -883,9 +881,9 @@ congestion = { kind = "hybla", reference_rtt = "25 ms" }
 ''',
     ),
     Section(
-        "###", "tcp", "flows.tcp",
-        """What differs from the profile: for both ends, or in `sender` (the end at `from`) and `receiver` for one, or in
-`gateway` for the half towards a mobile of a connection that a remedy splits. What each profile has: [TCP](../models/tcp.md).""",
+        "flows.tcp",
+        """Options that differ from the profile. At top level they hold for both ends; under `sender` (the end at `from`) or `receiver`
+for one. `gateway`, with split-connection remedies only: the half towards the mobile. Each profile's options: [TCP](../../models/tcp.md).""",
         '''
 [[flows]]
 name = "download"
@@ -944,8 +942,8 @@ receiver = { receive_buffer = "64 kB", delayed_ack = "off" }
         default="the profile's",
     ),
     Section(
-        "##", "record", "record",
-        "What is recorded. The summary always is. [Results](results.md) describes the tables.",
+        "record",
+        "What is recorded. The summary always is. [Results](../results.md) describes the tables.",
         '''
 [record]
 series = true
@@ -954,8 +952,8 @@ interval = "200 ms"
 ''',
     ),
     Section(
-        "##", "live", "live",
-        "What only [a live run](../live.md) does; a simulated one ignores it.",
+        "live",
+        "What only [a live run](../../live.md) does; a simulated one ignores it.",
         '''
 [live]
 hosts = ["server", "train"]

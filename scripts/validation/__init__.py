@@ -22,8 +22,8 @@ SECTIONS: dict[str, Cases] = {
     "Other implementations: ns-3": peers.NS3,
     "Other implementations: the Linux kernel": peers.KERNEL_CASES,
 }
-"""What stands on the page, by heading: cases by name, each of which yields rows. The section of `kernel_live` follows,
-which is made of a kept result."""
+"""The pages, by title: cases by name, each of which yields rows. Those of `kernel_live` follow, which are made of a
+kept result, and the studies."""
 
 CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in cases.items()}
 

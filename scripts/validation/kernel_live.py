@@ -1,4 +1,4 @@
-"""What `baton fidelity` found, on the page: the simulated TCP beside a kernel's, over the same links in real time."""
+"""The pages on what `baton fidelity` found: the simulated TCP beside a kernel's, over the same links in real time."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from pathlib import Path
 
 from baton.errors import refuse_newer
 from baton.fidelity import page
+from validation.page import GENERATED
 
 RESULT = "fidelity-result.json"
-"""The kept result, beside the page. A kernel's runs take hours, so that it is not made anew with the rest."""
-BEGIN, END = "<!-- fidelity -->\n", "<!-- end of fidelity -->\n"
-HEAD = """## The Linux kernel over the same links
+"""The kept result, in `docs`. A kernel's runs take hours, so that it is not made anew with the rest."""
+FOLDER = "validation"
+NAME = "linux-kernel-live"
+HEAD = """# The Linux kernel over the same links
+
+{generated}
 
 `.venv/bin/baton fidelity --out DIR` and `.venv/bin/python scripts/validate.py --fidelity DIR`
 
-The profile [linux-6](models/profile-linux-6.md) in the simulator beside the kernel's own TCP in real time: what is run,
-and when a figure agrees, stands in [Fidelity](fidelity.md). The figures that no rule judges are in the
-[whole result](fidelity-result.json). No constant was fitted to any case; but what the profile lacked was found in the
-packets of cases that differed, of both halves. Neither half is held out any more.
+The profile [linux-6](../models/profile-linux-6.md) in the simulator beside the kernel's own TCP in real time: what is
+run, and when a figure agrees, stands in [Fidelity](../fidelity.md). The figures that no rule judges are in the
+[whole result](../fidelity-result.json). No constant was fitted to any case; but what the profile lacked was found in
+the packets of cases that differed, of both halves. Neither half is held out any more.
 
 That a live run in which the machine stood still for 5 ms is not compared is a rule of 2026-11-22. All runs here are
 older, but for those of six cases that had differed and were run anew by the rule: `steady-20M-20ms/cubic`,
@@ -28,18 +32,28 @@ older, but for those of six cases that had differed and were run anew by the rul
 """
 
 
-def section(docs: Path) -> str:
-    """The section of the page; only its marks while no result is kept."""
-    file = docs / RESULT
-    quoted = HEAD + page.quoted(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else ""
-    return BEGIN + quoted + END
+def pages(docs: Path) -> dict[str, str]:
+    """The pages, by their file's name: what was run and what differs, and all figures by kind of case."""
+    found = json.loads((docs / RESULT).read_text(encoding="utf-8"))
+    kinds = page.judged(found)
+    links = ", ".join(f"[{kind}]({NAME}-{kind}.md)" for kind in kinds)
+    made = {
+        f"{NAME}.md": HEAD.format(generated=GENERATED)
+        + "\n".join([*page.head(found), "", f"All figures: {links}.", ""])
+    }
+    for kind, rows in kinds.items():
+        title = f"# The Linux kernel over the same links: {kind}"
+        whole = f"What was run, and why figures differ: [The Linux kernel over the same links]({NAME}.md)."
+        made[f"{NAME}-{kind}.md"] = "\n".join([title, "", GENERATED, "", whole, "", *page.markdown_table(rows), ""])
+    return made
 
 
 def keep(folder: Path, docs: Path) -> None:
-    """Takes the result of a `baton fidelity` into `docs`, and puts its table on the page. Raises `OSError`."""
+    """Takes the result of a `baton fidelity` into `docs`, and writes its pages. Raises `OSError`."""
     found = json.loads((folder / "fidelity.json").read_text(encoding="utf-8"))
     refuse_newer(folder / "fidelity.json", found["schema"], page.SCHEMA)
     (docs / RESULT).write_text(page.as_text(found), encoding="utf-8")
-    file = docs / "validation.md"
-    before, _, rest = file.read_text(encoding="utf-8").partition(BEGIN)
-    file.write_text(before + section(docs) + rest.partition(END)[2], encoding="utf-8")
+    for old in (docs / FOLDER).glob(f"{NAME}*.md"):
+        old.unlink()
+    for name, text in pages(docs).items():
+        (docs / FOLDER / name).write_text(text, encoding="utf-8")

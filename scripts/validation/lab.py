@@ -25,8 +25,9 @@ def wire(**keys: Any) -> dict[str, Any]:
 
 
 def flow(**keys: Any) -> dict[str, Any]:
-    """The flow f from a to b; a bulk transfer unless `keys` say otherwise."""
-    return {"name": "f", "from": "a", "to": "b", **keys}
+    """The flow f from a to b; a bulk transfer over the standards' TCP unless `keys` say otherwise."""
+    stack = {"profile": "rfc"} if keys.get("transport", "tcp") == "tcp" and keys.get("traffic") != "ping" else {}
+    return {"name": "f", "from": "a", "to": "b", **stack, **keys}
 
 
 def datagrams(**keys: Any) -> dict[str, Any]:

@@ -1,21 +1,24 @@
 //! Commands to a run under way: `baton handover`.
 //!
 //! A run listens at the abstract Unix socket `@baton/<run>`, which goes with its process. Only root and the user who
-//! called are heard.
+//! called are heard, several callers at a time.
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::Uid;
 use serde::Deserialize;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest command, in bytes.
-const LONGEST_COMMAND: u64 = 4096;
-/// How long a caller may take to say what it wants.
+const LONGEST_COMMAND: usize = 4096;
+/// Callers that are heard at a time; the next ones wait until one has been answered.
+const MOST_CALLERS: usize = 16;
+/// How long a caller may take to say what it wants, from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A handover on demand.
@@ -71,12 +74,21 @@ impl Control {
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn open(name: &str, invoker: Uid, wake: impl Fn() + Send + 'static) -> io::Result<Control> {
+    pub fn open(
+        name: &str,
+        invoker: Uid,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> io::Result<Control> {
         let (name, listener) = bind(name)?;
         let (sender, requests) = channel();
-        thread::Builder::new()
-            .name("control".to_owned())
-            .spawn(move || listen(&listener, invoker, &sender, &wake))?;
+        let (listener, wake) = (Arc::new(listener), Arc::new(wake));
+        for _ in 0..MOST_CALLERS {
+            let (listener, sender, wake) = (listener.clone(), sender.clone(), wake.clone());
+            thread::Builder::new()
+                .name("control".to_owned())
+                .stack_size(64 << 10)
+                .spawn(move || listen(&listener, invoker, &sender, &*wake))?;
+        }
         Ok(Control { name, requests })
     }
 
@@ -117,17 +129,13 @@ fn serve(
     sender: &Sender<Request>,
     wake: &dyn Fn(),
 ) -> Result<(), String> {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
     let peer = getsockopt(&stream, PeerCredentials).map_err(|error| error.to_string())?;
     let peer = Uid::from_raw(peer.uid());
     if !peer.is_root() && peer != invoker {
         return Err("this run is another user's".to_owned());
     }
-    let mut line = String::new();
-    BufReader::new(stream.take(LONGEST_COMMAND))
-        .read_line(&mut line)
-        .map_err(|error| error.to_string())?;
-    let command: HandoverCommand = serde_json::from_str(&line).map_err(|error| {
+    let line = read_line(stream).map_err(|error| error.to_string())?;
+    let command: HandoverCommand = serde_json::from_slice(&line).map_err(|error| {
         format!("expected a line like {{\"handover\":\"LINK\",\"kind\":\"hard\",\"outage_s\":2}}: {error}")
     })?;
     if !(0.0..=1e6).contains(&command.outage_s) {
@@ -148,10 +156,33 @@ fn serve(
     Ok(())
 }
 
+/// Reads up to the end of a line, within [`PATIENCE`] in all.
+fn read_line(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut line = Vec::new();
+    while !line.ends_with(b"\n") && line.len() < LONGEST_COMMAND {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let waited = format!("no whole line came within {} s", PATIENCE.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, waited));
+        }
+        stream.set_read_timeout(Some(left))?;
+        let mut more = [0; 512];
+        match stream.read(&mut more) {
+            Ok(0) => break,
+            Ok(count) => line.extend_from_slice(&more[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use nix::unistd::getuid;
+    use std::io::{BufRead, BufReader};
 
     fn say(name: &str, line: &str) -> String {
         let address = SocketAddr::from_abstract_name(format!("baton/{name}")).unwrap();
@@ -198,5 +229,28 @@ mod tests {
         ] {
             assert!(say(&name, wrong).contains("error"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_caller_that_dawdles_holds_up_nobody_and_is_sent_away() {
+        let name = format!("test-dawdling-{}", std::process::id());
+        let control = Control::open(&name, getuid(), || ()).unwrap();
+        let address = SocketAddr::from_abstract_name(format!("baton/{name}")).unwrap();
+        let mut slow = UnixStream::connect_addr(&address).unwrap();
+        let dawdling = thread::spawn(move || {
+            let mut heard = String::new();
+            // A byte each half second: never a whole line, never two seconds without one.
+            while slow.write_all(b" ").is_ok() && heard.is_empty() {
+                slow.set_read_timeout(Some(PATIENCE / 4)).unwrap();
+                let _ = BufReader::new(&slow).read_line(&mut heard);
+            }
+            heard
+        });
+        let caller = thread::spawn(move || say(&name, "{\"handover\":\"wifi\"}\n"));
+        let request = control.requests.recv().unwrap();
+        assert!(!dawdling.is_finished());
+        request.answer(Ok(1.0));
+        assert!(caller.join().unwrap().contains("\"ok\":true"));
+        assert!(dawdling.join().unwrap().contains("no whole line came"));
     }
 }

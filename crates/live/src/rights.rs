@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
-use nix::unistd::{Gid, Uid, getgid, getuid};
+use nix::unistd::{Gid, Uid, getgid, getuid, setfsgid, setfsuid};
 use std::fs;
 use std::io;
 
@@ -30,6 +30,23 @@ impl Invoker {
             uid: behind_sudo("SUDO_UID").map_or_else(getuid, Uid::from_raw),
             gid: behind_sudo("SUDO_GID").map_or_else(getgid, Gid::from_raw),
         }
+    }
+}
+
+impl Invoker {
+    /// Works with files as the invoker: what is made is theirs, and no link of theirs leads where they may not write.
+    /// Threads that are started meanwhile stay so. In a user namespace the invoker is all that there is.
+    pub fn with_files<T>(self, rights: Rights, work: impl FnOnce() -> T) -> T {
+        if rights == Rights::UserNamespace || self.uid == getuid() {
+            return work();
+        }
+        // The group goes first and comes back last: the user decides about the right to change it.
+        let group = setfsgid(self.gid);
+        let user = setfsuid(self.uid);
+        let result = work();
+        setfsuid(user);
+        setfsgid(group);
+        result
     }
 }
 

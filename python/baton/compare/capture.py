@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from baton.errors import InputError
-from baton.report.tables import Names, Packets, Run, Series
+from baton.report.arrow import Names
+from baton.report.shares import Series
+from baton.report.tables import Packets, Run
 from baton.summary import Json
 from baton.trace_import import capture, pcap
 from baton.trace_import.pcap import Packet

@@ -12,7 +12,7 @@ from baton.report.tables import Run
 
 from . import cli_sweeps, page
 from .measure import Comparison, FlowPair, Quantity, compare
-from .runs import kind, open_both
+from .runs import kind, names_of, open_both
 from .sweeps import is_sweep
 
 FORMAT = 1
@@ -26,18 +26,19 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     if is_sweep(path_a) or is_sweep(path_b):
         return cli_sweeps.run(path_a, path_b, as_json=as_json)
     comparison = compare(*open_both(path_a, path_b))
-    names = "-".join(run.folder.resolve().name for run in (comparison.a, comparison.b))
-    report = page.write(comparison, Path("results") / f"compare-{names}" / "report.html")
+    joined = "-".join(run.folder.resolve().name for run in (comparison.a, comparison.b))
+    report = page.write(comparison, Path("results") / f"compare-{joined}" / "report.html")
     if as_json:
         print(json.dumps(to_json(comparison) | {"report": str(report)}))
         return 0
     console = tables.new_console()
-    for side, of in (("A", comparison.a), ("B", comparison.b)):
+    names = names_of(comparison.a, comparison.b)
+    for side, of in zip(names, (comparison.a, comparison.b), strict=True):
         console.print(f"{side}: {of.folder} ({kind(of)})")
     for pair in comparison.pairs:
-        console.print(pair_table(pair))
+        console.print(pair_table(pair, names))
     if comparison.remarks:
-        console.print("What differs, or is not compared (A / B):")
+        console.print(f"What differs, or is not compared ({names[0]} / {names[1]}):")
     for remark in comparison.remarks[:MOST_REMARKS]:
         console.print(f"  {remark}")
     if len(comparison.remarks) > MOST_REMARKS:
@@ -66,9 +67,9 @@ def to_json(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def pair_table(pair: FlowPair) -> Table:
+def pair_table(pair: FlowPair, names: tuple[str, str]) -> Table:
     """One row a quantity."""
-    table = tables.new_table(pair.name, "A", "B", "B - A", "relative", text_columns=1)
+    table = tables.new_table(pair.name, *names, "difference", "relative", text_columns=1)
     for each in pair.quantities:
         share = tables.NOTHING if each.relative is None else f"{100 * each.relative:+.1f} %"
         table.add_row(each.name, *(_value(each, value) for value in (each.a, each.b, each.difference)), share)

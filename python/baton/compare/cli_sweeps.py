@@ -16,6 +16,7 @@ from baton.sweep.results import Difference, Sweep, differences, statistics
 from baton.sweep.statistics import Statistics
 from baton.sweep.tables import COLUMNS
 
+from .runs import folder_names
 from .sweeps import AXIS, open_sweep, remarks, together
 
 FORMAT = 1
@@ -28,19 +29,21 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     sweep, said = together(a, b), list(remarks(a, b))
     found = statistics(sweep)
     compared = [each for each in differences(sweep) if each.axis == AXIS]
-    names = "-".join(each.folder.resolve().name for each in (a, b))
-    file = Path("results") / f"compare-{names}" / "report.html"
+    joined = "-".join(each.folder.resolve().name for each in (a, b))
+    file = Path("results") / f"compare-{joined}" / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
-    report = write_page(file, page.page(sweep, found, compared, said))
+    report = write_page(file, page.page(sweep, found, compared, dict(a.manifest), said))
     if as_json:
         places = {"a": str(path_a), "b": str(path_b), "report": str(report)}
         print(json.dumps(places | to_json(sweep, found, compared) | {"remarks": said}))
         return 0
     console = tables.new_console()
-    console.print(f"A: {path_a}\nB: {path_b}")
-    console.print(difference_table(sweep, found, compared))
+    names = folder_names(a.folder, b.folder)
+    for name, path in zip(names, (path_a, path_b), strict=True):
+        console.print(f"{name}: {path}")
+    console.print(difference_table(sweep, found, compared, names))
     if said:
-        console.print("What differs, or is not compared (A / B):")
+        console.print(f"What differs, or is not compared ({names[0]} / {names[1]}):")
     for remark in said:
         console.print(f"  {remark}")
     print(report)
@@ -48,7 +51,7 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
 
 
 def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> Json:
-    """For each point of both sweeps the statistics of A, of B, and of the paired differences B - A."""
+    """For each point of both sweeps the statistics of both, and of the paired differences."""
     points = []
     for each in compared:
         quantities = {
@@ -63,11 +66,13 @@ def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequ
     return {"format": FORMAT, "points": points}
 
 
-def difference_table(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference]) -> Table:
+def difference_table(
+    sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference], names: tuple[str, str]
+) -> Table:
     """A row for each point, flow and kind of number."""
     axes = [axis for axis in sweep.axes if axis != AXIS]
     table = tables.new_table(
-        *axes, "Flow", "Quantity", "A", "B", "B - A", "95 % interval", "Pairs", text_columns=len(axes) + 2
+        *axes, "Flow", "Quantity", *names, "difference", "95 % interval", "Pairs", text_columns=len(axes) + 2
     )
     for each in compared:
         for name in sweep.quantities:

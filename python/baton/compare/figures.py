@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from baton.report.figures import Description, FlowFigure, Panel, Trace, link_roles, nice_interval
+from baton.report.describe import own_marks
+from baton.report.figures import Description, FlowFigure, Panel, Trace, link_roles
 from baton.report.handovers import Mark, marks
 from baton.report.journeys import FlowPackets, PacketIndex
 from baton.report.packet_panels import links_used
 from baton.report.segments import tcp_events
-from baton.report.series_panels import finished, queue_traces, rate_in_bins, states
+from baton.report.series_panels import bin_length, finished, queue_traces, rate_of, states
 from baton.report.tables import Run
 
 from .measure import Comparison, FlowPair
+from .runs import names_of
 
+# Panels of queues, the longest; one in which never more than a packet waits shows nothing.
+MOST_QUEUES, LEAST_QUEUE = 4, 2
 NOT_RECORDED = "Neither run recorded what this diagram is made of."
 
 
 class Side:
     """One of the two runs, and how it is drawn: the second with dashes."""
 
-    def __init__(self, run: Run, letter: str, role: str) -> None:
-        self.run, self.letter, self.role = run, letter, role
-        self.dashed = letter == "B"
+    def __init__(self, run: Run, name: str, role: str) -> None:
+        self.run, self.name, self.role = run, name, role
+        self.dashed = role == "second run"
         self.index = PacketIndex.of(run.packets) if run.packets is not None else None
         self.queues = queue_traces(run, link_roles(run))
 
     def drawn(self, trace: Trace, name: str) -> Trace:
         """A trace of this run among those of both."""
-        trace.name, trace.role, trace.dashed = f"{self.letter}: {name}", self.role, self.dashed
+        trace.name, trace.role, trace.dashed = f"{self.name}: {name}", self.role, self.dashed
         return trace
 
     def packets(self, flow: str) -> FlowPackets | None:
@@ -44,26 +46,28 @@ Flow = tuple[Side, str]
 
 def describe(comparison: Comparison) -> Description:
     """Panels for each pair of flows."""
-    one, other = Side(comparison.a, "A", "first run"), Side(comparison.b, "B", "second run")
+    names = names_of(comparison.a, comparison.b)
+    one, other = Side(comparison.a, names[0], "first run"), Side(comparison.b, names[1], "second run")
     duration = max(comparison.a.duration_s, comparison.b.duration_s)
+    found = _marks(comparison, duration, names[1])
     flows = []
     for pair in comparison.pairs:
         both = [(one, pair.a), (other, pair.b)]
-        flows.append(FlowFigure(pair.name, pair.transport, [*_panels(pair, both, duration)]))
-    return Description(duration, _marks(comparison, duration), flows)
+        flows.append(FlowFigure(pair.name, pair.transport, [*_panels(pair, both)], own_marks(found, pair.a)))
+    return Description(duration, found, flows)
 
 
-def _panels(pair: FlowPair, both: list[Flow], duration_s: float) -> Iterator[Panel]:
+def _panels(pair: FlowPair, both: list[Flow]) -> Iterator[Panel]:
     if pair.transport == "tcp":
         yield _time_sequence(both)
         yield _state(both, "Congestion window", "window", "B", ("congestion window",))
     yield _state(both, "Round-trip time", "time", "s", ("smoothed round-trip time", "round-trip time"))
-    yield _goodput(both, duration_s)
+    yield _goodput(both)
     yield from _queues(both)
 
 
 def _time_sequence(both: list[Flow]) -> Panel:
-    panel = Panel("Time\u2013sequence", "byte offset in the stream", "B", [], tall=True)
+    panel = Panel("Time\u2013sequence", "byte offset", "B", [], tall=True)
     for side, name in both:
         packets = side.packets(name)
         if packets is None:
@@ -73,8 +77,8 @@ def _time_sequence(both: list[Flow]) -> Panel:
         for again, what, role in ((False, "segment", side.role), (True, "retransmission", f"{side.role} again")):
             rows = events.retransmission == again
             bars = events.sent_ns[rows], events.offset[rows], end[rows]
-            panel.traces.append(Trace(f"{side.letter}: {what}", role, "bars", *bars))
-        lost = Trace(f"{side.letter}: lost segment", f"{side.role} lost", "marks", events.drop_ns, events.drop_offset)
+            panel.traces.append(Trace(f"{side.name}: {what}", role, "bars", *bars))
+        lost = Trace(f"{side.name}: lost segment", f"{side.role} lost", "marks", events.drop_ns, events.drop_offset)
         panel.traces.append(lost)
     panel.traces = [trace for trace in panel.traces if len(trace.time_ns)]
     panel.note = "Segments as sent, losses when and where they happen." if panel.traces else NOT_RECORDED
@@ -91,13 +95,13 @@ def _state(both: list[Flow], title: str, quantity: str, unit: str, recorded: tup
     return _noted(panel)
 
 
-def _goodput(both: list[Flow], duration_s: float) -> Panel:
-    interval = nice_interval(duration_s)
+def _goodput(both: list[Flow]) -> Panel:
+    found = [side.run.find(f"flow {name}", "delivered bytes") for side, name in both]
+    interval = max(bin_length(side.run, series) for (side, _), series in zip(both, found, strict=True))
     panel = Panel("Goodput", "rate", "bit/s", [], f"New data that was delivered, per {interval:g} s.")
-    for side, name in both:
-        delivered = side.run.find(f"flow {name}", "delivered bytes")
+    for (side, _), delivered in zip(both, found, strict=True):
         if delivered is not None:
-            rate = rate_in_bins(side.run, delivered.time_ns, np.diff(delivered.value, prepend=0.0), interval)
+            rate = rate_of(side.run, delivered, interval)
             panel.traces.append(side.drawn(Trace("", "", "steps", *rate), "goodput"))
     return _noted(panel)
 
@@ -110,10 +114,11 @@ def _queues(both: list[Flow]) -> Iterator[Panel]:
         used = links_used(packets) if packets is not None else list(side.queues)
         for link, direction in used:
             trace = side.queues.get((link, direction))
-            if trace is not None:
+            if trace is not None and trace.value.max() >= LEAST_QUEUE:
                 again = Trace("", "", "steps", trace.time_ns, trace.value)
                 ways.setdefault((link, direction), []).append(side.drawn(again, "waiting"))
-    for (link, direction), traces in ways.items():
+    most = sorted(ways.items(), key=lambda way: max(float(trace.value.max()) for trace in way[1]), reverse=True)
+    for (link, direction), traces in most[:MOST_QUEUES]:
         yield Panel(f"Queue of {link}, {direction}", "packets that wait", "packets", traces)
 
 
@@ -124,7 +129,7 @@ def _noted(panel: Panel) -> Panel:
     return panel
 
 
-def _marks(comparison: Comparison, duration_s: float) -> list[Mark]:
+def _marks(comparison: Comparison, duration_s: float, name: str) -> list[Mark]:
     """Handovers of both runs; one that both have within a millisecond is marked once."""
     found = marks(comparison.a.summary, duration_s)
     for mark in marks(comparison.b.summary, duration_s):
@@ -133,6 +138,6 @@ def _marks(comparison: Comparison, duration_s: float) -> list[Mark]:
             twins[0].from_s = min(twins[0].from_s, mark.from_s)
             twins[0].to_s = max(twins[0].to_s, mark.to_s)
         else:
-            mark.label = f"B: {mark.label}"
+            mark.label = f"{name}: {mark.label}"
             found.append(mark)
     return sorted(found, key=lambda mark: mark.at_s)

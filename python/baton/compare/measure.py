@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from baton.report.tables import Run, Series
+from baton.report.shares import Series
+from baton.report.tables import Run
 from baton.summary import Json
 
 from .remarks import remarks
@@ -152,4 +153,4 @@ def _window(run: Run, handover: Json, name: str) -> float | None:
 
 
 def _stall(handover: Json, name: str) -> float | None:
-    return next((flow["stall_s"] for flow in handover.get("flows") or [] if flow["name"] == name), None)
+    return next((flow.get("stall_s") for flow in handover.get("flows") or [] if flow["name"] == name), None)

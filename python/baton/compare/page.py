@@ -12,21 +12,25 @@ from baton.report.text_tables import ABSENT, number, quantity, table
 
 from .figures import describe
 from .measure import Comparison, Quantity
-from .runs import kind
+from .runs import kind, names_of
 
 
 def write(comparison: Comparison, file: Path) -> Path:
     """Writes the page and returns its path. Raises `OSError`."""
     a, b = comparison.a, comparison.b
+    names = names_of(a, b)
     parts = {
-        "title": html.escape(f"{a.folder.name} and {b.folder.name}"),
-        "description": "Two runs compared: A is drawn solid and dark, B dashed and light.",
+        "title": html.escape(f"{names[0]} and {names[1]}"),
+        "description": html.escape(
+            f"Two runs compared: {names[0]} is drawn solid and dark, {names[1]} dashed and light."
+        ),
         "banner": "",
-        "facts": facts([("A", _run(a)), ("B", _run(b))]),
-        "tables": _quantities(comparison) + listed("What differs, or is not compared (A / B)", comparison.remarks),
+        "facts": facts([(html.escape(name), _run(run)) for name, run in zip(names, (a, b), strict=True)]),
+        "tables": _quantities(comparison, names)
+        + listed(f"What differs, or is not compared ({names[0]} / {names[1]})", comparison.remarks),
         "details": "".join(
             details(f"Scenario of {side}, as it was run", scenario_text(run.manifest))
-            for side, run in (("A", a), ("B", b))
+            for side, run in zip(names, (a, b), strict=True)
             if run.manifest.get("resolved")
         ),
     }
@@ -40,8 +44,8 @@ def _run(run: Run) -> str:
     return ", ".join([str(named), *([] if seed is None else [f"seed {seed}"]), kind(run)])
 
 
-def _quantities(comparison: Comparison) -> str:
-    heads = [("Flow", ""), ("Quantity", ""), ("A", ""), ("B", ""), ("B \u2212 A", ""), ("relative", "%")]
+def _quantities(comparison: Comparison, names: tuple[str, str]) -> str:
+    heads = [("Flow", ""), ("Quantity", ""), (names[0], ""), (names[1], ""), ("difference", ""), ("relative", "%")]
     rows = []
     for pair in comparison.pairs:
         for place, each in enumerate(pair.quantities):

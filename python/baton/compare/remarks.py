@@ -8,7 +8,7 @@ from typing import Any
 from baton.report.tables import Run
 from baton.toml import loads
 
-from .runs import flows, handovers
+from .runs import flows, handovers, names_of
 
 
 def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -16,10 +16,12 @@ def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]
     yield from _whole(a, b)
     yield from _flows(a, b, matched)
     if b.summary.get("capture"):
-        yield "B is a capture: its first packet is put at the time of A's first one"
+        one, other = names_of(a, b)
+        yield f"{other} is a capture: its first packet is put at the time of the first one of {one}"
         return
     if len(handovers(a)) != len(handovers(b)):
-        yield f"A has {len(handovers(a))} handovers, B has {len(handovers(b))}: the first ones of both are compared"
+        (one, other), counts = names_of(a, b), (len(handovers(a)), len(handovers(b)))
+        yield f"{one} has {counts[0]} handovers, {other} has {counts[1]}: the first ones of both are compared"
     if a.summary.get("seed") != b.summary.get("seed"):
         yield f"seed: {a.summary.get('seed')} / {b.summary.get('seed')}"
     yield from _settings(a, b)
@@ -27,7 +29,7 @@ def remarks(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]
 
 def _whole(a: Run, b: Run) -> Iterator[str]:
     """Whether the runs are whole and to be believed."""
-    for run, side in ((a, "A"), (b, "B")):
+    for run, side in zip((a, b), names_of(a, b), strict=True):
         live = run.summary.get("live")
         if live and not live["trusted"]:
             yield f"{side} is not to be trusted: {'; '.join(live['doubts'])}"
@@ -36,7 +38,7 @@ def _whole(a: Run, b: Run) -> Iterator[str]:
         for note in run.summary.get("notes", []):  # of a capture
             yield f"{side}: {note}"
     for table in ("series", "packets"):
-        without = [side for run, side in ((a, "A"), (b, "B")) if getattr(run, table) is None]
+        without = [side for run, side in zip((a, b), names_of(a, b), strict=True) if getattr(run, table) is None]
         if without:
             yield f"no {table} recorded in {' and '.join(without)}: what is made of them is not compared"
 
@@ -45,7 +47,7 @@ def _flows(a: Run, b: Run, matched: Sequence[tuple[str, str]]) -> Iterator[str]:
     """How flows were matched, and which were not."""
     if any(one != other for one, other in matched):
         yield "no name of a flow is in both runs: flows are compared in their order"
-    for run, side, place in ((a, "A", 0), (b, "B", 1)):
+    for run, side, place in zip((a, b), names_of(a, b), (0, 1), strict=True):
         alone = [flow["name"] for flow in flows(run) if flow["name"] not in [pair[place] for pair in matched]]
         if alone:
             yield f"flows only in {side}: {', '.join(alone)}"

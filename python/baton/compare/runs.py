@@ -39,6 +39,20 @@ def open_run(path: Path, *, or_capture: bool = False) -> Run:
         raise InputError(str(error)) from error
 
 
+def names_of(a: Run, b: Run) -> tuple[str, str]:
+    """What two runs are called."""
+    return folder_names(a.folder, b.folder)
+
+
+def folder_names(a: Path, b: Path) -> tuple[str, str]:
+    """Two folders by their names, with the folder above where these are alike; else A and B."""
+    for parts in (1, 2):
+        one, other = ("/".join(folder.absolute().parts[-parts:]) for folder in (a, b))
+        if one != other:
+            return one, other
+    return "A", "B"
+
+
 def flows(run: Run) -> list[Json]:
     """Summaries of a run's flows."""
     return list(run.summary.get("flows") or [])

@@ -1,4 +1,4 @@
-"""Two sweeps as one whose first axis is the sweep, A or B, with the points that both have.
+"""Two sweeps as one whose first axis is the sweep, by its name, with the points that both have.
 
 Then all that is said of points, on the page too, is said of both, and the differences along that axis, pair by pair on
 the seeds that both have, are the comparison.
@@ -13,12 +13,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from baton.archive import SWEEP_FILE
 from baton.errors import InputError
-from baton.summary import Json
+from baton.stored import SweepManifest, read_sweep
 from baton.sweep.execute import PointRuns
 from baton.sweep.flatten import Row
-from baton.sweep.folder import SWEEP_FILE, different_lines, read_json
+from baton.sweep.folder import different_lines
 from baton.sweep.results import RUNS_TABLE, SET, Sweep
+
+from .runs import folder_names
 
 AXIS = "sweep"
 LEFT_OUT = {"point", "seed"}
@@ -30,7 +33,7 @@ class Found:
     """A sweep in its folder: what was swept, and its runs by point and seed."""
 
     folder: Path
-    manifest: Json
+    manifest: SweepManifest
     rows: dict[int, dict[int, Row]]
 
     @property
@@ -55,11 +58,11 @@ def open_sweep(path: Path) -> Found:
         raise InputError(f"{file}: is not there: the sweep was killed; finish it with --resume") from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read: {error}") from error
-    rows: dict[int, dict[int, Row]] = {}
+    swept, rows = read_sweep(path / SWEEP_FILE), dict[int, dict[int, Row]]()
     for row in table.to_pylist():
         kept = {key: value for key, value in row.items() if key not in LEFT_OUT and not key.startswith(SET)}
         rows.setdefault(row["point"], {})[row["seed"]] = kept
-    return Found(path, read_json(path / SWEEP_FILE), rows)
+    return Found(path, swept, rows)
 
 
 def together(a: Found, b: Found) -> Sweep:
@@ -71,15 +74,25 @@ def together(a: Found, b: Found) -> Sweep:
         )
         raise InputError(f"{a.folder} and {b.folder}: have no point in common; their axes are {axes}")
     values, points = [], []
-    for name, each in (("A", a), ("B", b)):
+    of = folder_names(a.folder, b.folder)
+    for name, each, other in ((of[0], a, b), (of[1], b, a)):
         for key in common:
             point = each.manifest["points"][each.points[key]]
             in_order = {axis: point["values"][axis] for axis, _ in _ordered(a, key)}
             values.append({AXIS: name} | in_order)
-            points.append(PointRuns(None, None, dict(each.rows.get(each.points[key], {}))))
+            points.append(PointRuns(None, None, _paired_rows(each, other, key)))
     seeds = [seed for point in points for seed in point.rows]
     span = range(min(seeds, default=1), max(seeds, default=0) + 1)
     return Sweep(f"{a.folder.name} and {b.folder.name}", a.folder, values, span, points, complete=True)
+
+
+def _paired_rows(of: Found, other: Found, key: tuple[tuple[str, str], ...]) -> dict[int, Row]:
+    """The runs of a point whose seeds the other sweep has, too, so that means differ by the mean of the differences.
+
+    All of them where it has none of these seeds: then there are no differences.
+    """
+    rows, others = of.rows.get(of.points[key], {}), other.rows.get(other.points[key], {})
+    return {seed: row for seed, row in rows.items() if seed in others} or dict(rows)
 
 
 def _ordered(a: Found, key: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
@@ -89,7 +102,8 @@ def _ordered(a: Found, key: tuple[tuple[str, str], ...]) -> list[tuple[str, str]
 
 def remarks(a: Found, b: Found) -> Iterator[str]:
     """What the sweeps do not have in common, in words."""
-    for one, other, side in ((a, b, "A"), (b, a, "B")):
+    names = folder_names(a.folder, b.folder)
+    for one, other, side in ((a, b, names[0]), (b, a, names[1])):
         alone = [dict(key) for key in one.points if key not in other.points]
         for values in alone[:MOST_LISTED]:
             yield f"only in {side}: {', '.join(f'{axis} = {value}' for axis, value in values.items())}"
@@ -100,7 +114,7 @@ def remarks(a: Found, b: Found) -> Iterator[str]:
             yield f"{key}: {a.manifest.get(key)} / {b.manifest.get(key)}"
     common = next(key for key in a.points if key in b.points)
     resolved = [each.manifest["points"][each.points[common]]["resolved"] or "" for each in (a, b)]
-    for line in different_lines(*resolved, sides=("A", "B")):
+    for line in different_lines(*resolved, sides=names):
         yield f"scenario: {line}"
     unpaired = sum(
         len(a.rows.get(place, {}).keys() ^ b.rows.get(b.points[key], {}).keys())
@@ -108,4 +122,4 @@ def remarks(a: Found, b: Found) -> Iterator[str]:
         if key in b.points
     )
     if unpaired:
-        yield f"{unpaired} runs have none with their seed in the other sweep: they count in the means, in no difference"
+        yield f"{unpaired} runs have none with their seed in the other sweep: they do not count"

@@ -38,7 +38,7 @@ def run(options: FidelityOptions) -> int:
     cases = read(given, quick=options.quick, only=options.only, half=options.half)
     known, listed = causes.read(given), len(read(given, quick=False, only=[], half=None))
     machine.require()
-    with claimed(options.out), sweep_progress() as progress:
+    with claimed(options.out), sweep_progress(in_lines=True) as progress:
         outcomes = execute(cases, options.repetitions, options.out, lambda ended, of: progress(ended, of, 0))
     found = page.document(outcomes, known, options.repetitions, listed)
     write_text(options.out / "fidelity.json", page.as_text(found))

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from baton.live.trials import Figures
-from baton.report.tables import Run, Series
+from baton.report.shares import Series
+from baton.report.tables import Run
 from baton.summary import Json
 
 OF_SUMMARY = ("goodput_bps", "completion_s", "retransmitted", "spurious_retransmitted", "timeouts", "longest_stall_s")

@@ -1,4 +1,4 @@
-"""The comparison as a table for the terminal, as JSON, and as Markdown, which docs/validation.md quotes."""
+"""The comparison as a table for the terminal, as JSON, and as Markdown, which docs/validation quotes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
-from importlib.metadata import version
 from typing import Any
 
 from rich.table import Table
 
-from baton import tables
+from baton import tables, version
 from baton.live.trials import not_compared
 from baton.summary import Json
 
@@ -32,7 +31,7 @@ def document(outcomes: Sequence[Outcome], causes: Causes, repetitions: int, list
     return {
         "schema": SCHEMA,
         "date": datetime.now(timezone.utc).date().isoformat(),
-        "version": version("baton"),
+        "version": version.installed(),
         "matched": MATCHED,
         "kernels": kernels,
         "sysctls": next((kept.sysctls for outcome in outcomes for kept in outcome.live), {}),
@@ -95,12 +94,13 @@ def misses(found: Json) -> list[Json]:
 
 def markdown(found: Json) -> str:
     """The whole comparison: what differs with its cause first, then everything."""
-    return "\n".join([*head(found), *_whole(found["rows"])]) + "\n"
+    return "\n".join([*head(found), "", "Everything:", "", *markdown_table(found["rows"])]) + "\n"
 
 
-def quoted(found: Json) -> str:
-    """The same for docs/validation.md, without the figures that no rule judges."""
-    return "\n".join([*head(found), *_whole([row for row in found["rows"] if row["rule"]])]) + "\n"
+def judged(found: Json) -> dict[str, list[Json]]:
+    """The rows that a rule judges, by the kind of their case."""
+    kinds = {kind: [row for row in found["rows"] if row["kind"] == kind and row["rule"]] for kind in RULES}
+    return {kind: listed for kind, listed in kinds.items() if listed}
 
 
 def head(found: Json) -> Iterator[str]:
@@ -136,8 +136,8 @@ def _counts(listed: Sequence[Json]) -> Iterator[str]:
             yield f"| {kind} | {' | '.join(cells)} |"
 
 
-def _whole(listed: Sequence[Json]) -> Iterator[str]:
-    yield from ("", "Everything:" if any(not row["rule"] for row in listed) else "All that is judged:", "")
+def markdown_table(listed: Sequence[Json]) -> Iterator[str]:
+    """Rows in Markdown."""
     yield from ("| case | control | figure | simulated | kernel | rule | verdict |", "|---|---|---|---|---|---|---|")
     yield from (f"{_cells(row)} {row['verdict']} |" for row in listed)
 

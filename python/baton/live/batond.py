@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -67,12 +67,14 @@ def ask(*arguments: str) -> tuple[int, Json]:
 class Daemon:
     """A running `batond world`."""
 
-    def __init__(self, arguments: Sequence[str], program: Sequence[str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], program: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> None:
         reading, writing = os.pipe()
         after = ["--", *program] if program else []
         command = [str(find()), "world", *arguments, "--events", str(writing), *after]
         try:
-            self.process = subprocess.Popen(command, pass_fds=[writing])
+            self.process = subprocess.Popen(command, pass_fds=[writing], env=environment)
         except OSError:
             os.close(reading)
             raise

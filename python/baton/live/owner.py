@@ -1,4 +1,4 @@
-"""Whose the results of `sudo baton live` are: the invoking user's, not root's."""
+"""Files that `sudo baton live` writes: the invoking user's, written by that user's right and no other."""
 
 from __future__ import annotations
 
@@ -8,10 +8,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from baton.errors import InputError
+
+
+@contextmanager
+def as_invoker(*files: Path | None) -> Iterator[None]:
+    """Writes as the user who called sudo. Raises `InputError` if one of the files is a link: root follows none."""
+    invoker = invoking_user()
+    if invoker is None:
+        yield
+        return
+    for file in files:
+        if file is not None and file.is_symlink():
+            raise InputError(f"{file}: is a link; under sudo nothing is written through one")
+    user, group = invoker
+    groups, own_group = os.getgroups(), os.getegid()
+    # The user goes last and comes back first: it decides about the right to change groups.
+    os.setgroups([group])
+    os.setegid(group)
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(own_group)
+        os.setgroups(groups)
+
 
 @contextmanager
 def given_to_invoker(*paths: Path | None) -> Iterator[None]:
-    """Gives what is written at these paths meanwhile, and the folders made for it, to the user who called sudo."""
+    """Gives what is written at these paths meanwhile, and the folders made for it, to the user who called sudo.
+
+    For runs in threads, which cannot change their user one by one.
+    """
     invoker = invoking_user()
     if invoker is None:
         yield

@@ -14,7 +14,7 @@ from .words import lateness_text, program_text, server_failure
 MOST_FLOWS = 20
 
 
-def print_live(summary: Json, verdict: Verdict) -> None:
+def print_live(summary: Json, verdict: Verdict, no_handover: str | None) -> None:
     """Prints flows, handovers, expectations and what is special to a live run on standard output."""
     lasted = tables.seconds(summary["simulated_s"])
     first_line = f"{summary['scenario']}, seed {summary['seed']}: {lasted} in real time"
@@ -22,6 +22,8 @@ def print_live(summary: Json, verdict: Verdict) -> None:
     tables.print_summary(shown, verdict.outcomes, first_line)
     if left_out:
         print(f"{left_out:,} more flows delivered less; summary.json has all")
+    if no_handover:
+        print(f"NO HANDOVER  {no_handover}")
     rows = [*live_rows(summary), *(("Not checked", f"{text} (its flow was not run)") for text in verdict.not_checked)]
     width = max(len(name) for name, _ in rows)
     for name, text in rows:

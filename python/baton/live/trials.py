@@ -17,11 +17,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from baton import RunError, Scenario
+from baton import RunError, Scenario, version
 from baton.errors import InputError
 from baton.report.tables import Run, read_run
 from baton.sweep.folder import write_text
@@ -192,7 +191,7 @@ def _repeat(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
 
 def _made_from(trial: Trial, number: int) -> dict[str, Any]:
     resolved = hashlib.sha256(trial.scenario.resolved.encode()).hexdigest()
-    return {"scenario": resolved, "seed": number, "version": version("baton"), "kernel": os.uname().release}
+    return {"scenario": resolved, "seed": number, "version": version.installed(), "kernel": os.uname().release}
 
 
 def _read(file: Path, made_from: dict[str, Any]) -> Kept | None:
@@ -211,7 +210,7 @@ def _run(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
     for _ in range(MOST_TRIES):
         summary = _live(trial, number, out, machine)
         live = summary["live"]
-        found = _doubts(live)
+        found = doubts_about(live)
         measured = None if found else plan.measure(read_run(out))
         if measured is None or number > 1 or trial.label not in plan.whole:
             shutil.rmtree(out)
@@ -222,7 +221,7 @@ def _run(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
     return Kept(number, measured, doubts, live["kernel"], live["sysctls"], live["sysctls_set"], largest)
 
 
-def _doubts(live: dict[str, Any]) -> list[str]:
+def doubts_about(live: dict[str, Any]) -> list[str]:
     """Why a run is not compared; nothing if it is."""
     doubts: list[str] = list(live["doubts"])
     largest = live["lateness"]["largest_us"]
@@ -236,7 +235,9 @@ def _live(trial: Trial, number: int, out: Path, machine: _Machine) -> dict[str, 
     given = [str(trial.file), "--seed", str(number), "--out", str(out), "--force"]
     for override in trial.overrides:
         given += ["--set", override]
-    daemon = batond.Daemon(given, [])
+    # Under sudo as root: the folder, which root has made, is given to the invoking user in the end.
+    environment = {name: value for name, value in os.environ.items() if name not in ("SUDO_UID", "SUDO_GID")}
+    daemon = batond.Daemon(given, [], environment)
     summary: dict[str, Any] | None = None
     message = None
     try:

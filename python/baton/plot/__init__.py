@@ -1,6 +1,6 @@
-"""Printed figures of a run: matplotlib draws what the report draws, from the same description.
+"""Printed figures of a run and of a sweep, drawn by matplotlib from what the pages draw.
 
-Needs matplotlib: `pip install 'baton[plot]'`. Everything else is imported when a figure is drawn.
+Needs matplotlib: `pip install 'baton-handover[plot]'`. Everything else is imported when a figure is drawn.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
     from baton.report.figures import Panel
     from baton.report.handovers import Mark
+    from baton.sweep import Found
 
 __all__ = [
+    "plot_bars",
+    "plot_curves",
+    "plot_distribution",
     "plot_goodput",
     "plot_handover",
     "plot_map",
@@ -84,6 +88,35 @@ def plot_map(run: Run, link: str | None = None) -> Figure:
     return figure(drawn)
 
 
+def plot_curves(sweep: Found | str | PathLike[str], quantity: str, over: str | None = None) -> Figure:
+    """Means of a quantity over an axis of a sweep with their 95 % intervals, a curve for each value of the other axes.
+
+    `sweep` is what `baton.sweep.run` returns, or the folder of a sweep; `quantity` is a column of its table of runs, as
+    `handovers.0.flows.download.stall_s`; `over` is the key of an axis, by default the first one with numbers.
+    """
+    require_matplotlib()
+    from baton.plot import draw_sweep, sweeps
+
+    values = sweeps.read(sweep, quantity)
+    return draw_sweep.curves(values, values.axis(over))
+
+
+def plot_distribution(sweep: Found | str | PathLike[str], quantity: str) -> Figure:
+    """The share of a sweep's runs in which a quantity is at most so large (CDF), a curve for each point."""
+    require_matplotlib()
+    from baton.plot import draw_sweep, sweeps
+
+    return draw_sweep.distribution(sweeps.read(sweep, quantity))
+
+
+def plot_bars(sweep: Found | str | PathLike[str], quantity: str) -> Figure:
+    """The mean of a quantity at each point of a sweep as a bar with its 95 % interval, grouped by the last axis."""
+    require_matplotlib()
+    from baton.plot import draw_sweep, sweeps
+
+    return draw_sweep.bars(sweeps.read(sweep, quantity))
+
+
 def style(*, width_mm: float = 88, font_size: float = 8) -> AbstractContextManager[object]:
     """Figures in publication form from now on; as `with baton.style(): ...`, for those within.
 
@@ -115,4 +148,4 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError("figures need matplotlib; install it with: pip install 'baton[plot]'") from error
+        raise ImportError("figures need matplotlib; install it with: pip install 'baton-handover[plot]'") from error

@@ -14,6 +14,7 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import EngFormatter, StrMethodFormatter
 
 from baton.report.figures import Panel, Trace
@@ -32,8 +33,19 @@ RASTER_LIMIT = 20_000
 """A trace of more points is drawn as an image also in PDF and SVG, which would grow beyond use."""
 SIGNS = 6
 """Marks on a line that tell it from others without colour."""
-HANDLE, COLUMN_SPACE = 1.8, 1.4
-"""Length of a legend's samples and space between its columns, in font sizes."""
+HANDLE, HANDLE_SPACE, COLUMN_SPACE = 1.8, 0.6, 1.4
+"""Length of a legend's samples, space behind them and between columns, in font sizes."""
+LEGEND: dict[str, Any] = {
+    "frameon": False,
+    "borderpad": 0.2,
+    "handlelength": HANDLE,
+    "handletextpad": HANDLE_SPACE,
+    "columnspacing": COLUMN_SPACE,
+    "labelspacing": 0.3,
+}
+MOST_COLUMNS = 4
+LABELS = 7.5
+"""Room at the left of the axes for their ticks' labels and their name, in font sizes."""
 GREY, SHADE = "#5c636e", "#e3e5e8"
 
 
@@ -51,6 +63,8 @@ def figure(panels: Sequence[Panel], marks: Sequence[Mark], closeup: Mark | None 
         _limit(axes, panel, closeup)
         _mark(axes, marks, labels=axes is rows[0])
     rows[-1].set_xlabel("time (s)")
+    for axes, panel in zip(rows, panels, strict=True):
+        head(axes, panel.title, [trace.name for trace in panel.traces])
     return made
 
 
@@ -73,45 +87,51 @@ def _draw(axes: Axes, panel: Panel, view: tuple[float, float] | None) -> None:
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     elif panel.unit == "B":
         axes.yaxis.set_major_formatter(EngFormatter(unit="B"))
+    if not panel.traces:
+        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", va="center", wrap=True, color=GREY)
     lines = sum(trace.shape in ("steps", "line") for trace in panel.traces)
     for trace in panel.traces:
         _trace(axes, trace, _signs(trace, view) if lines > 1 else [])
-    _head(axes, panel)
 
 
-def _head(axes: Axes, panel: Panel) -> None:
-    """Title and legend above the axes; where nothing is drawn, the reason."""
-    if not panel.traces:
-        axes.set_title(panel.title, loc="left")
-        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", va="center", wrap=True, color=GREY)
-        return
-    size = FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
-    names = [trace.name for trace in panel.traces]
-    columns = _columns(names, rcParams["figure.figsize"][0] * 72 / size)
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        frameon=False,
-        borderpad=0.2,
-        borderaxespad=0,
-        handlelength=HANDLE,
-        columnspacing=COLUMN_SPACE,
-        labelspacing=0.3,
-    )
-    rows = -(-len(names) // columns)
-    axes.set_title(panel.title, loc="left", pad=1.35 * size * rows + 4)
+def head(axes: Axes, title: str, names: Sequence[str]) -> None:
+    """Title and legend above the axes; `names` are the entries of the legend.
+
+    The legend is no part of the layout, which would narrow the axes for one that is wider than they are: it has as many
+    columns as there is room for.
+    """
+    size = legend_size()
+    beside = columns(names, size, LABELS * rcParams["font.size"])
+    if names:
+        legend = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=beside, borderaxespad=0, **LEGEND)
+        legend.set_in_layout(False)
+    axes.set_title(title, loc="left", pad=1.35 * size * -(-len(names) // beside) + 4)
 
 
-def _columns(names: Sequence[str], width: float) -> int:
-    """How many columns of the legend have room beside the labels of the axis; lengths in font sizes."""
-    most = width - 7
-    for columns in (4, 3, 2):
-        rows = -(-len(names) // columns)
-        longest = [max(map(len, names[at : at + rows])) for at in range(0, len(names), rows)]
-        if sum(0.5 * length + HANDLE + 0.8 + COLUMN_SPACE for length in longest) <= most:
-            return columns
+def legend_size() -> float:
+    """Size of a legend's letters, in points."""
+    return FontProperties(size=rcParams["legend.fontsize"]).get_size_in_points()
+
+
+def columns(names: Sequence[str], size: float, left: float) -> int:
+    """How many columns of a legend the figure has room for; `size` is that of letters, `left` room for other things."""
+    room = rcParams["figure.figsize"][0] * 72 - left
+    widths = [text_width(name, size) + size * (HANDLE + HANDLE_SPACE) for name in names]
+    for count in range(min(MOST_COLUMNS, len(names)), 1, -1):
+        # matplotlib gives the first columns one entry more where they are not equally long.
+        rows, longer = divmod(len(names), count)
+        ends = np.cumsum([rows + (place < longer) for place in range(count)])
+        longest = [max(widths[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+        if sum(longest) + size * (COLUMN_SPACE * (count - 1) + 1) <= room:
+            return count
     return 1
+
+
+def text_width(text: str, size: float) -> float:
+    """Width of a text in points."""
+    properties = FontProperties(family=rcParams["font.family"], size=size)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
+    return float(width)
 
 
 def _signs(trace: Trace, view: tuple[float, float] | None) -> list[int]:

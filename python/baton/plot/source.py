@@ -24,7 +24,9 @@ class Source:
         self.run = run
         self.marks = marks(run.summary, run.duration_s)
         self.roles = link_roles(run)
-        self.flows: list[str] = [flow["name"] for flow in run.summary.get("flows") or []]
+        listed = run.summary.get("flows") or []
+        self._transports: dict[str, str] = {flow["name"]: flow.get("transport") or "tcp" for flow in listed}
+        self.flows = list(self._transports)
 
     @classmethod
     def of(cls, run: Result | str | PathLike[str]) -> Source:
@@ -43,7 +45,9 @@ class Source:
         """The handover with this number, from 1."""
         if 1 <= number <= len(self.marks):
             return self.marks[number - 1]
-        raise InputError(f"there is no handover {number}; the run has {len(self.marks)}")
+        raise InputError(
+            f"there is no handover {number}; the run has {len(self.marks)}, counted from 1 (`handovers.0` is number 1)"
+        )
 
     def map(self, link: str | None) -> Map:
         """The map of a radio network."""
@@ -62,7 +66,7 @@ class Source:
         name = self._flow(flow)
         if kind == "time_sequence":
             self._require_packets(name)
-        panels = FlowPanels(self.run, name, self._packets(name), self.roles, self._queued)
+        panels = FlowPanels(self.run, name, self._transports[name], self._packets(name), self.roles, self._queued)
         panel: Panel = getattr(panels, kind)()
         return panel
 
@@ -87,8 +91,7 @@ class Source:
         return FlowPackets.of(self._index, flow) if self._index is not None else None
 
     def _require_packets(self, flow: str) -> None:
-        transports = {entry["name"]: entry.get("transport") for entry in self.run.summary["flows"]}
-        if transports[flow] != "tcp":
+        if self._transports[flow] != "tcp":
             raise InputError(f"flow `{flow}` is no TCP flow: it has no sequence numbers")
         if self.run.packets is None:
             raise InputError(NO_PACKETS)

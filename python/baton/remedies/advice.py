@@ -2,8 +2,8 @@
 
 Of the remedies that need that place alone, the one with the largest mean gain over the headline's handovers is chosen
 if its 95 % interval lies above zero; else nothing is. Named with it are those whose paired difference to it has an
-interval that reaches zero: they cannot be told from it. Where no such remedy was run, or there is no interval, nothing
-is advised: what is not known is not bad.
+interval that reaches zero: they cannot be told from it. Where no such remedy was run, or with fewer than five seeds,
+nothing is advised: what is not known is not bad.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from .facts import NOTHING, PLACES, Remedy, in_place
 from .gains import Cell, Runs, is_above, is_below
 from .ranking import Standing
 from .words import interval, percent
+
+LEAST_SEEDS = 5
+"""Seeds below which an interval says too little to install something by. Chosen."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,10 @@ def advise(found: Sequence[Standing], runs: Runs, cells: Sequence[Cell], *, comp
 def _advise(place: str, found: Sequence[Standing], runs: Runs, cells: Sequence[Cell], complete: bool) -> Advice:
     names = {each.name for each in in_place([standing.remedy for standing in found], place)}
     here = [each for each in found if each.remedy.name in names]
+    seeds = min((each.gain.values for each in here if not each.never_run), default=LEAST_SEEDS)
+    if complete and seeds < LEAST_SEEDS:
+        few = f"{seeds} seed{' tells' if seeds == 1 else 's tell'} too little"
+        return Advice(place, None, [], f"{few}; --seeds {LEAST_SEEDS} or more make an advice")
     candidates = [each for each in here if not each.never_run and is_above(each.gain)]
     best = max(candidates, key=lambda each: each.gain.mean or 0.0, default=None)
     if best is None:
@@ -91,11 +98,8 @@ def _unknown(place: str, here: Sequence[Standing], complete: bool) -> str:
     """Why it is not known that none of these is better than nothing; nothing if it is known."""
     if here and not complete:
         return "the comparison was interrupted; --resume goes on with it"
-    run = [each for each in here if not each.never_run]
-    if not run:
+    if all(each.never_run for each in here):
         return f"no remedy that needs {PLACES[place]} alone was run"
-    if any(each.gain.low is None for each in run):
-        return "of a single run there is no interval; --seeds 2 or more makes one"
     return ""
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from baton.errors import InputError
 from baton.progress import sweep_progress
+from baton.stored import read_object
 from baton.summary import Json
 from baton.sweep.execute import PointRuns
-from baton.sweep.folder import manifest, open_folder, read_json, write_text
+from baton.sweep.folder import manifest, open_folder, write_text
 from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_table
 
 from . import batches, page, show
@@ -120,7 +121,8 @@ def run(options: CompareOptions) -> int:
 def _before(folder: Path) -> float:
     """Seconds that a sweep which is resumed has taken before."""
     file = folder / STATISTICS_FILE
-    return float(read_json(file).get("wall_s", 0.0)) if file.is_file() else 0.0
+    wall_s = read_object(file).get("wall_s") if file.is_file() else 0.0
+    return float(wall_s) if isinstance(wall_s, (int, float)) else 0.0
 
 
 def _found(study: RemedyStudy, sweep: Sweep, crossed: list[CrossPoint], wall_s: float) -> Comparison:

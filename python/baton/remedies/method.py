@@ -33,5 +33,5 @@ METHOD = (
     " way. IPsec: whether it works where IPsec hides the transport from the network.\n"
     "The choice. Of the remedies that need one place alone, the one with the largest mean gain if its interval"
     " lies above zero, else none. Those whose paired difference to it has an interval that reaches zero are"
-    " named with it. Where no such remedy was run, or the runs are too few for an interval, nothing is advised."
+    " named with it. Where no such remedy was run, or with fewer than five seeds, nothing is advised."
 )

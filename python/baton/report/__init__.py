@@ -9,7 +9,7 @@ from .figures import Description
 from .render import page
 from .tables import read_run
 
-__all__ = ["Description", "describe", "write", "write_page"]
+__all__ = ["Description", "describe", "page", "read_run", "write", "write_page"]
 
 
 def write(folder: Path) -> Path:

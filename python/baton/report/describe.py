@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import packet_panels, series_panels
+from .cells import CellNames
 from .figures import Description, FlowFigure, Panel, Trace, link_roles
-from .handovers import marks
+from .handovers import Mark, marks
 from .journeys import FlowPackets, PacketIndex
 from .ladders import ladders
 from .maps import maps
@@ -22,6 +23,7 @@ class FlowPanels:
 
     run: Run
     name: str
+    transport: str
     packets: FlowPackets | None
     roles: dict[str, str]
     queued: Queues
@@ -48,7 +50,8 @@ class FlowPanels:
     def goodput(self) -> Panel:
         """By link only where all packets are known."""
         by_link = packet_panels.new_data_by_link(self.packets) if self.packets is not None and self._whole else None
-        return series_panels.goodput(self.run, self.name, by_link, self.roles)
+        ways = packet_panels.data_ways(self.packets) if self.packets is not None else {}
+        return series_panels.goodput(self.run, self.name, self.transport, by_link, self.roles, ways)
 
     def datagrams(self) -> list[Panel]:
         """Delays and numbers of a flow without TCP."""
@@ -56,15 +59,18 @@ class FlowPanels:
             return [Panel("One-way delay", "delay", "s", [], NO_PACKETS)]
         return [packet_panels.delay(self.packets), *([packet_panels.numbers(self.packets)] if self._whole else [])]
 
-    def all(self, transport: str) -> list[Panel]:
+    def all(self) -> list[Panel]:
         """What the page shows."""
-        if transport == "tcp":
+        if self.transport == "tcp":
             first = [self.time_sequence(), self.window(), self.round_trip()]
+            if self.packets is not None:
+                first.append(packet_panels.delay(self.packets, tall=False))
         else:
             first = self.datagrams()
             if self.run.find(f"flow {self.name}", "round-trip time") is not None:
                 first.append(self.round_trip())
-        return [*first, self.queues(), self.goodput()]
+        last = [packet_panels.distribution(self.packets)] if self.packets is not None else []
+        return [*first, self.queues(), self.goodput(), *last]
 
     @property
     def _whole(self) -> bool:
@@ -81,10 +87,24 @@ def describe(run: Run) -> Description:
             transports.setdefault(name, protocol.values[protocol.codes[rows[0]]])
     roles = link_roles(run)
     queues = series_panels.queue_traces(run, roles)
+    handovers = marks(run.summary, run.duration_s)
     flows = []
     for name, transport in transports.items():
         packets = FlowPackets.of(index, name) if index is not None else None
-        panels = FlowPanels(run, name, packets, roles, queues)
-        flows.append(FlowFigure(name, transport, panels.all(transport)))
-    charts = ladders(run.signals, run.summary)
-    return Description(run.duration_s, marks(run.summary, run.duration_s), flows, charts, maps(run.summary))
+        panels = FlowPanels(run, name, transport, packets, roles, queues)
+        flows.append(FlowFigure(name, transport, panels.all(), own_marks(handovers, name)))
+    _name_cells(flows, CellNames.of(run.summary))
+    return Description(run.duration_s, handovers, flows, ladders(run.signals, run.summary), maps(run.summary))
+
+
+def own_marks(handovers: list[Mark], flow: str) -> list[int]:
+    """Places of the handovers of a flow's mobile, and of those whose flows nobody knows."""
+    return [place for place, mark in enumerate(handovers) if not mark.flows or flow in mark.flows]
+
+
+def _name_cells(flows: list[FlowFigure], names: CellNames) -> None:
+    """Calls links by their cells. Flows share traces, of which none is renamed twice: a cell's name stays as it is."""
+    for panel in (panel for flow in flows for panel in flow.panels):
+        for trace in panel.traces:
+            trace.name = names.shown(trace.name)
+            trace.labels = [names.shown(label) for label in trace.labels]

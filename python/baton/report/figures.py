@@ -12,8 +12,9 @@ import numpy as np
 from .handovers import Mark
 from .ladders import Ladder
 from .maps import Map
+from .shares import Series, outstanding
 from .style import link_role
-from .tables import Run, Series
+from .tables import Run
 
 
 @dataclass
@@ -46,6 +47,8 @@ class Panel:
     note: str = ""
     tall: bool = False
     logarithmic: bool = False
+    across: str = ""
+    """The quantity of the other axis where that is not the time of the run; in seconds, which traces hold as ns."""
 
 
 @dataclass
@@ -55,6 +58,8 @@ class FlowFigure:
     name: str
     transport: str
     panels: list[Panel]
+    marks: list[int]
+    """Places of the handovers that are drawn with it: those of its mobile."""
 
 
 @dataclass
@@ -101,11 +106,7 @@ def thinned(series: Series, limit: int) -> Series:
         return series
     stretch = -(-count // max(limit // 4, 1))
     whole = count // stretch * stretch
-    blocks = series.value[:whole].reshape(-1, stretch)
-    begin = np.arange(0, whole, stretch)
-    chosen = (begin, begin + stretch - 1, begin + blocks.argmin(axis=1), begin + blocks.argmax(axis=1))
-    rows = np.sort(np.concatenate((*chosen, np.arange(whole, count))))
-    rows = rows[np.diff(rows, prepend=-1) > 0]
+    rows = np.concatenate((outstanding(series.value[:whole], stretch), np.arange(whole, count)))
     return Series(series.time_ns[rows], series.value[rows])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .cells import CellNames
+
 
 @dataclass
 class Mark:
@@ -19,17 +21,20 @@ class Mark:
     outage: bool
     from_s: float
     to_s: float
+    flows: list[str]
+    """Flows of the mobile; of none that is known, all flows are drawn with it."""
 
 
 def marks(summary: dict[str, Any], duration_s: float) -> list[Mark]:
     """The handovers of a run, ascending in time. The first attachment of a mobile is none."""
-    found = []
+    found, names = [], CellNames.of(summary)
     for handover in handovers_in_order(summary):
         at, completed = float(handover["at_s"]), handover.get("completed_s")
-        label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
+        label = names.shown(f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}")
+        flows = [str(flow.get("name")) for flow in handover.get("flows") or []]
         hard = handover.get("kind") == "hard" and completed is not None and completed > at
         length = max(_affects(handover), duration_s / 500)
-        found.append(Mark(at, completed, label, hard, at - 0.35 * length, at + 1.35 * length))
+        found.append(Mark(at, completed, label, hard, at - 0.35 * length, at + 1.35 * length, flows))
     return found
 
 
@@ -66,7 +71,7 @@ class HandoverRow:
 
 def rows(summary: dict[str, Any]) -> list[HandoverRow]:
     """A row for each handover and flow; one row without a flow where no flow was measured."""
-    table = []
+    table, names = [], CellNames.of(summary)
     for number, handover in enumerate(handovers_in_order(summary), start=1):
         at, completed = float(handover["at_s"]), handover.get("completed_s")
         flows = handover.get("flows") or [{"name": "", "lost_packets": handover.get("lost_packets")}]
@@ -76,7 +81,7 @@ def rows(summary: dict[str, Any]) -> list[HandoverRow]:
                     number,
                     at,
                     str(handover.get("mobile") or ""),
-                    f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}",
+                    names.shown(f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"),
                     str(handover.get("kind") or ""),
                     completed - at if completed is not None else None,
                     str(flow.get("name") or ""),

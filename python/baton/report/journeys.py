@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .tables import Names, Packets
+from .arrow import Names
+from .tables import Packets
 
 
 @dataclass

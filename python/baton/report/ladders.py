@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .cells import CellNames
 from .handovers import handovers_in_order
 from .signals import Signal
 
@@ -61,7 +62,7 @@ class Ladder:
 
 def ladders(signals: Sequence[Signal], summary: dict[str, Any]) -> list[Ladder]:
     """A chart for each handover of which there are signals, in order of time."""
-    found = []
+    found, names = [], CellNames.of(summary)
     listed = handovers_in_order(summary)
     mobiles = {str(handover.get("mobile")) for handover in listed}
     for number, handover in enumerate(listed, start=1):
@@ -72,7 +73,8 @@ def ladders(signals: Sequence[Signal], summary: dict[str, Any]) -> list[Ladder]:
         own_signals = (s for s in signals if not others.intersection((s.sender, s.receiver)))
         chosen = [s for s in own_signals if begin <= s.sent_ns <= end]
         if chosen:
-            title = f"{number}: {own}, {handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
+            way = names.shown(f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}")
+            title = f"{number}: {own}, {way}"
             found.append(_ladder(Ladder(title, _ns(handover["at_s"]), [own]), chosen))
         if len(found) == MOST_LADDERS:
             break

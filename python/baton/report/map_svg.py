@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from .maps import Circle, Map, Point, Turn, Way
 from .style import LOOKS
+from .svg_labels import Labels
 
 # Pixels: at most so wide and so high, and a margin around for names.
-WIDTH, HEIGHT, MARGIN = 1080, 560, 24
+WIDTH, HEIGHT, MARGIN = 1176, 860, 24
 EXPLANATION = (
     "North is up. Circles are the cells as far as mobiles may register; a way has the colour of the cell that served,"
     " and is dotted where none did."
@@ -57,7 +58,22 @@ class _Drawing:
         parts += [self.cell(cell) for cell in self.map.cells]
         parts += [self.way(way) for way in self.map.ways]
         parts += [self.turn(turn) for turn in self.map.turns]
-        return "".join([*parts, self.bar(), "</svg>"])
+        return "".join([*parts, self.bar(), *self.labels(), "</svg>"])
+
+    def labels(self) -> list[str]:
+        """Names of cells, numbers of handovers, names of mobiles, in the order in which they get room."""
+        found = Labels(*self.size)
+        for x, y in [self.place(cell.middle) for cell in self.map.cells]:
+            found.keep_free(x, y, 3)
+        for x, y in [self.place(turn.at) for turn in self.map.turns]:
+            found.keep_free(x, y, 5)
+        length = nice_length(self.size[0] / 5 / self.scale)
+        found.taken.append((0, self.size[1] - 28, MARGIN / 2 + max(length * self.scale, 60), self.size[1]))
+        cells = [found.put(cell.name, *self.place(cell.middle), away=6, kind="node") for cell in self.map.cells]
+        turns = [found.put(str(turn.number), *self.place(turn.at), away=6) for turn in self.map.turns]
+        starts = [(way.mobile, way.stretches[0].points[0]) for way in self.map.ways if way.stretches]
+        ways = [found.put(f"{mobile} \u2192", *self.place(start), away=6) for mobile, start in starts]
+        return [*cells, *turns, *ways]
 
     def place(self, point: Point) -> tuple[float, float]:
         return MARGIN + (point[0] - self.west) * self.scale, MARGIN + (self.north - point[1]) * self.scale
@@ -69,8 +85,7 @@ class _Drawing:
         return (
             f"<g><title>{html.escape(cell.name)}: {cell.radius_km:g} km</title>"
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" style="{look}"/>'
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" style="fill:{colour}"/>'
-            f'<text class="node" x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{html.escape(cell.name)}</text></g>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" style="fill:{colour}"/></g>'
         )
 
     def way(self, way: Way) -> str:
@@ -81,17 +96,13 @@ class _Drawing:
             look = f"stroke:{_colour(stretch.role)};stroke-width:{2 * LOOKS[stretch.role].width:g}{dash}"
             tip = html.escape(f"{way.mobile}: {stretch.cell or 'no cell'}")
             parts.append(f'<polyline class="way" points="{points}" style="{look}"><title>{tip}</title></polyline>')
-        if way.stretches:
-            x, y = self.place(way.stretches[0].points[0])
-            parts.append(f'<text x="{x:.1f}" y="{y - 9:.1f}">{html.escape(way.mobile)} →</text>')
         return "".join(parts)
 
     def turn(self, turn: Turn) -> str:
         x, y = self.place(turn.at)
         return (
             f"<g><title>{turn.number}: {html.escape(turn.label)}</title>"
-            f'<circle class="at" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
-            f'<text x="{x:.1f}" y="{y - 9:.1f}" text-anchor="middle">{turn.number}</text></g>'
+            f'<circle class="at" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
         )
 
     def bar(self) -> str:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from baton.summary import Json
 
+from .cells import CellNames
 from .handovers import handovers_in_order
 from .style import link_role
 
@@ -92,14 +93,14 @@ def _map(radio: Json, summary: Json) -> Map:
         Circle(cell["cell"], roles[cell["cell"]], _point(cell, origin), cell["radius_m"] / 1e3) for cell in cells
     ]
     drawn = Map(radio["link"], circles, [])
-    listed = list(enumerate(handovers_in_order(summary), start=1))
+    listed, names = list(enumerate(handovers_in_order(summary), start=1)), CellNames.of(summary)
     for aircraft in radio["aircraft"][:MOST_WAYS]:
         track, mobile = aircraft["track"], aircraft["mobile"]
         own = [(number, handover) for number, handover in listed if handover.get("mobile") == mobile]
         served = _served(track, [handover for _, handover in own], radio["link"])
         drawn.ways.append(Way(mobile, _stretches(served, origin, roles)))
         for number, handover in own:
-            label = f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}"
+            label = names.shown(f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}")
             drawn.turns.append(Turn(number, label, _point(_place(track, float(handover["at_s"])), origin)))
     return drawn
 

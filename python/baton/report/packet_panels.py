@@ -8,6 +8,9 @@ from .figures import Panel, Trace, scaled
 from .journeys import FlowPackets, distinct
 from .segments import tcp_events
 
+# Steps of a distribution: as many as are to be seen.
+MOST_STEPS = 1000
+
 
 def time_sequence(flow: FlowPackets) -> Panel:
     """Segments as the sender offers them to its first link, ACKs as they arrive there, losses where they happen."""
@@ -26,11 +29,11 @@ def time_sequence(flow: FlowPackets) -> Panel:
     ]
     note = f"Segments as sent, ACKs as they arrive at the sender, losses when and where they happen.{_share(flow)}"
     shown = [trace for trace in traces if len(trace.time_ns)]
-    return Panel("Time\u2013sequence", "byte offset in the stream", "B", shown, note, tall=True)
+    return Panel("Time\u2013sequence", "byte offset", "B", shown, note, tall=True)
 
 
-def delay(flow: FlowPackets) -> Panel:
-    """How long each packet took, against the time at which it was sent; lost ones when they were lost."""
+def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
+    """How long each packet with data took, against the time at which it was sent; lost ones when they were lost."""
     decided = flow.packets.decided_ns
     sent, arrived, gone = _datagrams(flow)
     order = np.argsort(_begun(flow, sent, arrived), kind="stable")
@@ -46,7 +49,29 @@ def delay(flow: FlowPackets) -> Panel:
         f"{len(sent)} packets sent, {len(arrived)} delivered, {len(gone)} lost. " if flow.packets.every == 1 else ""
     )
     note = f"{counts}A lost packet stands at its loss.{_share(flow)}"
-    return Panel("One-way delay", "delay", unit, traces, note, tall=True)
+    return Panel("One-way delay", "delay", unit, traces, note, tall=tall)
+
+
+def distribution(flow: FlowPackets) -> Panel:
+    """The share of the delivered packets that took at most so long."""
+    sent, arrived, _ = _datagrams(flow)
+    taken = np.sort(flow.packets.decided_ns[arrived] - _begun(flow, sent, arrived))
+    panel = Panel("Distribution of the one-way delay", "share of packets", "", [], "", across="one-way delay")
+    if not len(taken):
+        panel.note = "No packet was delivered."
+        return panel
+    share = np.linspace(0.0, 1.0, min(len(taken), MOST_STEPS) + 1)
+    least = np.ceil(share * len(taken)).astype(np.int64).clip(1) - 1
+    panel.traces = [Trace("delivered", "congestion window", "line", taken[least].astype(np.int64), share)]
+    marks = ", ".join(f"{percent:g} %: {_milliseconds(taken, percent)}" for percent in (50, 95, 99, 99.9))
+    panel.note = f"Delays that so many packets did not exceed: {marks}.{_share(flow)}"
+    return panel
+
+
+def _milliseconds(taken: np.ndarray, percent: float) -> str:
+    """A percentile of sorted times in ns."""
+    value = taken[int(np.ceil(len(taken) * percent / 100)) - 1] / 1e6
+    return f"{value:.4g} ms" if value < 1000 else f"{value / 1000:.4g} s"
 
 
 def numbers(flow: FlowPackets) -> Panel:
@@ -79,6 +104,13 @@ def new_data_by_link(flow: FlowPackets) -> dict[str, tuple[np.ndarray, np.ndarra
     return found
 
 
+def data_ways(flow: FlowPackets) -> dict[str, str]:
+    """The direction in which each link carried the flow's data."""
+    names, ways = flow.packets.names["link"].values, flow.index.link_direction
+    rows = flow.outward[flow.packets.numbers["payload_bytes"][flow.outward] > 0]
+    return {names[way // 2]: "up" if way % 2 else "down" for way in distinct(ways[rows]).tolist()}
+
+
 def links_used(flow: FlowPackets) -> list[tuple[str, str]]:
     """Links and directions on which packets of the flow were offered, in the order of the links."""
     names, ways = flow.packets.names["link"].values, flow.index.link_direction
@@ -97,8 +129,12 @@ def _share(flow: FlowPackets) -> str:
 
 
 def _datagrams(flow: FlowPackets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of the outward packets' first offers, arrivals and losses."""
-    return flow.offered(flow.outward), flow.arrived(flow.outward, flow.inward), flow.lost(flow.outward)
+    """Rows of the first offers, arrivals and losses of the packets that go outwards; over TCP, of those with data."""
+    packets, rows = flow.packets, flow.outward
+    protocol = packets.names["protocol"]
+    if len(rows) and protocol.codes[rows[0]] == protocol.code("tcp"):
+        rows = rows[packets.numbers["payload_bytes"][rows] > 0]
+    return flow.offered(rows), flow.arrived(rows, flow.inward), flow.lost(rows)
 
 
 def _begun(flow: FlowPackets, sent: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -8,17 +8,31 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from baton.packing import drawing_library
 
 from . import ladder_svg, map_svg
 from .columns import ColumnStore
 from .figures import Description, Panel, Trace
+from .happened import what_happened
 from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
-from .text_tables import ABSENT, agent_table, flow_table, handover_table, number, with_unit
+from .text_tables import (
+    ABSENT,
+    agent_table,
+    class_table,
+    expectation_table,
+    flow_table,
+    handover_table,
+    number,
+    quantity,
+    with_unit,
+)
 
+# Files that are named; a run with captures at many interfaces has more.
+MOST_FILES = 20
 SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "report.js")
 
 
@@ -29,7 +43,13 @@ def page(run: Run, description: Description) -> str:
         "description": html.escape(_scenario_description(run.manifest)),
         "banner": _banner(run),
         "facts": facts(_facts(run)),
-        "tables": flow_table(run.summary) + handover_table(run.summary) + agent_table(run.summary),
+        "happened": html.escape(what_happened(run.summary)),
+        "tables": expectation_table(run.summary)
+        + class_table(run.summary)
+        + flow_table(run.summary)
+        + handover_table(run.summary)
+        + agent_table(run.summary),
+        "files": _files(run),
         "details": details("Scenario, as it was run", scenario_text(run.manifest)),
     }
     return assemble(parts, description)
@@ -38,6 +58,7 @@ def page(run: Run, description: Description) -> str:
 def assemble(parts: dict[str, str], description: Description) -> str:
     """A page from its parts, which are HTML, and the diagrams."""
     store = ColumnStore()
+    parts = {"happened": "", "files": ""} | parts
     made = {"data": embedded(_data(description, store)), "maps": map_svg.section(description.maps)}
     made["ladders"] = ladder_svg.section(description.ladders)
     return fill("template.html", parts | made, SCRIPTS, store)
@@ -86,6 +107,24 @@ def details(title: str, text: str) -> str:
     return f"<details><summary>{html.escape(title)}</summary><pre>{html.escape(text)}</pre></details>"
 
 
+def _files(run: Run) -> str:
+    """Links to what lies beside the page, with sizes."""
+    files = sorted(file for file in run.folder.iterdir() if file.is_file() and _is_shown(file.name))
+    if not files:
+        return ""
+    links = "".join(
+        f'<li><a href="{html.escape(quote(file.name))}">{html.escape(file.name)}</a>'
+        f" <small>{quantity(file.stat().st_size, 'B')}</small></li>"
+        for file in files[:MOST_FILES]
+    )
+    more = f"<li>and {len(files) - MOST_FILES} more</li>" if len(files) > MOST_FILES else ""
+    return f'<section><h2>Beside this page</h2><ul class="files">{links}{more}</ul></section>'
+
+
+def _is_shown(name: str) -> bool:
+    return name != "report.html" and not name.startswith(".")
+
+
 def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
     packed: dict[int, dict[str, Any]] = {}  # by identity: flows share the traces of queues
 
@@ -100,7 +139,10 @@ def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
         "marks": [vars(mark) for mark in description.marks],
         "dashes": {role: look.dash for role, look in LOOKS.items()},
         "widths": {role: look.width for role, look in LOOKS.items()},
-        "flows": [{"name": flow.name, "panels": [panel(each) for each in flow.panels]} for flow in description.flows],
+        "flows": [
+            {"name": flow.name, "panels": [panel(each) for each in flow.panels], "marks": flow.marks}
+            for flow in description.flows
+        ],
     }
 
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from .capacity import Capacities
 from .figures import Panel, Trace, nice_interval, scaled, thinned
-from .tables import MOST_VALUES, Run, Series
+from .shares import Series
+from .style import LINK_LOOKS, link_role
+from .tables import Run
 
-NO_SERIES = (
-    "Series were not recorded (series = false in the scenario's [record]), or are more than a page can show"
-    f" ({MOST_VALUES:,} values; series.parquet has them), so this diagram is missing."
-)
+NO_SERIES = "Series were not recorded (series = false in the scenario's [record]), so this diagram is missing."
 RATIO_FOR_LOGARITHM = 200
+# A link's capacity is drawn up to so many times the largest goodput by link.
+CAPACITY_IN_VIEW = 4
+# Values of a series from which it is told how often it is written.
+LEAST_VALUES = 10
+# Lines of a panel that can be told apart: as many as there are colours.
+MOST_LINES = LINK_LOOKS
 RATIO_OF_LINKS_FOR_LOGARITHM = 50
+
+ByLink = dict[str, tuple[np.ndarray, np.ndarray]]
+"""Times in ns and bytes of the data that a link delivered."""
 
 
 def window(run: Run, flow: str) -> Panel:
@@ -54,29 +65,115 @@ def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace
 
 
 def queues(run: Run, traces: list[Trace]) -> Panel:
-    """Packets that wait in the link directions that a flow uses."""
+    """Packets that wait in the link directions that a flow uses; of many, the longest queues."""
     note = NO_SERIES if run.series is None else "" if traces else "No packet had to wait."
-    return Panel("Queues", "packets that wait", "packets", traces, note)
+    shown = sorted(traces, key=lambda trace: float(trace.value.max()), reverse=True)[:MOST_LINES]
+    if len(shown) < len(traces):
+        left = len(traces) - len(shown)
+        most = max(float(trace.value.max()) for trace in traces if trace not in shown)
+        note = f"The {len(shown)} longest queues; in {left} more at most {most:,.0f} packets waited."
+    return Panel("Queues", "packets that wait", "packets", coloured([each for each in traces if each in shown]), note)
+
+
+def coloured(traces: list[Trace]) -> list[Trace]:
+    """The traces, with colours of their own where two links of so many have the same."""
+    links = list(dict.fromkeys(map(_link_of_trace, traces)))
+    if len({trace.role for trace in traces}) == len(links):
+        return traces
+    return [replace(trace, role=link_role(links.index(_link_of_trace(trace)))) for trace in traces]
+
+
+def _link_of_trace(trace: Trace) -> str:
+    """The link of a trace with a name such as `gsm, down` or `over gsm`."""
+    return trace.name.rpartition(", ")[0] or trace.name
 
 
 def goodput(
-    run: Run, flow: str, by_link: dict[str, tuple[np.ndarray, np.ndarray]] | None, roles: dict[str, str]
+    run: Run, flow: str, transport: str, by_link: ByLink | None, roles: dict[str, str], ways: dict[str, str]
 ) -> Panel:
-    """New data per second: what the application read, and by the link over which it reached the receiver."""
-    interval = nice_interval(run.duration_s)
-    panel = Panel("Goodput", "rate", "bit/s", [], f"New data per {interval:g} s, by the link that delivered it.")
+    """New data per second: what the application read, and by the link over which it reached the receiver.
+
+    `ways` are the directions in which links carried the data, whose capacity is drawn with it.
+    """
     delivered = run.find(f"flow {flow}", "delivered bytes")
+    interval = bin_length(run, delivered)
+    panel = Panel("Goodput", "rate", "bit/s", [], f"New data per {interval:g} s, by the link that delivered it.")
     if delivered is not None:
-        increments = np.diff(delivered.value, prepend=0.0)
-        rate = rate_in_bins(run, delivered.time_ns, increments, interval)
-        panel.traces.append(Trace("read by the application", "total", "steps", *rate))
-    for link, (time_ns, size) in (by_link or {}).items():
-        panel.traces.append(Trace(f"over {link}", roles[link], "steps", *rate_in_bins(run, time_ns, size, interval)))
+        name = "read by the application" if transport == "tcp" else "delivered"
+        panel.traces.append(Trace(name, "total", "steps", *rate_of(run, delivered, interval)))
+    panel.traces += _by_link(run, by_link or {}, roles, interval)
     peaks = [float(trace.value.max()) for trace in panel.traces if trace.role != "total"]
     panel.logarithmic = len(peaks) > 1 and max(peaks) > RATIO_OF_LINKS_FOR_LOGARITHM * min(peaks) > 0
+    panel.traces += _capacities(run, ways, {*(by_link or {})}, roles, interval, max(peaks, default=0.0))
     if by_link is None:
-        panel.note = f"Data read by the application per {interval:g} s. By link it would need all packets."
+        panel.note = f"Data delivered per {interval:g} s. By link it would need all packets."
     return finished(panel, recorded=run.series is not None)
+
+
+def _by_link(run: Run, by_link: ByLink, roles: dict[str, str], interval: float) -> list[Trace]:
+    """A line for each link that delivered; of many, for those that delivered most, and one for the others together."""
+    most = sorted(by_link.items(), key=lambda entry: int(entry[1][1].sum()), reverse=True)
+    shown = len(most) if len(most) <= MOST_LINES else MOST_LINES - 1
+    names = {name for name, _ in most[:shown]}
+    lines = [
+        Trace(f"over {link}", roles[link], "steps", *rate_in_bins(run, *data, interval))
+        for link, data in by_link.items()
+        if link in names
+    ]
+    lines = coloured(lines)
+    if shown < len(most):
+        rest = [np.concatenate(parts) for parts in zip(*(data for _, data in most[shown:]), strict=True)]
+        name, role = f"over {len(most) - shown} others", link_role(MOST_LINES - 1)
+        lines.append(Trace(name, role, "steps", *rate_in_bins(run, rest[0], rest[1], interval), dashed=True))
+    return lines
+
+
+def _capacities(
+    run: Run, ways: dict[str, str], delivering: set[str], roles: dict[str, str], interval: float, peak: float
+) -> list[Trace]:
+    """The capacity of recorded links; and of others that delivered, where it does not dwarf what they delivered."""
+    known, edges, found = Capacities(run), _edges(run, interval), []
+    for link, direction in ways.items():
+        rate = known.recorded(link, direction, edges)
+        steady = known.constant(link, direction) if rate is None and link in delivering else None
+        if steady is not None and steady <= CAPACITY_IN_VIEW * peak:
+            rate = np.full(len(edges) - 1, steady)
+        if rate is not None:
+            time, name = np.round(edges * 1e9).astype(np.int64), f"capacity of {link}"
+            found.append(Trace(name, roles[link], "steps", time, np.append(rate, rate[-1]), dashed=True))
+    return found if len(found) <= MOST_LINES else []
+
+
+def bin_length(run: Run, series: Series | None) -> float:
+    """Length of bins in seconds, which is not below the time from one value of a series to the next."""
+    interval = nice_interval(run.duration_s)
+    step = _step(series) / 1e9 if series is not None else 0.0
+    return max(interval, nice_interval(0.95 * step, bins=1)) if step else interval
+
+
+def rate_of(run: Run, delivered: Series, interval: float) -> tuple[np.ndarray, np.ndarray]:
+    """Bits per second in bins of `interval` seconds, of a series of bytes that grows.
+
+    A value is written at a delivery, at most once in each step: the data of a step come evenly. After a pause they come
+    in the step before the value; but the value at the end of the run is of what came in the step after the one before.
+    """
+    step, time, value = _step(delivered), delivered.time_ns.astype(np.float64), delivered.value
+    before, had = np.append(0.0, time[:-1]), np.append(0.0, value[:-1])
+    pause = time - before > 2 * step
+    knots, known = np.stack((np.where(pause, time - step, before), time), axis=1), np.stack((had, value), axis=1)
+    if pause[-1] and time[-1] >= (run.duration_s - 1e-3) * 1e9:
+        knots[-1], known[-1, 0] = (min(before[-1] + step, time[-1]), time[-1]), value[-1]
+    edges = _edges(run, interval)
+    # What comes at the moment at which a bin begins belongs to it; the last bin takes what comes at the end, too.
+    until = edges * 1e9 + np.append(np.full(len(edges) - 1, -0.5), 1.0)
+    reached = np.interp(until, np.append(0.0, knots.ravel()), np.append(0.0, known.ravel()))
+    rate = np.diff(reached) * 8 / np.diff(edges)
+    return np.round(edges * 1e9).astype(np.int64), np.append(rate, rate[-1])
+
+
+def _step(series: Series) -> float:
+    """The least time from one value of a series to the next, in ns, but for the last one; 0 of a few."""
+    return float(np.diff(series.time_ns)[:-1].min()) if len(series.time_ns) >= LEAST_VALUES else 0.0
 
 
 def states(run: Run, flow: str, names: dict[str, str]) -> list[Trace]:
@@ -108,10 +205,15 @@ def finished(panel: Panel, *, recorded: bool) -> Panel:
 
 
 def rate_in_bins(run: Run, time_ns: np.ndarray, size: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarray]:
-    """Bits per second in bins of `interval` seconds; the last bin counts only as far as the run went."""
-    count = max(int(np.ceil(run.duration_s / interval - 1e-9)), 1)
-    place = np.minimum((time_ns / (interval * 1e9)).astype(np.int64), count - 1)
-    total = np.bincount(place, weights=size.astype(np.float64), minlength=count) * 8
-    edges = np.minimum(np.arange(count + 1) * interval, max(run.duration_s, 1e-9))
-    rate = total / np.maximum(np.diff(edges), 1e-9)
+    """Bits per second in bins of `interval` seconds, of data at some times."""
+    edges = _edges(run, interval)
+    place = np.minimum((time_ns / (interval * 1e9)).astype(np.int64), len(edges) - 2)
+    total = np.bincount(place, weights=size.astype(np.float64), minlength=len(edges) - 1) * 8
+    rate = total / np.diff(edges)
     return np.round(edges * 1e9).astype(np.int64), np.append(rate, rate[-1])
+
+
+def _edges(run: Run, interval: float) -> np.ndarray:
+    """Ends of bins; the last one goes to the end of the run and is half as long as the others or longer."""
+    count = max(int(run.duration_s / interval + 0.5), 1)
+    return np.append(np.arange(count) * interval, max(run.duration_s, 1e-9))

@@ -14,6 +14,16 @@ class Markup(str):
     """Text of a table cell that is HTML already."""
 
 
+def expectation_table(summary: dict[str, Any]) -> str:
+    """A row for each expectation: what was measured, and the verdict."""
+    heads = [("Expectation", ""), ("Verdict", ""), ("Measured", "")]
+    rows = [
+        [str(each["expression"]), "holds" if each["holds"] else "FAILED", number(each.get("measured"), "no value")]
+        for each in summary.get("expectations") or []
+    ]
+    return table("Expectations", heads, rows, texts=2) if rows else ""
+
+
 def flow_table(summary: dict[str, Any]) -> str:
     """A row for each flow."""
     heads = [
@@ -48,12 +58,42 @@ def flow_table(summary: dict[str, Any]) -> str:
                 number(flow.get("lost_packets")),
             ]
         )
+    if any("delay" in flow for flow in flows):
+        heads += DELAY_HEADS
+        for flow, row in zip(flows, rows, strict=True):
+            row += _delays(flow)
     if any(flow.get("five_tuple") for flow in flows):  # conversations of a live run, whose names say little
         heads.insert(2, ("Conversation", ""))
         for flow, row in zip(flows, rows, strict=True):
             row.insert(2, str(flow.get("five_tuple") or ABSENT))
         return table("Flows", heads, rows, texts=3)
     return table("Flows", heads, rows, texts=2) if rows else ""
+
+
+def class_table(summary: dict[str, Any]) -> str:
+    """A row for each class of flows: its packets, and their delays."""
+    heads = [("Class", ""), ("Packets sent", ""), ("Delivered", ""), ("Lost", ""), *DELAY_HEADS]
+    keys = ("sent_packets", "delivered_packets", "lost_packets")
+    rows = [
+        [str(each.get("name", "")), *(number(each.get(key)) for key in keys), *_delays(each)]
+        for each in summary.get("classes") or []
+    ]
+    return table("Classes of flows", heads, rows, texts=1) if rows else ""
+
+
+DELAY_HEADS = [("Delay: mean", ""), ("median", ""), ("95 %", ""), ("99 %", ""), ("99.9 %", "")]
+
+
+def _delays(of: dict[str, Any]) -> list[str]:
+    """One-way delays of a flow or a class in milliseconds, or seconds where they are long."""
+    delay = of.get("delay") or {}
+    return [_delay(delay.get(key)) for key in ("mean_s", "p50_s", "p95_s", "p99_s", "p99_9_s")]
+
+
+def _delay(value: float | None) -> str:
+    if value is None:
+        return ABSENT
+    return with_unit(1e3 * value, "ms") if value < 1 else with_unit(float(value), "s")
 
 
 def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
@@ -72,7 +112,8 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
     rows, before = [], 0
     for row in handovers.rows(summary):
         name = f"{row.mobile}: {row.way}" if row.mobile else row.way
-        link = Markup(f'<a href="#figures" data-mark="{row.number - 1}">{html.escape(name)}</a>')
+        flow = f' data-flow="{html.escape(row.flow)}"' if row.flow else ""
+        link = Markup(f'<a href="#figures" data-mark="{row.number - 1}"{flow}>{html.escape(name)}</a>')
         again = row.number == before
         rows.append(
             [

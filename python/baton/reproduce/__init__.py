@@ -14,9 +14,9 @@ STUDIES = Path(__file__).parent.parent / "studies"
 #: Studies by id, with what each is about.
 TITLES = {
     "A": "AeroTP: a transport for airborne telemetry over links with bit errors, beside TCP and UDP",
-    "C": "a cross-layer scheme for hard handovers between satellite and WiFi",
-    "D": "network mobility over L-DACS1: handovers of aircraft, and buffering by the home agent",
-    "S": "satellite and WiFi for high-speed trains: congestion controls and remedies at a tunnel",
+    "C": "A cross-layer scheme for hard handovers between satellite and WiFi",
+    "D": "Network mobility over L-DACS1: handovers of aircraft, and buffering by the home agent",
+    "S": "Satellite and WiFi for high-speed trains: congestion controls and remedies at a tunnel",
     "T": "TCP across sudden link changes: WaveLAN and GSM with Mobile IPv4 on a testbed",
 }
 

@@ -69,6 +69,7 @@ def check_table(study: str, checks: Sequence[Check]) -> Table:
     for heading in ("Published", "Measured", "95 % interval"):
         table.add_column(heading, justify="right")
     table.add_column("Seeds", justify="right")
+    table.add_column("Rule")
     table.add_column("Verdict")
     for check in checks:
         table.add_row(
@@ -79,6 +80,7 @@ def check_table(study: str, checks: Sequence[Check]) -> Table:
             value(check.measured),
             interval(check),
             counted(check),
+            check.rule,
             check.verdict,
         )
     agree = sum(check.verdict == "agrees" for check in checks)

@@ -22,15 +22,17 @@ _PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <title>{title} - Baton</title>
 <style>{style}
+.checks {{ max-height: none; }}
 .agrees {{ color: #00785a; }} .differs {{ color: #b3470e; font-weight: 600; }} .beyond {{ color: var(--muted); }}
 @media screen and (prefers-color-scheme: dark) {{ .agrees {{ color: #5fc9a5; }} .differs {{ color: #ff9d5c; }} }}
+tbody th, tbody td {{ vertical-align: top; }} td.rule {{ color: var(--muted); font-size: 0.82rem; min-width: 9rem; }}
 td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 </style>
 </head>
 <body>
 <header><h1>{title}</h1>
 <p class="lead">{lead} Whole runs: {runs}.</p></header>
-<main><div><table>
+<main><div class="wide checks" tabindex="0" role="region" aria-label="Checks"><table>
 <thead><tr>{headings}
 </thead>
 <tbody>
@@ -42,7 +44,7 @@ td p {{ margin: 0; color: var(--muted); font-size: 0.82rem; }}
 """
 _HEADINGS = (
     '<th>Check<th>Quantity<th class="n">Published<th class="n">Measured<th class="n">95&nbsp;% interval'
-    '<th class="n">Seeds<th>Verdict'
+    '<th class="n">Seeds<th>Rule<th>Verdict'
 )
 _LIVE_HEADINGS = (
     '<th>Check<th>Quantity<th class="n">Published<th class="n">Simulated<br>linux-2.0.36'
@@ -123,7 +125,8 @@ def _row(check: Check) -> str:
         f'<td class="n">{_with_unit(check.measured, check.unit)}'
         f'<td class="n">{between}'
         f'<td class="n">{counted(check)}'
-        f'<td class="{check.verdict}" title="{escape(check.rule)}; section {escape(check.source)}">{check.verdict}'
+        f'<td class="rule">{escape(check.rule)}'
+        f'<td class="{check.verdict}" title="section {escape(check.source)}">{check.verdict}'
     )
 
 

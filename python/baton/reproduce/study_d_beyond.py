@@ -135,7 +135,7 @@ def _flow(name: str, ends: tuple[str, str], begin: float, traffic: str) -> str:
     """A flow, of which all but the map have priority over the map."""
     return (
         f'\n[[flows]]\nname = "{name}"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nstart = "{begin} s"\n'
-        f"priority = {int(not name.startswith('map'))}\ntcp = {TCP}\n{traffic}"
+        f'profile = "rfc"\npriority = {int(not name.startswith("map"))}\ntcp = {TCP}\n{traffic}'
     )
 
 

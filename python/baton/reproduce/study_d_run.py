@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from baton import Result, Scenario
 from baton._baton import json_ldacs1
-from baton.report.tables import Series, run_of
+from baton.report.shares import Series
+from baton.report.tables import run_of
 
 #: What L-DACS1 puts around a packet, in bytes, as the model has it.
 HEADER_BYTES: int = json.loads(json_ldacs1(1.0, 1, 1))["header_bytes"]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from baton.report.tables import Names, Packets
+from baton.report.arrow import Names
+from baton.report.tables import Packets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

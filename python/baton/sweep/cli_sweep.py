@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from baton import Scenario, ScenarioError, expect
+from baton import Scenario, ScenarioError, classes, expect, travel
+from baton.cli_run import allowed
 from baton.errors import InputError
 from baton.progress import sweep_progress
 from baton.remedies.reading import study_file
@@ -39,6 +40,7 @@ class SweepOptions:
     json: bool
     path: Path | None = None
     full: bool = False
+    allow_python: bool = False
 
 
 def run(options: SweepOptions) -> int:
@@ -51,6 +53,7 @@ def run(options: SweepOptions) -> int:
     study = read_study(options.study, options.overrides, options.seeds)
     until = Until.parse(options.until_width) if options.until_width else None
     points = study.points()
+    classes.permit(allowed(options.allow_python))
     runs = [_load(study, point) for point in points]
     first = _first(runs)
     if until is not None and until.quantity is not None:
@@ -61,13 +64,15 @@ def run(options: SweepOptions) -> int:
     name = first.name if Path(options.study).suffix != ".toml" else Path(options.study).stem
     out = options.out or Path("results") / f"{name}-sweep"
     entries = [_entry(point, run) for point, run in zip(points, runs, strict=True)]
-    with open_folder(
-        out, manifest(name, study.scenario, entries), force=options.force, resume=options.resume
-    ) as folder:
+    swept = manifest(name, study.scenario, entries)
+    with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
+        for run in runs:
+            if run.scenario is not None:
+                travel.keep_recordings(out, study.scenario.parent, run.scenario)
         with sweep_progress() as progress:
             complete = execute(folder, runs, seeds, until, workers=options.jobs, progress=progress)
-        sweep = Sweep(name, out, [point.values for point in points], seeds, runs, complete)
-        found = write(sweep)
+        sweep = Sweep(name, out, [entry["values"] for entry in entries], seeds, runs, complete)
+        found = write(sweep, swept)
     show(sweep, found, as_json=options.json)
     if not complete:
         print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
@@ -82,6 +87,9 @@ def _compare_remedies(options: SweepOptions, file: Path) -> int:
         raise InputError(
             "--until-width: a study of remedies has the seeds that its blocks say; choose others with --seeds"
         )
+    classes.permit("beside")
+    if options.allow_python:
+        raise InputError("--allow-python: a study of remedies runs classes from files beside its own; put yours there")
     kept = {each.name: getattr(options, each.name) for each in fields(cli.CompareOptions) if each.name != "file"}
     return cli.run(cli.CompareOptions(file=file, **kept))
 
@@ -105,18 +113,25 @@ def _first(runs: Sequence[PointRuns]) -> Scenario:
 
 
 def _entry(point: Point, run: PointRuns) -> Json:
+    """What `sweep.json` says of a point, with recordings under the paths that they have in the folder."""
     scenario = run.scenario
-    content = {"resolved": scenario and scenario.resolved, "traces": scenario.traces if scenario else {}}
-    return {"values": point.values, "overrides": point.overrides, **content, "reason": run.reason}
+    names = travel.stored_names(scenario) if scenario else {}
+    return {
+        "values": {axis: names.get(value, value) for axis, value in point.values.items()},
+        "overrides": [travel.portable_override(override, names) for override in point.overrides],
+        "resolved": scenario and travel.portable(scenario.resolved, names),
+        "traces": {stored: scenario.traces[name] for name, stored in names.items()} if scenario else {},
+        "reason": run.reason,
+    }
 
 
-def write(sweep: Sweep) -> Json:
+def write(sweep: Sweep, swept: Json) -> Json:
     """Writes the table, the statistics and the page, and returns the statistics. Raises `OSError`."""
     found, compared = statistics(sweep), list(differences(sweep))
     write_table(sweep, sweep.folder / RUNS_TABLE)
     written = to_json(sweep, found, compared)
     write_text(sweep.folder / STATISTICS_FILE, json.dumps(written, ensure_ascii=False) + "\n")
-    write_text(sweep.folder / PAGE, page.page(sweep, found, compared))
+    write_text(sweep.folder / PAGE, page.page(sweep, found, compared, swept))
     return written
 
 

@@ -11,21 +11,29 @@ import difflib
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, cast
 
+from baton import version
 from baton._baton import build_commit
-from baton.errors import InputError, refuse_newer
+from baton.archive import SWEEP_FILE
+from baton.errors import InputError
+from baton.stored import SWEEP_FORMAT as FORMAT
+from baton.stored import SweepManifest, kept_run, read_sweep
 from baton.summary import Json
+from baton.travel import RECORDINGS
 
-FORMAT = 1
-SWEEP_FILE, RUNS_FILE, LOCK_FILE = "sweep.json", "runs.jsonl", ".lock"
+RUNS_FILE, LOCK_FILE = "runs.jsonl", ".lock"
 MADE = ("runs.parquet", "statistics.json", "report.html")
 MOST_DIFFERENCES = 5
+
+
+# A recording's name in the folder, with a part of its hash between its own.
+_STORED = re.compile(r"recordings/([^/\"']+)-[0-9a-f]{8}(\.[^/.\"']*)?")
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,8 @@ class SweepFolder:
 
 def manifest(name: str, scenario: Path, points: Sequence[Json]) -> Json:
     """What `sweep.json` holds. Each of `points` has `values`, `overrides`, `resolved`, `traces` and `reason`."""
-    build = {"version": version("baton"), "commit": build_commit()}
-    return {"format": FORMAT, **build, "name": name, "origin": str(scenario.resolve()), "points": list(points)}
+    build = {"version": version.installed(), "commit": build_commit()}
+    return {"format": FORMAT, **build, "name": name, "origin": scenario.name, "points": list(points)}
 
 
 @contextmanager
@@ -79,11 +87,10 @@ def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterat
             ) from None
         kept: list[Kept] = []
         if resume:
-            refuse_changes(path, read_json(path / SWEEP_FILE), swept)
-            kept = read_runs(path, cut=True)
+            refuse_changes(path, read_sweep(path / SWEEP_FILE), swept)
+            kept = read_runs(path, len(swept["points"]), cut=True)
         else:
-            for name in (SWEEP_FILE, RUNS_FILE, *MADE):
-                (path / name).unlink(missing_ok=True)
+            _remove(path)
             write_text(path / SWEEP_FILE, json.dumps(swept, indent=1, ensure_ascii=False) + "\n")
         with (path / RUNS_FILE).open("ab") as log:
             try:
@@ -91,6 +98,17 @@ def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterat
             finally:
                 with suppress(OSError):  # told when the line was written
                     log.close()
+
+
+def _remove(path: Path) -> None:
+    """Removes the files of the sweep that is replaced, and of its recordings those that it names."""
+    if (path / SWEEP_FILE).is_file():
+        named = {name for point in read_sweep(path / SWEEP_FILE)["points"] for name in point["traces"]}
+        for entry in (path / RECORDINGS).glob("*"):
+            if f"{RECORDINGS}/{entry.name}" in named:
+                entry.unlink()
+    for name in (SWEEP_FILE, RUNS_FILE, *MADE):
+        (path / name).unlink(missing_ok=True)
 
 
 def _refuse(path: Path, *, force: bool, resume: bool) -> None:
@@ -109,7 +127,7 @@ def _refuse(path: Path, *, force: bool, resume: bool) -> None:
         raise InputError(f"{path}: holds something else than a sweep, which is not replaced; choose another with --out")
 
 
-def refuse_changes(path: Path, before: Json, now: Json) -> None:
+def refuse_changes(path: Path, before: SweepManifest, now: Json) -> None:
     """Raises `InputError` that tells what differs between a sweep that is resumed and what is asked for."""
     changes = list(_changes(before, now))
     if changes:
@@ -121,7 +139,7 @@ def refuse_changes(path: Path, before: Json, now: Json) -> None:
         )
 
 
-def _changes(before: Json, now: Json) -> Iterator[str]:
+def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
     for key in ("format", "version", "commit", "origin"):
         if before.get(key) != now[key]:
             yield f"{key}: {before.get(key)} → {now[key]}"
@@ -131,13 +149,19 @@ def _changes(before: Json, now: Json) -> Iterator[str]:
         return
     for old, new in zip(before["points"], now["points"], strict=True):
         where = ", ".join(f"{key} = {value}" for key, value in new["values"].items())
-        for line in different_lines(old["resolved"] or "", new["resolved"] or "", sides=("then", "now")):
+        then, current = (_own_names(each["resolved"] or "") for each in (old, new))
+        for line in different_lines(then, current, sides=("then", "now")):
             yield f"scenario{f' at {where}' if where else ''}: {line}"
         for trace in sorted({*old["traces"], *new["traces"]}):
-            if old["traces"].get(trace) != new["traces"].get(trace):
-                yield f"trace {trace}: its content has changed"
+            if trace not in new["traces"]:
+                yield f"trace {_own_names(trace)}: its content has changed"
         if old["resolved"] != new["resolved"] or old["traces"] != new["traces"]:
             return  # the others have most likely changed in the same way
+
+
+def _own_names(text: str) -> str:
+    """A text with recordings under the names of their files."""
+    return _STORED.sub(r"\1\2", text)
 
 
 def different_lines(one: str, other: str, *, sides: tuple[str, str]) -> Iterator[str]:
@@ -156,22 +180,8 @@ def _named(values: Sequence[Mapping[str, str]]) -> str:
     return "; ".join(f"{key} = {', '.join(listed)}" for key, listed in axes.items()) or "the scenario alone"
 
 
-def read_json(file: Path) -> Json:
-    """A JSON object. Raises `InputError`."""
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{file}: is damaged: {error}") from error
-    if not isinstance(value, dict) or "format" not in value:
-        raise InputError(f"{file}: is no {file.name} of a sweep; begin anew with --force, or in another folder")
-    refuse_newer(file, value["format"], FORMAT)
-    return value
-
-
-def read_runs(path: Path, *, cut: bool = False) -> list[Kept]:
-    """The runs of a sweep, in the order in which they ended; `cut` removes half a line at the end of the file.
+def read_runs(path: Path, points: int, *, cut: bool = False) -> list[Kept]:
+    """The runs of a sweep of so many points, in the order in which they ended; `cut` removes half a line at the end.
 
     Raises `InputError` when a line is damaged.
     """
@@ -186,10 +196,10 @@ def read_runs(path: Path, *, cut: bool = False) -> list[Kept]:
     runs = []
     for number, line in enumerate(content[:whole].splitlines(), start=1):
         try:
-            entry: dict[str, Any] = json.loads(line)
-            runs.append(Kept(entry["point"], entry["seed"], entry["summary"], entry["reason"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{file}:{number}: is damaged; remove the line, and its run is made again") from error
+            entry = kept_run(f"{file}:{number}", line, points)
+        except InputError as error:
+            raise InputError(f"{error}; remove the line, and its run is made again") from error
+        runs.append(Kept(entry["point"], entry["seed"], cast("Json | None", entry["summary"]), entry["reason"]))
     return runs
 
 

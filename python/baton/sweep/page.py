@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from baton.report.columns import ColumnStore
 from baton.report.render import details, embedded, facts, fill, listed
 from baton.report.text_tables import number, table
 from baton.summary import Json
+from baton.toml import loads
 
 from .execute import column
+from .quantities import axis_words, in_order, quantity
 from .results import Difference, Sweep
 from .statistics import Statistics
 from .units import numbers
@@ -23,15 +26,22 @@ METHODS = (
     " skewness of the values (Cochran), every run has a value and the interval does not cross zero where no value does;"
     " else the bias-corrected and accelerated bootstrap (BCa, Efron 1987). Of fewer than ten, always Student's.\n"
     "Differences are paired: both points were run with the same seeds, and so met the same channel.\n"
-    "A quantity that some runs have no value for, such as the completion of a flow that did not end, is described by"
-    " the runs that have one; the table says how many these are."
+    "If a flow did not finish in some runs, its mean is over the runs in which it did; the table says how many these"
+    " are. So for every quantity."
 )
 
 
 def page(
-    sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequence[Difference], remarks: Sequence[str] = ()
+    sweep: Sweep,
+    found: Sequence[dict[str, Statistics]],
+    compared: Sequence[Difference],
+    swept: Json,
+    remarks: Sequence[str] = (),
 ) -> str:
-    """The whole page as one HTML document; `remarks` are sentences that stand before the diagrams."""
+    """The whole page as one HTML document.
+
+    `swept` is what `sweep.json` holds; `remarks` are sentences that stand before the diagrams.
+    """
     store = ColumnStore()
     data = _data(sweep, found, compared, store)
     runs = sum(len(point.counted(sweep.seeds)) for point in sweep.points)
@@ -41,12 +51,19 @@ def page(
         ("Runs", number(runs)),
         ("Seeds", f"{sweep.seeds.start} to {sweep.seeds.stop - 1}"),
         ("Failed", number(len(sweep.failures))),
+        ("Stopped early", number(early) if early else ""),
     ]
+    scenario = _scenario(swept)
+    axes = ", ".join(map(axis_words, sweep.axes))
+    build = " ".join(str(swept[key])[:12] for key in ("version", "commit") if swept.get(key))
+    name, today = str(scenario.get("name", "")), date.today().isoformat()
+    about = [("Scenario", name), ("Swept", axes), ("Made on", today), ("Baton", build)]
     parts = {
-        "title": html.escape(sweep.name),
+        "title": html.escape(name if sweep.name == "study" and name else sweep.name),
+        "description": html.escape(str(scenario.get("description", ""))),
         "banner": "" if sweep.complete else _BANNER,
-        "facts": facts([*told, *([("Stopped early", number(early))] if early else [])]),
-        "before": _failures(sweep) + listed("What differs, or is not compared (A / B)", remarks),
+        "facts": facts([each for each in (*about, *told) if each[1]]),
+        "before": _failures(sweep) + listed("What differs, or is not compared", remarks),
         "details": details("How intervals and differences are found", METHODS),
         "data": embedded(data),
     }
@@ -56,6 +73,13 @@ def page(
 _BANNER = (
     '<p class="banner" role="status">This sweep was interrupted: what follows is made of the runs that had ended.</p>'
 )
+
+
+def _scenario(swept: Json) -> Json:
+    """The scenario of the first point that has one."""
+    resolved = next((point["resolved"] for point in swept.get("points", []) if point.get("resolved")), "")
+    scenario: Json = loads(resolved)
+    return scenario
 
 
 def _failures(sweep: Sweep) -> str:
@@ -78,12 +102,14 @@ def _data(
         "runs": [len(each) for each in rows],
         "quantities": [
             {
-                "name": name,
-                "values": store.values(np.asarray(column(everything, name))),
-                "points": [_numbers(each.get(name)) for each in found],
-                "differences": [_numbers(each.quantities.get(name)) for each in compared],
+                "name": each.name,
+                "words": each.words,
+                "unit": each.unit,
+                "values": store.values(np.asarray(column(everything, each.name))),
+                "points": [_numbers(point.get(each.name)) for point in found],
+                "differences": [_numbers(other.quantities.get(each.name)) for other in compared],
             }
-            for name in sweep.quantities
+            for each in map(quantity, in_order(sweep.quantities))
         ],
         "differences": [{"axis": each.axis, "point": each.point, "base": each.base} for each in compared],
     }
@@ -91,7 +117,8 @@ def _data(
 
 def _axis(name: str, values: list[str]) -> dict[str, Any]:
     parsed = numbers(values)
-    return {"name": name, "values": values, "numbers": parsed and parsed[0], "unit": parsed[1] if parsed else ""}
+    across = {"numbers": parsed and parsed[0], "unit": parsed[1] if parsed else ""}
+    return {"name": name, "words": axis_words(name), "values": values} | across
 
 
 def _numbers(each: Statistics | None) -> list[Any] | None:

@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from baton.stored import SWEEP_FORMAT as FORMAT
 from baton.summary import Json
 
 from .execute import PointRuns, column
 from .flatten import Row
-from .folder import FORMAT, MADE
+from .folder import MADE
 from .statistics import Statistics, describe
 
 RUNS_TABLE, STATISTICS_FILE, PAGE = MADE

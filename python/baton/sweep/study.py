@@ -11,6 +11,9 @@ A study file is TOML:
     name = "linux 2.0"
     set = { "flows.download.profile" = "linux-2.0", … }
 
+A table under a quoted key with dots takes the place of what stood there; under a plain one, its keys are set one by
+one.
+
 Each combination of a value of each axis and a variant is a point. Every point is run with the same seeds: the
 scenario's, and those that follow it.
 """
@@ -205,9 +208,12 @@ def _refuse_twice(where: str, values: Sequence[str]) -> None:
 
 
 def _dotted(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys of nested tables joined by dots: TOML reads `a.b = 1` as a table in a table."""
+    """Keys of nested tables joined by dots: TOML reads `a.b = 1` as a table in a table.
+
+    A key that holds dots itself was quoted: its table is a value.
+    """
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and "." not in key:
             yield from _dotted(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value

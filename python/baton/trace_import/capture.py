@@ -9,12 +9,23 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from . import pcap
 from .drive_log import names, table
 from .pcap import Packet
-from .trace import NANOSECONDS, Imported, Trace, TraceError, bin_rates, bin_starts, open_input, parse_number
+from .trace import (
+    LARGEST_NUMBER,
+    NANOSECONDS,
+    Imported,
+    Trace,
+    TraceError,
+    bin_rates,
+    bin_starts,
+    open_input,
+    parse_number,
+)
 
 RTT_BLOCK_NS = 10 * NANOSECONDS
 """Round trips are filtered for their minimum over blocks as long as BBR's window for it."""
@@ -22,6 +33,10 @@ LOSS_BINS = 10
 LOSS_MINIMUM_PACKETS = 20
 DATA_SHARE = 0.1
 """A direction with a smaller share of payload carries acknowledgments: its rate says nothing of the link."""
+DELAY_SHARE = 0.1
+"""A side with a smaller share of the round trip hardly matters to the delay."""
+LONG_PAUSE_NS = 2 * NANOSECONDS
+"""Chosen: longer than two timeouts of a fresh connection, so that a sender with data would have tried again."""
 SYN, FIN, ACK = 2, 1, 16
 
 RULES = [
@@ -116,9 +131,12 @@ def tshark_packets(path: Path) -> Iterator[Packet]:
         def number(name: str, line: int = line, cells: dict[str, str] = cells) -> int:
             text = cells.get(name, "").strip()
             try:
-                return int(text, 0) if text else 0
+                value = int(text, 0) if text else 0
+                if 0 <= value <= LARGEST_NUMBER:
+                    return value
             except ValueError:
-                raise TraceError(path, line, f"{name} is {text[:40]!r}; expected a whole number") from None
+                pass
+            raise TraceError(path, line, f"{name} is {text[:40]!r}; expected a whole number")
 
         source = cells.get("ip.src") or cells.get("ipv6.src")
         destination = cells.get("ip.dst") or cells.get("ipv6.dst")
@@ -167,11 +185,14 @@ def estimate(path: Path, packets: list[Packet], bin_ns: int, mobile: str | None,
     notes.append(
         f"{len(down.round_trips)} + {len(up.round_trips)} round-trip samples (towards the mobile + away from it)"
     )
+    warnings = list(thin_delay(end, down, up))
     traces = {}
     for name, way in (("down", down), ("up", up)):
         carries_data = way.ip_bytes > 0 and way.payload_bytes >= DATA_SHARE * way.ip_bytes
         if not carries_data:
             notes.append(f"{name} carried acknowledgments at most: no rate and no loss; give them in the scenario")
+        else:
+            warnings += long_pauses(name, way)
         if carries_data or delay is not None:
             rate = bin_rates(len(starts), bin_ns, way.arrivals) if carries_data else None
             traces[name] = Trace(
@@ -181,7 +202,36 @@ def estimate(path: Path, packets: list[Packet], bin_ns: int, mobile: str | None,
         raise TraceError(path, None, "neither data nor round trips in it; expected a capture of a transfer")
     if sent_here := nearer_to_sender(down, up):
         notes.append(f"captured nearer to the sender of {sent_here}: its rate is what was sent, not what arrived")
-    return Imported(traces, [rule.format(bin=bin_ns // 1_000_000) for rule in RULES], notes)
+    return Imported(traces, [rule.format(bin=bin_ns // 1_000_000) for rule in RULES], notes, warnings)
+
+
+def thin_delay(end: int, down: Direction, up: Direction) -> Iterator[str]:
+    """Warnings of sides whose round trips were seen in less than half of the blocks, if the delay depends on them."""
+    sides = {"towards the mobile": down.round_trips, "away from the mobile": up.round_trips}
+    least = {name: min((sample for _, sample in samples), default=0) for name, samples in sides.items()}
+    blocks = end // RTT_BLOCK_NS + 1
+    for name, samples in sides.items():
+        seen = len({time // RTT_BLOCK_NS for time, _ in samples})
+        if samples and 2 * seen < blocks and least[name] >= DELAY_SHARE * sum(least.values()):
+            count = "one round-trip sample" if len(samples) == 1 else f"{len(samples)} round-trip samples"
+            yield (
+                f"the delay {name} rests on {count}, of {least[name] / 1e6:.0f} ms at the least, in {seen} of {blocks} "
+                "blocks of 10 s; the others repeat it. Give a delay in the scenario, or capture data that way, too"
+            )
+
+
+def long_pauses(name: str, way: Direction) -> Iterator[str]:
+    """The warning of long times without a packet in a direction that carries data."""
+    times = [time for time, _ in way.arrivals]
+    pauses = [(after - before, before) for before, after in pairwise(times)]
+    long = [pause for pause in pauses if pause[0] >= LONG_PAUSE_NS]
+    if long:
+        length, start = max(long)
+        yield (
+            f"{name} has {len(long)} pause{'s' * (len(long) > 1)} of 2 s and more without a packet, the longest of "
+            f"{length / NANOSECONDS:.1f} s from {start / NANOSECONDS:.1f} s on: outages in the trace. If the sender "
+            "had nothing to send there, or sent by another path, the link was not out: cut the recording"
+        )
 
 
 def observe(packets: list[Packet], mobile: str, down: Direction, up: Direction) -> int:

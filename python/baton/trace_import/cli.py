@@ -87,14 +87,12 @@ def import_(
 ) -> None:
     """Turn drive logs, captures and other projects' traces into Baton's csv traces, one file a direction."""
     columns = Columns(time_column, rate_column, delay_column, loss_column)
-    try:
-        imported = convert(inputs, format, bin * 1_000_000, direction.value, mobile, columns)
-        written = write(imported, inputs, out or default_prefix(inputs[0]), force)
-    except TraceError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+    imported = convert(inputs, format, bin * 1_000_000, direction.value, mobile, columns)
+    written = write(imported, inputs, out or default_prefix(inputs[0]), force)
     for name, found in imported.traces.items():
         typer.echo(f"{name}: {found.summary()}")
+    for text in imported.warnings:
+        typer.echo(f"warning: {text}")
     for text in imported.notes:
         typer.echo(f"note: {text}")
     for text in imported.rules:

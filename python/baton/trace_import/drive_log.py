@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from .trace import LARGEST_TRACE, NANOSECONDS, Imported, Trace, TraceError, lines_of, parse_number
+from .trace import LARGEST_TIME_NS, LARGEST_TRACE, NANOSECONDS, Imported, Trace, TraceError, lines_of, parse_number
 
 TIME = re.compile(r"^(time|timestamp|t|sec|seconds|elapsed|epoch|date ?time)\b")
 RATE = re.compile(r"\b(throughput|rate|bandwidth|bw|capacity|goodput|bitrate|[kmg]?bps|[kmg]?bits?/s)\b")
@@ -212,4 +212,7 @@ def parse_time(path: Path, line: int, time: Measure, text: str) -> int:
             ) from None
         since = moment.replace(tzinfo=moment.tzinfo or timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
         return (since.days * 86_400 + since.seconds) * NANOSECONDS + since.microseconds * 1000
-    return round(parse_number(path, line, time.name, text) * time.factor * 1e6) * 1000
+    moment_ns = round(parse_number(path, line, time.name, text) * time.factor * 1e6) * 1000
+    if moment_ns > LARGEST_TIME_NS:
+        raise TraceError(path, line, f"{time.name} is {text[:40]}; expected a time of at most 292 years")
+    return moment_ns

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import math
 import os
 import zlib
 from collections.abc import Iterable, Iterator
@@ -18,12 +17,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from baton.errors import InputError
+
 NANOSECONDS = 1_000_000_000
 LARGEST_TRACE = 2_000_000
 """Samples in a trace at most: more is a wrong time stamp or a wrong bin, not a drive."""
 
 
-class TraceError(Exception):
+LARGEST_NUMBER = 1e18
+"""In any column and unit; more is damage."""
+LARGEST_TIME_NS = 2**63 - 1
+"""Times as tables hold them: 292 years, since the epoch or the beginning."""
+
+
+class TraceError(InputError):
     """An input that cannot be imported: where, what was wrong, and what was expected."""
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
@@ -86,6 +93,8 @@ class Imported:
     traces: dict[str, Trace]
     rules: list[str]
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    """Where a trace says more than its input does."""
 
 
 def seconds(time_ns: int) -> str:
@@ -117,14 +126,14 @@ def bin_rates(bins: int, bin_ns: int, arrivals: Iterable[tuple[int, int]]) -> li
 
 
 def parse_number(path: Path, line: int, name: str, text: str) -> float:
-    """A finite number that is not negative."""
+    """A number from 0 to `LARGEST_NUMBER`."""
     try:
         value = float(text)
     except ValueError:
         shown = repr(text.strip()[:40]) if text.strip() else "an empty cell"
         raise TraceError(path, line, f"{name} is {shown}; expected a number") from None
-    if not math.isfinite(value) or value < 0:
-        raise TraceError(path, line, f"{name} is {text.strip()[:40]}; expected a finite number from 0 up")
+    if not 0 <= value <= LARGEST_NUMBER:
+        raise TraceError(path, line, f"{name} is {text.strip()[:40]}; expected a number from 0 to {LARGEST_NUMBER:g}")
     return value
 
 
@@ -163,6 +172,7 @@ def write(imported: Imported, sources: list[Path], prefix: Path, force: bool) ->
         "sources": [{"file": source.name, "sha256": sha256(source)} for source in sources],
         "rules": imported.rules,
         "notes": imported.notes,
+        "warnings": imported.warnings,
         "files": {path.name: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()},
     }
     texts[Path(f"{prefix}.json")] = json.dumps(provenance, indent=2) + "\n"

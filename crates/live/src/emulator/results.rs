@@ -33,6 +33,10 @@ pub fn conclude(
     let wall = forwarding.clock.now();
     let outcomes = emulator.traffic.stop();
     let program_ending = emulator.program.take().map(end);
+    if *stop == Stop::Program && program_ending.is_some_and(Ending::is_success) {
+        let [mobile, _] = stage.roles;
+        forwarding.run.world_mut().note_success_at(mobile.0);
+    }
     let program = program_ending.map(|ending| program_json(stage, &forwarding, stop, ending));
     let server = emulator.server.take().map(|server| {
         let mut value = ending_json(emulator.server_ending.unwrap_or_else(|| end(server)));
@@ -58,9 +62,14 @@ pub fn conclude(
         server: Some(server.unwrap_or_default()),
         live: Some(live),
     };
-    let results = forwarding
-        .run
-        .finish_live(Some(wall.as_secs_f64()), summary)
+    let finish = || {
+        forwarding
+            .run
+            .finish_live(Some(wall.as_secs_f64()), summary)
+    };
+    let results = stage
+        .invoker
+        .with_files(stage.rights, finish)
         .map_err(Failure::run)?;
     if let Stop::Lost(what) = stop {
         return Err(Failure::run(what));
@@ -146,6 +155,13 @@ fn live_summary(
     if dropped > 0 && stage.scenario.live.address == AddressPolicy::Kept {
         doubts.push(format!(
             "{dropped} packets were dropped outside the model, at the kernels' devices"
+        ));
+    }
+    let impossible = forwarding.run.world().impossible_segments();
+    if impossible > 0 {
+        doubts.push(format!(
+            "{impossible} TCP segments had sequence numbers that no connection gives: a program forges packets, and what \
+             was delivered cannot be told"
         ));
     }
     let (mut sysctls, mut sysctls_set) = (json!({}), json!({}));

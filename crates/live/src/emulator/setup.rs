@@ -155,7 +155,8 @@ impl Stage {
             commit: None,
             live: true,
         };
-        Run::new(loaded, &options).map_err(Failure::run)
+        let begin = || Run::new(loaded, &options).map_err(Failure::run);
+        self.invoker.with_files(self.rights, begin)
     }
 
     /// Makes the real hosts.
@@ -296,11 +297,10 @@ impl Stage {
     ) -> Result<Program, Failure> {
         let log = run.staging().map(|folder| folder.join("server.log"));
         let output = |log: &Option<PathBuf>| match log {
-            Some(file) => File::options()
-                .create(true)
-                .append(true)
-                .open(file)
-                .map(Stdio::from),
+            Some(file) => self.invoker.with_files(self.rights, || {
+                let options = File::options().create(true).append(true).open(file);
+                options.map(Stdio::from)
+            }),
             None => Ok(Stdio::from(std::io::stderr())),
         };
         let argv = ["/bin/sh", "-c", command].map(str::to_owned);

@@ -41,9 +41,8 @@ fn what_is_not_written_is_the_kernels_choice() {
         let plan = planned(&format!("{FLOW}{profile}"));
         assert!(plan.refused.is_empty() && plan.sysctls.is_empty());
         assert_eq!(plan.flows.len(), 1);
-        let control = if profile.is_empty() { "reno" } else { "cubic" };
         let expected = SocketOptions {
-            congestion: Some(control.to_owned()),
+            congestion: Some("cubic".to_owned()),
             ..SocketOptions::default()
         };
         assert_eq!(plan.flows[0].ends[0], expected);

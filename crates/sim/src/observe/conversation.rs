@@ -9,6 +9,15 @@ use crate::world::progress::Progress;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::tcp::TcpFlags;
 
+/// A datagram counts as data if its payload is at least this share of the longest that its direction has sent...
+const DATA_SHARE: u32 = 4;
+/// ...or at least this long, in bytes: more than acknowledgments, keep-alives and their like have under QUIC, or with TCP
+/// in a tunnel. Chosen: an acknowledgment of QUIC with fifty gaps.
+const CERTAINLY_DATA: u32 = 200;
+/// An end that is heard, and sends nothing but short datagrams for so long, will not send again what was lost: three
+/// times the first probe timeout of QUIC (RFC 9002 section 6.2.2, about 1 s).
+const REPAIRS_WITHIN: Duration = Duration::from_secs(3);
+
 /// One direction, whatever carries it.
 #[derive(Clone, Debug, Default)]
 struct Direction {
@@ -17,10 +26,19 @@ struct Direction {
     /// Number of the youngest packet that was sent, and of the youngest that came.
     last_sent: Option<u64>,
     last_received: Option<u64>,
+    /// The same of datagrams long enough for data, the last of which may have been given up.
+    last_data_sent: Option<u64>,
+    last_data_received: Option<u64>,
+    /// Payload of the longest datagram sent, in bytes.
+    longest_payload: u32,
+    /// Since when only short datagrams, younger than the last data, have come.
+    heard_without_data: Option<Instant>,
     /// Of TCP, since its first segment.
     stream: Option<Stream>,
     /// The window that the sender was last told.
     window: Option<u16>,
+    /// The shift of windows that the sender of this direction tells; only if both ends offer one.
+    window_scale: Option<u8>,
 }
 
 /// A conversation under way. Both ends' packets are told to it in the order in which they are sent and come.
@@ -31,6 +49,7 @@ pub struct Conversation {
     last_receiver: Option<Side>,
     last_sent_at: Instant,
     end: Option<End>,
+    reset_by: Option<Side>,
 }
 
 impl Conversation {
@@ -41,6 +60,7 @@ impl Conversation {
             last_receiver: None,
             last_sent_at: now,
             end: None,
+            reset_by: None,
         }
     }
 
@@ -68,7 +88,11 @@ impl Conversation {
         direction.counters.packets += 1;
         direction.last_sent = Some(number);
         let (sending, unseen) = match view.tcp {
-            None => (Sending::New, None),
+            None => {
+                direction.send_datagram(number, view.payload_bytes());
+                self.give_up_unrepaired(now);
+                (Sending::New, None)
+            }
             Some(tcp) => self.sent_segment(now, from, tcp, view.payload_bytes()),
         };
         let counters = &mut self.directions[from as usize].counters;
@@ -81,6 +105,7 @@ impl Conversation {
                 }
             }
             Sending::KeepAlive | Sending::WindowProbe => counters.probes += 1,
+            Sending::Impossible => counters.impossible += 1,
             Sending::Acknowledgment => {}
         }
         (sending, unseen)
@@ -105,9 +130,13 @@ impl Conversation {
             unseen = stream.receiver_acknowledges(position);
         }
         let unseen = (unseen > 0).then(|| self.deliver(now, from.other(), unseen));
+        self.allow(from, tcp);
         let direction = &mut self.directions[from as usize];
         let closed_window = direction.window == Some(0);
         let (stream, stretch) = direction.stretch(tcp, payload);
+        if !stream.may_reach(stretch) {
+            return (Sending::Impossible, unseen);
+        }
         let sending = if is_keep_alive(stream, stretch, tcp) {
             if closed_window {
                 Sending::WindowProbe
@@ -143,12 +172,17 @@ impl Conversation {
         direction.counters.reordered += u64::from(reordered);
         self.last_receiver = Some(from.other());
         let payload = view.payload_bytes();
-        let (bytes, spurious) = match view.tcp {
-            None => (Some(u64::from(payload)), false),
-            Some(tcp) => self.received_segment(now, from, tcp, payload),
+        let (arrived, spurious) = match view.tcp {
+            None => (
+                Some(self.received_datagram(now, from, number, payload)),
+                false,
+            ),
+            Some(tcp) => {
+                let (bytes, spurious) = self.received_segment(now, from, tcp, payload);
+                (bytes.map(|bytes| self.deliver(now, from, bytes)), spurious)
+            }
         };
         self.directions[from as usize].counters.spurious += u64::from(spurious);
-        let arrived = bytes.map(|bytes| self.deliver(now, from, bytes));
         if !self.waits() {
             self.rest(now);
         }
@@ -156,6 +190,45 @@ impl Conversation {
             arrived,
             spurious,
             reordered,
+        }
+    }
+
+    /// Data is what was waited for; a short datagram shows only that its sender is heard.
+    fn received_datagram(
+        &mut self,
+        now: Instant,
+        from: Side,
+        number: u64,
+        payload: u32,
+    ) -> Arrived {
+        let bytes = u64::from(payload);
+        let direction = &mut self.directions[from as usize];
+        if payload >= direction.data_from_bytes() {
+            direction.last_data_received = direction.last_data_received.max(Some(number));
+            return self.deliver(now, from, bytes);
+        }
+        if Some(number) > direction.last_data_sent {
+            direction.heard_without_data.get_or_insert(now);
+        }
+        direction.wait.progress.delivered_bytes += bytes;
+        self.give_up_unrepaired(now);
+        Arrived {
+            from,
+            bytes,
+            waited: None,
+        }
+    }
+
+    /// Stops waiting for datagrams that their sender has had the time to send again and has not.
+    fn give_up_unrepaired(&mut self, now: Instant) {
+        for direction in &mut self.directions {
+            let heard = direction.heard_without_data;
+            if heard.is_some_and(|since| now >= since + REPAIRS_WITHIN) {
+                direction.last_data_received = direction.last_data_sent;
+            }
+        }
+        if !self.waits() {
+            self.rest(now);
         }
     }
 
@@ -175,7 +248,7 @@ impl Conversation {
         let direction = &mut self.directions[from as usize];
         let fin = tcp.flags.contains(TcpFlags::FIN);
         let (stream, stretch) = direction.stretch(tcp, payload);
-        if is_keep_alive(stream, stretch, tcp) {
+        if !stream.may_reach(stretch) || is_keep_alive(stream, stretch, tcp) {
             return (None, false);
         }
         stream.send(stretch, fin);
@@ -200,12 +273,38 @@ impl Conversation {
         } else {
             End::Reset
         };
-        self.end.get_or_insert(end);
+        if self.end.is_none() {
+            (self.end, self.reset_by) = (Some(end), Some(from));
+        }
         self.rest(now);
     }
 
+    /// What `from` tells of its window is what the other end may send.
+    fn allow(&mut self, from: Side, tcp: TcpFields) {
+        if tcp.flags.contains(TcpFlags::SYN) {
+            self.directions[from as usize].window_scale = tcp.window_scale;
+        }
+        let scales = self
+            .directions
+            .each_ref()
+            .map(|direction| direction.window_scale);
+        let scale = match scales {
+            [Some(_), Some(_)] if !tcp.flags.contains(TcpFlags::SYN) => scales[from as usize],
+            _ => None,
+        };
+        let window = u64::from(tcp.window) << scale.unwrap_or(0);
+        if tcp.flags.contains(TcpFlags::ACK)
+            && let Some(stream) = &mut self.directions[from.other() as usize].stream
+        {
+            let position = stream.position(tcp.acknowledgment);
+            if position <= stream.sent {
+                stream.allow(position + window);
+            }
+        }
+    }
+
     fn deliver(&mut self, now: Instant, from: Side, bytes: u64) -> Arrived {
-        let waited = self.directions[from as usize].wait.deliver(now, bytes);
+        let waited = Some(self.directions[from as usize].wait.deliver(now, bytes));
         if !self.has_outstanding(from.other()) {
             self.directions[from.other() as usize].wait.start_anew(now);
         }
@@ -238,7 +337,10 @@ impl Conversation {
         match (&direction.stream, self.end) {
             (_, Some(End::Reset | End::Refused)) => false,
             (Some(stream), _) => stream.has_unacknowledged(),
-            (None, _) => direction.last_received < direction.last_sent,
+            (None, _) => {
+                direction.last_received < direction.last_sent
+                    || direction.last_data_received < direction.last_data_sent
+            }
         }
     }
 
@@ -292,6 +394,16 @@ impl Conversation {
         self.end
     }
 
+    /// The end that reset it, if one did.
+    pub fn reset_by(&self) -> Option<Side> {
+        self.reset_by
+    }
+
+    /// Payload from which a datagram of one direction counts as data, in bytes.
+    pub fn data_from_bytes(&self, from: Side) -> u32 {
+        self.directions[from as usize].data_from_bytes()
+    }
+
     /// Counts of one direction.
     pub fn counters(&self, from: Side) -> &Counters {
         &self.directions[from as usize].counters
@@ -299,6 +411,20 @@ impl Conversation {
 }
 
 impl Direction {
+    fn data_from_bytes(&self) -> u32 {
+        self.longest_payload
+            .div_ceil(DATA_SHARE)
+            .min(CERTAINLY_DATA)
+    }
+
+    fn send_datagram(&mut self, number: u64, payload: u32) {
+        self.longest_payload = self.longest_payload.max(payload);
+        if payload >= self.data_from_bytes() {
+            self.last_data_sent = Some(number);
+            self.heard_without_data = None;
+        }
+    }
+
     /// The other end's segment has come to this direction's sender: its acknowledgment and its window.
     fn hear(&mut self, tcp: TcpFields, payload: u32) {
         let window = self.window.replace(tcp.window);
@@ -322,6 +448,10 @@ impl Direction {
         let stream = self
             .stream
             .get_or_insert_with(|| Stream::new(tcp.sequence, syn));
+        // What came before it was of an older connection between the same ports.
+        if syn && !stream.has_syn(tcp.sequence) && stream.has_come_to_nothing() {
+            *stream = Stream::new(tcp.sequence, syn);
+        }
         let start = stream.position(tcp.sequence);
         let end = start + u64::from(payload) + u64::from(syn) + u64::from(fin);
         (stream, Stretch { start, end })

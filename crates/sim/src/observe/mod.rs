@@ -8,7 +8,7 @@
 //! waits. It waits while something of either direction is *outstanding*: over TCP, from the sending of a
 //! sequence number to the acknowledgment's arrival at the sender; over everything else, from the sending of a
 //! packet to the arrival of it or a younger one (nobody can tell from outside whether a lost datagram is
-//! missed). So an outage stalls a transfer from its last delivery to its next one, also while neither end
+//! missed), and of data to the arrival of younger data. So an outage stalls a transfer from its last delivery to its next one, also while neither end
 //! sends because its timers run; a connection kept open in silence does not stall, for nothing is
 //! outstanding. In detail:
 //! - A stall begins with the direction's last new delivery; if nothing was outstanding since, with the next
@@ -17,6 +17,9 @@
 //! - It ends with the direction's next new delivery. New data of the *other* direction ends it too, and begins
 //!   the next one, unless something of this direction is outstanding: a request's way and its answer's are two
 //!   waits, and a direction that is silent while the other one runs is no stall.
+//! - Of datagrams that are no TCP, only long ones are new data: those of at least a quarter of the longest payload that
+//!   their direction has sent, or 200 B. Acknowledgments of QUIC, keep-alives and answers to pings are shorter; they
+//!   end no stall. A sender that is heard, and sends only short ones for 3 s, has nothing left to send again.
 //! - What is lost for good at the end of datagrams counts until the last packet that either end sent; a TCP
 //!   connection's undelivered data counts until the end of the run, or of the connection.
 //!
@@ -25,6 +28,7 @@
 mod conversation;
 mod outcome;
 mod program;
+mod quic;
 mod ranges;
 mod stream;
 #[cfg(test)]
@@ -36,6 +40,7 @@ mod wait;
 pub use conversation::Conversation;
 pub use outcome::{Arrival, Arrived, Counters, End, Sending, Side};
 pub use program::Program;
+pub use quic::ConnectionIds;
 pub use tuple::FiveTuple;
 pub use view::{NoConversation, PacketView, TcpFields};
 pub use wait::TURNAROUND;

@@ -30,6 +30,8 @@ pub enum Sending {
     Retransmission,
     /// An acknowledgment without data.
     Acknowledgment,
+    /// A segment with a sequence number that no connection would give it.
+    Impossible,
     /// A segment that only asks whether the other end is still there.
     KeepAlive,
     /// A segment that only asks whether the receiver's closed window has opened.
@@ -43,8 +45,9 @@ pub struct Arrived {
     pub from: Side,
     /// How many: over TCP those that are now there in order and were not before.
     pub bytes: u64,
-    /// How long nothing new had come in this direction although the conversation waited.
-    pub waited: Duration,
+    /// How long nothing new had come in this direction although the conversation waited; `None` if these bytes are
+    /// not what was waited for, as in a datagram too short for data.
+    pub waited: Option<Duration>,
 }
 
 /// What became of a packet at its receiver.
@@ -87,4 +90,6 @@ pub struct Counters {
     /// Ranges of a TCP stream that came ahead of a gap and were too many to be remembered: some of their
     /// retransmissions may count as new, and their delivery is noticed by its acknowledgment.
     pub forgotten_ranges: u64,
+    /// Segments beyond all that the receiver has ever allowed: somebody forges packets. Nothing else counts them.
+    pub impossible: u64,
 }

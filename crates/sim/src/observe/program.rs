@@ -47,6 +47,11 @@ impl Program {
         self.wait.rest(now);
     }
 
+    /// A conversation has brought bytes in this direction that nobody waited for.
+    pub fn count(&mut self, bytes: u64) {
+        self.wait.progress.delivered_bytes += bytes;
+    }
+
     /// A conversation has delivered in the other direction and has nothing outstanding in this one.
     /// [`Program::update`] follows.
     pub fn start_anew(&mut self, now: Instant) {

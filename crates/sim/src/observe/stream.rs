@@ -7,6 +7,9 @@ use super::ranges::Received;
 /// Position of the first sequence number seen; there is room before it for what comes late.
 const FIRST: u64 = 1 << 32;
 
+/// Beyond the receiver's window a segment is impossible only by so much: the largest window without scaling.
+const SLACK: u64 = 1 << 16;
+
 /// One direction.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
@@ -17,6 +20,8 @@ pub(super) struct Stream {
     /// What the sender has been told of.
     pub acknowledged: u64,
     received: Received,
+    /// One after the last position that the receiver has ever allowed, as far as it has spoken.
+    allowed: u64,
     /// Positions of SYN and FIN: they are no bytes.
     syn: Option<u64>,
     fin: Option<u64>,
@@ -43,6 +48,7 @@ impl Stream {
             sent: FIRST,
             acknowledged: FIRST,
             received: Received::from(FIRST),
+            allowed: FIRST,
             syn: syn.then_some(FIRST),
             fin: None,
         }
@@ -58,6 +64,22 @@ impl Stream {
         let last = self.first.wrapping_add((self.sent - FIRST) as u32);
         let distance = sequence.wrapping_sub(last) as i32;
         self.sent.saturating_add_signed(i64::from(distance))
+    }
+
+    /// The receiver allows all before a position.
+    pub fn allow(&mut self, position: u64) {
+        self.allowed = self.allowed.max(position);
+    }
+
+    /// Whether a stretch ends where a sender may send that goes by its receiver's window. A probe of a closed window,
+    /// and one that the receiver has not been heard to open, go beyond it by less than [`SLACK`].
+    pub fn may_reach(&self, stretch: Stretch) -> bool {
+        stretch.end <= self.allowed.max(self.acknowledged) + SLACK
+    }
+
+    /// Whether nothing of it has come to its receiver.
+    pub fn has_come_to_nothing(&self) -> bool {
+        self.received.next == FIRST
     }
 
     /// The sender has sent a stretch; the last of it is its FIN if `fin`.

@@ -46,6 +46,7 @@ fn segment(
             acknowledgment,
             flags,
             window,
+            window_scale: None,
         }),
         length,
     )
@@ -123,7 +124,7 @@ fn retransmissions_with_other_boundaries_deliver_each_byte_once() {
     let (number, sending) = bench.sent(300, Opener, again);
     assert_eq!(sending, Sending::Retransmission);
     let arrived = bench.received(310, Opener, number, again).arrived.unwrap();
-    assert_eq!((arrived.bytes, arrived.waited), (2000, ms(200)));
+    assert_eq!((arrived.bytes, arrived.waited), (2000, Some(ms(200))));
     // Once more: nothing new.
     let spurious = bench.pass(320, 10, Opener, segment(ACK, 2000, 0, 1000));
     assert!(spurious.spurious && spurious.arrived.is_none());
@@ -196,7 +197,7 @@ fn an_outage_stalls_a_connection_and_a_pause_does_not() {
         bench.sent(time, Opener, segment(ACK, 1500, 0, 500));
     }
     let arrived = bench.pass(13_000, 10, Opener, segment(ACK, 1500, 0, 500));
-    assert_eq!(arrived.arrived.unwrap().waited, ms(3010));
+    assert_eq!(arrived.arrived.unwrap().waited, Some(ms(3010)));
     assert_eq!(bench.longest(Opener), ms(3010));
     // Its acknowledgment is lost. Nothing is missed by anybody, so the end of the run is no stall.
     assert_eq!(bench.conversation.open_stall(Opener, at(60_000)), ms(0));
@@ -223,7 +224,7 @@ fn slow_start_waits_from_delivery_to_delivery() {
     bench.pass(100, 50, Opener, segment(ACK, 1000, 0, 1000));
     bench.pass(150, 50, Responder, segment(ACK, 0, 2000, 0));
     let next = bench.pass(200, 50, Opener, segment(ACK, 2000, 0, 1000));
-    assert_eq!(next.arrived.unwrap().waited, ms(100));
+    assert_eq!(next.arrived.unwrap().waited, Some(ms(100)));
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn an_acknowledgment_tells_of_what_was_not_seen() {
     let unseen = unseen.unwrap();
     assert_eq!(
         (unseen.from, unseen.bytes, unseen.waited),
-        (Opener, 700, ms(50))
+        (Opener, 700, Some(ms(50)))
     );
 }
 
@@ -300,6 +301,126 @@ fn a_datagram_transfer_that_an_outage_silences_stalls() {
     bench.sent(14_000, Opener, view(None, 40));
     assert_eq!(bench.conversation.open_stall(Responder, at(60_000)), ms(0));
     assert_eq!(bench.bytes(Responder), 52 * 1200);
+}
+
+/// A download over QUIC as a client meets it: after an outage the server answers its pings at once, and sends data again
+/// half a second later. The client's own clock runs from data to data.
+#[test]
+fn answers_to_pings_end_no_stall() {
+    let mut bench = Bench::new();
+    let (data, short) = (view(None, 1200), view(None, 36));
+    bench.pass(0, 15, Opener, data);
+    for time in (20..1000).step_by(20) {
+        bench.pass(time, 15, Responder, data);
+        bench.pass(time + 15, 4, Opener, short);
+    }
+    bench.sent(1000, Responder, data);
+    for time in [1100, 1350] {
+        bench.sent(time, Opener, short);
+    }
+    for time in [1600, 1850] {
+        bench.pass(time, 15, Opener, short);
+        let answered = bench.pass(time + 15, 15, Responder, short).arrived.unwrap();
+        assert_eq!((answered.bytes, answered.waited), (36, None));
+    }
+    let arrived = bench.pass(2100, 15, Responder, data).arrived.unwrap();
+    // The one of 980 came at 995.
+    assert_eq!(arrived.waited, Some(ms(2115 - 995)));
+    assert_eq!(bench.longest(Responder), ms(2115 - 995));
+    assert_eq!(bench.bytes(Responder), 50 * 1200 + 2 * 36);
+    assert_eq!(bench.conversation.data_from_bytes(Responder), 200);
+}
+
+#[test]
+fn datagrams_of_one_size_are_all_data_however_short() {
+    let mut bench = Bench::new();
+    for time in (0..1000).step_by(20) {
+        bench.pass(time, 15, Responder, view(None, 33));
+    }
+    assert_eq!(bench.conversation.data_from_bytes(Responder), 9);
+    bench.sent(1000, Responder, view(None, 33));
+    let arrived = bench
+        .pass(1700, 15, Responder, view(None, 33))
+        .arrived
+        .unwrap();
+    assert_eq!(arrived.waited, Some(ms(715)));
+}
+
+/// A probe of the path's MTU, say: nobody sends it again.
+#[test]
+fn data_that_is_not_sent_again_is_given_up() {
+    let mut bench = Bench::new();
+    bench.pass(0, 15, Responder, view(None, 1200));
+    bench.sent(100, Responder, view(None, 1400));
+    for time in (200..20_000).step_by(1000) {
+        bench.pass(time, 15, Opener, view(None, 36));
+        bench.pass(time + 15, 15, Responder, view(None, 36));
+    }
+    let next = bench.pass(20_000, 15, Responder, view(None, 1200));
+    assert_eq!(next.arrived.unwrap().waited, Some(ms(15)));
+    assert_eq!(bench.conversation.open_stall(Responder, at(60_000)), ms(0));
+}
+
+/// Numbers that a raw socket draws: none of them is within the window of 1000 B, nor 64 KiB beyond.
+#[test]
+fn forged_segments_deliver_nothing_and_are_counted() {
+    let mut bench = Bench::new();
+    bench.open(0);
+    bench.pass(100, 10, Opener, segment(ACK, 1000, 0, 500));
+    bench.pass(110, 10, Responder, segment(ACK, 0, 1500, 0));
+    for (number, step) in (1..200_u32).enumerate() {
+        let sequence = 1500_u32.wrapping_add(step * 10_000_019);
+        let forged = segment(ACK, sequence, 0, 1400);
+        let (_, sending) = bench.sent(200, Opener, forged);
+        let ahead = sequence.wrapping_sub(1500) < 1 << 31;
+        let expected = if ahead {
+            Sending::Impossible
+        } else {
+            Sending::Retransmission
+        };
+        assert_eq!(sending, expected, "{number} {sequence}");
+        assert_eq!(
+            bench.received(210, Opener, bench.number, forged).arrived,
+            None
+        );
+        bench.pass(
+            220,
+            10,
+            Responder,
+            segment(ACK, 0, sequence.wrapping_add(1400), 0),
+        );
+    }
+    assert_eq!(bench.bytes(Opener), 500);
+    assert!(bench.conversation.counters(Opener).impossible > 50);
+    // The connection goes on.
+    assert!(
+        bench
+            .pass(300, 10, Opener, segment(ACK, 1500, 0, 500))
+            .arrived
+            .is_some()
+    );
+}
+
+#[test]
+fn a_scaled_window_allows_what_it_says() {
+    let mut bench = Bench::new();
+    let scaled = |flags, sequence, acknowledgment| {
+        let view = segment(flags, sequence, acknowledgment, 0);
+        let tcp = view.tcp.map(|tcp| TcpFields {
+            window_scale: Some(10),
+            ..tcp
+        });
+        PacketView { tcp, ..view }
+    };
+    bench.pass(0, 10, Opener, scaled(SYN, 999, 0));
+    bench.pass(10, 10, Responder, scaled(SYN_ACK, 4999, 1000));
+    bench.pass(20, 10, Opener, segment(ACK, 1000, 5000, 0));
+    // A window of 1000 << 10 from 1000 on.
+    bench.pass(30, 10, Responder, segment(ACK, 5000, 1000, 0));
+    let sent =
+        |bench: &mut Bench, sequence| bench.sent(40, Opener, segment(ACK, sequence, 5000, 1000)).1;
+    assert_eq!(sent(&mut bench, 1000 + (1000 << 10) - 1000), Sending::New);
+    assert_eq!(sent(&mut bench, 1000 + (1200 << 10)), Sending::Impossible);
 }
 
 #[test]
@@ -454,6 +575,30 @@ mod bytes {
             Err(NoConversation::Malformed)
         );
         assert_eq!(parse(&[]), Err(NoConversation::Malformed));
+    }
+
+    /// A SYN with maximum segment size, SACK permitted, timestamps, a no-operation and a window scale of 7, as Linux sends.
+    #[test]
+    fn a_syns_window_scale_is_read() {
+        let mut header = vec![
+            0x9C, 0x40, 0x01, 0xBB, 0, 0, 0, 1, 0, 0, 0, 0, 0xA0, 0x02, 0xFA, 0xF0, 0, 0, 0, 0,
+        ];
+        header.extend([
+            2, 4, 5, 0xB4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7,
+        ]);
+        let scale = |header: &[u8]| {
+            PacketView::parse(&ipv4(&[], 6, 0, header))
+                .unwrap()
+                .tcp
+                .unwrap()
+                .window_scale
+        };
+        assert_eq!(scale(&header), Some(7));
+        header[13] = 0x10;
+        assert_eq!(scale(&header), None);
+        // Options cut off in the middle.
+        (header[13], header[12]) = (0x02, 0x60);
+        assert_eq!(scale(&header[..24]), None);
     }
 
     #[test]

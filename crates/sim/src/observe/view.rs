@@ -35,6 +35,8 @@ pub struct TcpFields {
     pub flags: TcpFlags,
     /// Window as it stands in the header, before scaling.
     pub window: u16,
+    /// The shift of all windows to come that a SYN offers (RFC 7323 section 2).
+    pub window_scale: Option<u8>,
 }
 
 /// Why a packet belongs to no conversation.
@@ -194,13 +196,27 @@ fn tcp(bytes: &[u8]) -> Option<Transport<'_>> {
     if header_length < 20 {
         return None;
     }
+    let options = bytes.get(20..header_length)?;
     let fields = TcpFields {
         sequence: u32_at(header, 4),
         acknowledgment: u32_at(header, 8),
         flags: TcpFlags(header[13]),
         window: u16_at(header, 14),
+        window_scale: window_scale(options).filter(|_| header[13] & TcpFlags::SYN.0 != 0),
     };
     Some((ports(header), Some(fields), bytes.get(header_length..)?))
+}
+
+/// The window scale option (kind 3), at most 14 (RFC 7323 section 2.3).
+fn window_scale(mut options: &[u8]) -> Option<u8> {
+    loop {
+        options = match options {
+            [1, rest @ ..] => rest,
+            [3, 3, shift, ..] => return Some((*shift).min(14)),
+            [kind, length, ..] if *kind > 1 => options.get(usize::from(*length).max(2)..)?,
+            _ => return None,
+        };
+    }
 }
 
 fn ports(header: &[u8]) -> (u16, u16) {

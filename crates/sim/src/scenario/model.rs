@@ -84,6 +84,15 @@ impl Scenario {
             && self.ipv4_agents.home_agents.is_empty()
             && self.ipv4_agents.foreign_agents.is_empty())
     }
+
+    /// Leaves mobility protocols out: routes follow mobiles at once, also to the networks behind mobile routers.
+    pub fn leave_out_mobility(&mut self) {
+        for mobile in &mut self.mobiles {
+            mobile.mobility = None;
+        }
+        self.home_agents = Vec::new();
+        self.ipv4_agents = Ipv4Agents::default();
+    }
 }
 
 /// Signalling messages that are lost at their sender.
@@ -184,6 +193,8 @@ pub struct Mobile {
     pub attachment: AttachmentPolicy,
     /// The protocol that keeps it reachable; without one routes follow it at once.
     pub mobility: Option<Mobility>,
+    /// Whether it is the router of a network: then its links that its attachment does not speak of lead there.
+    pub is_router: bool,
 }
 
 impl Mobile {

@@ -1,19 +1,23 @@
 //! Values that the command line sets: `--set links.gsm.rate="19.2 kbit/s"`.
 
 use super::document::{Document, Path, Set, Step};
-use super::error::{Diagnostic, Place, ScenarioError, unknown};
+use super::error::{Diagnostic, Place, ScenarioError, nearest, quoted, unknown};
 use std::str::FromStr;
 use toml::{Table, Value};
 
 /// Keys in one another: more than any scenario needs, less than the stack holds.
 const DEEPEST: usize = 16;
+/// Characters of a value that a message shows.
+const LONGEST_SHOWN: usize = 200;
+/// In place of a value: the key is taken out. No value of a key begins so.
+const UNSET: &str = "@unset";
 
 /// A value that replaces or adds one in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// Dotted keys; an element of an array by its name (`flows.download.bytes`) or its number from 0.
     pub key: String,
-    /// A TOML value, or text that is taken as it stands.
+    /// A TOML value, text that is taken as it stands, or "@unset", which takes the key out.
     pub value: String,
 }
 
@@ -28,7 +32,7 @@ impl FromStr for Override {
                 value: value.trim().to_owned(),
             }),
             _ => Err(error(
-                format!("--set {argument}"),
+                format!("--set {}", cut(argument)),
                 "",
                 "expected key=value, like flows.download.congestion=cubic".to_owned(),
             )),
@@ -53,7 +57,7 @@ fn error(origin: String, key: &str, message: String) -> ScenarioError {
 /// Applies `changes` in their order, so that the last word on a key holds.
 pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(), ScenarioError> {
     for change in changes {
-        let argument = format!("--set {}={}", change.key, change.value);
+        let argument = format!("--set {}={}", change.key, cut(&change.value));
         let mut setter = Setter {
             path: Path::default(),
         };
@@ -65,8 +69,8 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
             );
             return Err(error("--set".to_owned(), "", message));
         }
-        if let Err(message) = setter.set_in_table(&mut document.table, &keys, parse(&change.value))
-        {
+        let value = parse(&change.value);
+        if let Err(message) = setter.set_in_table(&mut document.table, &keys, value) {
             return Err(error(argument, &change.key, message));
         }
         document.sets.push(Set {
@@ -77,8 +81,10 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
     Ok(())
 }
 
-fn parse(text: &str) -> Value {
-    Value::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+/// The value that `text` is; `None` for one to be taken out.
+fn parse(text: &str) -> Option<Value> {
+    let value = Value::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    (value.as_str() != Some(UNSET)).then_some(value)
 }
 
 /// Walks down to a value and notes the way.
@@ -91,7 +97,7 @@ impl Setter {
         &mut self,
         table: &mut Table,
         keys: &[&str],
-        value: Value,
+        value: Option<Value>,
     ) -> Result<(), String> {
         let [key, rest @ ..] = keys else {
             return Err("a key is missing".to_owned());
@@ -108,14 +114,21 @@ impl Setter {
             return Err(unknown(what, key, &names));
         }
         self.path = self.path.key(key);
-        if rest.is_empty() {
-            table.insert((*key).to_owned(), value);
-            return Ok(());
+        if value.is_none() && !table.contains_key(*key) {
+            let names: Vec<&str> = table.keys().map(String::as_str).collect();
+            return Err(not_set(key, &names));
         }
-        let inner = table
-            .entry((*key).to_owned())
-            .or_insert_with(|| Value::Table(Table::new()));
-        self.set_in_value(inner, key, rest, value)
+        if !rest.is_empty() {
+            let inner = table
+                .entry((*key).to_owned())
+                .or_insert_with(|| Value::Table(Table::new()));
+            return self.set_in_value(inner, key, rest, value);
+        }
+        match value {
+            Some(value) => table.insert((*key).to_owned(), value),
+            None => table.remove(*key),
+        };
+        Ok(())
     }
 
     fn set_in_value(
@@ -123,7 +136,7 @@ impl Setter {
         inner: &mut Value,
         name: &str,
         keys: &[&str],
-        value: Value,
+        value: Option<Value>,
     ) -> Result<(), String> {
         match inner {
             Value::Table(table) => self.set_in_table(table, keys, value),
@@ -140,7 +153,7 @@ impl Setter {
         elements: &mut [Value],
         name: &str,
         keys: &[&str],
-        value: Value,
+        value: Option<Value>,
     ) -> Result<(), String> {
         let names = element_names(elements);
         let found = names
@@ -154,13 +167,37 @@ impl Setter {
             return Err(unknown(singular, keys[0], &names));
         };
         self.path = self.path.index(index);
-        match keys {
-            [_] => {
+        match (keys, value) {
+            ([_], Some(value)) => {
                 elements[index] = value;
                 Ok(())
             }
-            _ => self.set_in_value(&mut elements[index], keys[0], &keys[1..], value),
+            ([_], None) => Err(format!(
+                "is an element of a list, which {UNSET} does not take out; set {name} as a whole"
+            )),
+            (_, value) => self.set_in_value(&mut elements[index], keys[0], &keys[1..], value),
         }
+    }
+}
+
+/// A key that is to be taken out is not there; `names` are.
+fn not_set(key: &str, names: &[&str]) -> String {
+    let meant = match nearest(key, names.iter().copied()) {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None => String::new(),
+    };
+    let names = names.join(", ");
+    format!(
+        "{} is not set, so that {UNSET} takes nothing out{meant} (set: {names})",
+        quoted(key)
+    )
+}
+
+/// `text`, cut to what a line of a message holds.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

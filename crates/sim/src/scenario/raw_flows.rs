@@ -21,7 +21,7 @@ pub struct RawFlow {
     pub to: String,
     /// What carries it. Default "tcp"; for ping "icmp".
     pub transport: Option<RawTransport>,
-    /// tcp: whose habits the stacks at both ends have. Default "rfc".
+    /// tcp: whose habits the stacks at both ends have. Default "linux-6".
     #[schemars(extend("oneOf" = profiles::profile_choices()))]
     pub profile: Option<String>,
     /// tcp: congestion control. Default: the profile's.

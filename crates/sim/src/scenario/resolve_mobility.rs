@@ -54,11 +54,15 @@ pub(super) fn mobiles(
             links,
             report,
         );
-        let mobile = Mobile {
+        let mut mobile = Mobile {
             node,
             attachment,
             mobility,
+            is_router: false,
         };
+        mobile.is_router = mobile
+            .ipv6()
+            .is_some_and(|own| own.network_prefix.is_some());
         resolve_behind::check(&mobile, (links, agents), &path, report);
         mobiles.push(mobile);
     }

@@ -15,9 +15,12 @@ use baton_proto::tcp::profile::{Algorithm, Profile, Recovery, RtoArithmetic, Win
 /// Largest buffer: the largest window that scaling can say (RFC 7323 section 2.3) is just below 1 GiB.
 const LARGEST_BUFFER: u64 = 1 << 30;
 
+/// Profile of a flow that names none: what most machines speak today.
+const DEFAULT_PROFILE: &str = "linux-6";
+
 /// Settings of the ends at `from` and `to` of the flow at `path`.
 pub(super) fn ends(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<[Profile; 2]> {
-    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or(DEFAULT_PROFILE))?;
     set(
         &mut profile.congestion,
         congestion(&raw.congestion, path, report),
@@ -58,7 +61,7 @@ pub(super) fn gateway(
         }
         return None;
     };
-    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or("rfc"))?;
+    let mut profile = Profile::named(raw.profile.as_deref().unwrap_or(DEFAULT_PROFILE))?;
     set(
         &mut profile.congestion,
         congestion(&raw.congestion, path, report),

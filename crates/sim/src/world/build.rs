@@ -35,8 +35,13 @@ impl World {
     }
 
     /// A world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
-    /// their kernels.
-    pub fn new_live(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
+    /// their kernels, and no mobility protocol is spoken: a kernel's packets pass no agent of its host.
+    pub fn new_live(
+        mut scenario: Scenario,
+        recorder: Recorder,
+        captures: Option<Captures>,
+    ) -> World {
+        scenario.leave_out_mobility();
         let hosts = scenario.live.hosts.clone();
         World::build(scenario, recorder, captures, &hosts)
     }
@@ -113,12 +118,10 @@ impl World {
                 node,
                 attachment,
                 mobility,
+                is_router,
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &attachment);
-            let is_router = self.scenario.mobiles[number]
-                .ipv6()
-                .is_some_and(|own| own.network_prefix.is_some());
             for (link, wire) in self.wires.iter_mut().enumerate() {
                 let is_own = wire.ends.iter().any(|&(end, _)| end == node.0);
                 if is_own && (!is_router || access.contains(&link)) {

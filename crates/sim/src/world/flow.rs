@@ -150,6 +150,18 @@ impl FlowRun {
             .min()
     }
 
+    /// Whether a handover from `at` to `completed` found it begun and not yet done. An observed one is done with its
+    /// last packet.
+    pub fn was_under_way(&self, at: Instant, completed: Instant) -> bool {
+        if let Some(observed) = &self.observed {
+            return observed.conversation.last_sent_at() >= at;
+        }
+        let done = self
+            .completion
+            .map(|completion| self.spec.start + completion);
+        self.spec.start <= completed && [done, self.stop].iter().flatten().all(|&end| end >= at)
+    }
+
     /// The end that opens the connection and keeps the time.
     pub fn active(&self) -> Role {
         match self.spec.traffic {

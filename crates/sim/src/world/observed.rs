@@ -5,6 +5,7 @@
 
 mod flow;
 mod kernel;
+mod moved;
 mod summary;
 mod table;
 
@@ -89,6 +90,9 @@ impl World {
         let from = observed.side_of(node);
         let answers = observed.conversation.answers(from);
         let view = observed.relevant(view);
+        if let Some(ids) = &mut observed.connection_ids {
+            ids.learn(from as usize, view.payload);
+        }
         let (sending, unseen) = observed.conversation.sent(now, from, number, &view);
         if let Some(arrived) = unseen {
             self.note_arrived(flow, arrived);
@@ -127,6 +131,10 @@ impl World {
             return;
         };
         let direction = observed.direction(arrived.from);
+        let Some(waited) = arrived.waited else {
+            self.observed.program[direction].count(arrived.bytes);
+            return self.flows[flow].follow_conversation(now);
+        };
         let back_rests = !observed.conversation.has_outstanding(arrived.from.other());
         self.observed.program[direction].deliver(now, arrived.bytes);
         if back_rests {
@@ -136,7 +144,7 @@ impl World {
         if self.flows[flow].main_side() == Some(arrived.from) {
             let delivered = Delivered {
                 bytes: arrived.bytes,
-                waited: arrived.waited,
+                waited,
             };
             self.note_delivery(flow, Some(delivered));
         }
@@ -164,6 +172,30 @@ impl World {
             delivered_bytes: bytes(main),
             longest_stall: main.longest_stall(self.now),
         }
+    }
+
+    /// The program at a node went well to its end: where its kernel has reset a connection, it closed that with
+    /// something unread, and nothing has failed.
+    pub fn note_success_at(&mut self, node: usize) {
+        for observed in self
+            .flows
+            .iter_mut()
+            .filter_map(|flow| flow.observed.as_deref_mut())
+        {
+            let nodes = observed.nodes;
+            observed.closes_by_reset = nodes.map(|end| end == Some(node));
+        }
+    }
+
+    /// TCP segments with numbers that no connection would give them: a program forges packets.
+    pub fn impossible_segments(&self) -> u64 {
+        let observed = self
+            .flows
+            .iter()
+            .filter_map(|flow| flow.observed.as_deref());
+        observed
+            .map(|flow| flow.total(|counters| counters.impossible))
+            .sum()
     }
 
     /// Packets that links dropped, by the cause as it stands in the table of packets.

@@ -134,11 +134,11 @@ pub struct FlowSummary {
     /// TCP segments or AeroTP packets that the source sent, retransmissions and bare acknowledgments included; without a
     /// connection the packets of both ends.
     pub segments_sent: u64,
-    /// Of these, retransmissions.
-    pub retransmitted: u64,
+    /// Of these, retransmissions; null if real hosts send, and not TCP: nobody can tell.
+    pub retransmitted: Option<u64>,
     /// Segments with data or FIN that came to the far end with nothing new in them.
     pub spurious_retransmitted: u64,
-    /// Expiries of the retransmission timer; null if a kernel sends and does not tell.
+    /// Expiries of the retransmission timer; null if a kernel sends and does not tell, or a program repeats by itself.
     pub timeouts: Option<u64>,
     /// Losses that duplicate acknowledgments told; null if a kernel sends.
     pub fast_retransmits: Option<u64>,
@@ -211,6 +211,8 @@ pub struct HandoverSummary {
     pub kind: &'static str,
     /// When the new link was taken into use, in seconds; null if the run ended before.
     pub completed_s: Option<f64>,
+    /// Whether it was completed while a flow of the mobile was under way.
+    pub active: bool,
     /// Rate at which the old link carries full packets to the mobile, in bits of IP packets per second; null for none.
     pub old_rate_bps: Option<u64>,
     /// The same of the new link.
@@ -326,8 +328,8 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
             (None, None) => flow.sent_packets,
         },
         retransmitted: match (statistics, aerotp_statistics[0]) {
-            (Some(statistics), _) => statistics.retransmitted,
-            (None, statistics) => statistics.map_or(0, |statistics| statistics.retransmitted),
+            (Some(statistics), _) => Some(statistics.retransmitted),
+            (None, statistics) => Some(statistics.map_or(0, |statistics| statistics.retransmitted)),
         },
         spurious_retransmitted: world.spurious_retransmissions(flow.id.0 as usize),
         timeouts: Some(statistics.map_or(0, |statistics| statistics.timeouts)),
@@ -423,6 +425,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
                 to: name(record.links[1]),
                 kind: record.kind,
                 completed_s: record.completed.map(Instant::as_secs_f64),
+                active: record.active,
                 old_rate_bps: rate(record.links[0]),
                 new_rate_bps: rate(record.links[1]),
                 lost_packets: record.lost_packets,

@@ -232,7 +232,7 @@ fn check_flow(scenario: &Scenario, results: &Results, rows: &[Row], index: usize
     let (spec, flow) = (&scenario.flows[index], &results.summary.flows[index]);
     let name = &flow.name;
     ensure!(
-        flow.retransmitted <= flow.segments_sent,
+        flow.retransmitted <= Some(flow.segments_sent),
         "{name} resent more than it sent"
     );
     ensure!(

@@ -72,6 +72,7 @@ class PanelView {
 
   draw(view, dragmode, fullWidth = this.plot.clientWidth) {
     if (!this.ready || !this.panel.traces.length) return;
+    if (this.panel.across) view = this.ownView();
     Object.assign(this, { view, dragmode });
     const width = Math.max(fullWidth - MARGIN.left - MARGIN.right, 100);
     const height = this.panel.tall ? (width > 500 ? 420 : 320) : 190;
@@ -97,7 +98,14 @@ class PanelView {
     path.setAttribute("d", strokes(trace, scale));
   }
 
+  // Of a distribution: from nothing to its largest value. It has no time, and so no part in zooming.
+  ownView() {
+    const largest = Math.max(...this.panel.traces.map((trace) => trace.x.at(-1) || 0));
+    return { from: 0, to: 1.03 * largest || 1 };
+  }
+
   listen() {
+    if (this.panel.across) return;
     this.plot.on("plotly_relayout", (event) => {
       if (event["yaxis.range[0]"] !== undefined) this.ownRange = [event["yaxis.range[0]"], event["yaxis.range[1]"]];
       const from = event["xaxis.range[0]"], to = event["xaxis.range[1]"];
@@ -132,7 +140,8 @@ class PanelView {
     const where = points.customdata ? "<br>%{customdata}" : "";
     const common = { ...points, type: "scatter", uid: `t${number}`, name: trace.name, showlegend: false,
       visible: !this.hidden.has(trace),
-      hovertemplate: `<b>${trace.name}</b> %{y:${digits}}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
+      hovertemplate: this.panel.across ? `%{y:.2~%} in at most %{x:.4~s}s<extra></extra>`
+        : `<b>${trace.name}</b> %{y:${digits}}${unit || ""}<br>at %{x:.9~f} s${where}<extra></extra>` };
     if (trace.shape === "marks") {
       const many = points.x.length > MANY_MARKS;
       const line = { width: many ? 1 : 1.6, color: colour };
@@ -155,13 +164,18 @@ class PanelView {
       font: { family, color: css("ink"), size: 12 },
       separators: ".\u202f", hovermode: "closest", hoverdistance: 12, dragmode,
       hoverlabel: { bgcolor: css("raised"), bordercolor: css("rule"), font: { color: css("ink"), size: 12, family } },
-      xaxis: { ...axis, range: [view.from, view.to], ticksuffix: " s", nticks: Math.max(4, Math.round(width / 100)), showline: true },
+      xaxis: { ...axis, range: [view.from, view.to], ...this.across(), nticks: Math.max(4, Math.round(width / 100)), showline: true },
       yaxis: { ...axis, range, type: this.panel.logarithmic ? "log" : "linear", nticks: this.panel.tall ? 8 : 5,
         dtick: this.panel.logarithmic ? 1 : undefined,
         ...(this.panel.unit === "B" ? { tickformat: ".9~s", ticksuffix: "B" } : {}),
         title: { text: this.panel.unit === "B" ? "" : this.panel.unit, font: { size: 11, color: muted }, standoff: 4 } },
-      ...markers(view, width),
+      ...(this.panel.across ? { shapes: [], annotations: [] } : markers(view, width)),
     };
+  }
+
+  // The axis of time, or of what a distribution is over.
+  across() {
+    return this.panel.across ? { tickformat: ".3~s", ticksuffix: "s", fixedrange: true } : { ticksuffix: " s" };
   }
 }
 
@@ -170,7 +184,7 @@ function markers(view, width) {
   const colour = css("handover"), shapes = [], annotations = [];
   const place = (at) => ((at - view.from) / (view.to - view.from)) * width;
   let free = 0, drawn = -Infinity;
-  for (const mark of report.marks) {
+  for (const mark of state.marks) {
     const begin = place(mark.at_s), end = mark.outage ? place(mark.completed_s) : begin;
     // Panning shows what is a little outside. Of marks on one another the first stands for all.
     if (end < -width || begin > 2 * width || end < drawn + CLOSE_MARKS) continue;

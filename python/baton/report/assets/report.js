@@ -54,6 +54,8 @@ function showFlow(number) {
   }
   const flow = report.flows[number];
   $("flow").value = String(number);
+  state.marks = (flow ? flow.marks : []).map((place) => report.marks[place]);
+  listMarks();
   state.panels = (flow ? flow.panels : []).map((panel) => new PanelView(panel, show, hover));
   $("panels").append(...state.panels.map((panel) => panel.root));
   return redraw();
@@ -78,18 +80,20 @@ function showMark(number) {
   return show(report.marks[number].view);
 }
 
+// The handovers of the flow that is shown, to choose from.
+function listMarks() {
+  const chosen = $("view").value, other = new Option("a part of it", "other");
+  other.hidden = true;
+  const options = state.marks.map((mark) => new Option(`handover at ${+mark.at_s.toFixed(3)} s, ${mark.label}`, report.marks.indexOf(mark)));
+  $("view").replaceChildren(new Option("the whole run", "whole"), ...options, other);
+  if ([...$("view").options].some((option) => option.value === chosen)) $("view").value = chosen;
+}
+
 function prepareTools() {
   report.flows.forEach((flow, number) => $("flow").append(new Option(flow.name, number)));
   $("flow").parentElement.hidden = report.flows.length < 2;
   $("flow").addEventListener("change", () => showFlow(Number($("flow").value)));
-  $("view").append(new Option("the whole run", "whole"));
-  report.marks.forEach((mark, number) => {
-    mark.view = { from: mark.from_s, to: mark.to_s, focus: mark.at_s };
-    $("view").append(new Option(`handover at ${+mark.at_s.toFixed(3)} s, ${mark.label}`, number));
-  });
-  const other = new Option("a part of it", "other");
-  other.hidden = true;
-  $("view").append(other);
+  for (const mark of report.marks) mark.view = { from: mark.from_s, to: mark.to_s, focus: mark.at_s };
   $("view").addEventListener("change", () => ($("view").value === "whole" ? show(null) : showMark(Number($("view").value))));
   const actions = { earlier: () => move(-0.4), later: () => move(0.4), in: () => zoom(0.5), out: () => zoom(2), reset: () => show(null) };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
@@ -103,7 +107,11 @@ function prepareTools() {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, input, .wide, pre")) return;
     if (keys[event.key]) { $(keys[event.key]).click(); event.preventDefault(); }
   });
-  for (const link of document.querySelectorAll("a[data-mark]")) link.addEventListener("click", () => showMark(Number(link.dataset.mark)));
+  for (const link of document.querySelectorAll("a[data-mark]")) link.addEventListener("click", () => {
+    const flow = report.flows.findIndex((each) => each.name === link.dataset.flow), mark = Number(link.dataset.mark);
+    if (flow >= 0 && !state.marks.includes(report.marks[mark])) showFlow(flow);
+    showMark(mark);
+  });
 }
 
 // On paper: light colours and the width of a page. The browser does not wait, so this draws at once.

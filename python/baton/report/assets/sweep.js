@@ -1,16 +1,11 @@
 // The page of a sweep: one quantity at a time, over one axis or two; the other axes are held at a value.
 
 const sweep = JSON.parse(document.getElementById("data").textContent);
-const MOST_LABELS = 50, COLOURS = 6, DASHES = ["solid", "dash", "dot", "dashdot"];
+const MOST_LABELS = 50, MOST_CURVES = 12, ROW = 24, COLOURS = 6, DASHES = ["solid", "dash", "dot", "dashdot"];
 const [MEAN, LOW, HIGH, METHOD, VALUES, RUNS, Q5, Q25, Q50, Q75, Q95] = Array(11).keys();
 const state = { quantity: 0, across: 0, down: 1, held: sweep.axes.map(() => 0) };
 const offsets = sweep.runs.map((_, place) => sweep.runs.slice(0, place).reduce((sum, count) => sum + count, 0));
 const places = new Map(sweep.points.map((values, place) => [JSON.stringify(values), place]));
-
-function unitOf(name) {
-  const known = { _s: "s", _bps: "bit/s", _bytes: "B" };
-  return known[Object.keys(known).find((ending) => name.endsWith(ending))] || "";
-}
 
 // A number with a decimal prefix, as the axes write it.
 function text(value, unit) {
@@ -23,8 +18,10 @@ function text(value, unit) {
   return `${Number((value / factor).toPrecision(4))}\u00a0${prefix}${unit}`;
 }
 
+// A point in words; on a phone its values alone.
 function label(place) {
-  return sweep.axes.map((axis, number) => (sweep.axes.length > 1 ? `${short(axis.name)} ` : "") + sweep.points[place][number]).join(", ") || "all runs";
+  const named = sweep.axes.length > 1 && innerWidth > 640;
+  return sweep.axes.map((axis, number) => (named ? `${short(axis.name)} ` : "") + sweep.points[place][number]).join(", ") || "all runs";
 }
 
 // The last part of a key tells it apart, unless another axis ends alike.
@@ -62,7 +59,7 @@ function curves() {
     const { color, dash } = look(number), x = rows.map((row) => row.x);
     const name = Object.values(others).join(", ") || "mean";
     const up = rows.map((row) => (row.s[HIGH] ?? row.s[MEAN]) - row.s[MEAN]), under = rows.map((row) => row.s[MEAN] - (row.s[LOW] ?? row.s[MEAN]));
-    const unit = unitOf(quantity().name);
+    const unit = quantity().unit;
     if (across.numbers && rows.length > 1) {
       const band = [...rows.map((row) => row.s[HIGH] ?? row.s[MEAN]), ...rows.map((row) => row.s[LOW] ?? row.s[MEAN]).reverse()];
       traces.push({ x: [...x, ...x.slice().reverse()], y: band, fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: color,
@@ -76,14 +73,19 @@ function curves() {
   });
   const named = across.numbers ? {} : { tickvals: across.values.map((_, place) => place), ticktext: across.values, range: [-0.5, across.values.length - 0.5] };
   const spread = across.numbers && Math.min(...across.numbers) > 0 && Math.max(...across.numbers) > 50 * Math.min(...across.numbers);
-  draw("curves", traces, { xaxis: { ...axisLook(), ...named, type: spread ? "log" : "linear", ticksuffix: across.unit ? ` ${across.unit}` : "", title: title(across.name) },
+  draw("curves", traces, { xaxis: { ...axisLook(), ...named, type: spread ? "log" : "linear", ticksuffix: across.unit ? ` ${across.unit}` : "", automargin: true, tickangle: crowded(across) ? -35 : 0, title: title(across.words) },
     yaxis: valueAxis(), height: 380 });
+}
+
+// Whether the names on an axis of words are too long to stand beside one another.
+function crowded(axis) {
+  return !axis.numbers && 7 * axis.values.reduce((sum, value) => sum + value.length + 3, 0) > $("curves").clientWidth;
 }
 
 function heat() {
   const [across, down] = [sweep.axes[state.across], sweep.axes[state.down]];
   const cell = (x, y) => quantity().points[placeOf({ ...state.held.map((place, axis) => sweep.axes[axis].values[place]), [state.across]: x, [state.down]: y })];
-  const rows = ordered(down), columns = ordered(across), unit = unitOf(quantity().name);
+  const rows = ordered(down), columns = ordered(across), unit = quantity().unit;
   const cells = rows.map((y) => columns.map((x) => cell(x, y)));
   const z = cells.map((row) => row.map((each) => (each ? each[MEAN] : null)));
   const annotations = cells.length * columns.length <= 200 ? cells.flatMap((row, i) => row.map((each, j) => ({ x: j, y: i, showarrow: false,
@@ -93,8 +95,8 @@ function heat() {
     colorscale: [[0, "#eaf3fa"], [0.5, "#6cb0dc"], [1, "#003e66"]], colorbar: { thickness: 12, tickformat: unit ? "~s" : "", ticksuffix: unit, outlinewidth: 0 },
     customdata: cells.map((row) => row.map((each) => (each ? `${text(each[MEAN], unit)} (${text(each[LOW], unit)} to ${text(each[HIGH], unit)})` : "no run"))),
     hovertemplate: "%{x} %{y}<br>%{customdata}<extra></extra>" }],
-    { annotations, xaxis: { ...axisLook(), ...ticks(columns), showgrid: false, automargin: true, title: title(across.name) },
-      yaxis: { ...axisLook(), ...ticks(rows), showgrid: false, title: title(down.name), automargin: true }, height: Math.max(220, Math.min(80 + 46 * rows.length, 700)) });
+    { annotations, xaxis: { ...axisLook(), ...ticks(columns), showgrid: false, automargin: true, title: title(across.words) },
+      yaxis: { ...axisLook(), ...ticks(rows), showgrid: false, title: title(down.words), automargin: true }, height: Math.max(220, Math.min(80 + 46 * rows.length, 700)) });
 }
 
 function ordered(axis) {
@@ -110,10 +112,27 @@ function shade(z, value) {
 async function boxes() {
   const asked = state.quantity, values = await decode(quantity().values);
   if (state.quantity !== asked) return;
-  const traces = sweep.points.map((_, place) => ({ type: "box", name: label(place), boxpoints: "outliers", boxmean: true,
-    y: [...values.subarray(offsets[place], offsets[place] + sweep.runs[place])].filter((value) => !Number.isNaN(value)),
+  const traces = sweep.points.map((_, place) => ({ type: "box", orientation: "h", name: label(place), boxpoints: "outliers", boxmean: true,
+    x: [...values.subarray(offsets[place], offsets[place] + sweep.runs[place])].filter((value) => !Number.isNaN(value)),
     marker: { color: css("link-1"), size: 4 }, line: { width: 1.3 }, fillcolor: "rgba(0,114,178,0.16)", showlegend: false, hoveron: "boxes+points" }));
-  draw("boxes", traces, { xaxis: { ...axisLook(), type: "category", showgrid: false, automargin: true }, yaxis: valueAxis(), height: 400 });
+  // Names of points stand beside their boxes, where they have room; of very many the pointer tells which is which.
+  draw("boxes", traces, { xaxis: valueAxis(), height: Math.max(180, 90 + Math.min(ROW * traces.length, 1600)),
+    yaxis: { ...axisLook(), type: "category", showgrid: false, automargin: true, autorange: "reversed", showticklabels: traces.length <= MOST_LABELS, dtick: 1 } });
+  distribution(values);
+}
+
+// The share of the runs of a point with at most a value; of many points those that differ on the first axis alone.
+function distribution(values) {
+  const held = (place) => sweep.points[place].every((value, axis) => axis === state.across || value === sweep.axes[axis].values[state.held[axis]]);
+  const all = [...sweep.points.keys()], shown = all.length > MOST_CURVES ? all.filter(held).slice(0, MOST_CURVES) : all;
+  const traces = shown.map((place, number) => {
+    const sorted = values.slice(offsets[place], offsets[place] + sweep.runs[place]).filter((value) => !Number.isNaN(value)).sort();
+    const { color, dash } = look(number);
+    return { x: [sorted[0], ...sorted], y: [0, ...sorted.map((_, rank) => (rank + 1) / sorted.length)], name: label(place), mode: "lines",
+      line: { color, dash, width: 1.8, shape: "hv" }, showlegend: shown.length > 1, hovertemplate: `%{y:.0%} at most %{x}<extra>${label(place)}</extra>` };
+  });
+  draw("distribution", traces, { xaxis: valueAxis(), yaxis: { ...axisLook(), tickformat: ".0%", range: [0, 1.02], title: title("share of runs") }, height: 340 });
+  document.querySelector("#distribution .note").textContent = shown.length < all.length ? `${shown.length} of ${all.length} points; the others differ in ${sweep.axes.filter((_, axis) => axis !== state.across).map((axis) => axis.words).join(", ")}.` : "";
 }
 
 // Each point against the one with the first value of an axis, on the same seeds: of the axis that tells the curves apart.
@@ -125,7 +144,7 @@ function differences() {
   const ends = [0, ...rows.flatMap(({ s }) => [s[LOW] ?? s[MEAN], s[HIGH] ?? s[MEAN]])], room = 0.06 * (Math.max(...ends) - Math.min(...ends) || 1);
   const named = rows.length > MOST_LABELS ? { showticklabels: false } // the pointer tells which is which
     : { tickvals: rows.map((_, place) => place), ticktext: rows.map((row) => label(row.point)) };
-  const unit = unitOf(quantity().name), clear = (s) => s[LOW] !== null && (s[LOW] > 0 || s[HIGH] < 0);
+  const unit = quantity().unit, clear = (s) => s[LOW] !== null && (s[LOW] > 0 || s[HIGH] < 0);
   const colour = (s) => css(clear(s) ? "link-2" : "total");
   draw("differences", [{ x: rows.map((row) => row.s[MEAN]), y: rows.map((_, place) => place), mode: "markers", marker: { size: 7, color: rows.map((row) => colour(row.s)) },
     error_x: { type: "data", symmetric: false, array: rows.map(({ s }) => (s[HIGH] ?? s[MEAN]) - s[MEAN]), arrayminus: rows.map(({ s }) => s[MEAN] - (s[LOW] ?? s[MEAN])), thickness: 1.3, width: 4, color: css("muted") },
@@ -133,11 +152,11 @@ function differences() {
     { xaxis: { ...valueAxis(), range: [Math.min(...ends) - room, Math.max(...ends) + room], zeroline: true, zerolinecolor: css("muted") },
       yaxis: { ...axisLook(), ...named, automargin: true, range: [-0.6, rows.length - 0.4] }, height: Math.max(140, 80 + Math.min(24 * rows.length, 1200)) });
   document.querySelector("#differences .note").textContent =
-    `How far above ${short(axis.name)} ${axis.values[0]}, all else equal; coloured where the interval leaves out zero.`;
+    `How far above ${axis.words} ${axis.values[0]}, all else equal; coloured where the interval leaves out zero.`;
 }
 
 function table() {
-  const unit = unitOf(quantity().name), heads = [...sweep.axes.map((axis) => short(axis.name)), "Runs", "Mean", "95 % interval", "by", "5 %", "25 %", "Median", "75 %", "95 %"];
+  const unit = quantity().unit, heads = [...sweep.axes.map((axis) => short(axis.name)), "Runs", "Mean", "95 % interval", "by", "5 %", "25 %", "Median", "75 %", "95 %"];
   const first = sweep.axes.length;
   const unbroken = (value) => (value.length < 24 ? value.replaceAll(" ", "\u00a0") : value);
   const row = (values, place) => {
@@ -149,7 +168,33 @@ function table() {
   const head = element("tr", {}, ...heads.map((name, at) => element("th", { scope: "col", ...(at >= first ? { class: "n" } : {}) }, name)));
   const body = element("tbody", {}, ...sweep.points.map(row));
   $("points").replaceChildren(element("section", {}, element("h2", {}, "Points"),
+    element("p", { class: "note" }, `${quantity().words}: the column ${quantity().name} of runs.parquet.`),
     element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Points" }, element("table", {}, element("thead", {}, head), body))));
+}
+
+// The statistics of the quantity at all points, with full precision, as the text of a CSV file (RFC 4180).
+function csv() {
+  const heads = [...sweep.axes.map((axis) => axis.name), "runs", "values", "mean", "low", "high", "q5", "q25", "q50", "q75", "q95"];
+  const rows = sweep.points.map((at, place) => {
+    const s = quantity().points[place];
+    return [...at, ...(s ? [s[RUNS], s[VALUES], s[MEAN], s[LOW], s[HIGH], s[Q5], s[Q25], s[Q50], s[Q75], s[Q95]] : [sweep.runs[place], 0, ...Array(8).fill("")])];
+  });
+  const cell = (value) => (/[",\r\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+  return [heads, ...rows].map((row) => row.map(cell).join(",") + "\r\n").join("");
+}
+
+function save(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address));
+}
+
+// A diagram as an image of twice the size on the screen, on the colour of the page.
+function saveImage(id) {
+  const { data, layout } = $(id).querySelector(".plot"), ground = css("ground");
+  const { width, height } = layout;
+  return Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: ground, plot_bgcolor: ground } },
+    { format: "png", width, height, scale: 2, filename: `${quantity().name}-${id}` });
 }
 
 function title(name) {
@@ -161,8 +206,8 @@ function axisLook() {
 }
 
 function valueAxis() {
-  const unit = unitOf(quantity().name);
-  return { ...axisLook(), tickformat: unit ? "~s" : "", ticksuffix: unit };
+  const { unit, words } = quantity();
+  return { ...axisLook(), tickformat: unit ? "~s" : "", ticksuffix: unit, automargin: true, title: title(words) };
 }
 
 function draw(id, traces, layout) {
@@ -183,15 +228,15 @@ async function redraw() {
 }
 
 function prepareTools() {
-  sweep.quantities.forEach((each, number) => $("quantity").append(new Option(each.name, number)));
+  sweep.quantities.forEach((each, number) => $("quantity").append(new Option(each.words, number)));
   const first = (ending) => sweep.quantities.findIndex((each) => each.name.endsWith(ending));
-  state.quantity = Math.max(first(".goodput_bps"), 0);
+  state.quantity = sweep.quantities[0].name.startsWith("handovers.") ? 0 : Math.max(first(".goodput_bps"), 0);
   $("quantity").value = String(state.quantity);
   const numeric = sweep.axes.findIndex((axis) => axis.numbers);
   state.across = Math.max(numeric, 0);
   state.down = sweep.axes.findIndex((_, axis) => axis !== state.across);
   for (const [id, least] of [["across", 2], ["down", 2]]) {
-    sweep.axes.forEach((axis, number) => $(id).append(new Option(axis.name, number)));
+    sweep.axes.forEach((axis, number) => $(id).append(new Option(axis.words, number)));
     $(id).value = String(state[id]);
     $(id).parentElement.hidden = sweep.axes.length < least;
     $(id).addEventListener("change", () => {
@@ -214,22 +259,29 @@ function hold() {
     axis.values.forEach((value, place) => select.append(new Option(value, place)));
     select.value = String(state.held[number]);
     select.addEventListener("change", () => { state.held[number] = Number(select.value); redraw(); });
-    return [element("label", {}, `${short(axis.name)} `, select)];
+    return [element("label", {}, `${axis.words} `, select)];
   }));
 }
 
 function preparePanels() {
-  const panel = (id, heading, note) => element("section", { class: "panel", id }, element("div", { class: "caption" }, element("h3", {}, heading)),
+  const image = (id, heading) => {
+    const button = element("button", { type: "button", title: `Save this diagram as an image: ${heading}` }, "PNG");
+    button.addEventListener("click", () => saveImage(id));
+    return element("div", { class: "legend" }, button);
+  };
+  const panel = (id, heading, note) => element("section", { class: "panel", id }, element("div", { class: "caption" }, element("h3", {}, heading), image(id, heading)),
     element("div", { class: "plot", role: "img", "aria-label": `${heading}; the table below has the numbers` }), element("p", { class: "note" }, note));
   const panels = [panel("boxes", "Runs of each point", "Box: quartiles and median; dashed: mean; whiskers: the furthest run within 1.5 times the box; dots: runs beyond.")];
+  panels.push(panel("distribution", "Distribution of the runs", ""));
   if (sweep.axes.length) panels.unshift(panel("curves", "Mean and 95 % interval", ""));
   if (sweep.axes.length > 1) panels.splice(1, 0, panel("heat", "Means over two axes", ""));
-  if (sweep.axes.length) panels.splice(-1, 0, panel("differences", "Paired differences on the same seeds", ""));
+  if (sweep.axes.length) panels.splice(-2, 0, panel("differences", "Paired differences on the same seeds", ""));
   $("panels").replaceChildren(...panels);
 }
 
 async function start() {
   if (!sweep.quantities.length) return $("panels").replaceChildren(element("p", { class: "note" }, "No run has ended."));
+  $("csv").addEventListener("click", () => save(`${quantity().name}.csv`, csv()));
   await loadPlotly();
   preparePanels();
   prepareTools();

@@ -726,6 +726,52 @@ fn every_mistake_is_named_and_placed() {
 }
 
 #[test]
+fn a_key_can_be_taken_out() {
+    let set = |arguments: &[&str]| {
+        let changes: Vec<Override> = arguments.iter().map(|text| text.parse().unwrap()).collect();
+        parse(EXAMPLE, "test.toml", Path::new(""), &changes)
+    };
+    // Hard to soft: a soft handover has no outage.
+    let soft = "mobiles.laptop.timetable.2.handover=soft";
+    let refused = set(&[soft]).expect_err("outage").to_string();
+    assert!(
+        refused.contains(r#""outage" does not go with"#),
+        "{refused}"
+    );
+    let taken_out = "mobiles.laptop.timetable.2.outage=@unset";
+    let kept = "mobiles.laptop.timetable.2.old_queue=@unset";
+    let loaded = set(&[soft, taken_out, kept]).expect("a soft handover");
+    assert!(!loaded.resolved.contains("outage"), "{}", loaded.resolved);
+    let AttachmentPolicy::Timetable(entries) = &loaded.scenario.mobiles[0].attachment else {
+        panic!("no timetable");
+    };
+    assert!(matches!(entries[2].handover, Handover::Soft { .. }));
+    // In quotes it is the same, and what is set later is there again.
+    let again = "mobiles.laptop.timetable.2.outage=3 s";
+    let quoted = r#"mobiles.laptop.timetable.2.outage="@unset""#;
+    assert!(set(&[quoted, again]).is_ok());
+    let message = |argument| set(&[argument]).expect_err("refused").to_string();
+    assert_eq!(
+        message("mobiles.laptop.timetable.2.outag=@unset"),
+        "--set mobiles.laptop.timetable.2.outag=@unset: mobiles.laptop.timetable.2.outag: \"outag\" is not set, so that \
+         @unset takes nothing out; did you mean \"outage\"? (set: at, attach, handover, outage, old_queue)"
+    );
+    assert_eq!(
+        message("flows.voice=@unset"),
+        "--set flows.voice=@unset: flows.voice: is an element of a list, which @unset does not take out; set flows as a whole"
+    );
+    assert!(message("links.gsm.kind=@unset").contains("key \"kind\" is missing"));
+}
+
+#[test]
+fn a_long_value_is_cut_in_a_message() {
+    let argument = format!("duration={}", "9".repeat(70_000));
+    let change: Override = argument.parse().unwrap();
+    let error = parse(EXAMPLE, "test.toml", Path::new(""), &[change]).expect_err("no time");
+    assert!(error.to_string().len() < 500, "{}", error.to_string().len());
+}
+
+#[test]
 fn mistakes_on_the_command_line_name_it() {
     for (argument, expected) in SETS {
         let change = argument.parse();

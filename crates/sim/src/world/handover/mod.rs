@@ -327,6 +327,7 @@ impl World {
             links: [old, to],
             kind,
             lost_packets: 0,
+            active: false,
             flows,
         };
         record.add_losses(&core::mem::take(&mut mobile.losses_before));

@@ -34,6 +34,9 @@ pub struct HandoverRecord {
     pub kind: &'static str,
     /// Packets that were lost with the old link or with its queue.
     pub lost_packets: u64,
+    /// Whether a flow was under way while it took place: one that had begun before it was complete, and that sent
+    /// something after it began. Filled in when the next handover begins.
+    pub active: bool,
     /// The mobile's flows, ascending.
     pub flows: Vec<FlowAtHandover>,
 }
@@ -47,6 +50,8 @@ pub struct FlowAtHandover {
     pub longest_stall: Duration,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
+    /// Whether it began after the handover was complete.
+    pub came_later: bool,
     /// Its spurious retransmissions before the handover.
     pub spurious_before: u64,
     /// Its spurious retransmissions since; filled in when the next handover begins.
@@ -176,6 +181,7 @@ impl World {
         if let Err(place) = record.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             let mut entry = self.flow_at_handover(flow);
             if record.completed.is_some() {
+                entry.came_later = true;
                 entry.watch = record.links[1].and_then(|link| self.rate_watch(flow, link));
             }
             record.flows.insert(place, entry);
@@ -188,6 +194,7 @@ impl World {
             flow,
             longest_stall: Duration::ZERO,
             lost_packets: 0,
+            came_later: false,
             spurious_before: self.spurious_retransmissions(flow),
             spurious: 0,
             delivered_before: self.flows[flow].progress.delivered_bytes,
@@ -216,6 +223,11 @@ impl World {
         let Some(mut record) = self.mobiles[number].handovers.pop() else {
             return;
         };
+        let at = record.at;
+        record.active = record.completed.is_some_and(|completed| {
+            let mut flows = record.flows.iter().filter(|entry| !entry.came_later);
+            flows.any(|entry| self.flows[entry.flow].was_under_way(at, completed))
+        });
         for entry in &mut record.flows {
             entry.spurious = self.spurious_retransmissions(entry.flow);
             // An observed flow may have changed its main direction since.

@@ -1,10 +1,11 @@
 //! A conversation as a flow.
 
 use super::super::flow::FlowRun;
-use crate::observe::{Conversation, Counters, End, FiveTuple, PacketView, Side};
+use crate::observe::{ConnectionIds, Conversation, Counters, End, FiveTuple, PacketView, Side};
 use crate::scenario::model::{NodeIndex, Traffic};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::protocol;
+use core::net::IpAddr;
 
 /// What a flow has that is measured from its packets.
 #[derive(Debug)]
@@ -17,12 +18,22 @@ pub struct ObservedFlow {
     pub tuple: FiveTuple,
     /// Protocol, and both ends with their ports, the opener's first.
     pub five_tuple: String,
+    /// Address and port that the opener speaks to.
+    pub(super) server: (IpAddr, u16),
+    /// Those of QUIC, if it began as that does.
+    pub(super) connection_ids: Option<Box<ConnectionIds>>,
+    /// Times that its QUIC client was recognised behind another address or port.
+    pub(super) moves: u32,
+    /// The flow that it may go on with, without anybody being able to tell.
+    pub(super) may_continue: Option<usize>,
     /// "tcp", "udp", "icmp" or "other".
     pub transport: &'static str,
     /// What each end's kernel says of its sender.
     pub kernel: [Option<KernelCounts>; 2],
     /// Whether it is a flow of the scenario: then its main direction is, too.
     pub(in super::super) in_scenario: bool,
+    /// For each end, whether a reset of its is no failure: its program went well to its end.
+    pub(super) closes_by_reset: [bool; 2],
     /// Whether many conversations are put together here.
     pub(super) mixed: bool,
     /// Whether the opener sends towards a mobile.
@@ -52,9 +63,17 @@ impl ObservedFlow {
             nodes: [Some(node), None],
             tuple: FiveTuple::of(view),
             five_tuple: view.describe(),
+            server: (view.destination, view.ports.1),
+            connection_ids: (view.protocol == protocol::UDP)
+                .then(|| ConnectionIds::begin(view.payload))
+                .flatten()
+                .map(Box::new),
+            moves: 0,
+            may_continue: None,
             transport,
             kernel: [None; 2],
             in_scenario: false,
+            closes_by_reset: [false; 2],
             mixed: false,
             towards_mobile: false,
         }
@@ -164,7 +183,11 @@ impl FlowRun {
         let failed = match end {
             End::Finished => false,
             End::Refused => true,
-            End::Reset => self.completion.is_none() && !observed.conversation.is_finished(main),
+            End::Reset => {
+                let by = observed.conversation.reset_by();
+                let closed = by.is_some_and(|side| observed.closes_by_reset[side as usize]);
+                self.completion.is_none() && !observed.conversation.is_finished(main) && !closed
+            }
         };
         failed.then_some(end)
     }

@@ -26,6 +26,14 @@ pub struct ObservedSummary {
     /// Ranges of the TCP streams that came ahead of a gap and were too many to be remembered; with any, counts
     /// of new and spurious segments are not exact.
     pub forgotten_ranges: u64,
+    /// Payload from which a datagram of the main direction counted as new data, in bytes; null over TCP, which says
+    /// what is new.
+    pub data_from_bytes: Option<u32>,
+    /// Times that a QUIC client was recognised, by a connection ID, behind another address or port.
+    pub moves: u32,
+    /// The flow whose QUIC connection this may be, after a move: it began without a handshake, under a connection ID
+    /// that was agreed on in secret. Null otherwise.
+    pub may_continue: Option<String>,
 }
 
 impl ObservedFlow {
@@ -53,13 +61,10 @@ impl ObservedFlow {
             } else {
                 simulated.segments_sent
             },
-            retransmitted: kernel.map_or(counters.retransmitted, |kernel| kernel.retransmitted),
-            timeouts: if is_tcp {
-                kernel.and_then(|kernel| kernel.timeouts)
-            } else {
-                Some(0)
-            },
-            fast_retransmits: (!is_tcp).then_some(0),
+            retransmitted: is_tcp
+                .then(|| kernel.map_or(counters.retransmitted, |kernel| kernel.retransmitted)),
+            timeouts: kernel.and_then(|kernel| kernel.timeouts),
+            fast_retransmits: None,
             duplicate_acks: counters.duplicate_acks,
             failure: failure.map(str::to_owned),
             observed: Some(ObservedSummary {
@@ -70,6 +75,11 @@ impl ObservedFlow {
                 reverse_bytes: self.conversation.progress(main.other()).delivered_bytes,
                 probes: self.total(|counters| counters.probes),
                 forgotten_ranges: self.total(|counters| counters.forgotten_ranges),
+                data_from_bytes: (!is_tcp).then(|| self.conversation.data_from_bytes(main)),
+                moves: self.moves,
+                may_continue: self
+                    .may_continue
+                    .map(|flow| world.flows[flow].spec.name.clone()),
             }),
             ..simulated
         }

@@ -3,6 +3,7 @@
 use super::super::flow::FlowRun;
 use super::super::traffic::Application;
 use super::super::{MobileRun, Node, World};
+use super::moved::Moved;
 use super::{NoConversation, ObservedFlow};
 use crate::observe::{FiveTuple, PacketView};
 use crate::rng::Seed;
@@ -87,6 +88,14 @@ impl World {
         {
             return flow;
         }
+        let moved = self.moved(node, view);
+        if let Some(Moved::Surely(flow)) = moved {
+            self.observed.table.insert(tuple, flow);
+            if let Some(observed) = self.flows[flow].observed.as_deref_mut() {
+                observed.moves += 1;
+            }
+            return flow;
+        }
         let flow = match self.scenario_flow(node, view) {
             Some(flow) => flow,
             None if self.observed.table.conversations >= MOST_CONVERSATIONS => {
@@ -94,7 +103,10 @@ impl World {
             }
             None => {
                 let name = self.conversation_name(view);
-                let observed = self.begin_conversation(node, view);
+                let mut observed = self.begin_conversation(node, view);
+                if let Some(Moved::Perhaps(flow)) = moved {
+                    observed.may_continue = Some(flow);
+                }
                 self.observed.table.conversations += 1;
                 self.add_flow(name, observed, view)
             }

@@ -276,7 +276,11 @@ fn a_mobile_at_home_speaks_tcp_as_any_host() {
             let file = flow(&results.summary, "file").clone();
             assert_eq!(file.delivered_bytes, 300_000);
             assert!(file.duplicate_acks > 0);
-            let counts = [file.segments_sent, file.retransmitted, file.duplicate_acks];
+            let counts = [
+                file.segments_sent,
+                file.retransmitted.unwrap(),
+                file.duplicate_acks,
+            ];
             (file.completion_s.unwrap(), counts)
         };
         assert_eq!(took(&speaks), took(stays), "{from}");

@@ -65,6 +65,15 @@ fn scenario(seconds: u32, parts: &[&str]) -> String {
     )
 }
 
+/// The standards' TCP for a flow whose `keys` name no profile: what is expected of it follows from RFCs.
+fn standards_unless_named(keys: &str) -> &'static str {
+    if keys.contains("profile") {
+        ""
+    } else {
+        "profile = \"rfc\"\n"
+    }
+}
+
 fn flow<'a>(summary: &'a Summary, name: &str) -> &'a FlowSummary {
     summary.flows.iter().find(|flow| flow.name == name).unwrap()
 }

@@ -13,6 +13,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage};
 use baton_proto::wire::udp::UdpHeader;
 use core::net::IpAddr;
+use proptest::prelude::*;
 
 /// A server and a router, and from there two access links to the laptop, each of 1 Mbit/s, so that 1000 B take
 /// 8 ms; the wire takes no time.
@@ -467,5 +468,69 @@ fn a_hop_limit_that_runs_out_is_told_to_the_kernel() {
         assert_eq!(kind, IcmpError::TimeExceeded);
         // As the laptop wrote it, before any translation.
         assert_eq!((quoted.source, quoted.source_port), (laptop, 4000));
+    }
+}
+
+/// The shipped moving network, with its router real besides its server.
+fn train_network(live: &str) -> World {
+    let text = include_str!("../../../../../scenarios/train-network.toml");
+    world(&format!("{text}\n{live}"))
+}
+
+/// Left out, a mobility protocol leaves a mobile whose routes follow at once, also to the network behind it.
+#[test]
+fn without_its_protocol_a_mobile_routers_kernel_is_reached_over_its_links() {
+    let mut world = train_network("[live]\nhosts = [\"server\", \"train\", \"passenger\"]\n");
+    let node = |name: &str| {
+        let nodes = &world.scenario().nodes;
+        NodeIndex(nodes.iter().position(|node| node == name).unwrap())
+    };
+    let port = |node: NodeIndex| {
+        let of_node = |port: &crate::world::ports::Port| port.node == node;
+        PortId(world.ports().iter().position(of_node).unwrap())
+    };
+    let [server, train, passenger] = ["server", "train", "passenger"].map(node);
+    let ports = [server, train, passenger].map(port);
+    for v6 in [false, true] {
+        let [server, train, passenger] =
+            [server, train, passenger].map(|node| world.address(node, v6));
+        for (from, to, at, until) in [
+            // 40 ms over the cellular network, 15 ms on the ground, 1 ms to the seat.
+            (train, server, ports[1], 56),
+            (server, train, ports[0], 56),
+            (passenger, server, ports[2], 58),
+            (server, passenger, ports[0], 58),
+        ] {
+            world.inject(at, &datagram(from, to, 100));
+            let until = world.now() + Duration::from_millis(until);
+            let found = deliveries(&mut world, until);
+            assert_eq!(found.len(), 1, "{from} {to}");
+            assert_eq!(found[0].2.ip.destination, to);
+        }
+    }
+}
+
+proptest! {
+    /// Any packet at any interface, of hosts with and without agents in the scenario.
+    #[test]
+    fn no_packet_from_a_kernel_ends_the_run(
+        packets in proptest::collection::vec((0_usize..9, 0_usize..14, 0_usize..14, any::<bool>(), any::<[u8; 24]>(), 0_u8..3), 1..20)
+    ) {
+        let live = "[live]\nhosts = [\"server\", \"train\", \"passenger\", \"home-agent\", \"cellular-router\"]\n";
+        let mut world = train_network(live);
+        let nodes = world.scenario().nodes.len();
+        let ports = world.ports().len();
+        for (port, from, to, v6, carried, kind) in packets {
+            let [from, to] = [from, to].map(|node| world.address(NodeIndex(node % nodes), v6));
+            let mut bytes = datagram(from, to, 40 + 8 + 24);
+            let at = bytes.len() - carried.len();
+            bytes[at..].copy_from_slice(&carried);
+            if v6 && kind > 0 {
+                bytes[6] = [17, 60, 135][usize::from(kind)];
+            }
+            world.inject(PortId(port % ports), &bytes);
+            let until = world.now() + Duration::from_millis(20);
+            deliveries(&mut world, until);
+        }
     }
 }

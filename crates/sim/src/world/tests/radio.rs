@@ -48,6 +48,7 @@ fn study(radio: &str, mobility: &str, agent: &str) -> String {
         to = "aircraft"
         bytes = "110 kB"
         start = "2 s"
+        profile = "rfc"
         congestion = "reno"
         tcp = {{ maximum_segment_size = "1024 B", receive_buffer = "6 kB", delayed_ack = "off" }}
         "#

@@ -83,7 +83,7 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
             // A sender that is shut out probes with the segment whose acknowledgment is kept, and a delayed acknowledgment
             // pushes out the one before it; nothing else is lost.
             let probes = match to {
-                "mobile" => with.retransmitted.min(8),
+                "mobile" => with.retransmitted.unwrap().min(8),
                 _ => 0,
             };
             let delayed = u64::from(to == "mobile");
@@ -95,7 +95,7 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
             }
             if profile == "rfc" {
                 assert_eq!(with.timeouts, Some(0), "{from}");
-                assert_eq!(with.retransmitted, probes, "{from}");
+                assert_eq!(with.retransmitted.unwrap(), probes, "{from}");
                 assert!(without.timeouts > Some(0), "{from}");
             }
             assert!(

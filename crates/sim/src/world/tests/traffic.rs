@@ -64,15 +64,15 @@ fn random_on_and_off_times_have_their_mean() {
 
 #[test]
 fn pings_measure_the_path_there_and_back() {
-    let ping = |transport: &str| {
+    let ping = |transport: &str, stack: &str| {
         let flow = format!(
-            "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ping\"\ntransport = \"{transport}\"\ninterval = \"0.5 s\"\nsize = \"72 B\"\ncount = 4\nstart = \"0.1 s\""
+            "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ping\"\ntransport = \"{transport}\"\ninterval = \"0.5 s\"\nsize = \"72 B\"\ncount = 4\nstart = \"0.1 s\"\n{stack}"
         );
         run(&scenario(5, &[PAIR, &flow])).summary.flows.remove(0)
     };
     // 72 B and 28 B of headers, or 40 of TCP's: 0.8 or 0.896 ms each way, and 10 ms.
     for (transport, rtt) in [("icmp", 0.0216), ("udp", 0.0216)] {
-        let flow = ping(transport);
+        let flow = ping(transport, "");
         let result = flow.ping.unwrap();
         assert_eq!((result.sent, result.answered), (4, 4));
         near(result.mean_rtt_s.unwrap(), rtt, 1e-9);
@@ -80,7 +80,7 @@ fn pings_measure_the_path_there_and_back() {
         near(flow.longest_stall_s, rtt, 1e-9);
     }
     // Over TCP the first waits for the handshake: SYN and SYN ACK of 40 to 60 B add 20.64 to 20.96 ms.
-    let result = ping("tcp").ping.unwrap();
+    let result = ping("tcp", "profile = \"rfc\"").ping.unwrap();
     assert_eq!((result.sent, result.answered), (4, 4));
     near(result.mean_rtt_s.unwrap(), 0.021792 + 0.0208 / 4.0, 0.0001);
 }
@@ -129,7 +129,7 @@ fn pages_take_a_request_and_a_transfer_each() {
 
 #[test]
 fn a_constant_rate_over_tcp() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"1000 B\"\nbytes = \"20 kB\"\ntcp = { nagle = false }";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nprofile = \"rfc\"\ntraffic = \"constant\"\nrate = \"80 kbit/s\"\npacket_size = \"1000 B\"\nbytes = \"20 kB\"\ntcp = { nagle = false }";
     let results = run(&scenario(10, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     assert_eq!(flow.delivered_bytes, 20_000);
@@ -170,7 +170,7 @@ fn starts_are_spread_over_their_jitter() {
 
 #[test]
 fn a_port_that_nobody_reaches_is_a_failure_in_words() {
-    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"10 kB\"\ntcp = { syn_retries = 2 }\n[[changes]]\nat = \"0 s\"\nlink = \"path\"\nstate = \"down\"";
+    let flow = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nprofile = \"rfc\"\nbytes = \"10 kB\"\ntcp = { syn_retries = 2 }\n[[changes]]\nat = \"0 s\"\nlink = \"path\"\nstate = \"down\"";
     let results = run(&scenario(60, &[PAIR, flow]));
     let flow = super::flow(&results.summary, "f");
     // SYNs at 0, 1 and 3 s (RFC 6298: 1 s, doubled each time), given up at 7 s.

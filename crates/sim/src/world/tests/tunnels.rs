@@ -173,7 +173,7 @@ fn clamped_segments_fit_from_the_first_on() {
         ));
         let map = flow(&results.summary, "map");
         assert_eq!(
-            (map.delivered_bytes, map.retransmitted),
+            (map.delivered_bytes, map.retransmitted.unwrap()),
             (1_000_000, 0),
             "{from} {to}"
         );

@@ -1,0 +1,168 @@
+"""One live run: what the daemon is told, and what it tells."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from baton import RunError, cli_run, travel, verdicts
+from baton.errors import InputError, Interrupted
+from baton.expect import Expectation, parse_all
+from baton.progress import lines_each_second, progress
+from baton.shipped import scenario_path
+from baton.summary import Json
+
+from . import batond
+from .handovers import Wanted, wanted
+from .judge import Verdict, check_names, judge
+from .owner import as_invoker
+from .words import ending
+
+if TYPE_CHECKING:
+    from baton import Scenario
+
+PROGRAM_FAILED = 4
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """Options of `baton live`: those of `baton run`, and its own."""
+
+    run: cli_run.RunOptions
+    server: str | None
+    ignore_unsupported: bool
+    allow_no_handover: bool
+    program: list[str]
+
+
+@dataclass
+class LiveResult:
+    """What the daemon tells of a run."""
+
+    summary: Json = field(default_factory=dict)
+    folder: Path | None = None
+    """Of the results; nothing if there are none."""
+    complete: bool = False
+    real_hosts: set[str] = field(default_factory=set)
+    status: int = 0
+    """The daemon's exit status."""
+    verdict: Verdict = field(default_factory=lambda: Verdict([], []))
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program went well and everything holds."""
+        return self.exit_status == 0
+
+    @property
+    def failures(self) -> list[str]:
+        """What did not, for people."""
+        missed = [outcome for outcome in self.verdict.outcomes if not outcome.holds]
+        failed = [f"{each.expectation.text}: measured {each.measured_text}" for each in missed]
+        program = self.summary.get("program")
+        return [f"the program: {ending(program)}", *failed] if self.status == PROGRAM_FAILED and program else failed
+
+    @property
+    def exit_status(self) -> int:
+        """As `baton live` has it: the daemon's, or 3 if an expectation does not hold."""
+        holds = all(outcome.holds for outcome in self.verdict.outcomes)
+        return self.status or (0 if holds else cli_run.EXPECTATION_FAILED)
+
+
+@dataclass(frozen=True)
+class LiveTest:
+    """A live run that is ready to start, and what it is held to."""
+
+    options: LiveOptions
+    overrides: Sequence[str]
+    scenario: Scenario
+    expectations: list[Expectation]
+    wanted: Wanted
+
+    @staticmethod
+    def load(options: LiveOptions) -> LiveTest:
+        """Reads a scenario and all expectations on it. Its warnings are those that the daemon gives."""
+        from baton import Scenario
+
+        common = options.run
+        overrides = cli_run.with_handovers(common.scenario, common.overrides, common.handovers)
+        scenario = Scenario.load(scenario_path(common.scenario), overrides, live=True)
+        expectations = parse_all([*scenario.expectations, *common.expectations])
+        handovers = wanted(scenario, expectations, options.allow_no_handover)
+        test = LiveTest(options, overrides, scenario, expectations, handovers)
+        test.check_names(expectations)
+        return test
+
+    def check_names(self, expectations: Sequence[Expectation]) -> None:
+        """Raises `InputError` for an expectation on something that the run will not measure."""
+        options = self.options
+        check_names(expectations, self.scenario, program=bool(options.program), server=options.server is not None)
+
+    @property
+    def seed(self) -> int:
+        """The seed that was asked for, or the scenario's."""
+        return self.scenario.seed if self.options.run.seed is None else self.options.run.seed
+
+    def run(self, seed: int, out: Path) -> LiveResult:
+        """Runs once, and compares with the expectations."""
+        result = execute(self.scenario, arguments(self.options, self.overrides, seed, out), self.options)
+        replaced = result.real_hosts if self.options.program else set()
+        result.verdict = judge(self.scenario, self.expectations, result.summary, replaced)
+        result.verdict.outcomes += self.wanted.outcomes(result.summary)
+        with as_invoker():
+            travel.make_portable(out, scenario_path(self.options.run.scenario), self.scenario)
+            verdicts.keep(out, result.verdict.outcomes)
+        return result
+
+
+def arguments(options: LiveOptions, overrides: Sequence[str], seed: int, out: Path) -> list[str]:
+    """The daemon's command line."""
+    common = options.run
+    given = [str(scenario_path(common.scenario)), "--seed", str(seed), "--out", str(cli_run.real_folder(out))]
+    for override in overrides:
+        given += ["--set", override]
+    given += ["--program-output", "stderr" if common.json else "inherit"]
+    if options.server is not None:
+        given += ["--server", options.server]
+    switches = {"--force": common.force, "--pcap": common.pcap, "--ignore-unsupported": options.ignore_unsupported}
+    return given + [name for name, is_on in switches.items() if is_on]
+
+
+def execute(scenario: Scenario, given: Sequence[str], options: LiveOptions) -> LiveResult:
+    """Runs, and returns what there is at the end, which a failure or Ctrl-C may have brought early.
+
+    On a terminal it tells how it goes on: beside a program, whose output a progress line would write into, by a line a
+    second.
+    """
+    result = LiveResult()
+    shown = lines_each_second() if options.program else progress(scenario.duration_s, real_time=True)
+    with batond.running(given, options.program) as daemon, shown as tell:
+        for event in daemon.events():
+            note(event, result)
+            if tell is not None and event["event"] == "progress":
+                tell(event["at_s"], event["news"])
+        result.status = daemon.wait()
+    if result.folder is None:
+        if result.status == cli_run.INTERRUPTED:
+            raise Interrupted("interrupted before there was anything to keep")
+        raise RunError(batond.ended(result.status))
+    if result.status < 0:  # killed after its results were written
+        result.status = 1
+    return result
+
+
+def note(event: dict[str, Any], result: LiveResult) -> None:
+    """Takes in what the daemon tells. Raises what an error of its means here."""
+    kind = event["event"]
+    if kind == "ready":
+        result.real_hosts = set(event["hosts"])
+        print(f"baton: {event['run']} has begun: {', '.join(event['hosts'])}", file=sys.stderr)
+    elif kind == "warning":
+        print(f"baton: warning: {event['message']}", file=sys.stderr)
+    elif kind == "done":
+        result.summary, result.folder = event["summary"], Path(event["folder"])
+        result.complete = event["complete"]
+    elif kind == "error":
+        raise (InputError if event["exit_status"] == 2 else RunError)(event["message"])

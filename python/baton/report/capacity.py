@@ -1,0 +1,107 @@
+"""The capacity of links as the scenario and its recordings tell it, to be drawn beside what flows made of it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from baton.sweep.units import numbers
+from baton.toml import loads
+
+from .tables import Run
+
+OPPORTUNITY_BITS = 1500 * 8
+"""That may pass at one line of a mahimahi file."""
+# Recordings of more bytes or milliseconds, and those that repeat more often in a run, are not drawn.
+MOST_BYTES, MOST_MILLISECONDS, MOST_REPETITIONS = 50_000_000, 10_000_000, 10_000
+
+
+class Capacities:
+    """What the links of a run can carry, where that is known without running it again."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        try:
+            self._scenario: dict[str, Any] = loads(str(run.manifest.get("resolved") or ""))
+        except ValueError:
+            self._scenario = {}
+
+    def recorded(self, link: str, direction: str, edges_s: np.ndarray) -> np.ndarray | None:
+        """Mean capacity between each two times in bit/s, of a direction that a recording drives; else `None`.
+
+        So it is, too, where the recording is not found any more, or is another one than the run had.
+        """
+        table = self._direction(link, direction)
+        key = next((key for key in ("mahimahi", "bandwidth", "csv") if key in table), "")
+        path = self._file(str(table[key])) if key else None
+        if path is None or table.get("kind") != "trace":
+            return None
+        try:
+            time_s, bits = _rates(path) if key == "csv" else _opportunities(path)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return _means(time_s, bits, edges_s, hold=table.get("at_end") == "hold", goes_on=key == "csv")
+
+    def constant(self, link: str, direction: str) -> float | None:
+        """The rate in bit/s of a link that has one for the whole run; else `None`."""
+        table = self._direction(link, direction)
+        changed = any(change.get("link") == link for change in self._scenario.get("changes", []))
+        if table.get("kind") not in ("wired", "trace") or changed or not isinstance(table.get("rate"), str):
+            return None
+        found = numbers(["1 bit/s", table["rate"]])
+        return found[0][1] if found else None
+
+    def _direction(self, link: str, direction: str) -> dict[str, Any]:
+        """What the scenario says of a direction: its own keys above those of the link."""
+        table = self._scenario.get("links", {}).get(link, {})
+        return {**table, **table.get(direction, {})}
+
+    def _file(self, name: str) -> Path | None:
+        """A recording, beside the results or beside the scenario; none that is not what the run has read."""
+        folders = [self._run.folder, Path(str(self._run.manifest.get("origin") or ".")).parent]
+        sha256 = (self._run.manifest.get("traces") or {}).get(name)
+        for path in (folder / name for folder in folders):
+            fits = sha256 and path.is_file() and path.stat().st_size <= MOST_BYTES
+            if fits and hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+                return path
+        return None
+
+
+def _opportunities(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of milliseconds and the bits that could have passed until then; the last time is the length of the file."""
+    at = np.array(path.read_text(encoding="utf-8").split(), dtype=np.int64)
+    if not len(at) or not 0 < at[-1] <= MOST_MILLISECONDS:
+        raise ValueError("no opportunities, or too many")
+    passed = np.cumsum(np.bincount(at, minlength=at[-1] + 1)) * float(OPPORTUNITY_BITS)
+    return np.arange(at[-1] + 1) / 1e3, passed
+
+
+def _rates(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Times, the end among them, and the bits that could have passed until then at rates that hold until the next."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [(float(row["time_s"]), float(row["rate_bps"])) for row in csv.DictReader(file) if row.get("rate_bps")]
+    if len(rows) < 2:
+        raise ValueError("no rates over time")
+    time, rate = np.array(rows).T
+    time = np.append(time, 2 * time[-1] - time[-2]) - time[0]
+    return time, np.append(0.0, np.cumsum(rate * np.diff(time)))
+
+
+def _means(
+    time_s: np.ndarray, bits: np.ndarray, edges_s: np.ndarray, *, hold: bool, goes_on: bool
+) -> np.ndarray | None:
+    """Mean rates between each two edges; at its end a recording repeats, or holds its last rate, if it has one."""
+    length, total = time_s[-1], bits[-1]
+    if hold:
+        last = (bits[-1] - bits[-2]) / (time_s[-1] - time_s[-2]) if goes_on else 0.0
+        reached = np.interp(edges_s, time_s, bits) + last * np.maximum(edges_s - length, 0.0)
+    elif edges_s[-1] > MOST_REPETITIONS * length:
+        return None
+    else:
+        times, rest = np.divmod(edges_s, length)
+        reached = times * total + np.interp(rest, time_s, bits)
+    return np.asarray(np.diff(reached) / np.diff(edges_s))

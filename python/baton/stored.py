@@ -1,0 +1,263 @@
+"""The JSON files of results, read into types: what is damaged is refused with the file and the key."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypedDict, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+from baton.errors import InputError, refuse_newer
+from baton.summary import Aircraft, Cell, FlowSummary, Handover, HandoverFlow, Lateness, LiveSummary, Place, Radio
+
+MANIFEST_FORMAT, SUMMARY_FORMAT, SWEEP_FORMAT = 2, 1, 1
+LARGEST_FILE = 2_000_000_000
+# Nothing in these files is larger, of either sign; times have to fit into nanoseconds of 64 bits.
+LARGEST_NUMBER, LARGEST_S = 2.0**64, 9.2e9
+
+
+class Manifest(TypedDict):
+    """As much of a run's `manifest.json` as is read."""
+
+    format: int
+    version: str
+    commit: str | None
+    mode: str
+    scenario: str
+    seed: int
+    complete: bool
+    simulated_s: float
+    origin: str
+    resolved: str
+    overrides: list[str]
+    traces: dict[str, str]
+    results: dict[str, str]
+
+
+class Verdict(TypedDict):
+    """A verdict on an expectation."""
+
+    expression: str
+    measured: Any
+    holds: bool
+
+
+class Summary(LiveSummary):
+    """A run's `summary.json`, of a simulated or a live run."""
+
+    expectations: list[Verdict]
+
+
+class SweptPoint(TypedDict):
+    """A point in a `sweep.json`."""
+
+    values: dict[str, str]
+    overrides: list[str]
+    resolved: str | None
+    traces: dict[str, str]
+    reason: str | None
+
+
+class SweepManifest(TypedDict):
+    """A `sweep.json`."""
+
+    format: int
+    version: str
+    commit: str | None
+    name: str
+    origin: str
+    points: list[SweptPoint]
+
+
+class KeptRun(TypedDict):
+    """A line of a `runs.jsonl`."""
+
+    point: int
+    seed: int
+    summary: LiveSummary | None
+    reason: str | None
+
+
+# Keys that may not be left out; of other dictionaries any may, since earlier versions wrote fewer.
+_ALL = (Radio, Cell, Aircraft, Place, Lateness, SweepManifest, SweptPoint, KeptRun)
+_NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL} | {
+    Verdict: {"expression", "holds"},
+    FlowSummary: {"name"},
+    Handover: {"at_s"},
+    HandoverFlow: {"name"},
+}
+# Of the others null is not taken for a key that is left out.
+_STRICT = (Manifest, SweepManifest, SweptPoint, KeptRun)
+RERUN_NEEDS = {"format", "complete", "simulated_s", "origin", "seed", "resolved", "traces", "results"}
+
+
+def read_manifest(file: Path, needed: AbstractSet[str] = frozenset()) -> Manifest:
+    """A run's manifest with at least the `needed` keys. Raises `InputError`."""
+    value = read_object(file)
+    if not value.keys() >= needed:
+        raise InputError(f"{file}: is no manifest; expected the manifest.json of a results folder")
+    refuse_newer(file, value.get("format"), MANIFEST_FORMAT)
+    _check(file, "", value, Manifest)
+    _check_seed(file, value.get("seed"))
+    return cast("Manifest", value)
+
+
+def read_summary(file: Path) -> dict[str, Any]:
+    """A run's summary. Raises `InputError`."""
+    value = read_object(file)
+    refuse_newer(file, value.get("format"), SUMMARY_FORMAT)
+    _check(file, "", value, Summary)
+    return value
+
+
+def read_sweep(file: Path) -> SweepManifest:
+    """What is swept. Raises `InputError`."""
+    value = read_object(file)
+    refuse_newer(file, value.get("format"), SWEEP_FORMAT)
+    _check(file, "", value, SweepManifest)
+    return cast("SweepManifest", value)
+
+
+def kept_run(file: str, line: bytes, points: int) -> KeptRun:
+    """A run of a sweep of so many points; `file` has the line's number, too. Raises `InputError`."""
+    value = _parsed(file, line)
+    _check(file, "", value, KeptRun)
+    run = cast("KeptRun", value)
+    _check_seed(file, run["seed"])
+    if not 0 <= run["point"] < points:
+        raise InputError(f"{file}: point: is {run['point']}; the sweep has {points}, counted from 0")
+    if (run["summary"] is None) == (run["reason"] is None):
+        raise InputError(f"{file}: summary: expected either a summary or a reason why there is none")
+    return run
+
+
+def update(file: Path, **values: object) -> None:
+    """Sets keys of a JSON file of ours; others see the old file or the new one. Raises `OSError`."""
+    text = json.dumps(read_object(file) | values, indent=2, ensure_ascii=False) + "\n"
+    staged = file.with_name(f".partial-{file.name}")
+    try:
+        staged.write_text(text, encoding="utf-8")
+        staged.replace(file)
+    except OSError as error:
+        staged.unlink(missing_ok=True)
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(file)) from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """A JSON object. Raises `InputError`, also for what is no regular file."""
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            raise InputError(f"{file}: is {what}; expected a file that a run has left")
+        if status.st_size > LARGEST_FILE:
+            raise InputError(f"{file}: is above 2 GB; expected a file that a run has left")
+        return _parsed(file, file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _parsed(file: object, text: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: is damaged: byte {error.start} is no UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: is damaged: {error}") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{file}: is {_shown(value)}; expected a JSON object")
+    return value
+
+
+def _check_seed(file: object, seed: int | None) -> None:
+    if seed is not None and not 0 <= seed < 2**64:
+        raise InputError(f"{file}: seed: is {seed}; expected a whole number from 0 to {2**64 - 1}")
+
+
+def _check(file: object, key: str, value: Any, hint: Any) -> None:
+    """Raises `InputError` if a value is not of a type; `key` is where it stands."""
+    for wrong in _wrong(key, value, hint):
+        raise InputError(f"{file}: {wrong}")
+
+
+def _wrong(key: str, value: Any, hint: Any) -> Iterator[str]:
+    """What does not fit a type, in words."""
+    kind, inner = get_origin(hint), get_args(hint)
+    expected = _misfit(key, value, hint)
+    if expected is not None:
+        yield f"{key}: is {_shown(value)}; expected {expected}"
+    elif kind is Annotated:
+        yield from _wrong(key, value, inner[0])
+    elif kind in (Union, UnionType) and value is not None:
+        yield from _wrong(key, value, next(each for each in inner if each is not type(None)))
+    elif kind is list:
+        for place, each in enumerate(value):
+            yield from _wrong(f"{key}[{place}]", each, inner[0])
+    elif kind is dict:
+        yield from _wrong_names(key, value, inner[1])
+    elif is_typeddict(hint):
+        yield from _wrong_keys(f"{key}." if key else "", value, hint)
+
+
+def _wrong_names(key: str, value: dict[str, Any], hint: Any) -> Iterator[str]:
+    for name, each in value.items():
+        if not name.isprintable():
+            yield f"{key}: has the name {_shown(name)}; expected one that can be printed"
+        yield from _wrong(f"{key}.{name}", each, hint)
+
+
+def _wrong_keys(above: str, value: dict[str, Any], hint: Any) -> Iterator[str]:
+    for name, of_name in _hints(hint).items():
+        is_left_out = name not in value or (value[name] is None and hint not in _STRICT)
+        if not is_left_out:
+            yield from _wrong(above + name, value[name], of_name)
+        elif name in _NEEDED.get(hint, ()):
+            yield f"{above}{name}: is missing"
+
+
+def _misfit(key: str, value: Any, hint: Any) -> str | None:
+    """What is expected, in words, if a value itself is not of a type; of what it holds nothing is said."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return _misfit(key, value, inner[0])
+    if kind in (Union, UnionType):
+        of_value = next(each for each in inner if each is not type(None))
+        expected = None if value is None else _misfit(key, value, of_value)
+        return expected and f"{expected}, or null"
+    if hint in (int, float):
+        return _misfit_number(key, value, hint)
+    if hint is Any:
+        return None
+    if hint is str:
+        return None if isinstance(value, str) and _is_text(value) else "text"
+    forms: dict[Any, tuple[type, str]] = {list: (list, "an array"), bool: (bool, "true or false")}
+    form, words = forms.get(kind or hint, (dict, "an object"))
+    return None if isinstance(value, form) else words
+
+
+def _misfit_number(key: str, value: Any, hint: type) -> str | None:
+    is_number = isinstance(value, int if hint is int else (int, float)) and not isinstance(value, bool)
+    largest = LARGEST_S if key.endswith("_s") else LARGEST_NUMBER
+    if is_number and abs(value) <= largest:
+        return None
+    return f"a {'whole ' if hint is int else ''}number of at most {largest:g}"
+
+
+@cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be written again: JSON may hold halves of a character."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _shown(value: object) -> str:
+    """A value in a message, cut where it is long."""
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

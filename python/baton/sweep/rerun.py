@@ -1,0 +1,60 @@
+"""Repeats the runs of a sweep and compares their numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from baton._baton import Pool, Scenario
+from baton.archive import SWEEP_FILE
+from baton.errors import InputError
+from baton.progress import sweep_progress
+from baton.rerun import RerunOptions, found_recordings, parsed
+from baton.stored import read_sweep
+
+from .flatten import flatten
+from .folder import read_runs
+
+ONLY_HASHED = "# SHA-256"
+
+
+def rerun_sweep(folder: Path, options: RerunOptions) -> dict[str, bool]:
+    """Makes every run of a sweep anew, on all cores. Returns for each point whether all its numbers are the same.
+
+    Of a point with other numbers, its seeds are named. Runs that failed are made anew, too, and have to fail again.
+    """
+    file = folder / SWEEP_FILE
+    points = read_sweep(file)["points"]
+    kept = {(run.point, run.seed): run.summary for run in read_runs(folder, len(points))}
+    if any((point["resolved"] or "").startswith(ONLY_HASHED) for point in points):
+        raise InputError(f"{file}: is a study of remedies, which keeps hashes only; repeat it with `baton sweep`")
+    scenarios: list[Scenario] = []
+    places: dict[int, int] = {}
+    for number, point in enumerate(points):
+        if point["resolved"] is not None and any(of == number for of, _ in kept):
+            with found_recordings(file, point["traces"], options.traces) as beside:
+                places[number] = len(scenarios)
+                scenarios.append(parsed(point["resolved"], beside, file, options))
+    pool = Pool(scenarios, None)
+    differ: dict[int, list[int]] = {number: [] for number in places}
+    numbers = list(places)
+    try:
+        for number, seed in kept:
+            pool.submit(places[number], seed)
+        with sweep_progress() as tell:
+            done = 0
+            while (outcome := pool.next()) is not None:
+                place, seed, summary, _ = outcome
+                before, done = kept[numbers[place], seed], done + 1
+                again = None if summary is None else flatten(json.loads(summary))
+                if again != (None if before is None else flatten(before)):
+                    differ[numbers[place]].append(seed)
+                tell(done, len(kept), 0)
+    finally:
+        pool.close()
+    return {_named(points[number]["values"], seeds): not seeds for number, seeds in differ.items()}
+
+
+def _named(values: dict[str, str], seeds: list[int]) -> str:
+    point = ", ".join(f"{key} = {value}" for key, value in values.items()) or "the scenario"
+    return f"{point}, seed {', '.join(map(str, sorted(seeds)))}" if seeds else point

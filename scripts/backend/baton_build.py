@@ -1,0 +1,26 @@
+"""Build backend for pip: maturin's, with `batond` built first, which the wheel installs beside `baton`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import maturin
+from maturin import *  # noqa: F403 - the hooks that stay as they are
+
+ROOT = Path(__file__).resolve().parents[2]
+BATOND = ROOT / "target" / "wheel" / "scripts" / "batond"
+"""Its place is named in pyproject.toml, as `data`."""
+
+
+def build_wheel(wheel: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
+    """Builds both; returns the wheel's name. Raises `CalledProcessError`."""
+    subprocess.run(["cargo", "build", "--release", "--locked", "--package", "baton-live"], cwd=ROOT, check=True)
+    BATOND.parent.mkdir(parents=True, exist_ok=True)
+    built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "batond"
+    shutil.copy(built, BATOND)
+    name: str = maturin.build_wheel(wheel, settings, metadata)
+    return name

@@ -1,0 +1,83 @@
+"""The report's memory and what it keeps of tables that are too large for a page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from baton.report import tables
+from baton.report.tables import read_run
+from report_folder import large_folder
+
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from baton import report
+report.write(Path(sys.argv[1]))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def repeated(folder: Path, times: int) -> Path:
+    """A run so many times as long: its tables one after the other, with packets and times that go on."""
+    large_folder(folder, segments=100_000)
+    for name, running in (("packets", ("packet", "sent_ns", "decided_ns")), ("series", ("time_ns",))):
+        file = folder / f"{name}.parquet"
+        table = pq.read_table(file)
+        span = {column: table[column].to_numpy().max() + 1 for column in running}
+        with pq.ParquetWriter(file, table.schema) as writer:
+            for again in range(times):
+                for column in running:
+                    place = table.schema.get_field_index(column)
+                    later = pa.array(
+                        table[column].to_numpy() + span[column] * (again > 0), table.schema.field(column).type
+                    )
+                    table = table.set_column(place, table.schema.field(column), later)
+                writer.write_table(table)
+    return folder
+
+
+def test_memory_has_a_bound_whatever_the_length(tmp_path: Path) -> None:
+    """Of 3.6 million packets and 6 million values, more than are held, and so of any number more."""
+    folder = repeated(tmp_path / "long", 24)
+    assert pq.read_metadata(folder / "packets.parquet").num_rows > 1.5 * tables.MOST_PACKETS
+    assert pq.read_metadata(folder / "series.parquet").num_rows > 1.4 * tables.MOST_VALUES
+    done = subprocess.run([sys.executable, "-c", MEASURE, folder], capture_output=True, text=True, check=True)
+    peak = int(done.stdout) * 1024
+    assert peak < 800e6, f"{peak / 1e6:.0f} MB"
+
+
+def test_long_series_keep_what_stands_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first, the last, the lowest and the highest value of all are those of the table, and time ascends."""
+    folder = large_folder(tmp_path, segments=100_000)
+    whole = read_run(folder).series
+    monkeypatch.setattr(tables, "MOST_VALUES", 10_000)
+    share = read_run(folder).series
+    assert whole is not None
+    assert share is not None
+    assert share.keys() == whole.keys()
+    assert sum(len(series.value) for series in share.values()) <= 11_000
+    for key, series in share.items():
+        assert np.all(np.diff(series.time_ns) > 0)
+        assert len(series.value) > 1000
+        for pick in (np.min, np.max, lambda value: value[0], lambda value: value[-1]):
+            assert pick(series.value) == pick(whole[key].value)
+        assert np.isin(series.time_ns, whole[key].time_ns).all()
+
+
+def test_losses_are_kept_of_packets_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = large_folder(tmp_path, segments=100_000)
+    table = pq.read_table(folder / "packets.parquet").to_pandas()
+    lost = set(table[table.fate == "queue full"].packet)
+    monkeypatch.setattr(tables, "MOST_PACKETS", 10_000)
+    packets = read_run(folder).packets
+    assert packets is not None
+    assert len(packets) < 10_000
+    fate = packets.names["fate"]
+    assert set(packets.numbers["packet"][fate.codes == fate.code("queue full")].tolist()) == lost
