@@ -173,6 +173,7 @@ def main() -> None:
     if "--" in sys.argv:
         where = sys.stderr if own[own.index("--program-output") + 1] == "stderr" else sys.stdout
         print("the program speaks", file=where, flush=True)
+        Path(os.environ["BATON_REPORT"]).write_text(plan.get("reported", ""))
     while plan.get("until_interrupted") and not interrupts:
         signal.pause()
     if "killed_by" in plan:

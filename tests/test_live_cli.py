@@ -95,8 +95,22 @@ def test_json_is_one_object_and_the_programs_output_goes_elsewhere(command, fake
     summary = only_json(process)
     assert summary.keys() == {*LiveSummary.__annotations__, "expectations", "not_checked", "report"}
     assert summary["expectations"][0]["holds"]
-    assert summary["program"] == PROGRAM
+    assert summary["program"] == PROGRAM | {"reported": {}}
     assert "the program speaks" in process.stderr
+
+
+def test_a_program_tells_its_own_numbers(command, fake, scenario, tmp_path):
+    fake.plan(summary=WITH_PROGRAM, reported="longest_stall_s = 9\nfirst wait_s=2\nlongest_stall_s=1.0625\nshare=nan\n")
+    told = ["--expect", "program.reported.longest_stall_s < 1", "--expect", "program.reported.frames > 1"]
+    process = command("live", scenario, "--out", tmp_path / "out", *told, "--json", "--", "./client")
+    assert process.returncode == 3
+    summary = only_json(process)
+    assert summary["program"]["reported"] == {"longest_stall_s": 1.0625}
+    assert [each["measured"] for each in summary["expectations"][:2]] == [1.0625, None]
+    assert "BATON_REPORT: line 2: is `first wait_s=2`; expected NAME=NUMBER" in process.stderr
+    assert "BATON_REPORT: line 4: is `share=nan`" in process.stderr
+    kept = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert kept["program"] == summary["program"]
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,7 @@ class Program(TypedDict):
     stopped_at_end: Annotated[bool, "Whether it still ran at the end of the scenario, and was stopped"]
     delivered_bytes: Annotated[int, "Payload bytes delivered by all conversations of real hosts"]
     longest_stall_s: Annotated[float, "Longest time without new data over all of them together"]
+    reported: Annotated[dict[str, float], "Its own numbers, which it wrote to the file that `BATON_REPORT` names"]
 
 
 class Server(TypedDict):

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from baton import RunError, cli_run, travel, verdicts
+from baton import RunError, cli_run, stored, travel, verdicts
 from baton.errors import InputError, Interrupted
 from baton.expect import Expectation, parse_all
 from baton.progress import lines_each_second, progress
 from baton.shipped import scenario_path
 from baton.summary import Json
 
-from . import batond
+from . import batond, own_numbers
 from .handovers import Wanted, wanted
 from .judge import Verdict, check_names, judge
 from .owner import as_invoker
@@ -107,11 +107,16 @@ class LiveTest:
 
     def run(self, seed: int, out: Path) -> LiveResult:
         """Runs once, and compares with the expectations."""
-        result = execute(self.scenario, arguments(self.options, self.overrides, seed, out), self.options)
+        with own_numbers.file_for_program() as file:
+            result = execute(self.scenario, arguments(self.options, self.overrides, seed, out), self.options)
+            program = result.summary.get("program")
+            if program:
+                program["reported"] = own_numbers.read(file)
         replaced = result.real_hosts if self.options.program else set()
         result.verdict = judge(self.scenario, self.expectations, result.summary, replaced)
         result.verdict.outcomes += self.wanted.outcomes(result.summary)
         with as_invoker():
+            stored.update(out / "summary.json", program=program)
             travel.make_portable(out, scenario_path(self.options.run.scenario), self.scenario)
             verdicts.keep(out, result.verdict.outcomes)
         return result

@@ -28,6 +28,10 @@ def check_names(expectations: Sequence[Expectation], scenario: Scenario, *, prog
     """Raises `InputError` for an expectation on something that the run will not measure."""
     observed = {name for expectation in expectations for name in expectation.observed_flows}
     names = live_skeleton([*scenario.flow_names, *sorted(observed)], program=program, server=server)
+    if program:
+        # Its own numbers have names that only the program knows.
+        asked = (each.path for each in expectations if each.path[:2] == ("program", "reported"))
+        names["program"]["reported"] = {path[2]: None for path in asked if len(path) == 3}
     for expectation in expectations:
         if names.get(expectation.path[0], ...) is None and expectation.path[0] in ("program", "server"):
             how = "`-- PROGRAM`" if expectation.path[0] == "program" else "`--server`"

@@ -11,7 +11,8 @@ from baton.summary import Json
 def program_text(program: Json) -> str:
     """The program, how it ended, and its longest stall in milliseconds."""
     stall = f"longest stall {1000 * program['longest_stall_s']:,.0f} ms"
-    return f"{shlex.join(program['argv'])}: {ending(program)} after {program['wall_s']:.3g} s; {stall}"
+    said = "".join(f"; it says {name} {number:.6g}" for name, number in program.get("reported", {}).items())
+    return f"{shlex.join(program['argv'])}: {ending(program)} after {program['wall_s']:.3g} s; {stall}{said}"
 
 
 def ending(program: Json) -> str:
