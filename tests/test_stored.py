@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from baton import cli
+from baton import cli, stored
 from conftest import SCENARIO
 
 # What may stand where something else was: every kind of JSON, and what is at the edge of each.
@@ -131,3 +131,12 @@ def test_a_pipe_is_not_waited_for(tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe")
     assert cli.execute(["rerun", str(tmp_path / "pipe")]) == 2
     assert "is no regular file" in capsys.readouterr().err
+
+
+def test_an_aircraft_may_be_in_no_cell(tmp_path, monkeypatch):
+    """A key that may be null is there when it is null; the shipped flight has its page."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.execute(["run", "flight", "--out", "run"]) == 0
+    places = stored.read_summary(tmp_path / "run" / "summary.json")["radios"][0]["aircraft"][0]["track"]
+    assert None in [place["cell"] for place in places]
+    assert (tmp_path / "run" / "report.html").exists()

@@ -212,8 +212,8 @@ def _wrong_names(key: str, value: dict[str, Any], hint: Any) -> Iterator[str]:
 
 def _wrong_keys(above: str, value: dict[str, Any], hint: Any) -> Iterator[str]:
     for name, of_name in _hints(hint).items():
-        is_left_out = name not in value or (value[name] is None and hint not in _STRICT)
-        if not is_left_out:
+        is_null = name in value and value[name] is None and hint not in _STRICT and not _may_be_null(of_name)
+        if name in value and not is_null:
             yield from _wrong(above + name, value[name], of_name)
         elif name in _NEEDED.get(hint, ()):
             yield f"{above}{name}: is missing"
@@ -245,6 +245,12 @@ def _misfit_number(key: str, value: Any, hint: type) -> str | None:
     if is_number and abs(value) <= largest:
         return None
     return f"a {'whole ' if hint is int else ''}number of at most {largest:g}"
+
+
+def _may_be_null(hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        return _may_be_null(get_args(hint)[0])
+    return type(None) in get_args(hint)
 
 
 @cache
