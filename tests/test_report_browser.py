@@ -435,7 +435,8 @@ def test_labels_of_a_map_stand_apart(open_page: Any, tmp_path: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     cells = [{"cell": f"c{n:02}", "latitude": 50.0, "longitude": 5.0 + 2 * n, "radius_m": 1e5} for n in range(4)]
     track = [
-        {"at_s": float(n), "latitude": 50.0, "longitude": 5.0 + n, "cell": f"c{(n + 1) // 2:02}"} for n in range(6)
+        {"at_s": float(n), "latitude": 50.0, "longitude": 5.0 + n, "altitude_m": 9e3, "cell": f"c{(n + 1) // 2:02}"}
+        for n in range(6)
     ]
     fleet = [f"aircraft-{n}" for n in range(6)]
     summary["radios"] = [

@@ -1,5 +1,7 @@
 """The chart of a handover's signalling: what is in it, and how it is drawn."""
 
+import cmath
+import math
 import re
 
 from baton import Scenario
@@ -133,3 +135,28 @@ def test_a_report_has_the_charts_of_its_run(tmp_path):
         assert f">{name}" in chart
     (tmp_path / "run" / "signals.parquet").unlink()
     assert 'id="signalling"' not in write(tmp_path / "run").read_text()
+
+
+def test_labels_keep_away_from_arrows_that_cross():
+    """Of messages on the way at once, no letter lies on the arrow of another one."""
+    crossing = [
+        message(20_000, 40, "aircraft", "router", "Router Solicitation"),
+        message(20_010, 40, "router", "aircraft", "Router Advertisement"),
+        message(20_020, 15, "aircraft", "router", "Neighbor Solicitation"),
+        said(20_045, "aircraft", "Link_Up"),
+    ]
+    (ladder,) = ladders(crossing, {"handovers": [HANDOVER]})
+    text = drawing(ladder)
+    arrows = [
+        tuple(map(float, ends)) for ends in re.findall(r'x1="(\S+)" y1="(\S+)" x2="(\S+)" y2="(\S+)" marker', text)
+    ]
+    label = r'<text transform="translate\((\S+) (\S+)\) rotate\((\S+)\)" y="(\S+)" text-anchor="middle">([^<]*)<'
+    labels = re.findall(label, text)
+    assert len(arrows) == len(labels) == 3
+    for own, (x, y, degrees, baseline, name) in enumerate(labels):
+        turn = cmath.rect(1, -math.radians(float(degrees)))
+        for other, (x1, y1, x2, y2) in enumerate(arrows):
+            for share in (step / 400 for step in range(401)):
+                point = complex(x1 + share * (x2 - x1) - float(x), y1 + share * (y2 - y1) - float(y)) * turn
+                on_letters = abs(point.real) < 2.7 * len(name) and -7 < point.imag - float(baseline) < 0
+                assert own == other or not on_letters, f"{name} is crossed by arrow {other}"

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from baton import report
+from baton.errors import InputError
 from baton.report import segments
 from baton.report.columns import ColumnStore
 from baton.report.journeys import FlowPackets, PacketIndex, address_of
@@ -182,7 +183,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="manifest"):
         report.write(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(ValueError, match="is not JSON"):
+    with pytest.raises(InputError, match=r"manifest\.json: is damaged: "):
         report.write(tmp_path)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from baton import report
+from baton.cells import CellNames
 from baton.report import describe
-from baton.report.cells import CellNames
 from baton.report.figures import Trace
 from baton.report.happened import what_happened
 from baton.report.series_panels import bin_length, goodput, queues, rate_of
@@ -204,3 +204,16 @@ def test_delays_of_tcp_segments_are_those_of_the_table(tmp_path: Path) -> None:
         assert value == pytest.approx(taken.quantile(percent / 100, interpolation="higher"), rel=1e-3, abs=0.01)
     assert trace.time_ns[-1] == pytest.approx(taken.max() * 1e6)
     assert (trace.value[0], trace.value[-1]) == (0, 1)
+
+
+def test_what_happened_is_of_all_flows_of_which_a_page_shows_some(tmp_path: Path) -> None:
+    """The flow that stood still for longest delivers least, and so is none of those that are shown."""
+    flows = [FLOW | {"name": f"f{n}", "delivered_bytes": 1000 + n} for n in range(150)]
+    stalled = [STALLED | {"name": f"f{n}", "stall_s": 9.0 - n / 100} for n in range(150)]
+    summary = {"format": 1, "flows": flows, "handovers": [MOVE | {"flows": stalled}]}
+    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    run = read_run(tmp_path)
+    assert len(run.summary["flows"]) == 100
+    assert "150 flows delivered" in plain(run.happened)
+    assert "f0 stood still longest, for 9 s" in plain(run.happened)

@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from baton.cells import CellNames
 from baton.expect import Outcome
 from baton.summary import Json
 
@@ -47,7 +48,7 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
         if flow["failure"]:
             console.print(f"FAILED {flow['name']}: {flow['failure']}")
     if summary["handovers"]:
-        console.print(handover_table(summary["handovers"]))
+        console.print(handover_table(summary["handovers"], CellNames.of(summary)))
     if summary.get("agents"):
         console.print(agent_table(summary["agents"]))
     if outcomes:
@@ -74,15 +75,15 @@ def flow_table(flows: Sequence[Json]) -> Table:
     return table
 
 
-def handover_table(handovers: Sequence[Json]) -> Table:
+def handover_table(handovers: Sequence[Json], names: CellNames) -> Table:
     """One row a handover."""
     table = new_table("Handover", "Mobile", "From", "To", "Kind", "Completed", "Lost", text_columns=5)
     for handover in handovers:
         table.add_row(
             seconds(handover["at_s"]),
             handover["mobile"],
-            handover["from"] or NOTHING,
-            handover["to"] or NOTHING,
+            names.shown(handover["from"] or NOTHING),
+            names.shown(handover["to"] or NOTHING),
             handover["kind"],
             seconds(handover["completed_s"]),
             count(handover["lost_packets"]),

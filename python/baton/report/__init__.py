@@ -17,8 +17,8 @@ def write(folder: Path) -> Path:
 
     Reads `manifest.json`, and where they exist `summary.json`, `series.parquet`, `packets.parquet` and
     `signals.parquet`.
-    Raises `FileNotFoundError` when there is no manifest, `ValueError` when a file cannot be read, `OSError` when
-    the page cannot be written, of which nothing is left then.
+    Raises `FileNotFoundError` when there is no manifest, `ValueError` when a table cannot be read, `InputError` when a
+    JSON file is damaged or newer, `OSError` when the page cannot be written, of which nothing is left then.
     """
     run = read_run(folder)
     return write_page(folder / "report.html", page(run, describe(run)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from baton.cells import CellNames
+
 from . import packet_panels, series_panels
-from .cells import CellNames
 from .figures import Description, FlowFigure, Panel, Trace, link_roles
 from .handovers import Mark, marks
 from .journeys import FlowPackets, PacketIndex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .cells import CellNames
+from baton.cells import CellNames
 
 
 @dataclass

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .cells import CellNames
+from baton.cells import CellNames
+
 from .handovers import handovers_in_order
 from .text_tables import number, quantity
 

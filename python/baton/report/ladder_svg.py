@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Sequence
 
+from .ladder_labels import LETTER, Labels, Line
 from .ladders import SECOND, Event, Ladder, Message
 
-# Pixels: all lines together want so much, and from line to line there is at least and at most so much; at the left for
+# Pixels: a chart is to be so wide, and from line to line there is at least and at most so much; at the left for
 # times, above the lines for names, from one thing that is said to the next and from an arrival to what follows, of a
 # second, and at most of any stretch of time.
-WIDTH, LEAST, MOST = 1080, 180, 300
+WIDTH, LEAST, MOST = 1170, 180, 300
 GUTTER, HEAD = 70, 40
 SAID, HEARD, A_SECOND, LONGEST = 19, 17, 90, 60
-# Of a letter of a label, on average.
-LETTER = 5.6
 # How arrows end, for all charts of a page.
 _MARKER = '<marker id="{0}-end" class="{0}" markerUnits="userSpaceOnUse" orient="auto" {1}/></marker>'
 ENDS = (
@@ -60,12 +58,14 @@ class _Chart:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.column = min(max(WIDTH // len(ladder.nodes), LEAST), MOST)
+        # Beyond the last line there is room for its labels.
+        self.column = min(max(int((WIDTH - GUTTER) / (len(ladder.nodes) + 0.5)), LEAST), MOST)
         self.heights = _heights(ladder)
+        self.lines = {id(message): self.arrow(message) for message in ladder.messages}
+        self.labels = Labels(list(self.lines.values()))
 
     def svg(self) -> str:
         bottom = round(max(self.heights.values(), default=HEAD)) + SAID
-        # Beyond the last line there is room for its labels.
         width, height = self.line(len(self.ladder.nodes)), bottom + 10
         name = html.escape(self.ladder.title)
         parts = [f'<svg class="chart" width="{width}" height="{height}" role="img" aria-label="{name}">']
@@ -74,8 +74,10 @@ class _Chart:
             parts.append(f'<text class="node" x="{x}" y="16" text-anchor="middle">{html.escape(node)}</text>')
             parts.append(f'<line class="life" x1="{x}" y1="24" x2="{x}" y2="{bottom}"/>')
         parts += self.times()
+        # Labels come last, so that no arrow crosses one.
         parts += [self.message(message) for message in self.ladder.messages]
         parts += [self.event(event) for event in self.ladder.events]
+        parts += [self.label(message) for message in self.ladder.messages]
         return "".join(parts) + "</svg>"
 
     def line(self, number: int) -> int:
@@ -91,24 +93,30 @@ class _Chart:
                 free, told = height + 14, at
         return parts
 
-    def message(self, message: Message) -> str:
-        x1, x2 = self.line(message.sender), self.line(message.receiver)
+    def arrow(self, message: Message) -> Line:
         y1, y2 = (self.heights[id(message), at] for at in (message.sent_ns, message.decided_ns))
-        kind = "lost" if message.lost else "message"
+        return Line(self.line(message.sender), y1, self.line(message.receiver), y2)
+
+    def message(self, message: Message) -> str:
+        line, kind = self.lines[id(message)], "lost" if message.lost else "message"
         dash = ' stroke-dasharray="6 3"' if message.tunnelled else ""
-        lost = f"lost: {message.lost}" if message.lost else ""
-        took = f"{(message.decided_ns - message.sent_ns) / SECOND * 1e3:.3f} ms"
-        tip = ", ".join(part for part in (message.name, message.details, lost, took) if part)
-        details = ", ".join(part for part in (message.lost, message.details) if part)
-        # The label lies along the arrow, above it.
-        x, y = (x1 + x2) / 2, (y1 + y2) / 2
-        slope = math.degrees(math.atan((y2 - y1) / (x2 - x1))) if x1 != x2 else 0.0
         return (
-            f'<g class="{kind}"><title>{html.escape(tip)}</title>'
-            f'<line x1="{x1}" y1="{y1:.1f}" x2="{x2}" y2="{y2:.1f}"{dash} marker-end="url(#{kind}-end)"/>'
-            f'<text transform="translate({x:.0f} {y:.1f}) rotate({slope:.1f})" y="-4" text-anchor="middle">'
-            f"{_label(message.name, details, abs(x2 - x1) - 20)}</text></g>"
+            f'<g class="{kind}"><title>{html.escape(_told(message))}</title>'
+            f'<line x1="{line.x1}" y1="{line.y1:.1f}" x2="{line.x2}" y2="{line.y2:.1f}"{dash}'
+            f' marker-end="url(#{kind}-end)"/></g>'
         )
+
+    def label(self, message: Message) -> str:
+        """The label lies along the arrow, with its details where there is room."""
+        line = self.lines[id(message)]
+        details = ", ".join(part for part in (message.lost, message.details) if part)
+        room = _details(message.name, details, abs(line.x2 - line.x1) - 20)
+        texts = [room, ""] if room else [""]
+        place, which = self.labels.put(line, [len(f"{message.name} {text}".strip()) for text in texts])
+        (x, y), turn = place.middle, place.degrees
+        at = f'transform="translate({x:.0f} {y:.1f}) rotate({turn:.1f})" y="{place.baseline:g}" text-anchor="middle"'
+        shown = _label(message.name, texts[which])
+        return f"<g><title>{html.escape(_told(message))}</title><text {at}>{shown}</text></g>"
 
     def event(self, event: Event) -> str:
         x, y = self.line(event.node), self.heights[id(event), event.at_ns]
@@ -117,10 +125,21 @@ class _Chart:
             shape = f'<path d="M{x - 5} {y:.1f}l5 -5l5 5l-5 5z"/>'
         details = "under way" if event.kind == "under way" else event.details
         tip = ", ".join(part for part in (event.name, details) if part)
+        shown = _details(event.name, details, self.column - 30)
+        if shown and self.labels.is_crossed(x + 9, y, len(f"{event.name} {shown}")):
+            shown = ""
+        self.labels.keep_free(x + 9, y, len(f"{event.name} {shown}".strip()))
         return (
             f'<g class="{event.kind.replace(" ", "-")}"><title>{html.escape(tip)}</title>{shape}'
-            f'<text x="{x + 9}" y="{y + 4:.1f}">{_label(event.name, details, self.column - 30)}</text></g>'
+            f'<text x="{x + 9}" y="{y + 4:.1f}">{_label(event.name, shown)}</text></g>'
         )
+
+
+def _told(message: Message) -> str:
+    """All that is known of a message."""
+    lost = f"lost: {message.lost}" if message.lost else ""
+    took = f"{(message.decided_ns - message.sent_ns) / SECOND * 1e3:.3f} ms"
+    return ", ".join(part for part in (message.name, message.details, lost, took) if part)
 
 
 def _heights(ladder: Ladder) -> dict[tuple[int, int], float]:
@@ -142,13 +161,17 @@ def _heights(ladder: Ladder) -> dict[tuple[int, int], float]:
     return heights
 
 
-def _label(name: str, details: str, room: float) -> str:
-    """The name, and of the details the first ones, as many as there is room for."""
+def _details(name: str, details: str, room: float) -> str:
+    """Of the details the first ones, as many as there is room for after the name."""
     shown, left = [], room - LETTER * (len(name) + 1)
     for part in details.split(", ") if details else []:
         left -= LETTER * (len(part) + 2)
         if left < 0:
             break
         shown.append(part)
-    more = f' <tspan class="details">{html.escape(", ".join(shown))}</tspan>' if shown else ""
+    return ", ".join(shown)
+
+
+def _label(name: str, details: str) -> str:
+    more = f' <tspan class="details">{html.escape(details)}</tspan>' if details else ""
     return html.escape(name) + more

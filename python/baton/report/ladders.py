@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .cells import CellNames
+from baton.cells import CellNames
+
 from .handovers import handovers_in_order
 from .signals import Signal
 
@@ -75,7 +76,7 @@ def ladders(signals: Sequence[Signal], summary: dict[str, Any]) -> list[Ladder]:
         if chosen:
             way = names.shown(f"{handover.get('from') or 'none'} → {handover.get('to') or 'none'}")
             title = f"{number}: {own}, {way}"
-            found.append(_ladder(Ladder(title, _ns(handover["at_s"]), [own]), chosen))
+            found.append(_ladder(Ladder(title, _ns(handover["at_s"]), [own]), chosen, names))
         if len(found) == MOST_LADDERS:
             break
     return found
@@ -104,7 +105,7 @@ def _stretch(handover: dict[str, Any], later: list[dict[str, Any]], signals: Seq
     return begin, end
 
 
-def _ladder(ladder: Ladder, chosen: Sequence[Signal]) -> Ladder:
+def _ladder(ladder: Ladder, chosen: Sequence[Signal], names: CellNames) -> Ladder:
     """Puts signals into a chart, whose lines stand in the order of their nodes' first messages that arrive."""
 
     def line(node: str) -> int:
@@ -134,6 +135,6 @@ def _ladder(ladder: Ladder, chosen: Sequence[Signal]) -> Ladder:
             ladder.messages.append(Message(sender, receiver, *times, *label, signal.tunnelled, lost))
         else:
             kind = "under way" if signal.kind == "message" else signal.kind
-            details = ", ".join(part for part in (signal.link, signal.details) if part)
+            details = names.shown(", ".join(part for part in (signal.link, signal.details) if part))
             ladder.events.append(Event(sender, signal.sent_ns, signal.name, details, kind))
     return ladder

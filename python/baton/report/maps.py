@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from baton.cells import CellNames
 from baton.summary import Json
 
-from .cells import CellNames
 from .handovers import handovers_in_order
 from .style import link_role
 

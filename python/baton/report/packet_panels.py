@@ -7,6 +7,7 @@ import numpy as np
 from .figures import Panel, Trace, scaled
 from .journeys import FlowPackets, distinct
 from .segments import tcp_events
+from .text_tables import number
 
 # Steps of a distribution: as many as are to be seen.
 MOST_STEPS = 1000
@@ -45,10 +46,12 @@ def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
     if len(gone):
         when = decided[gone].astype(np.int64)
         traces.append(Trace("lost", "drop", "marks", when, until_loss * factor, None, *_where(flow, gone)))
-    counts = (
-        f"{len(sent)} packets sent, {len(arrived)} delivered, {len(gone)} lost. " if flow.packets.every == 1 else ""
+    counts = ", ".join(
+        f"{number(len(rows))} {what}"
+        for rows, what in ((sent, "packets sent"), (arrived, "delivered"), (gone, "lost"))
+        if flow.packets.every == 1
     )
-    note = f"{counts}A lost packet stands at its loss.{_share(flow)}"
+    note = f"{counts}{'. ' if counts else ''}A lost packet stands at its loss.{_share(flow)}"
     return Panel("One-way delay", "delay", unit, traces, note, tall=tall)
 
 

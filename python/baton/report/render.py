@@ -15,7 +15,6 @@ from baton.packing import drawing_library
 from . import ladder_svg, map_svg
 from .columns import ColumnStore
 from .figures import Description, Panel, Trace
-from .happened import what_happened
 from .live_banners import live_banners
 from .style import LOOKS
 from .tables import Run
@@ -43,7 +42,7 @@ def page(run: Run, description: Description) -> str:
         "description": html.escape(_scenario_description(run.manifest)),
         "banner": _banner(run),
         "facts": facts(_facts(run)),
-        "happened": html.escape(what_happened(run.summary)),
+        "happened": html.escape(run.happened),
         "tables": expectation_table(run.summary)
         + class_table(run.summary)
         + flow_table(run.summary)

@@ -17,6 +17,7 @@ from baton.stored import read_manifest, read_summary
 from baton.summary import main_flows
 
 from .arrow import Names, lists_of, names_of, numbers_of, values_of
+from .happened import what_happened
 from .shares import (
     BATCH_ROWS,
     Batches,
@@ -78,6 +79,8 @@ class Run:
     """None where no mobility protocol is spoken."""
     left_out: int = 0
     """Flows that the summary of the folder has and this one not, since they delivered least."""
+    happened: str = ""
+    """What happened in a few sentences, of all flows."""
 
     def find(self, subject: str, quantity: str) -> Series | None:
         """A series by subject (`flow download`, `link gsm down`) and quantity; `None` when it is not there or empty."""
@@ -120,7 +123,7 @@ def read_run(folder: Path) -> Run:
     signals = []
     if 0 < _rows(folder / "signals.parquet") <= MOST_SIGNALS:
         signals = signals_of(pq.ParquetFile(folder / "signals.parquet").read(SIGNAL_COLUMNS))
-    return Run(folder, manifest, summary, packets, series, signals, left_out)
+    return Run(folder, manifest, summary, packets, series, signals, left_out, what_happened(whole))
 
 
 def run_of(result: Result) -> Run:

@@ -155,11 +155,12 @@ class PanelView {
 
   layout(view, range, width, height, dragmode) {
     const muted = css("muted"), grid = css("grid"), family = getComputedStyle(document.body).fontFamily;
+    const below = MARGIN.bottom + (this.panel.across ? 18 : 0);
     const axis = { gridcolor: grid, linecolor: css("rule"), zeroline: false, tickfont: { size: 11, color: muted },
       ticks: "outside", tickcolor: css("rule"), ticklen: 3, exponentformat: "none", separatethousands: true };
     return {
-      width: width + MARGIN.left + MARGIN.right, height: height + MARGIN.top + MARGIN.bottom,
-      margin: { l: MARGIN.left, r: MARGIN.right, t: MARGIN.top, b: MARGIN.bottom, pad: 0 },
+      width: width + MARGIN.left + MARGIN.right, height: height + MARGIN.top + below,
+      margin: { l: MARGIN.left, r: MARGIN.right, t: MARGIN.top, b: below, pad: 0 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family, color: css("ink"), size: 12 },
       separators: ".\u202f", hovermode: "closest", hoverdistance: 12, dragmode,
@@ -175,7 +176,9 @@ class PanelView {
 
   // The axis of time, or of what a distribution is over.
   across() {
-    return this.panel.across ? { tickformat: ".3~s", ticksuffix: "s", fixedrange: true } : { ticksuffix: " s" };
+    if (!this.panel.across) return { ticksuffix: " s" };
+    const title = { text: this.panel.across, font: { size: 11, color: css("muted") }, standoff: 4 };
+    return { tickformat: ".3~s", ticksuffix: "s", fixedrange: true, title };
   }
 }
 
