@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ duration = "6 s"
 between = ["server", "car"]
 kind = "trace"
 delay = "10 ms"
+ABOVE
 up = { rate = "1 Mbit/s" }
 [links.radio.down]
 RECORDING
@@ -30,10 +32,10 @@ to = "car"
 """
 
 
-def made(folder: Path, recording: str, content: str) -> Path:
+def made(folder: Path, recording: str, content: str, above: str = "") -> Path:
     """A run over a link that a recording drives."""
     (folder / "drive").write_text(content)
-    (folder / "recorded.toml").write_text(SCENARIO.replace("RECORDING", recording))
+    (folder / "recorded.toml").write_text(SCENARIO.replace("RECORDING", recording).replace("ABOVE", above))
     baton.Scenario.load(folder / "recorded.toml").run(folder / "run")
     return folder / "run"
 
@@ -55,6 +57,12 @@ def test_a_recording_of_opportunities_stands_still_and_repeats(tmp_path: Path) -
 def test_a_recording_that_ends_lets_nothing_pass(tmp_path: Path) -> None:
     run = made(tmp_path, 'mahimahi = "drive"\nat_end = "hold"', SECOND_ON_SECOND_OFF)
     assert capacity(run, [0, 1, 1.9, 2.5, 6]) == pytest.approx([12e6, 0, 12e3 / 0.6, 0])
+
+
+def test_a_compressed_recording_is_drawn_from_where_the_run_began(tmp_path: Path) -> None:
+    (tmp_path / "drive.gz").write_bytes(gzip.compress(SECOND_ON_SECOND_OFF.encode()))
+    run = made(tmp_path, 'mahimahi = "drive.gz"', "", above='start = "500 ms"')
+    assert capacity(run, [0, 0.5, 1.4, 1.5, 2.5]) == pytest.approx([12e6, 0, 12e6 / 1000 / 0.1, 12e6])
 
 
 @pytest.mark.parametrize(("at_end", "after"), [("repeat", [2e6, 0.5e6]), ("hold", [0.5e6, 0.5e6])])

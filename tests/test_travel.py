@@ -1,5 +1,6 @@
 """Results that are handed on: to another folder, another user, as one file."""
 
+import gzip
 import json
 import shutil
 import stat
@@ -7,6 +8,8 @@ import zipfile
 import zlib
 
 import pytest
+
+from baton import FolderError, Scenario
 
 NAME = "recordings/rate-"
 
@@ -49,6 +52,52 @@ def test_a_run_is_repeated_where_its_author_is_not(baton, recorded, tmp_path):
     assert process.returncode == 0, process.stderr
     assert f"{stored}: the same" in process.stdout
     assert "packets.parquet: the same" in process.stdout
+
+
+def test_a_run_from_python_travels_as_one_from_the_command_line_does(baton, recorded, tmp_path):
+    result = Scenario.load(recorded).run(tmp_path / "run")
+    assert baton("run", recorded, "--out", "other").returncode == 0
+    of_python, of_command = ((tmp_path / name / "manifest.json").read_text() for name in ("run", "other"))
+    keys = ("format", "origin", "resolved", "traces", "results")
+    assert {key: json.loads(of_python)[key] for key in keys} == {key: json.loads(of_command)[key] for key in keys}
+    assert result.manifest == json.loads(of_python)
+    assert str(tmp_path) not in of_python
+    shutil.rmtree(recorded.parent)
+    process = baton("rerun", "run")
+    assert process.returncode == 0, process.stderr
+
+
+def test_force_from_python_leaves_what_is_not_ours(recorded, tmp_path):
+    scenario = Scenario.load(recorded)
+    foreign = tmp_path / "extension"
+    (foreign / "src").mkdir(parents=True)
+    (foreign / "manifest.json").write_text("{}")
+    with pytest.raises(FolderError, match="is not a folder of results"):
+        scenario.run(foreign, force=True)
+    scenario.run(tmp_path / "run")
+    scenario.run(tmp_path / "run" / ".." / "run", force=True)
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(FolderError, match=r"holds notes\.txt beside the results"):
+        scenario.run(tmp_path / "run", force=True)
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "run" / "packets.parquet").is_file()
+
+
+def test_a_compressed_recording_travels_and_another_start_is_another_run(baton, recorded, tmp_path):
+    rates = (recorded.parent / "rate.csv").read_bytes()
+    (recorded.parent / "rate.csv.gz").write_bytes(gzip.compress(rates))
+    text = recorded.read_text().replace("rate.csv", "rate.csv.gz")
+    recorded.write_text(text.replace('kind = "trace"', 'kind = "trace"\nstart = "random"'))
+    starts = set()
+    for seed in (1, 2, 3):
+        assert baton("run", recorded, "--seed", seed, "--out", f"run-{seed}").returncode == 0
+        starts.add(json.loads((tmp_path / f"run-{seed}" / "manifest.json").read_text())["recordings_start_s"]["lan"])
+    assert len(starts) == 3
+    assert all(0 < start < 6 for start in starts)
+    shutil.rmtree(recorded.parent)
+    process = baton("rerun", "run-2")
+    assert process.returncode == 0, process.stderr
+    assert ".csv.gz: the same" in process.stdout
 
 
 def test_a_recording_that_did_not_travel_is_looked_for_where_it_is_said_to_be(baton, recorded, tmp_path):

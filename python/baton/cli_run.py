@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from baton import classes, expect, junit, travel, verdicts
+from baton import classes, expect, junit, verdicts
 from baton.errors import InputError
 from baton.own_files import refuse_strangers
 from baton.packing import prepare_report
@@ -54,7 +54,6 @@ def run(options: RunOptions) -> int:
     if options.junit is not None:
         cases = [junit.case_of(outcome) for outcome in outcomes]
         write_junit(options.junit, [junit.Suite(scenario.name, result.summary["wall_s"], cases)])
-    travel.make_portable(out, scenario_path(options.scenario), scenario)
     verdicts.keep(out, outcomes)
     report = write_report(out)
     show(result, outcomes, report, as_json=options.json)

@@ -35,6 +35,7 @@ class Manifest(TypedDict):
     resolved: str
     overrides: list[str]
     traces: dict[str, str]
+    recordings_start_s: dict[str, float]
     results: dict[str, str]
 
 

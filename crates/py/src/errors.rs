@@ -55,11 +55,11 @@ pub(crate) fn from_scenario(error: scenario::ScenarioError) -> PyErr {
 
 /// From an error of a run.
 pub(crate) fn from_run(error: run::RunError) -> PyErr {
-    use RecordError::{Busy, Exists, NoName, NotResults};
+    use RecordError::{Busy, Exists, NoName, NotResults, Stranger};
     match &error {
-        run::RunError::Record(Exists(_) | NotResults(_) | Busy(_) | NoName(_)) => {
-            FolderError::new_err(error.to_string())
-        }
+        run::RunError::Record(
+            Exists(_) | NotResults(_) | Stranger { .. } | Busy(_) | NoName(_),
+        ) => FolderError::new_err(error.to_string()),
         _ => RunError::new_err(error.to_string()),
     }
 }

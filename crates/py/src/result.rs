@@ -6,7 +6,7 @@ use baton_sim::record::Tables;
 use baton_sim::run::Results;
 use pyo3::prelude::*;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a run leaves.
 #[pyclass(frozen, module = "baton")]
@@ -22,7 +22,17 @@ impl Result {
     pub(crate) fn new(py: Python<'_>, results: Results) -> PyResult<Result> {
         Ok(Result {
             summary: to_python(py, &results.summary)?,
-            manifest: to_python(py, &results.manifest)?,
+            manifest: match &results.folder {
+                // It says where recordings lie in the folder.
+                Some(folder) => py
+                    .import("baton.stored")?
+                    .call_method1(
+                        "read_manifest",
+                        (pathlib(py, &folder.join("manifest.json"))?,),
+                    )?
+                    .unbind(),
+                None => to_python(py, &results.manifest)?,
+            },
             complete: results.manifest.complete,
             folder: results.folder,
             tables: results.tables,
@@ -108,6 +118,11 @@ impl Result {
             name.repr()?
         ))
     }
+}
+
+/// A path as Python's own.
+pub(crate) fn pathlib<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    py.import("pathlib")?.getattr("Path")?.call1((path,))
 }
 
 /// A value as Python's own dictionaries, lists and numbers, by way of JSON.

@@ -2,7 +2,7 @@
 
 use crate::classes::{self, Classes};
 use crate::errors::{from_run, from_scenario, guarded};
-use crate::result::Result;
+use crate::result::{Result, pathlib};
 use crate::values;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override};
@@ -233,7 +233,7 @@ impl Scenario {
     /// the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
     #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, progress = None))]
     fn run(
-        &self,
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         out: Option<PathBuf>,
         seed: Option<u64>,
@@ -242,15 +242,16 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Result> {
         let begun = Instant::now();
-        let mut loaded = self.loaded.clone();
+        let this = slf.get();
+        let mut loaded = this.loaded.clone();
         loaded.scenario.seed = seed.unwrap_or(loaded.scenario.seed);
         let into_folder = out.is_some();
         let options = RunOptions {
             out,
             force,
             captures: pcap,
-            origin: self.origin.clone(),
-            overrides: self.overrides.clone(),
+            origin: this.origin.clone(),
+            overrides: this.overrides.clone(),
             commit: crate::build_commit().map(str::to_owned),
             live: false,
         };
@@ -264,6 +265,12 @@ impl Scenario {
                     .map_err(from_run)
             })
         })?;
+        if let Some(folder) = &results.folder {
+            // Recordings are put beside the manifest, which then names no folder of this machine.
+            let file = pathlib(py, Path::new(&this.origin))?;
+            py.import("baton.travel")?
+                .call_method1("make_portable", (pathlib(py, folder)?, file, slf))?;
+        }
         Result::new(py, results)
     }
 }

@@ -7,7 +7,9 @@ use crate::captures::Captures;
 use crate::record::{
     LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Table, Tables,
 };
+use crate::rng::Seed;
 use crate::scenario::Loaded;
+use crate::scenario::model::Scenario;
 use crate::world::World;
 use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
@@ -98,6 +100,9 @@ pub struct Manifest {
     pub overrides: Vec<String>,
     /// SHA-256 of the traces that the scenario reads, by path.
     pub traces: BTreeMap<String, String>,
+    /// Where in their recordings links began that began later in them, by name, in seconds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub recordings_start_s: BTreeMap<String, f64>,
     /// SHA-256 of the data files, by name.
     pub results: BTreeMap<String, String>,
     /// Of a live run: the kernel's release, and the settings of TCP that were read back from each real host.
@@ -140,6 +145,17 @@ pub struct LiveSummary {
     pub server: Option<serde_json::Value>,
     /// How far it is to be trusted.
     pub live: Option<serde_json::Value>,
+}
+
+/// Where in their recordings links begin, of those that begin later in them.
+fn recording_starts(scenario: &Scenario) -> BTreeMap<String, f64> {
+    let seed = Seed(scenario.seed);
+    let links = scenario.links.iter().map(|link| &link.config);
+    let starts = links.map(|link| (link, link.start.resolved(link, seed)));
+    let later = starts.filter(|(_, start)| !start.is_zero());
+    later
+        .map(|(link, start)| (link.name.clone(), start.as_secs_f64()))
+        .collect()
 }
 
 /// A scenario under way.
@@ -216,6 +232,7 @@ impl Run {
             origin: options.origin.clone(),
             overrides: options.overrides.clone(),
             traces: traces.into_iter().collect(),
+            recordings_start_s: recording_starts(&scenario),
             results: BTreeMap::new(),
             kernel: None,
         };

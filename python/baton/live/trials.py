@@ -273,4 +273,12 @@ def _bps(link: dict[str, Any]) -> float:
 
 
 _BITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
-_RATES_OF_KINDS = {"geo": "5 Mbit/s", "gsm": "9.6 kbit/s", "wifi": "11 Mbit/s"}
+_RATES_OF_KINDS = {
+    "geo": "5 Mbit/s",
+    "gsm": "9.6 kbit/s",
+    "wifi": "11 Mbit/s",
+    "wifi6": "720 Mbit/s",
+    "lte": "32 Mbit/s",
+    "5g": "166 Mbit/s",
+    "starlink": "105 Mbit/s",
+}

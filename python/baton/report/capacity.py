@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
+import io
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +44,9 @@ class Capacities:
             return None
         try:
             time_s, bits = _rates(path) if key == "csv" else _opportunities(path)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, EOFError, ValueError, KeyError, TypeError):
             return None
+        edges_s = edges_s + self._start_s(link)
         return _means(time_s, bits, edges_s, hold=table.get("at_end") == "hold", goes_on=key == "csv")
 
     def constant(self, link: str, direction: str) -> float | None:
@@ -54,6 +57,10 @@ class Capacities:
             return None
         found = numbers(["1 bit/s", table["rate"]])
         return found[0][1] if found else None
+
+    def _start_s(self, link: str) -> float:
+        """Where in its recordings a link began, which the seed may have drawn."""
+        return float((self._run.manifest.get("recordings_start_s") or {}).get(link, 0.0))
 
     def _direction(self, link: str, direction: str) -> dict[str, Any]:
         """What the scenario says of a direction: its own keys above those of the link."""
@@ -71,9 +78,20 @@ class Capacities:
         return None
 
 
+def _text(path: Path) -> str:
+    """What a recording holds, which gzip may have compressed. Raises `ValueError` for more than is drawn."""
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        with gzip.open(path) as file:
+            content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError("too large")
+    return content.decode("utf-8")
+
+
 def _opportunities(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Ends of milliseconds and the bits that could have passed until then; the last time is the length of the file."""
-    at = np.array(path.read_text(encoding="utf-8").split(), dtype=np.int64)
+    at = np.array(_text(path).split(), dtype=np.int64)
     if not len(at) or not 0 < at[-1] <= MOST_MILLISECONDS:
         raise ValueError("no opportunities, or too many")
     passed = np.cumsum(np.bincount(at, minlength=at[-1] + 1)) * float(OPPORTUNITY_BITS)
@@ -82,8 +100,8 @@ def _opportunities(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def _rates(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Times, the end among them, and the bits that could have passed until then at rates that hold until the next."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [(float(row["time_s"]), float(row["rate_bps"])) for row in csv.DictReader(file) if row.get("rate_bps")]
+    table = csv.DictReader(io.StringIO(_text(path), newline=""))
+    rows = [(float(row["time_s"]), float(row["rate_bps"])) for row in table if row.get("rate_bps")]
     if len(rows) < 2:
         raise ValueError("no rates over time")
     time, rate = np.array(rows).T

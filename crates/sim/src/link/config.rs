@@ -2,6 +2,7 @@
 
 use super::regulator::RegulatorConfig;
 use super::trace::Trace;
+use crate::rng::Seed;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct LinkConfig {
     pub up: DirectionConfig,
     /// Shapers and policers at its entrance, from the start of the run to its end.
     pub regulators: Vec<RegulatorConfig>,
+    /// Where in its recordings it is at the start of the run.
+    pub start: Start,
     /// Largest IP packet, in bytes. Hosts and routers see to it (ICMP); the link carries what it is given.
     pub mtu: u32,
 }
@@ -42,6 +45,31 @@ impl LinkConfig {
     /// A direction by its place: 0 is down, any other up.
     pub(super) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }
+    }
+}
+
+/// Where in its recordings a link is at the start of a run; all of them begin together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// So long after their beginning.
+    At(Duration),
+    /// At a millisecond of the longest, drawn from the run's seed.
+    Random,
+}
+
+impl Start {
+    /// How far into the recordings of `link` a run with `seed` begins.
+    pub fn resolved(self, link: &LinkConfig, seed: Seed) -> Duration {
+        match self {
+            Start::At(after) => after,
+            Start::Random => {
+                let traces = [&link.down, &link.up].map(|direction| direction.trace.as_ref());
+                let lengths = traces.into_iter().flatten().map(|trace| trace.length());
+                let milliseconds = lengths.max().unwrap_or(Duration::ZERO).as_nanos() / 1_000_000;
+                let mut draws = seed.stream(&format!("link {} start", link.name));
+                Duration::from_millis(draws.below(milliseconds.max(1)))
+            }
+        }
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Direction {
     failed: VecDeque<PacketId>,
     /// How far a recording's delivery opportunities are used.
     pub cursor: Cursor,
+    /// Where in its recordings it is at the start of the run.
+    start: Duration,
     jitter: Keyed,
 }
 
@@ -67,7 +69,13 @@ struct Held {
 }
 
 impl Direction {
-    pub fn new(from: End, link: &str, config: &DirectionConfig, seed: Seed) -> Direction {
+    /// A direction of `link`, whose recordings begin at `start`.
+    pub fn new(
+        from: End,
+        link: &str,
+        (config, start): (&DirectionConfig, Duration),
+        seed: Seed,
+    ) -> Direction {
         let mut direction = Direction {
             held: VecDeque::new(),
             next_drop: Instant::NEVER,
@@ -91,6 +99,7 @@ impl Direction {
             failures: 0,
             failed: VecDeque::new(),
             cursor: Cursor::default(),
+            start,
             jitter: seed.keyed(&stream_name(from, link, "jitter")),
         };
         direction.reconfigure(link, config, seed);
@@ -262,6 +271,16 @@ impl Direction {
         self.head().filter(|_| self.serving).map(|held| held.item)
     }
 
+    /// The moment of its recordings at a moment of the run.
+    pub fn in_recording(&self, now: Instant) -> Instant {
+        now + self.start
+    }
+
+    /// The moment of the run at a moment of its recordings.
+    pub fn in_run(&self, recorded: Instant) -> Instant {
+        Instant::ZERO + recorded.saturating_since(Instant::ZERO + self.start)
+    }
+
     /// What the channel does to the packet in service if it has left the transmitter at `left`, on the
     /// `attempt`-th attempt (0 where there is but one).
     pub fn verdict(&mut self, config: &DirectionConfig, left: Instant, attempt: u32) -> Outcome {
@@ -271,7 +290,7 @@ impl Direction {
                 let recorded = config
                     .trace
                     .as_ref()
-                    .map_or(0.0, |trace| trace.loss_at(left));
+                    .map_or(0.0, |trace| trace.loss_at(left + self.start));
                 channel.verdict(left, item, attempt, recorded)
             }
             _ => Outcome::UNDAMAGED,
@@ -319,7 +338,8 @@ impl Direction {
     #[cold]
     fn varied_arrival(&self, config: &DirectionConfig, left: Instant) -> Instant {
         let number = self.head().map_or(0, |held| held.item.number);
-        let recorded = config.trace.as_ref().and_then(|trace| trace.delay_at(left));
+        let trace = config.trace.as_ref();
+        let recorded = trace.and_then(|trace| trace.delay_at(left + self.start));
         let mut arrival = left + recorded.unwrap_or(config.delay);
         if !config.jitter.is_zero() {
             let share = self.jitter.uniform(number);

@@ -199,9 +199,10 @@ enum State {
 impl Link {
     /// A link that is up and empty. Its random draws belong to `seed` and to the link's name.
     pub fn new(config: LinkConfig, seed: Seed) -> Link {
+        let start = config.start.resolved(&config, seed);
         let directions = [
-            Direction::new(End::A, &config.name, &config.down, seed),
-            Direction::new(End::B, &config.name, &config.up, seed),
+            Direction::new(End::A, &config.name, (&config.down, start), seed),
+            Direction::new(End::B, &config.name, (&config.up, start), seed),
         ];
         let mut link = Link {
             deadlines: [Instant::NEVER; 2],

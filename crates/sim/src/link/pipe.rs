@@ -74,7 +74,7 @@ pub(super) fn retrace(
     if let (false, Some(Capacity::Opportunities(opportunities))) = (same, capacity(after))
         && end != Instant::NEVER
     {
-        direction.cursor = opportunities.after(end);
+        direction.cursor = opportunities.after(direction.in_recording(end));
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) fn start(direction: &mut Direction, config: &DirectionConfig, now: In
     if !direction.steady
         && let Some(Capacity::Opportunities(opportunities)) = capacity(config)
     {
-        direction.cursor = opportunities.after(now);
+        direction.cursor = opportunities.after(direction.in_recording(now));
     }
     match direction.in_service() {
         None => serve_next(direction, config, now),
@@ -133,6 +133,7 @@ fn serialised_anew(
     length: u32,
 ) -> Instant {
     let bits = config.framing.bits(length);
+    let from = direction.in_recording(now);
     let end = match capacity(config) {
         None => {
             let time = config.rate.transmission_time(bits);
@@ -141,12 +142,12 @@ fn serialised_anew(
             direction.last_time = time.unwrap_or(Duration::MAX);
             return now + direction.last_time;
         }
-        Some(Capacity::Rates(rates)) => rates.transmitted(now, bits),
+        Some(Capacity::Rates(rates)) => rates.transmitted(from, bits),
         Some(Capacity::Opportunities(opportunities)) => {
-            opportunities.transmitted(&mut direction.cursor, now, bits)
+            opportunities.transmitted(&mut direction.cursor, from, bits)
         }
     };
-    end.unwrap_or(Instant::NEVER)
+    end.map_or(Instant::NEVER, |end| direction.in_run(end))
 }
 
 fn capacity(config: &DirectionConfig) -> Option<&Capacity> {

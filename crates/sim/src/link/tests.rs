@@ -69,6 +69,7 @@ pub(super) fn plain() -> LinkConfig {
         down: direction.clone(),
         up: direction,
         regulators: Vec::new(),
+        start: Start::At(Duration::ZERO),
         mtu: 1500,
     }
 }
@@ -403,6 +404,66 @@ fn a_recording_s_opportunities_delays_and_losses_act_on_packets() {
         drain(&mut link, &ids, END),
         [(31_000, 0, "BurstLoss".into())]
     );
+}
+
+/// A link whose recordings are 1 s of opportunities at 4, 9 and 10 ms of each 10 ms, and 10 ms of delays.
+fn recorded(start: Start) -> LinkConfig {
+    let lines = (0..1000)
+        .step_by(10)
+        .flat_map(|at| [at + 4, at + 9, at + 10]);
+    let lines: Vec<String> = lines.map(|at| at.to_string()).collect();
+    let capacity = trace::mahimahi::parse("x", &lines.join("\n"), trace::AtEnd::Repeat).unwrap();
+    let delays = "time_s,delay_ms\n0,5\n0.01,1\n";
+    let mut config = plain();
+    config.start = start;
+    config.down.trace = Some(std::sync::Arc::new(trace::Trace {
+        capacity: Some(trace::Capacity::Opportunities(capacity)),
+        ..trace::csv::parse("x", delays, trace::AtEnd::Hold).unwrap()
+    }));
+    config
+}
+
+#[test]
+fn a_run_may_begin_later_in_a_recording() {
+    let (mut link, ids) = loaded(recorded(Start::At(Duration::from_millis(6))));
+    let mut arrivals = delivered(&drain(&mut link, &ids[..3], at_ms(9)));
+    arrivals.truncate(3);
+    // 1000 B each. Opportunities at 3 and 4 ms, which are 9 and 10 ms of the recording; delays of 5 ms, then 1 ms, without
+    // overtaking. The second takes what the first has left, and a part of the next.
+    assert_eq!(arrivals, [(8_000, 0), (8_000, 1), (8_000, 2)]);
+    let next = packet_ids(2);
+    link.offer(at_ms(20), End::A, next[0], 1500);
+    // At 20 ms, 26 of the recording: the next opportunity is at 29 of it, then 1 ms.
+    assert_eq!(
+        drain(&mut link, &next, END),
+        [(24_000, 0, "delivered".into())]
+    );
+}
+
+#[test]
+fn each_seed_sees_another_piece_of_a_recording() {
+    let config = recorded(Start::Random);
+    let starts: Vec<u64> = (1..=20)
+        .map(|seed| config.start.resolved(&config, Seed(seed)).as_nanos() / 1_000_000)
+        .collect();
+    let different: std::collections::BTreeSet<u64> = starts.iter().copied().collect();
+    assert!(
+        different.len() > 17 && starts.iter().all(|&start| start < 1000),
+        "{starts:?}"
+    );
+    // Uniform: none of the quarters is empty but with a probability of 4 x 0.75^20, 1.3 %.
+    let quarters: std::collections::BTreeSet<u64> =
+        starts.iter().map(|start| start / 250).collect();
+    assert_eq!(quarters.len(), 4, "{starts:?}");
+    let story = |start, seed| {
+        let mut link = Link::new(recorded(start), Seed(seed));
+        let ids = packet_ids(20);
+        ids.iter()
+            .for_each(|&id| link.offer(at_ms(0), End::A, id, 700));
+        drain(&mut link, &ids, END)
+    };
+    let written = Start::At(Duration::from_millis(starts[6]));
+    assert_eq!(story(Start::Random, 7), story(written, 7));
 }
 
 #[test]

@@ -1,11 +1,20 @@
 //! Recorded tracks: comma-separated, with a header line that names `time` (seconds), `latitude` and `longitude`
-//! (degrees) and `altitude` (metres), in any order. Other columns are passed over, so that logs of ADS-B receivers
-//! need only their headers changed. Times count from the first line's.
+//! (degrees) and `altitude` (metres), in any order, or calls them as the OpenSky Network's tables do. Other columns are
+//! passed over. Times count from the first line's.
 
 use super::{Position, Track, TrackError};
 use baton_proto::time::{Duration, Instant};
 
 const COLUMNS: [&str; 4] = ["time", "latitude", "longitude", "altitude"];
+/// What each may be called; of several that are there, the first is taken. `geoaltitude` is that of satellite navigation,
+/// `baroaltitude` that of air pressure (OpenSky's state vectors).
+const NAMES: [&[&str]; 4] = [
+    &["time"],
+    &["latitude", "lat"],
+    &["longitude", "lon"],
+    &["altitude", "alt", "geoaltitude", "baroaltitude"],
+];
+const HEADER: &str = "a header that names time, latitude (or lat), longitude (or lon) and altitude (or alt, geoaltitude, baroaltitude), each once";
 const MEANINGS: [&str; 4] = [
     "a time in seconds, later than that of the line above and less than 584 years after the first",
     "a latitude from -90 to 90 degrees",
@@ -56,18 +65,17 @@ impl Track {
 fn header_places(file: &str, header: &str) -> Result<[usize; 4], TrackError> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let mut places = [0; 4];
-    for (place, column) in places.iter_mut().zip(COLUMNS) {
-        let found = names.iter().filter(|&&name| name == column).count();
-        match names.iter().position(|&name| name == column) {
-            Some(index) if found == 1 => *place = index,
+    for (column, called) in NAMES.iter().enumerate() {
+        let found = called.iter().find(|name| names.contains(name));
+        let mut at = (0..names.len()).filter(|&place| Some(&names[place]) == found);
+        match (at.next(), at.next()) {
+            (Some(place), None) => places[column] = place,
             _ => {
                 return Err(TrackError::Malformed {
                     file: file.into(),
                     line: 1,
-                    column: column.into(),
-                    expected:
-                        "a header that names time, latitude, longitude and altitude, each once"
-                            .into(),
+                    column: COLUMNS[column].into(),
+                    expected: HEADER.into(),
                     found: header.into(),
                 });
             }
@@ -110,6 +118,24 @@ mod tests {
         let halfway = track.position(Instant::from_secs(5));
         assert!((halfway.altitude_m() - 10_500.0).abs() < 1e-6);
         assert!((halfway.longitude_deg() - 5.05).abs() < 1e-6);
+    }
+
+    /// A header as the OpenSky Network's historical state vectors have it.
+    #[test]
+    fn a_log_of_opensky_is_read() {
+        let text = "time,icao24,lat,lon,velocity,heading,vertrate,callsign,onground,baroaltitude,geoaltitude,hour\n\
+                    1559368800,4b1806,50.0,5.0,230,90,0,SWR1,false,10000,10200,1559368800\n\
+                    1559368810,4b1806,50.0,5.1,230,90,0,SWR1,false,10000,10400,1559368800\n";
+        let track = Track::parse_csv("opensky.csv", text).unwrap();
+        let halfway = track.position(Instant::from_secs(5));
+        assert!((halfway.altitude_m() - 10_300.0).abs() < 1e-6);
+        assert!((halfway.longitude_deg() - 5.05).abs() < 1e-6);
+        let twice = "time,lat,lat,lon,alt\n0,50,50,5,0\n";
+        let refused = Track::parse_csv("f", twice).unwrap_err().to_string();
+        assert!(refused.starts_with("f:1: column latitude"), "{refused}");
+        let barometric = text.replace("geoaltitude", "other");
+        let track = Track::parse_csv("f", &barometric).unwrap();
+        assert!((track.position(Instant::ZERO).altitude_m() - 10_000.0).abs() < 1e-6);
     }
 
     #[test]

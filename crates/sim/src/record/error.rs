@@ -31,6 +31,14 @@ pub enum RecordError {
     /// There is something at the target that is no folder of results, which even force does not remove.
     #[error("{}: holds no {MANIFEST_FILE}, so it is not a folder of results and is not overwritten; choose another folder with --out", .0.display())]
     NotResults(PathBuf),
+    /// There is something beside the results that is nobody's but the user's.
+    #[error("{}: holds {name} beside the results, which is not Baton's, and so it is not replaced; move {name} away, or choose another folder with --out", folder.display())]
+    Stranger {
+        /// The folder.
+        folder: PathBuf,
+        /// What is in it.
+        name: String,
+    },
     /// Another run is writing to the same target.
     #[error("{}: another run is writing there; wait for it, or choose another folder with --out", .0.display())]
     Busy(PathBuf),

@@ -1,6 +1,7 @@
 //! The folder of a run's results: prepared out of sight, and in its place only when it is complete.
 
 use super::RecordError;
+use super::own_files::refuse_strangers;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -26,9 +27,10 @@ pub struct ResultFolder {
 }
 
 impl ResultFolder {
-    /// Begins a folder for `target`. Without `force` nothing may be there; with it, only a folder of results
-    /// or an empty one, which is then replaced by [`ResultFolder::commit`].
+    /// Begins a folder for `target`. Without `force` nothing may be there; with it, only a folder of results, with
+    /// nothing of others in it, or an empty one, which is then replaced by [`ResultFolder::commit`].
     pub fn create(target: &Path, force: bool) -> Result<ResultFolder, RecordError> {
+        let target = &real(target)?;
         let staging = beside(target, ".partial-")?;
         let old = beside(target, ".old-")?;
         if let Some(parent) = target.parent() {
@@ -65,7 +67,7 @@ impl ResultFolder {
         let old = beside(&self.target, ".old-")?;
         let replaces = self.target.exists();
         if replaces {
-            remove_if_there(&old)?;
+            remove_results(&old)?;
             fs::rename(&self.target, &old).map_err(at(&self.target))?;
         }
         if let Err(error) = fs::rename(&self.staging, &self.target) {
@@ -76,7 +78,7 @@ impl ResultFolder {
         }
         self.committed = true;
         if replaces {
-            remove_if_there(&old)?;
+            remove_results(&old)?;
         }
         Ok(self.target.clone())
     }
@@ -146,11 +148,15 @@ fn refuse_target(target: &Path, force: bool) -> Result<(), RecordError> {
     if !force {
         return Err(RecordError::Exists(target.to_owned()));
     }
-    let empty = fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
-    if empty || target.join(MANIFEST_FILE).is_file() {
-        Ok(())
-    } else {
-        Err(RecordError::NotResults(target.to_owned()))
+    refuse_strangers(target)
+}
+
+/// Where `target` is, without links and `..`: what replaces it must not lie on a way through it.
+fn real(target: &Path) -> Result<PathBuf, RecordError> {
+    match fs::canonicalize(target) {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(target.to_owned()),
+        Err(error) => Err(at(target)(error)),
     }
 }
 
@@ -174,6 +180,14 @@ fn claim(target: &Path, staging: &Path) -> Result<Option<File>, RecordError> {
         Err(TryLockError::Error(_)) => {}
     }
     Ok(Some(lock))
+}
+
+/// Removes results that were moved aside, unless something of others has come among them meanwhile.
+fn remove_results(folder: &Path) -> Result<(), RecordError> {
+    match folder.exists() {
+        true => refuse_strangers(folder).and_then(|()| remove_if_there(folder)),
+        false => Ok(()),
+    }
 }
 
 fn remove_if_there(path: &Path) -> Result<(), RecordError> {
@@ -243,12 +257,103 @@ mod tests {
             Err(RecordError::NotResults(_))
         ));
 
-        fs::write(target.join(MANIFEST_FILE), "old").unwrap();
+        // A manifest alone makes no results of it: others' files stay.
+        fs::write(target.join(MANIFEST_FILE), OLD).unwrap();
+        let refused = ResultFolder::create(&target, true).unwrap_err().to_string();
+        assert!(
+            refused.contains("holds thesis.tex beside the results"),
+            "{refused}"
+        );
+        fs::rename(target.join("thesis.tex"), folder.join("thesis.tex")).unwrap();
+        fs::create_dir(target.join("recordings")).unwrap();
+        fs::write(target.join("recordings/leo-1234abcd.bw"), "1").unwrap();
         let results = ResultFolder::create(&target, true).unwrap();
         fs::write(results.path().join(MANIFEST_FILE), "new").unwrap();
-        assert_eq!(fs::read(target.join(MANIFEST_FILE)).unwrap(), b"old");
+        assert_eq!(
+            fs::read(target.join(MANIFEST_FILE)).unwrap(),
+            OLD.as_bytes()
+        );
         results.commit().unwrap();
         assert_eq!(fs::read(target.join(MANIFEST_FILE)).unwrap(), b"new");
+        assert_eq!(names(&folder), ["run", "thesis.tex"]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// As much of a manifest as a folder of results is known by.
+    const OLD: &str = r#"{ "format": 2, "resolved": "", "results": { "series.parquet": "ab" },
+        "traces": { "recordings/leo-1234abcd.bw": "cd" } }"#;
+
+    #[test]
+    fn what_is_no_manifest_of_ours_makes_no_results() {
+        let folder = temporary("others");
+        let target = folder.join("extension");
+        for manifest in ["{}", "old", r#"{"format":2,"resolved":"","results":[]}"#] {
+            fs::create_dir_all(target.join("src")).unwrap();
+            fs::write(target.join(MANIFEST_FILE), manifest).unwrap();
+            let refused = ResultFolder::create(&target, true);
+            assert!(
+                matches!(refused, Err(RecordError::NotResults(_))),
+                "{manifest}"
+            );
+        }
+        fs::write(target.join(MANIFEST_FILE), OLD).unwrap();
+        let refused = ResultFolder::create(&target, true).unwrap_err();
+        assert!(
+            refused.to_string().contains("holds src/ beside"),
+            "{refused}"
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A device has no end.
+    #[cfg(unix)]
+    #[test]
+    fn a_manifest_without_an_end_is_none() {
+        let folder = temporary("endless");
+        let target = folder.join("run");
+        fs::create_dir(&target).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", target.join(MANIFEST_FILE)).unwrap();
+        let refused = ResultFolder::create(&target, true);
+        assert!(matches!(refused, Err(RecordError::NotResults(_))));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Results are replaced where they are, whatever way leads there.
+    #[cfg(unix)]
+    #[test]
+    fn a_target_that_leads_through_itself_is_replaced() {
+        let folder = temporary("through");
+        let target = folder.join("run");
+        std::os::unix::fs::symlink("run", folder.join("link")).unwrap();
+        for way in ["run/../run", "link"] {
+            fs::create_dir_all(&target).unwrap();
+            fs::write(target.join(MANIFEST_FILE), OLD).unwrap();
+            let results = ResultFolder::create(&folder.join(way), true).unwrap();
+            fs::write(results.path().join(MANIFEST_FILE), way).unwrap();
+            results.commit().unwrap();
+            assert_eq!(
+                fs::read(target.join(MANIFEST_FILE)).unwrap(),
+                way.as_bytes()
+            );
+            assert_eq!(names(&folder), ["link", "run"]);
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// What a user puts there while the run is under way is not the run's.
+    #[test]
+    fn what_comes_during_a_run_stays_and_the_old_results_too() {
+        let folder = temporary("meanwhile");
+        let target = folder.join("run");
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join(MANIFEST_FILE), OLD).unwrap();
+        let results = ResultFolder::create(&target, true).unwrap();
+        fs::write(target.join("notes.txt"), "mine").unwrap();
+        assert!(matches!(
+            results.commit(),
+            Err(RecordError::Stranger { .. })
+        ));
+        assert_eq!(names(&target), [MANIFEST_FILE, "notes.txt"]);
         assert_eq!(names(&folder), ["run"]);
         fs::remove_dir_all(folder).unwrap();
     }

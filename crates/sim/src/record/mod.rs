@@ -10,6 +10,7 @@ mod file;
 mod folder;
 mod name_column;
 mod names;
+mod own_files;
 mod packets;
 mod quantity;
 mod recorder;

@@ -3,7 +3,8 @@
 //! it can hold. The schema is the one that editors use, so both say the same.
 
 use super::document::Path;
-use super::error::{quoted, unknown};
+use super::error::quoted;
+use super::hints::{double_brackets, per_cent, unknown_key, unknown_word};
 use super::resolve::Report;
 use super::units::{FORMATS, Format};
 use serde_json::Value as Schema;
@@ -17,6 +18,9 @@ pub(super) fn check(value: &Value, schema: &Schema, path: &Path, report: &mut Re
     match (kind(schema), value) {
         ("object", Value::Table(table)) => check_table(table, schema, path, report),
         ("array", Value::Array(elements)) => check_array(elements, schema, path, report),
+        ("array", Value::Table(table)) if kind(&schema["items"]) == "object" => {
+            report.wrong_key(path, double_brackets(path, table));
+        }
         _ => {
             if let Err(why) = check_scalar(value, schema) {
                 let what = last_key(path);
@@ -89,7 +93,7 @@ fn check_alternatives(
         && texts
         && why.is_empty()
     {
-        return report.wrong(path, unknown(last_key(path), text, &words));
+        return report.wrong(path, unknown_word(last_key(path), text, &words));
     }
     report.wrong(path, scalar_message(value, schema, &why, last_key(path)));
 }
@@ -104,10 +108,8 @@ fn check_table(table: &Table, schema: &Schema, path: &Path, report: &mut Report<
                 check(value, &schema["additionalProperties"], &here, report);
             }
             None => {
-                let names: Vec<&str> = known
-                    .map(|known| known.keys().map(String::as_str).collect())
-                    .unwrap_or_default();
-                report.wrong_key(&here, unknown("key", key, &names));
+                let message = unknown_key(key, known, path, report);
+                report.wrong_key(&here, message);
             }
         }
     }
@@ -205,7 +207,11 @@ fn last_key(path: &Path) -> &str {
 
 fn scalar_message(value: &Value, schema: &Schema, why: &str, what: &str) -> String {
     if let (Some(words), Value::String(text)) = (words(schema), value) {
-        return unknown(what, text, &words);
+        return unknown_word(what, text, &words);
+    }
+    if let Some(number) = per_cent(value).filter(|_| kind(schema) == "number") {
+        let text = found(value);
+        return format!("{text} is per cent; expected a number, here {number}");
     }
     let why = if why.is_empty() { "does not fit" } else { why };
     format!("{} {why}; expected {}", found(value), expected(schema))

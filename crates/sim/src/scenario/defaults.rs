@@ -9,7 +9,9 @@ use baton_proto::tcp::profile::{Profile, Recovery, RtoArithmetic, WindowArithmet
 use baton_proto::time::Duration;
 use serde_json::{Map, Value, json};
 
-const KINDS: [&str; 5] = ["wired", "geo", "wifi", "gsm", "trace"];
+const KINDS: [&str; 9] = [
+    "wired", "geo", "wifi", "gsm", "wifi6", "lte", "5g", "starlink", "trace",
+];
 const RADIO: &str = "ldacs1";
 const QUEUES: [&str; 4] = ["drop-tail", "red", "codel", "priority"];
 const SMALLEST_BURSTS: &str = "burst_loss = { mean_good = \"1 s\", mean_bad = \"1 s\" }";

@@ -90,12 +90,16 @@ pub(super) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
     if let Some(name) = nearest(given, names.iter().copied()) {
         message += &format!("; did you mean \"{name}\"?");
     }
+    message + &valid(what, names)
+}
+
+/// ` (valid: satellite, tunnel)`.
+pub(super) fn valid(what: &str, names: &[&str]) -> String {
     match names.len() {
-        0 => message += &format!(" (there is no {what})"),
-        1..=40 => message += &format!(" (valid: {})", names.join(", ")),
-        more => message += &format!(" (valid: {}, … {more} in all)", names[..40].join(", ")),
+        0 => format!(" (there is no {what})"),
+        1..=40 => format!(" (valid: {})", names.join(", ")),
+        more => format!(" (valid: {}, … {more} in all)", names[..40].join(", ")),
     }
-    message
 }
 
 /// `time` in seconds, without needless zeros.

@@ -10,6 +10,8 @@ mod defaults;
 mod document;
 mod error;
 mod expectation;
+mod hints;
+mod idle;
 mod ipv4_prefix;
 pub mod model;
 mod overrides;
@@ -89,11 +91,11 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The warnings that hold for a live run too: it does what a simulated one ignores.
+    /// The warnings that hold for a live run too: it does what a simulated one ignores, and programs send without flows.
     pub fn warnings_when_live(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings
             .iter()
-            .filter(|warning| !warning.key.starts_with("live."))
+            .filter(|warning| !warning.key.starts_with("live.") && warning.key != "flows")
     }
 }
 
@@ -140,11 +142,11 @@ fn load_for(
     stacks: Stacks<'_>,
 ) -> Result<Loaded, ScenarioError> {
     let origin = path.display().to_string();
-    let text = read(path).map_err(|message| ScenarioError {
+    let text = read(path).map_err(|(position, message)| ScenarioError {
         diagnostics: vec![Diagnostic {
             place: Place {
                 origin: origin.clone(),
-                position: None,
+                position,
             },
             key: String::new(),
             message,
@@ -154,17 +156,34 @@ fn load_for(
     parse_for(&text, &origin, directory, overrides, stacks)
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+/// The text of a file; else what is wrong with it, and at which line and column if at one.
+fn read(path: &Path) -> Result<String, (Option<(usize, usize)>, String)> {
+    let cannot = |error: std::io::Error| (None, format!("cannot be read: {error}"));
+    let whole = |message: &str| Err((None, format!("{message}; expected a scenario file (TOML)")));
     let metadata = std::fs::metadata(path).map_err(cannot)?;
     if metadata.is_dir() {
-        return Err("is a directory; expected a scenario file (TOML)".to_owned());
+        return whole("is a directory");
     }
     if metadata.len() > LARGEST_FILE {
-        return Err("is above 10 MB; expected a scenario file (TOML)".to_owned());
+        return whole("is above 10 MB");
     }
-    let bytes = std::fs::read(path).map_err(cannot)?;
-    String::from_utf8(bytes).map_err(|_| "is no UTF-8 text; expected TOML".to_owned())
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    // What is no regular file has no length, and may never end.
+    let mut bounded = std::io::Read::take(file, LARGEST_FILE + 1);
+    std::io::Read::read_to_end(&mut bounded, &mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return whole("is above 10 MB");
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let right = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(&error.as_bytes()[..right]).into_owned();
+        let place = document::position(&text, right);
+        (
+            Some(place),
+            "is no UTF-8 text from here; expected TOML".to_owned(),
+        )
+    })
 }
 
 /// Parses the scenario `text`; `origin` names it in messages, and files that it names are looked for in

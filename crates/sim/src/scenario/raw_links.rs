@@ -28,6 +28,9 @@ pub struct RawLink {
     pub shadowing: Option<RawShadowing>,
     /// wifi only: up where the mobile, which runs along a line, is near an access point. Default: always up.
     pub coverage: Option<RawCoverage>,
+    /// trace only: where in its recordings the run begins, like "30 s", or "random": drawn from the seed. All files of the
+    /// link begin together. Default "0 s".
+    pub start: Option<RawStart>,
     /// Token buckets at the link's entrance that let flows wait. Default: none.
     pub shapers: Option<Vec<RawShaper>>,
     /// Token buckets at the link's entrance that drop what is too much. Default: none.
@@ -58,6 +61,15 @@ pub enum RawKind {
     Wifi,
     /// GSM circuit-switched data with PPP: 9.6 kbit/s, start and stop bit around each byte.
     Gsm,
+    /// IEEE 802.11ax at home, as rates, a delay and a queue only, without its medium access.
+    Wifi6,
+    /// LTE as rates, a delay and a queue only.
+    Lte,
+    /// 5G below 6 GHz as rates, a delay and a queue only.
+    #[serde(rename = "5g")]
+    FiveG,
+    /// Starlink as rates, a delay and a queue only, without its changes of satellite.
+    Starlink,
     /// Driven by a recording: mahimahi, a LeoReplayer pair, or CSV.
     Trace,
     /// L-DACS1: a network of cells for aircraft, which it hands over itself. Of the keys of links it has `mtu`, and `queue`
@@ -117,6 +129,24 @@ pub struct RawDirection {
     pub csv: Option<String>,
     /// trace only: what follows the end of the file. Default "repeat".
     pub at_end: Option<RawAtEnd>,
+}
+
+/// Where a recording begins.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RawStart {
+    /// Anywhere.
+    Random(RawRandom),
+    /// So long after its beginning.
+    At(Time),
+}
+
+/// The word "random".
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawRandom {
+    /// Drawn from the seed.
+    Random,
 }
 
 /// What follows the end of a recording.

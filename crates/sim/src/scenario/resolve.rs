@@ -1,7 +1,7 @@
 //! From what is written to what is meant. Values fit their types already; here names become indices,
 //! defaults are filled in, and what contradicts itself is reported.
 
-use super::document::{Document, Path};
+use super::document::{Document, Path, Step};
 use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
 use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonClasses;
@@ -10,9 +10,9 @@ use super::resolve_links::Links;
 use super::resolve_radios::Sky;
 use super::traces::Traces;
 use super::{
-    expectation, resolve_aerotp_gateways, resolve_aerotp_paths, resolve_changes, resolve_flows,
-    resolve_links, resolve_live, resolve_losses, resolve_mobility, resolve_protocols,
-    resolve_regulators, resolve_remedies,
+    expectation, idle, resolve_aerotp_gateways, resolve_aerotp_paths, resolve_changes,
+    resolve_flows, resolve_links, resolve_live, resolve_losses, resolve_mobility,
+    resolve_protocols, resolve_regulators, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
 
@@ -63,6 +63,19 @@ impl<'d> Report<'d> {
         if !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// The value at `path`, as it is written.
+    pub fn written(&self, path: &Path) -> Option<&'d toml::Value> {
+        let mut steps = path.0.iter();
+        let Step::Key(first) = steps.next()? else {
+            return None;
+        };
+        let top = self.document.table.get(first)?;
+        steps.try_fold(top, |value, step| match step {
+            Step::Key(key) => value.get(key),
+            Step::Index(index) => value.get(*index),
+        })
     }
 
     /// The value at `path` is probably not meant.
@@ -149,7 +162,7 @@ pub(super) fn resolve(
             report.wrong(&top.key("expect").index(index), message);
         }
     }
-    Scenario {
+    let scenario = Scenario {
         name: raw.name.clone(),
         description: raw.description.clone(),
         duration: raw.duration.0,
@@ -167,7 +180,9 @@ pub(super) fn resolve(
         flows,
         live,
         expectations: raw.expect.clone(),
-    }
+    };
+    idle::warn(&scenario, raw, report);
+    scenario
 }
 
 fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Record {
@@ -205,7 +220,7 @@ pub(super) fn node(
     report: &mut Report<'_>,
 ) -> Option<NodeIndex> {
     let index = links.nodes.iter().position(|node| node == name);
-    if index.is_none() {
+    if index.is_none() && links.failed.is_empty() {
         let names: Vec<&str> = links.nodes.iter().map(String::as_str).collect();
         report.wrong(path, unknown("node", name, &names));
     }

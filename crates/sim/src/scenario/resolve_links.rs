@@ -4,14 +4,14 @@ use super::document::Path;
 use super::error::{quoted, unknown};
 use super::model::{LinkIndex, LinkSpec, NodeIndex, Radio};
 use super::raw::Named;
-use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble};
+use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble, RawStart};
 use super::resolve::Report;
 use super::resolve_direction::{apply, check_direction};
 use super::resolve_radios::{self, Sky, refuse_keys_of_radios};
 use super::resolve_reception::{along_line, check_lines, shadowing};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
-use crate::link::config::{DirectionConfig, LinkConfig, Medium};
+use crate::link::config::{DirectionConfig, LinkConfig, Medium, Start};
 use crate::link::ldacs1::{CellId, StationId};
 use crate::link::presets;
 use baton_proto::time::Duration;
@@ -27,6 +27,8 @@ pub(super) struct Links {
     /// For each node, by its place in `nodes`, the island on which it lies: links lead, directly or through
     /// others, to all that lie on the same one. Asked for each flow, so that it is worked out once.
     islands: Vec<usize>,
+    /// Links that could not be resolved. What names them, or a node that only they have, is not wrong for that.
+    pub failed: Vec<String>,
 }
 
 impl Links {
@@ -41,7 +43,7 @@ impl Links {
                 quoted(name)
             );
             report.wrong(path, message);
-        } else if found.is_none() {
+        } else if found.is_none() && !self.failed.iter().any(|failed| failed == name) {
             let names = plain.iter().map(|link| link.config.name.as_str());
             report.wrong(path, unknown("link", name, &names.collect::<Vec<_>>()));
         }
@@ -132,6 +134,7 @@ pub(super) fn links(
         specs: Vec::new(),
         radios: Vec::new(),
         islands: Vec::new(),
+        failed: Vec::new(),
     };
     let top = Path::default().key("links");
     if raw.0.is_empty() {
@@ -152,6 +155,7 @@ pub(super) fn links(
         };
         refuse_keys_of_radios(link, &path, report);
         let Some(ends) = ends(link, &path, &mut links, report) else {
+            links.failed.push(name.clone());
             continue;
         };
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
@@ -231,6 +235,10 @@ fn config(
         RawKind::Geo => presets::geo::link(name),
         RawKind::Wifi => presets::wifi::link(name),
         RawKind::Gsm => presets::gsm::link(name),
+        RawKind::Wifi6 => presets::today::wifi6(name),
+        RawKind::Lte => presets::today::lte(name),
+        RawKind::FiveG => presets::today::five_g(name),
+        RawKind::Starlink => presets::today::starlink(name),
         RawKind::Trace => presets::traced::link(name),
         RawKind::Ldacs1 => return None,
     };
@@ -243,10 +251,16 @@ fn config(
         (&raw.down, path.key("down"), "down"),
         (&raw.up, path.key("up"), "up"),
     ];
+    start(raw, path, &mut config, report);
     let mut unreadable = false;
     for (layer, path, which) in layers {
         if raw.kind != RawKind::Trace {
-            let keys = trace_keys(layer);
+            let mut keys = trace_keys(layer);
+            if layer.bandwidth.is_some() {
+                let message = "names a recording, which only kind = \"trace\" has; of this kind say rate, like rate = \"5 Mbit/s\"";
+                report.wrong_key(&path.key("bandwidth"), message.to_owned());
+                keys[1].1 = false;
+            }
             report.misplaced(
                 &path,
                 &keys,
@@ -276,6 +290,21 @@ fn config(
         }
     }
     Some(config)
+}
+
+/// Where in its recordings a link begins.
+fn start(raw: &RawLink, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
+    let layers = [&raw.both, &raw.down, &raw.up];
+    let is_recorded = |layer: &&RawDirection| trace_keys(layer).iter().any(|(_, given)| *given);
+    let Some(start) = &raw.start else { return };
+    if raw.kind != RawKind::Trace || !layers.iter().any(is_recorded) {
+        let message = "there is no recording that could begin there; expected kind = \"trace\" with mahimahi, bandwidth or csv";
+        return report.wrong_key(&path.key("start"), message.to_owned());
+    }
+    config.start = match start {
+        RawStart::Random(_) => Start::Random,
+        RawStart::At(after) => Start::At(after.0),
+    };
 }
 
 /// Medium access sends again itself.

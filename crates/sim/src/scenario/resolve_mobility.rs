@@ -181,7 +181,7 @@ fn check_radio(
         let asked = own.any(|along| along.mobile == node);
         let along = mobile.track.as_ref().and_then(|track| track.along.as_ref());
         // What is wrong with a link along a line was reported with it.
-        let excused = along.is_some() && (asked || !report.is_clean());
+        let excused = along.is_some() && (asked || !report.is_clean()) || !links.failed.is_empty();
         if mobile.track.is_some() && !excused {
             let message = "nothing asks where the mobile is; expected a link of kind = \"ldacs1\", in its timetable, failback or decision, or one with line_of_sight or coverage";
             report.wrong_key(&path.key("track"), message.to_owned());

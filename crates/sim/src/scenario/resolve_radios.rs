@@ -16,7 +16,8 @@ use crate::link::ldacs1::error_rate::ErrorRates;
 use crate::link::ldacs1::modulation::Modulation;
 use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig};
 use crate::link::presets;
-use baton_proto::time::Instant;
+use crate::position::Track;
+use baton_proto::time::{Duration, Instant};
 use std::sync::Arc;
 
 /// Most cells of a network, which is what their numbers hold.
@@ -49,6 +50,7 @@ pub(super) fn radio(
     let path = Path::default().key("links").key(name);
     refuse_keys_of_links(raw, &path, report);
     let Some((config, nodes)) = network((name, raw), &path, links, report) else {
+        links.failed.push(name.to_owned());
         return;
     };
     let mut aircraft = Vec::new();
@@ -57,26 +59,18 @@ pub(super) fn radio(
             let path = Path::default().key("mobiles").key(mobile);
             check_name(mobile, &path, report);
             let node = links.node(mobile);
-            let Some(raw_track) = &raw.track else {
-                let message = format!(
-                    "key \"track\" is missing; expected where {} is, since it uses radio network {}",
-                    quoted(mobile),
-                    quoted(name)
-                );
-                report.wrong_key(&path, message);
-                continue;
-            };
-            let path = path.key("track");
-            let Some((track, jitter)) = track(raw_track, &path, traces, report) else {
-                continue;
-            };
+            let known = track_of(raw, (mobile, name), &path, traces, report);
+            let is_known = known.is_some();
+            // So that what hangs on the mobile is not reported for its track's mistake.
+            let somewhere = || (Track::fixed(config.cells[0].position), Duration::ZERO);
+            let (track, jitter) = known.unwrap_or_else(somewhere);
             let flier = Aircraft {
                 node,
                 track: Arc::new(track),
                 jitter,
             };
-            if names(raw).all(|link| link == name) {
-                check_inside(&flier, &config, &path, sky.end, report);
+            if is_known && names(raw).all(|link| link == name) {
+                check_inside(&flier, &config, &path.key("track"), sky.end, report);
             }
             aircraft.push(flier);
         }
@@ -98,6 +92,26 @@ pub(super) fn radio(
         }
     }
     links.radios.push(radio);
+}
+
+/// The track of a mobile on a radio network, and how much later it may begin.
+fn track_of(
+    raw: &RawMobile,
+    (mobile, network): (&str, &str),
+    path: &Path,
+    traces: &mut Traces<'_>,
+    report: &mut Report<'_>,
+) -> Option<(Track, Duration)> {
+    let Some(raw) = &raw.track else {
+        let message = format!(
+            "key \"track\" is missing; expected where {} is, since it uses radio network {}",
+            quoted(mobile),
+            quoted(network)
+        );
+        report.wrong_key(path, message);
+        return None;
+    };
+    track(raw, &path.key("track"), traces, report)
 }
 
 /// The link of a mobile to a cell, called "network.cell.mobile".
@@ -270,6 +284,7 @@ fn refuse_keys_of_links(raw: &RawLink, path: &Path, report: &mut Report<'_>) {
         ("line_of_sight", raw.line_of_sight.is_some()),
         ("shadowing", raw.shadowing.is_some()),
         ("coverage", raw.coverage.is_some()),
+        ("start", raw.start.is_some()),
         ("shapers", raw.shapers.is_some()),
         ("policers", raw.policers.is_some()),
     ];

@@ -3,6 +3,7 @@
 mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
+mod hints;
 mod messages;
 mod radios;
 mod reception;

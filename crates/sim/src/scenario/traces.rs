@@ -3,18 +3,11 @@
 use super::document::Path;
 use super::raw_links::{RawAtEnd, RawDirection};
 use super::resolve::Report;
-use crate::link::trace::{AtEnd, Trace, TraceError};
+use crate::link::trace::{self, AtEnd, LARGEST_FILE, Trace, TraceError};
 use crate::position::Track;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Largest recording, in bytes.
-const LARGEST_FILE: u64 = 2_000_000_000;
-
-/// How a file that gzip has made begins (RFC 1952 section 2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-const COMPRESSED: &str = "is compressed; decompress it first (gunzip) and name the result";
 
 /// Reads recordings and keeps their hashes.
 pub(super) struct Traces<'a> {
@@ -91,11 +84,10 @@ impl<'a> Traces<'a> {
     /// The recorded track in the file called `name`.
     pub fn track(&mut self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<Track> {
         let file = self.open(name, path, report)?;
-        let shown = file.display().to_string();
-        let text = std::fs::read_to_string(&file);
-        let text = text.map_err(|error| format!("{shown}: cannot be read: {error}"));
-        let track = text
-            .and_then(|text| Track::parse_csv(&shown, &text).map_err(|error| error.to_string()));
+        let text = trace::read(&file).map_err(|error| error.to_string());
+        let track = text.and_then(|(shown, text)| {
+            Track::parse_csv(&shown, &text).map_err(|error| error.to_string())
+        });
         track
             .map_err(|why| report.wrong(path, format!("track {why}")))
             .ok()
@@ -125,9 +117,6 @@ fn message(error: &TraceError) -> String {
 }
 
 fn hash(file: &std::path::Path) -> Result<String, String> {
-    if file.extension().is_some_and(|extension| extension == "gz") {
-        return Err(COMPRESSED.to_owned());
-    }
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
     let metadata = std::fs::metadata(file).map_err(cannot)?;
     // A pipe or a device may never end.
@@ -138,9 +127,6 @@ fn hash(file: &std::path::Path) -> Result<String, String> {
         return Err("is above 2 GB".to_owned());
     }
     let bytes = std::fs::read(file).map_err(cannot)?;
-    if bytes.starts_with(&GZIP) {
-        return Err(COMPRESSED.to_owned());
-    }
     let digest = Sha256::digest(&bytes);
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }

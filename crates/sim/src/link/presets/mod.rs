@@ -3,13 +3,14 @@
 pub mod geo;
 pub mod gsm;
 pub mod ldacs1;
+pub mod today;
 pub mod traced;
 pub mod wifi;
 pub mod wired;
 
 use super::config::{
     ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, Medium, QueueConfig, QueueLimit,
-    QueueManagement,
+    QueueManagement, Start,
 };
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -50,6 +51,7 @@ fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConf
         up: direction.clone(),
         down: direction,
         regulators: Vec::new(),
+        start: Start::At(Duration::ZERO),
         mtu: 1500,
     }
 }

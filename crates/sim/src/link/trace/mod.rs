@@ -1,6 +1,6 @@
 //! Recordings that drive a link: its capacity, its delay or its loss over time.
 //!
-//! Time in a recording counts from the start of the run. Between samples the rule is a *step*: a value
+//! Time in a recording counts from the start of the run, or begins later in it ([`Start`](super::config::Start)). Between samples the rule is a *step*: a value
 //! holds until the next sample. At the end of the file [`AtEnd`] says what follows.
 
 pub mod csv;
@@ -14,7 +14,13 @@ pub use series::Series;
 
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
+use std::io::Read;
 use std::path::Path;
+
+/// Largest recording in bytes, compressed or not.
+pub(crate) const LARGEST_FILE: u64 = 2_000_000_000;
+/// How a file that gzip has made begins (RFC 1952 section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A recording of one direction. What it does not tell, the direction's own parameters do.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +64,14 @@ pub enum TraceError {
         file: String,
         /// What the system says.
         source: std::io::Error,
+    },
+    /// The file cannot be decompressed, or would be too large; compress it anew, or decompress it yourself.
+    #[error("{file}: is compressed and cannot be decompressed: {reason}")]
+    Compressed {
+        /// The file.
+        file: String,
+        /// Why not.
+        reason: String,
     },
     /// A line is not what the format wants; mend the line, or choose the file's format.
     #[error("{file}:{line}: expected {expected}, found {found}")]
@@ -114,6 +128,18 @@ impl Trace {
         }
     }
 
+    /// From its beginning to the end of its longest file.
+    pub fn length(&self) -> Duration {
+        let capacity = self.capacity.as_ref().map(|capacity| match capacity {
+            Capacity::Opportunities(opportunities) => opportunities.length(),
+            Capacity::Rates(rates) => rates.length(),
+        });
+        let delay = self.delay.as_ref().map(Series::length);
+        let loss = self.loss.as_ref().map(Series::length);
+        let longest = [capacity, delay, loss].into_iter().flatten().max();
+        longest.unwrap_or(Duration::ZERO)
+    }
+
     /// The delay at `at`, if the recording tells one.
     pub fn delay_at(&self, at: Instant) -> Option<Duration> {
         self.delay.as_ref().map(|series| series.at(at))
@@ -125,11 +151,40 @@ impl Trace {
     }
 }
 
-fn read(path: &Path) -> Result<(String, String), TraceError> {
+/// The name and the text of a file, which gzip may have compressed.
+pub(crate) fn read(path: &Path) -> Result<(String, String), TraceError> {
     let file = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok((file, text)),
-        Err(source) => Err(TraceError::Unreadable { file, source }),
+    let unreadable = |source| TraceError::Unreadable {
+        file: file.clone(),
+        source,
+    };
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = match bytes.starts_with(&GZIP) {
+        true => decompressed(&bytes, LARGEST_FILE).map_err(|reason| TraceError::Compressed {
+            file: file.clone(),
+            reason,
+        })?,
+        false => bytes,
+    };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        unreadable(std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            format!("byte {} is no UTF-8", error.utf8_error().valid_up_to()),
+        ))
+    })?;
+    Ok((file, text))
+}
+
+/// What was compressed, if it is at most `largest` bytes long.
+fn decompressed(bytes: &[u8], largest: u64) -> Result<Vec<u8>, String> {
+    let mut content = Vec::new();
+    let mut bounded = flate2::read::MultiGzDecoder::new(bytes).take(largest + 1);
+    match bounded.read_to_end(&mut content) {
+        Err(error) => Err(error.to_string()),
+        Ok(_) if content.len() as u64 > largest => {
+            Err(format!("holds more than {} MB", largest / 1_000_000))
+        }
+        Ok(_) => Ok(content),
     }
 }
 

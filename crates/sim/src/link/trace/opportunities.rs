@@ -41,6 +41,12 @@ impl Opportunities {
         self.milliseconds.len() as u64
     }
 
+    /// Length of the recording.
+    pub fn length(&self) -> Duration {
+        Duration::from_millis(1).saturating_mul(self.period())
+    }
+
+    /// Milliseconds until it repeats.
     fn period(&self) -> u64 {
         u64::from(*self.milliseconds.last().unwrap_or(&1))
     }

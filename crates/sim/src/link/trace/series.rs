@@ -29,7 +29,12 @@ impl<T: Copy> Series<T> {
         })
     }
 
-    /// The value at a moment of the run.
+    /// Length of the recording.
+    pub fn length(&self) -> Duration {
+        self.period
+    }
+
+    /// The value at a moment of the recording.
     pub fn at(&self, at: Instant) -> T {
         self.values[self.locate(at).0]
     }

@@ -30,7 +30,7 @@ const CASES: &[Case] = &[
         r#"delay = "1 ms""#,
         r#"dely = "1 ms""#,
         &[
-            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, line_of_sight, shadowing, coverage, shapers, policers, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, joint_coding, common_control_frames, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, spares, framing, mahimahi, bandwidth, csv, at_end, down, up)"#,
+            r#"test.toml:19:1: links.wavelan.dely: unknown key "dely"; did you mean "delay"? (valid: between, kind, mtu, medium_access, preamble, coverage, shapers, policers, rate, delay, jitter, queue, flow_control, retransmission, packet_error_rate, bit_error_rate, burst_loss, damaged, spares, framing, down, up)"#,
         ],
     ),
     (
@@ -233,14 +233,14 @@ const CASES: &[Case] = &[
         r#"kind = "gsm""#,
         r#"kind = "gms""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, trace, ldacs1)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "gms"; did you mean "gsm"? (valid: wired, geo, wifi, gsm, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
         ],
     ),
     (
         r#"kind = "gsm""#,
         r#"kind = "aeromacs""#,
         &[
-            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, trace, ldacs1)"#,
+            r#"test.toml:25:8: links.gsm.kind: unknown kind "aeromacs" (valid: wired, geo, wifi, gsm, wifi6, lte, 5g, starlink, trace, ldacs1)"#,
         ],
     ),
     (
@@ -483,9 +483,9 @@ const CASES: &[Case] = &[
     ),
     (
         r#"kind = "gsm""#,
-        "kind = \"trace\"\nmahimahi = \"x.gz\"",
+        "kind = \"trace\"\nrate = \"1 Mbit/s\"\nstart = \"random\"",
         &[
-            "test.toml:26:12: links.gsm.mahimahi: trace x.gz: is compressed; decompress it first (gunzip) and name the result",
+            "test.toml:27:1: links.gsm.start: there is no recording that could begin there; expected kind = \"trace\" with mahimahi, bandwidth or csv",
         ],
     ),
     (

@@ -267,3 +267,39 @@ fn mistakes_are_told() {
         "{message}"
     );
 }
+
+/// Timetables, flows and links of the mobile hang on its track, and are right.
+#[test]
+fn a_mistake_in_a_track_is_one_mistake() {
+    let lines = |text: &str| {
+        let error = parse(text, "test.toml", Path::new(""), &[]).expect_err("a mistake");
+        error
+            .diagnostics
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    let flow = "[[flows]]\nname = \"voice\"\nfrom = \"operations\"\nto = \"aircraft\"\n";
+    let right = format!("{RIGHT}\n{flow}");
+    parsed(&right);
+    let track = right
+        .lines()
+        .find(|line| line.starts_with("track"))
+        .expect("there");
+    let told = lines(&right.replace(track, "track = { file = \"nowhere.csv\" }"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("mobiles.aircraft.track.file: "),
+        "{told:?}"
+    );
+    let told = lines(&right.replace(track, ""));
+    assert_eq!(told.len(), 1, "{told:?}");
+    // The same for a network without cells, and a link without ends.
+    let told = lines(&right.replace(
+        "node = \"router\"\nposition = { latitude = 0, longitude = 3.14 }",
+        "node = \"rooter\"\nposition = { latitude = 0, longitude = 3.14 }",
+    ));
+    assert_eq!(told.len(), 1, "{told:?}");
+    let told = lines(&right.replace("between = [\"router\", \"aircraft\"]\n", ""));
+    assert_eq!(told.len(), 1, "{told:?}");
+}

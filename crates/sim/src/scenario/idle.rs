@@ -1,0 +1,111 @@
+//! Warnings of worlds in which nothing happens that a user waits for.
+
+use super::document::Path;
+use super::error::{quoted, seconds};
+use super::model::{AttachmentPolicy, Handover, Scenario};
+use super::raw::RawScenario;
+use super::raw_links::RawKind;
+use super::resolve::Report;
+use crate::link::config::QueueLimit;
+use baton_proto::time::Instant;
+
+/// Warns of what does nothing in a scenario that is right otherwise.
+pub(super) fn warn(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>) {
+    if !report.is_clean() {
+        return;
+    }
+    // Mobility protocols and radio networks have something to say without flows.
+    let speaks = scenario.has_protocols() || !scenario.radios.is_empty();
+    if scenario.flows.is_empty() && !speaks {
+        let message = "there is no flow, so that nothing is sent; expected [[flows]]";
+        report.warn(&Path::default().key("flows"), message.to_owned());
+    }
+    second_ways(scenario, report);
+    small_queues(scenario, raw, report);
+    endless_outages(scenario, report);
+}
+
+/// Without mobiles, routes take one of several ways for the whole run.
+fn second_ways(scenario: &Scenario, report: &mut Report<'_>) {
+    if !scenario.mobiles.is_empty() || scenario.flows.iter().any(|flow| flow.paths.is_some()) {
+        return;
+    }
+    let mut islands: Vec<usize> = (0..scenario.nodes.len()).collect();
+    for link in &scenario.links {
+        let [a, b] = link.ends.map(|end| island(&mut islands, end.0));
+        if a == b {
+            let [a, b] = link.ends.map(|end| quoted(&scenario.nodes[end.0]));
+            let message = format!(
+                "is a second way from {a} to {b}, and no mobile chooses between the two: packets take one of them, and no \
+                 handover happens; expected [mobiles.NODE] for the node that moves"
+            );
+            let path = Path::default().key("links").key(&link.config.name);
+            return report.warn(&path, message);
+        }
+        islands[a] = b;
+    }
+}
+
+/// The node that stands for all that links lead to from `node`.
+fn island(islands: &mut [usize], mut node: usize) -> usize {
+    while islands[node] != node {
+        islands[node] = islands[islands[node]];
+        node = islands[node];
+    }
+    node
+}
+
+/// Queues in bytes that no full packet fits into.
+fn small_queues(scenario: &Scenario, raw: &RawScenario, report: &mut Report<'_>) {
+    let plain = raw
+        .links
+        .0
+        .iter()
+        .filter(|(_, link)| link.kind != RawKind::Ldacs1);
+    for ((name, raw), link) in plain.zip(&scenario.links) {
+        let (config, path) = (&link.config, Path::default().key("links").key(name));
+        let directions = [
+            ("down", &config.down, &raw.down),
+            ("up", &config.up, &raw.up),
+        ];
+        for (key, direction, own) in directions {
+            let QueueLimit::Bytes(bytes) = direction.queue.limit else {
+                continue;
+            };
+            let is_own = own.queue.is_some();
+            if bytes >= u64::from(config.mtu) || (key == "up" && !is_own) {
+                continue;
+            }
+            let message = format!(
+                "holds {bytes} B, less than one packet of {} B: of those, what cannot leave at once is lost",
+                config.mtu
+            );
+            let path = if is_own { path.key(key) } else { path.clone() };
+            report.warn(&path.key("queue"), message);
+        }
+    }
+}
+
+/// A handover that the run does not see the end of.
+fn endless_outages(scenario: &Scenario, report: &mut Report<'_>) {
+    let end = Instant::ZERO + scenario.duration;
+    for mobile in &scenario.mobiles {
+        let AttachmentPolicy::Timetable(entries) = &mobile.attachment else {
+            continue;
+        };
+        let path = Path::default().key("mobiles");
+        let path = path.key(&scenario.nodes[mobile.node.0]).key("timetable");
+        for (index, entry) in entries.iter().enumerate() {
+            let Handover::Hard { outage, .. } = entry.handover else {
+                continue;
+            };
+            if entry.link.is_some() && entry.at < end && entry.at + outage >= end {
+                let message = format!(
+                    "lasts until the end of the run, at {}: nothing passes after the handover",
+                    seconds(scenario.duration)
+                );
+                report.warn(&path.index(index).key("outage"), message);
+            }
+        }
+    }
+}
