@@ -274,7 +274,9 @@ CAUSES = """
 
 def test_a_miss_is_told_with_its_cause(fidelity, tmp_path):
     (tmp_path / "causes.toml").write_text(CAUSES)
-    process = fidelity(SUMMARY, "--repetitions", "1")
+    kernel = copy.deepcopy(SUMMARY)
+    kernel["flows"][0]["retransmitted"] = 500
+    process = fidelity(kernel, "--repetitions", "1")
     found = json.loads((tmp_path / "found" / "fidelity.json").read_text())
     told = {row["quantity"]: (row["verdict"], row["cause"]) for row in found["rows"]}
     assert told["timeouts"] == ("differs", "The peer was asleep, and so was the timer.")

@@ -298,7 +298,7 @@ def test_what_cannot_be_drawn_is_said(result, sweep, tmp_path, monkeypatch):
     assert "Series were not recorded" in text.get_text()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for call in (lambda: baton.plot_window(result, "download"), baton.style):
-        with pytest.raises(ImportError, match=r"pip install 'baton\[plot\]'"):
+        with pytest.raises(ImportError, match=r"pip install 'baton-handover\[plot\]'"):
             call()
 
 

@@ -107,17 +107,18 @@ class LiveTest:
 
     def run(self, seed: int, out: Path) -> LiveResult:
         """Runs once, and compares with the expectations."""
-        with own_numbers.file_for_program() as file:
+        with own_numbers.file_for_program() as own:
             result = execute(self.scenario, arguments(self.options, self.overrides, seed, out), self.options)
             program = result.summary.get("program")
             if program:
-                program["reported"] = own_numbers.read(file)
+                program["reported"] = own_numbers.read(own)
         replaced = result.real_hosts if self.options.program else set()
         result.verdict = judge(self.scenario, self.expectations, result.summary, replaced)
         result.verdict.outcomes += self.wanted.outcomes(result.summary)
+        file = scenario_path(self.options.run.scenario)
         with as_invoker():
             stored.update(out / "summary.json", program=program)
-            travel.make_portable(out, scenario_path(self.options.run.scenario), self.scenario)
+            travel.make_portable(out, file, self.scenario)
             verdicts.keep(out, result.verdict.outcomes)
         return result
 

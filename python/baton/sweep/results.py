@@ -107,6 +107,8 @@ def write_table(sweep: Sweep, file: Path) -> None:
 
 def _array(values: list[Any]) -> pa.Array:
     kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return pa.array(values, pa.bool_())
     if kinds == {int}:
         return pa.array(values, pa.int64())
     if kinds <= {int, float}:
