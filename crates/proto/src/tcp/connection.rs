@@ -291,8 +291,7 @@ impl Connection {
             self.on_retransmission_timeout(now);
         }
         if self.timers.take_due(Timer::Persist, now) {
-            self.persist_backoff += 1;
-            self.probe_due = true;
+            self.on_persist_timeout(now);
         }
         if self.timers.take_due(Timer::DelayedAck, now) {
             self.ack_due = true;
@@ -347,7 +346,7 @@ impl Connection {
             return 0;
         }
         self.fit_send_buffer();
-        self.rate_before_write();
+        self.before_write();
         let taken = self.send.write(bytes);
         self.write_blocked |= taken < bytes.len();
         taken
@@ -361,7 +360,7 @@ impl Connection {
             return 0;
         }
         self.fit_send_buffer();
-        self.rate_before_write();
+        self.before_write();
         let taken = self.send.write_pattern(stream, length);
         self.write_blocked |= taken < length;
         taken

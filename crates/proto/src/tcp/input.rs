@@ -346,16 +346,16 @@ impl Connection {
         let position = position as u64;
         let (old_window, newer) = (self.peer_window, start > self.window_update.0);
         self.take_window(now, header, start, position);
-        // The peer is there, though its window may stay shut for as long as it likes (RFC 9293 section 3.8.6.1).
-        if self.peer_window == 0 {
-            (self.recovery.timeouts_in_row, self.recovery.retries) = (0, 0);
-        }
         if self.recovers_as_linux() {
             let window_moved = newer || self.peer_window > old_window || self.peer_window == 0;
             let not_duplicate = length > 0 || window_moved;
             self.on_linux_acknowledgment(now, header, position, not_duplicate);
             self.after_our_fin(now);
             return true;
+        }
+        // The peer is there, though its window may stay shut for as long as it likes (RFC 9293 section 3.8.6.1).
+        if self.peer_window == 0 {
+            (self.recovery.timeouts_in_row, self.recovery.retries) = (0, 0);
         }
         let context = AckContext {
             newly_sacked: self.take_sack(header),
@@ -408,6 +408,12 @@ impl Connection {
         self.window_update = (start.max(last_start), position);
         self.peer_window = self.unscaled(header.window);
         self.largest_peer_window = self.largest_peer_window.max(self.peer_window);
+        if self.recovers_as_linux() {
+            if self.peer_window != before {
+                self.on_window_changed(now);
+            }
+            return;
+        }
         if self.peer_window <= before {
             return;
         }
@@ -417,7 +423,6 @@ impl Connection {
             // The window has opened, and the probe was not taken: send it again with the rest.
             self.sent.mark_first_lost();
             self.recovery.forced = true;
-            self.force_first();
             let rto = self.rtt.rto();
             self.set_timer(Timer::Retransmission, now, rto);
         }

@@ -28,6 +28,8 @@ enum Due {
     Data(Stretch),
     EarlyAcknowledgment,
     Acknowledgment,
+    /// Linux's, of a shut window.
+    WindowProbe,
     /// For a remedy.
     OwedAcknowledgment,
 }
@@ -46,6 +48,7 @@ impl Connection {
                 let header = self.bare_acknowledgment(now);
                 bare(self.let_through(header)?)
             }
+            Due::WindowProbe => bare(self.window_probe(now)),
             Due::OwedAcknowledgment => bare(self.owed_acknowledgment(now)?),
         };
         self.statistics.count_sent(&segment);
@@ -64,6 +67,7 @@ impl Connection {
             State::SynSent | State::SynReceived if self.syn_due => return Some(Due::Syn),
             _ if self.owes_acknowledgment() => return Some(Due::OwedAcknowledgment),
             _ if self.acks.is_due_alone() || self.is_frozen() => {}
+            _ if self.owes_window_probe() => return Some(Due::WindowProbe),
             State::Established
             | State::CloseWait
             | State::FinWait1
@@ -161,7 +165,7 @@ impl Connection {
         self.unsent() > 0 || self.fin_unsent()
     }
 
-    fn fin_unsent(&self) -> bool {
+    pub(super) fn fin_unsent(&self) -> bool {
         self.fin_position().is_some_and(|fin| fin >= self.next)
     }
 
@@ -231,7 +235,7 @@ impl Connection {
             return None;
         }
         let idle = self.next == self.unacknowledged;
-        let window = if idle {
+        let window = if idle && !self.recovers_as_linux() {
             self.restart_after_idle(now)
         } else {
             window
@@ -244,7 +248,9 @@ impl Connection {
         let fin = self.fin_unsent() && length == unsent && usable > length;
         let probing = core::mem::take(&mut self.probe_due) && idle;
         if !probing && !self.is_worth_sending(length, unsent, fin, idle) {
-            if idle && !self.timers.is_set(Timer::Persist) {
+            if idle && self.recovers_as_linux() {
+                self.start_persist_timer(now);
+            } else if idle && !self.timers.is_set(Timer::Persist) {
                 let after = self.rtt.timeout(self.persist_backoff);
                 self.set_timer(Timer::Persist, now, after);
             }
@@ -305,10 +311,7 @@ impl Connection {
         if let Some(gap) = gap {
             self.congestion.on_transmission_start(now, gap);
         }
-        if self.profile.idle_restart && idle && self.recovers_as_linux() {
-            self.restart_as_linux(gap.unwrap_or_default());
-            self.last_data_sent_at = None;
-        } else if self.profile.idle_restart && idle {
+        if self.profile.idle_restart && idle {
             let segments = self.profile.initial_window.max(1);
             let initial = segments.saturating_mul(self.segment_size);
             self.congestion
@@ -325,6 +328,14 @@ impl Connection {
     /// As sent at `sent_at`, now or before.
     pub(super) fn take_as_sent(&mut self, now: Instant, length: u32, sent_at: Instant) -> Stretch {
         let start = self.next;
+        // `tcp_event_data_sent`.
+        if self.recovers_as_linux()
+            && self.sent.is_empty()
+            && let Some(last) = self.last_data_sent_at
+        {
+            let idle = now.saturating_since(last);
+            self.congestion.on_transmission_start(now, idle);
+        }
         self.next += u64::from(length);
         self.last_data_sent_at = Some(now);
         if self.quick_acks().is_some() {
@@ -426,7 +437,7 @@ impl Connection {
     }
 
     /// A header of ours, with what there is to acknowledge. SACK blocks, or a SNACK, take at most `sack_room` bytes.
-    fn header(
+    pub(super) fn header(
         &mut self,
         now: Instant,
         position: u64,

@@ -341,7 +341,7 @@ impl Connection {
         let Some(first) = self.sent.first().copied() else {
             return;
         };
-        if self.recovers_as_linux() && !self.is_window_probe(first.start) {
+        if self.recovers_as_linux() {
             return self.on_linux_timer(now);
         }
         let due = first.sent_at + self.rtt.rto();
@@ -355,7 +355,6 @@ impl Connection {
         self.recovery.retries += 1;
         self.recovery.forced = true;
         if self.is_window_probe(first.start) {
-            self.force_first();
             self.persist_backoff += 1;
             self.statistics.window_probes += 1;
             self.sent.mark_first_lost();
@@ -385,6 +384,15 @@ impl Connection {
             let window = self.congestion.window();
             self.congestion.set(window, before);
         }
+    }
+
+    /// The window has stopped us for so long that it is to be probed.
+    pub(super) fn on_persist_timeout(&mut self, now: Instant) {
+        if self.recovers_as_linux() {
+            return self.on_linux_persist_timeout(now);
+        }
+        self.persist_backoff += 1;
+        self.probe_due = true;
     }
 
     fn on_syn_timeout(&mut self) {

@@ -12,7 +12,7 @@ impl Connection {
             return 0;
         }
         self.fit_send_buffer();
-        self.rate_before_write();
+        self.before_write();
         let mut moved = 0;
         while let Some(piece) = other.receive.take(self.send.room()) {
             moved += self.send.write_payload(&piece);
@@ -37,7 +37,7 @@ impl Connection {
             return 0;
         }
         self.fit_send_buffer();
-        self.rate_before_write();
+        self.before_write();
         self.send.write_payload(payload)
     }
 

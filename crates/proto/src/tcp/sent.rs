@@ -506,25 +506,34 @@ impl SentQueue {
 
     /// Notes that a segment is sent again, cut to `length` if it is longer; the rest stays lost.
     pub(super) fn resend(&mut self, index: usize, length: u32, now: Instant) {
-        let Some(segment) = self.segments.get(index).copied() else {
-            return;
-        };
-        if length < segment.length {
-            self.update(index, |segment| segment.length = length);
-            let mut rest = segment;
-            rest.start += u64::from(length);
-            rest.length -= length;
-            self.counts.add(&rest);
-            self.pipe += rest.in_pipe();
-            self.waiting += usize::from(rest.is_waiting());
-            self.segments.insert(index + 1, rest);
-            self.pieces += self.pieces_at(index + 1);
-        }
+        self.cut(index, length);
         self.update(index, |segment| {
             segment.resent = true;
             segment.retransmitted = true;
             segment.sent_at = now;
         });
+    }
+
+    /// Cuts a segment that is longer than `length`; the rest is as it was.
+    fn cut(&mut self, index: usize, length: u32) {
+        let Some(segment) = self.segments.get(index).copied() else {
+            return;
+        };
+        if length >= segment.length {
+            return;
+        }
+        self.update(index, |segment| segment.length = length);
+        let mut rest = segment;
+        rest.start += u64::from(length);
+        rest.length -= length;
+        self.counts.add(&rest);
+        self.pipe += rest.in_pipe();
+        self.waiting += usize::from(rest.is_waiting());
+        if rest.sacked {
+            self.sacked += u64::from(rest.length);
+        }
+        self.segments.insert(index + 1, rest);
+        self.pieces += self.pieces_at(index + 1);
     }
 }
 
@@ -535,9 +544,13 @@ impl SentQueue {
         self.by_time.copies.push_back((now, start));
     }
 
-    /// The last segment is sent again as a probe, which neither is lost nor repairs a loss.
-    pub(super) fn probe_last(&mut self, now: Instant) {
-        if let Some(last) = self.segments.back_mut() {
+    /// The last segment is sent again as a probe, which neither is lost nor repairs a loss; cut to `length` if it is longer.
+    pub(super) fn probe_last(&mut self, length: u32, now: Instant) {
+        let Some(index) = self.segments.len().checked_sub(1) else {
+            return;
+        };
+        self.cut(index, length);
+        if let Some(last) = self.segments.get_mut(index) {
             last.sent_at = now;
             last.retransmitted = true;
         }

@@ -153,6 +153,7 @@ impl Connection {
     }
 
     fn thaw(&mut self, now: Instant) {
+        self.ask_for_idle_check();
         if let Some(steering) = &mut self.steering {
             if steering.frozen_since.take().is_some() {
                 steering.timed_since = Some(now);

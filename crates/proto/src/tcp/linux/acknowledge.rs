@@ -13,6 +13,8 @@ pub(in crate::tcp) struct AckNews {
     pub(super) now: Instant,
     /// "SND.UNA" before it.
     pub(super) prior: u64,
+    /// End of the highest segment that was SACKed before it.
+    highest: u64,
     pub(super) advanced: bool,
     /// It carries data, moves the window or takes segments off: no duplicate.
     pub(super) not_duplicate: bool,
@@ -44,9 +46,8 @@ pub(in crate::tcp) struct AckNews {
 }
 
 impl AckNews {
-    /// A segment was reported for the first time; `highest` is the end of the highest that was SACKed before,
-    /// `point` where the present phase began.
-    fn note(&mut self, segment: &SentSegment, highest: u64, point: u64, sacked: bool) {
+    /// A segment was reported for the first time; `point` is where the present phase began.
+    fn note(&mut self, segment: &SentSegment, point: u64, sacked: bool) {
         self.delivered += 1;
         self.newest_sent = self.newest_sent.max(Some(segment.sent_at));
         if segment.retransmitted {
@@ -59,7 +60,7 @@ impl AckNews {
             &mut self.acknowledged_sent
         };
         *times = Some((times.map_or(sent, |(first, _)| first), sent));
-        if segment.start < highest {
+        if segment.start < self.highest {
             let lowest = self.reordered_from.unwrap_or(u64::MAX);
             self.reordered_from = Some(lowest.min(segment.start));
         }
@@ -80,12 +81,16 @@ impl Connection {
         let mut news = AckNews {
             now,
             prior: self.unacknowledged,
+            // From before: what this acknowledgment reports itself was not overtaken by it (`prior_fack`).
+            highest: self.sent.highest_sacked(),
             advanced: position > self.unacknowledged,
             not_duplicate,
             echo: echo.filter(|echo| *echo != 0 && self.negotiated.timestamps),
             ..AckNews::default()
         };
         self.linux.repairs = Repairs::None;
+        self.linux.heard_at = now;
+        self.recovery.retries = 0;
         let flight = self.bytes_in_flight();
         let was_empty = self.sent.is_empty();
         let in_flight = self.segments_in_flight();
@@ -100,6 +105,7 @@ impl Connection {
             if news.duplicate_sack {
                 self.alert(&mut news);
             }
+            self.on_probe_answered(now);
             return;
         }
         self.adapt_reordering_window(&news);
@@ -144,18 +150,17 @@ impl Connection {
         // In the order of their positions: RACK takes the round-trip time of the last.
         blocks[..count].sort_unstable();
         let delivered = news.delivered;
-        let highest = self.sent.highest_sacked();
         let (point, minimum) = (self.linux.point, self.rtt.minimum());
         let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
         self.sent.mark_sacked(&blocks[..count], |segment| {
-            news.note(segment, highest, point, true);
+            news.note(segment, point, true);
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
             }
             rack.advance(segment, news.now, minimum);
         });
         news.sacked = news.delivered > delivered;
-        if let Some(from) = news.reordered_from
+        if let Some(from) = news.reordered_from.take()
             && (self.linux.phase != Phase::Loss || self.linux.undo.marker.is_some())
         {
             self.note_reordering(from);
@@ -164,7 +169,6 @@ impl Connection {
 
     /// `tcp_clean_rtx_queue`.
     fn take_off(&mut self, position: u64, news: &mut AckNews) {
-        let highest = self.sent.highest_sacked();
         let sack = self.negotiated.sack;
         let (point, minimum) = (self.linux.point, self.rtt.minimum());
         let delivered = news.delivered;
@@ -176,7 +180,7 @@ impl Connection {
         };
         let (rack, rate) = (&mut self.linux.rack, &mut self.linux.rate);
         let gone = self.sent.acknowledge(position, |segment| {
-            news.note(segment, highest, point, false);
+            news.note(segment, point, false);
             if let Some(rate) = rate {
                 rate.on_delivered(segment);
             }
@@ -194,7 +198,7 @@ impl Connection {
         if !sack {
             news.delivered = delivered;
             self.take_off_duplicates(gone.segments, news);
-        } else if let Some(from) = news.reordered_from.filter(|from| *from < highest) {
+        } else if let Some(from) = news.reordered_from {
             self.note_reordering(from);
         }
         self.linux.delivered += u64::from(news.delivered);

@@ -82,7 +82,7 @@ impl Connection {
             return false;
         }
         let room = u64::from(self.congestion_room()) * size;
-        let limit = room.min(self.offered_room());
+        let limit = room.min(self.offered_beyond(self.next));
         let window = self.peer_window.min(u64::from(self.congestion.window()));
         let enough = (u64::from(self.largest_piece()) * size).min(window / WINDOW_SHARE);
         let last = self.close_requested && limit >= unsent;
@@ -99,18 +99,14 @@ impl Connection {
         window.saturating_sub(self.segments_in_flight())
     }
 
-    /// Bytes that the peer's window leaves.
-    fn offered_room(&self) -> u64 {
-        (self.unacknowledged + self.peer_window).saturating_sub(self.next)
-    }
-
     /// A new segment has left. A piece is as large as the window, the peer's and what was written allow.
     pub(super) fn note_piece(&mut self, now: Instant) {
         if !self.profile.push_bursts {
             return;
         }
         if self.linux.piece.left == 0 || self.linux.piece.at != now {
-            let full = self.offered_room().min(self.unsent()) / u64::from(self.segment_size);
+            let full =
+                self.offered_beyond(self.next).min(self.unsent()) / u64::from(self.segment_size);
             let more = u64::from(self.congestion_room()).min(full) as u32;
             let segments = self.largest_piece().min(1 + more);
             self.linux.piece = Piece {

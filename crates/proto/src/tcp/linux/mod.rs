@@ -12,6 +12,7 @@
 mod acknowledge;
 mod alert;
 mod bursts;
+mod persist;
 mod probe;
 mod rack;
 mod rate;
@@ -111,6 +112,10 @@ pub(super) struct LinuxState {
     rate: Option<Box<DeliveryRate>>,
     /// Round-trip times, negated, in nanoseconds.
     shortest: Highest,
+    /// Something was written after nothing had waited: the sender may have been idle.
+    idle_check_due: bool,
+    /// When the last acknowledgment came that was not old: `rcv_tstamp`.
+    heard_at: Instant,
     /// Only with a receive window that tunes itself.
     receiving: Option<Box<ReceiveTuning>>,
 }
@@ -138,6 +143,8 @@ impl Default for LinuxState {
             send_memory: 0,
             rate: None,
             shortest: Highest::default(),
+            idle_check_due: false,
+            heard_at: Instant::ZERO,
             receiving: None,
         }
     }
@@ -181,7 +188,7 @@ impl Connection {
         matches!(self.linux.phase, Phase::Reduced | Phase::Recovery)
     }
 
-    /// The oldest segment goes out again at once; the window update that opens a shut window asks for it.
+    /// The oldest segment goes out again at once.
     pub(super) fn force_first(&mut self) {
         self.linux.forced = true;
     }
@@ -220,28 +227,19 @@ impl Connection {
     /// `tcp_rearm_rto`. In place of a probe or a reordering timer, the timeout counts from the last
     /// transmission of the oldest segment.
     pub(super) fn rearm_timeout(&mut self, now: Instant) {
-        let Some(first) = self.sent.first().copied() else {
+        if self.sent.is_empty() {
             self.timers.stop(Timer::Retransmission);
             self.linux.pending = Pending::Timeout;
             return;
-        };
+        }
         let armed = self.timers.is_set(Timer::Retransmission);
         let other = armed && self.linux.pending != Pending::Timeout;
-        let after = if other && !self.is_window_probe(first.start) {
-            self.until_timeout(now)
-        } else {
-            self.timeout_from(first.start)
-        };
-        self.set_pending(Pending::Timeout, now, after);
-    }
-
-    /// The timeout of a segment that is sent now: into a shut window the persist timer's, which backs off by itself.
-    fn timeout_from(&self, start: u64) -> Duration {
-        if self.is_window_probe(start) {
-            self.rtt.timeout(self.persist_backoff)
+        let after = if other {
+            self.until_timeout(now).max(Duration::from_nanos(1))
         } else {
             self.rtt.rto()
-        }
+        };
+        self.set_pending(Pending::Timeout, now, after);
     }
 
     /// What stands in the place of the timeout, a probe or a timer for reordering, is given up for it.

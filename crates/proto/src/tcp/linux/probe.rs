@@ -45,10 +45,6 @@ impl Connection {
         if !self.profile.tail_loss_probe || !self.negotiated.sack || !calm || self.sent.is_empty() {
             return false;
         }
-        // Into a shut window the persist timer probes.
-        if self.is_window_probe(self.unacknowledged) {
-            return false;
-        }
         // A single segment's acknowledgment may be delayed: the least timeout more (Linux; RFC 8985 section 7.2).
         let margin = if self.sent.len() == 1 {
             self.profile.minimum_rto
@@ -75,7 +71,8 @@ impl Connection {
 
     /// The probe's time has come. One is out at most. New data waits for its pace, as any (`tcp_write_xmit`).
     pub(super) fn on_probe_timeout(&mut self, now: Instant) {
-        let waits = self.has_new_data() && self.is_held_by_pacing(now);
+        let sends_new = self.has_new_data() && self.next_segment_fits();
+        let waits = sends_new && self.is_held_by_pacing(now);
         self.linux.probe.due = self.linux.probe.point.is_none() && !waits;
         // If it cannot be sent, the timeout stands.
         self.resume_timeout(now);

@@ -17,6 +17,9 @@ impl Connection {
     }
 
     fn on_linux_timeout(&mut self, now: Instant) {
+        if self.peer_window == 0 {
+            return self.on_timeout_into_shut_window(now);
+        }
         if self.has_tried_long_enough(now) {
             return self.end(Event::TimedOut);
         }
@@ -48,7 +51,7 @@ impl Connection {
     }
 
     /// `tcp_enter_loss`.
-    fn enter_loss(&mut self, now: Instant) {
+    pub(super) fn enter_loss(&mut self, now: Instant) {
         let phase = self.linux.phase;
         let retried = self.recovery.timeouts_in_row > 0;
         self.mark_lost_after_timeout(now);

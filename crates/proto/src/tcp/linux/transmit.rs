@@ -1,6 +1,7 @@
 //! What Linux sends next, in segments of its window, and whether the window was what limited it.
 
 use super::super::output::Stretch;
+use super::super::sent::SentSegment;
 use super::{Connection, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
@@ -22,6 +23,7 @@ pub(super) struct WindowUsage {
 impl Connection {
     /// Lost data, then new data, as far as the window goes; before both what a timer has asked for.
     pub(in crate::tcp) fn next_linux_data(&mut self, now: Instant) -> Option<Stretch> {
+        self.check_idle_after_write(now);
         if core::mem::take(&mut self.linux.forced) && !self.sent.is_empty() {
             return self.retransmit_as_linux(now, 0);
         }
@@ -78,8 +80,9 @@ impl Connection {
     }
 
     fn retransmit_as_linux(&mut self, now: Instant, index: usize) -> Option<Stretch> {
-        let length = self.retransmission_length(index)?;
         let start = self.sent.get(index)?.start;
+        let length = self.cut_to_window(start, self.retransmission_length(index)?)?;
+        self.last_data_sent_at = Some(now);
         self.sent.resend(index, length, now);
         self.sent.follow_copy(start, now);
         self.rate_on_sent(now, start, length);
@@ -88,8 +91,8 @@ impl Connection {
             self.linux.reduction.on_sent();
         }
         if index == 0 && self.linux.pending != Pending::Reordering {
-            let after = self.timeout_from(start);
-            self.set_pending(Pending::Timeout, now, after);
+            let rto = self.rtt.rto();
+            self.set_pending(Pending::Timeout, now, rto);
         }
         Some(Stretch {
             start,
@@ -98,23 +101,26 @@ impl Connection {
         })
     }
 
-    /// `tcp_send_loss_probe`: new data if there is any, else the last segment again.
+    /// `tcp_send_loss_probe`: a new segment if there is one that the peer's window takes, else the last one again.
     fn send_probe(&mut self, now: Instant) -> Option<Stretch> {
         if self.has_new_data()
+            && self.next_segment_fits()
             && let Some(stretch) = self.forced_new_data(now)
         {
             self.on_probe_sent(now, false);
             return Some(stretch);
         }
         let last = self.sent.len().checked_sub(1)?;
-        let segment = *self.sent.get(last)?;
-        self.sent.probe_last(now);
-        self.sent.follow_copy(segment.start, now);
-        self.rate_on_sent(now, segment.start, segment.length);
+        let SentSegment { start, length, .. } = *self.sent.get(last)?;
+        let length = self.cut_to_window(start, length)?;
+        self.last_data_sent_at = Some(now);
+        self.sent.probe_last(length, now);
+        self.sent.follow_copy(start, now);
+        self.rate_on_sent(now, start, length);
         self.on_probe_sent(now, true);
         Some(Stretch {
-            start: segment.start,
-            length: segment.length,
+            start,
+            length,
             again: true,
         })
     }
@@ -183,7 +189,7 @@ impl Connection {
     }
 
     /// `tcp_cwnd_restart` (RFC 2861): the window halves for each timeout that has passed in idleness.
-    pub(in crate::tcp) fn restart_as_linux(&mut self, idle: Duration) {
+    pub(super) fn restart_as_linux(&mut self, now: Instant, idle: Duration) {
         if self.linux.rate.is_some() {
             return;
         }
@@ -198,5 +204,7 @@ impl Connection {
         }
         let window = window.max(least).saturating_mul(self.segment_size);
         self.congestion.set(window, threshold);
+        self.linux.usage.used = 0;
+        self.linux.usage.full_at = now;
     }
 }

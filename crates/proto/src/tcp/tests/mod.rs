@@ -9,6 +9,8 @@ mod linux20;
 mod linux6;
 mod linux6_doubt;
 mod linux6_habits;
+mod linux6_scripts;
+mod linux6_shut_window;
 mod loss;
 mod path_mtu;
 mod properties;
