@@ -1,0 +1,46 @@
+//! A download on this machine. It also makes `cargo test` build the program, which `tests/test_live.py` runs.
+
+use std::net::UdpSocket;
+use std::process::{Child, Command};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_quinn-transfer");
+
+/// A server that ends with its test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn all_bytes_come_and_the_stall_is_reported() {
+    let free = UdpSocket::bind("[::]:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let serve = Command::new(PROGRAM)
+        .args(["--port", &port, "serve"])
+        .spawn();
+    let _server = Server(serve.unwrap());
+    let report = std::env::temp_dir().join(format!("baton-quinn-{}", std::process::id()));
+    let fetch = Command::new(PROGRAM)
+        .args(["--port", &port, "fetch", "127.0.0.1", "3000000"])
+        .env("BATON_REPORT", &report)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(fetch.stdout).unwrap();
+    assert!(fetch.status.success(), "{said}");
+    assert!(said.starts_with("3000000 bytes in "), "{said}");
+    let written = std::fs::read_to_string(&report).unwrap();
+    std::fs::remove_file(&report).unwrap();
+    let stall: f64 = written
+        .strip_prefix("longest_stall_s=")
+        .unwrap()
+        .trim_end()
+        .parse()
+        .unwrap();
+    // Nothing stands still within one machine for long.
+    assert!((0.0..5.0).contains(&stall), "{stall}");
+}
