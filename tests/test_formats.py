@@ -49,8 +49,8 @@ def test_a_scenario_may_name_its_format():
 
 
 def test_what_is_written_says_its_version(run, scenario, baton):
-    for name in ("manifest.json", "summary.json"):
-        assert json.loads((run / name).read_text())["format"] == 1
+    versions = {"manifest.json": 2, "summary.json": 1}
+    assert {name: json.loads((run / name).read_text())["format"] for name in versions} == versions
     assert baton("run", scenario, "--out", "handed-on").returncode == 0
     assert json.loads((run.parent / "handed-on" / "manifest.json").read_text())["format"] == 2
     for name in ("series", "packets"):

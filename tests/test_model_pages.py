@@ -13,7 +13,7 @@ MODELS = ROOT / "docs" / "models"
 PAGES = sorted(MODELS.glob("*.md"))
 CLAIM = re.compile(r"`(\w+)`\s+in\s+`([\w./-]+\.(?:rs|py))`")
 OVERVIEWS = {
-    *("README.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"),
+    *("README.md", "presets.md", "queues.md", "channel.md", "tcp.md", "handover.md", "traffic.md"),
     *(
         "mobile-ipv4.md",
         "mobile-ipv6.md",
@@ -26,6 +26,8 @@ OVERVIEWS = {
     ),
 }
 """Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""
+PRESETS = {"wifi6", "lte", "5g", "starlink"}
+"""Kinds of links that are numbers only, and share a page."""
 
 
 def text(page):
@@ -34,7 +36,7 @@ def text(page):
 
 def models():
     """The page of each model that the code knows."""
-    yield from (f"{name}.md" for name in catalogue.links())
+    yield from (f"{name}.md" for name in catalogue.links() if name not in PRESETS)
     yield from (f"queue-{name}.md" for name in catalogue.queues())
     yield from (f"profile-{name}.md" for name in catalogue.profiles())
     yield from (f"congestion-{name}.md" for name in [*catalogue.congestion(), "python"])

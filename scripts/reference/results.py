@@ -20,7 +20,7 @@ INTRODUCTION = f"""\
 
 `baton run` leaves a folder, `results/<scenario>-<seed>` unless `--out` names another. Where that is taken, it is
 `results/<scenario>-<seed>-2`, and so on; `--force` replaces it. From Python, `Scenario.run(out=…)` leaves the same without
-`recordings/` and without the report, which `baton.write_report` adds:
+the report, which `baton.write_report` adds:
 
 | file | what it holds |
 |---|---|

@@ -89,7 +89,7 @@ address = "new"
         "links.*",
         """A link between two nodes. [Keys of a direction](links-down.md) stand here too and hold for both directions, or in
 `down` and `up` for one. The `kind` gives all of them their defaults: [wired](../../models/wired.md), [geo](../../models/geo.md),
-[wifi](../../models/wifi.md), [gsm](../../models/gsm.md), [trace](../../models/trace.md). With `kind = "ldacs1"` it is a radio network,
+[wifi](../../models/wifi.md), [gsm](../../models/gsm.md), [wifi6, lte, 5g, starlink](../../models/presets.md), [trace](../../models/trace.md). With `kind = "ldacs1"` it is a radio network,
 which joins its cells' nodes with every mobile whose timetable or failback names it: [L-DACS1](../../models/ldacs1.md). Each
 of these joints is a link of its own in the results, called like `aeronautical.home.aircraft`.""",
         '''
@@ -117,6 +117,12 @@ shadowing = { mean_clear = "20 s", mean_shadow = "100 ms" }
 between = ["gateway", "train"]
 kind = "wifi"
 coverage = { from = "30 km" }
+
+[links.recorded]
+between = ["gateway", "access-point"]
+kind = "trace"
+start = "random"
+csv = "traces/rail.down.csv"
 
 [mobiles.train]
 failback = { prefer = ["station", "satellite"] }

@@ -177,6 +177,11 @@ fn check_range(number: f64, schema: &Schema) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a number is a probability or the like.
+fn is_share(schema: &Schema) -> bool {
+    kind(schema) == "number" && range(schema) == (0.0, 1.0)
+}
+
 fn range(schema: &Schema) -> (f64, f64) {
     let default = match schema["format"].as_str() {
         Some("uint32") => f64::from(u32::MAX),
@@ -209,7 +214,7 @@ fn scalar_message(value: &Value, schema: &Schema, why: &str, what: &str) -> Stri
     if let (Some(words), Value::String(text)) = (words(schema), value) {
         return unknown_word(what, text, &words);
     }
-    if let Some(number) = per_cent(value).filter(|_| kind(schema) == "number") {
+    if let Some(number) = per_cent(value).filter(|_| is_share(schema)) {
         let text = found(value);
         return format!("{text} is per cent; expected a number, here {number}");
     }

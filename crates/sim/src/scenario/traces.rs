@@ -1,8 +1,10 @@
 //! Recordings that a scenario names: found, read, hashed.
 
 use super::document::Path;
+use super::error::quoted;
 use super::raw_links::{RawAtEnd, RawDirection};
 use super::resolve::Report;
+use super::units;
 use crate::link::trace::{self, AtEnd, LARGEST_FILE, Trace, TraceError};
 use crate::position::Track;
 use sha2::{Digest, Sha256};
@@ -58,6 +60,12 @@ impl<'a> Traces<'a> {
             return None;
         }
         let here = path.key(key);
+        if key == "bandwidth" && units::rate(name).is_ok() {
+            let name = quoted(name);
+            let message = format!("{name} is a rate, and bandwidth names a recording; say rate = {name}");
+            report.wrong_key(&here, message);
+            return None;
+        }
         let file = self.open(name, &here, report)?;
         let trace = match (key, &raw.delay) {
             ("mahimahi", _) => Trace::load_mahimahi(&file, at_end),

@@ -347,7 +347,7 @@ fn positive_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn rate(text: &str) -> Result<DataRate, String> {
+pub(super) fn rate(text: &str) -> Result<DataRate, String> {
     let bits = libm::round(quantity(text, "data rate", &[&RATE_UNITS])?);
     if bits < 1.0 {
         return Err("is below 1 bit/s".to_owned());

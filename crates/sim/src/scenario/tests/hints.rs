@@ -26,6 +26,11 @@ fn words_of_other_tools_are_answered_with_ours() {
             "links.ethernet.bandwidth: names a recording, which only kind = \"trace\" has; of this kind say rate",
         ),
         (
+            "kind = \"gsm\"",
+            "kind = \"trace\"\nbandwidth = \"4 Mbit/s\"",
+            "links.gsm.bandwidth: \"4 Mbit/s\" is a rate, and bandwidth names a recording; say rate = \"4 Mbit/s\"",
+        ),
+        (
             wired,
             "latency = \"10 ms\"",
             "links.ethernet.latency: unknown key \"latency\"; here it is \"delay\" (valid: between, kind, mtu, shapers, policers, rate, delay,",
