@@ -49,7 +49,8 @@ def table(kind: str, *names: str) -> str:
 def link(kind: str) -> str:
     """A kind of link: all its keys but those of recordings and of queues' managers."""
     defaults, schema = DEFAULTS["links"][kind], flat(link_schema())
-    return rows(schema, [key for key in schema if key in defaults], defaults)
+    of_up = {key: schema[key.removeprefix("up.")] for key in defaults if key.startswith("up.")}
+    return rows(schema | of_up, [*(key for key in schema if key in defaults), *of_up], defaults)
 
 
 def keys(*names: str) -> str:

@@ -80,6 +80,11 @@ fn link(kind: &str, config: &LinkConfig) -> Value {
         "framing.bytes_per_packet": direction.framing.bytes_per_packet,
         "framing.bits_per_byte": direction.framing.bits_per_byte,
     });
+    let up = &config.up;
+    if up.rate != direction.rate {
+        keys["up.rate"] = rate(up.rate.bits_per_second()).into();
+        keys["up.queue"] = limit(up.queue.limit).into();
+    }
     if let Medium::Dcf(dcf) = config.medium {
         let long = dcf.preamble == Duration::from_micros(192);
         keys["medium_access"] = true.into();

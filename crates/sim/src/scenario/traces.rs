@@ -62,7 +62,8 @@ impl<'a> Traces<'a> {
         let here = path.key(key);
         if key == "bandwidth" && units::rate(name).is_ok() {
             let name = quoted(name);
-            let message = format!("{name} is a rate, and bandwidth names a recording; say rate = {name}");
+            let message =
+                format!("{name} is a rate, and bandwidth names a recording; say rate = {name}");
             report.wrong_key(&here, message);
             return None;
         }
