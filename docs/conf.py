@@ -26,7 +26,7 @@ html_copy_source = False
 
 # The order of the pages. It stands here and not in index.md, which is to be read in a plain view of the repository too.
 NAVIGATION = {
-    "Learn": ["tutorial/*"],
+    "Learn": ["tutorial/*", "gallery"],
     "Do": [
         "how-to/write-a-scenario",
         "how-to/import-a-trace",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-TRANSFER = Path(__file__).resolve().parent.parent / "examples" / "quic" / "transfer.py"
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+TRANSFER = EXAMPLES / "quic" / "transfer.py"
 
 
 def test_a_quic_transfer(tmp_path):
@@ -25,3 +26,19 @@ def test_a_quic_transfer(tmp_path):
     assert fetch.stdout.startswith("200000 bytes in ")
     assert "client at ::ffff:127.0.0.1 port " in server.communicate()[0]
     assert fetch.stderr == ""
+
+
+def test_the_notebook_runs(tmp_path):
+    """From the first cell to the last, in a folder of its own; it is kept without outputs."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    notebook = nbformat.read(EXAMPLES / "notebooks" / "handover.ipynb", as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs for cell in cells)
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [{kind: data for out in cell.outputs for kind, data in out.get("data", {}).items()} for cell in cells]
+    assert "download" in shown[1]["text/html"]
+    assert "image/png" in shown[2]
+    assert "delivered" in shown[3]["text/html"]
+    assert "bbr" in shown[4]["text/html"]
+    assert "image/png" in shown[5]

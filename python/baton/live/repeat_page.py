@@ -24,17 +24,17 @@ _PAGE = """\
 <body>
 <header><h1>{title}</h1>
 <p class="lead">{lead}</p></header>
-<main><section><h2>All together</h2><div><table>
-<tr><th>Expectation<th class="n">Measured<th>Verdict
+<main><section><h2>All together</h2><div class="wide"><table>
+<thead><tr><th>Expectation<th class="n">Measured<th>Verdict</thead>
 {expectations}
 </table></div></section>
-<section><h2>Quantities</h2><div><table>
-<tr><th>Quantity<th class="n">Mean<th class="n">95&nbsp;% interval<th class="n">5&nbsp;%<th class="n">50&nbsp;%\
-<th class="n">95&nbsp;%<th class="n">Repetitions
+<section><h2>Quantities</h2><div class="wide"><table>
+<thead><tr><th>Quantity<th class="n">Mean<th class="n">95&nbsp;% interval<th class="n">5&nbsp;%<th class="n">50&nbsp;%\
+<th class="n">95&nbsp;%<th class="n">Repetitions</thead>
 {quantities}
 </table></div></section>
-<section><h2>Repetitions</h2><div><table>
-<tr><th>Repetition<th class="n">Seed<th class="n">Longest stall<th class="n">Program ran<th>Verdict
+<section><h2>Repetitions</h2><div class="wide"><table>
+<thead><tr><th>Repetition<th class="n">Seed<th class="n">Longest stall<th class="n">Program ran<th>Verdict</thead>
 {repetitions}
 </table></div></section></main>
 </body>

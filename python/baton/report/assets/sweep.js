@@ -27,7 +27,7 @@ function label(place) {
 // The last part of a key tells it apart, unless another axis ends alike.
 function short(name) {
   const last = name.split(".").at(-1);
-  return sweep.axes.filter((axis) => axis.name.split(".").at(-1) === last).length > 1 ? name : last;
+  return (sweep.axes.filter((axis) => axis.name.split(".").at(-1) === last).length > 1 ? name : last).replaceAll("_", " ");
 }
 
 function quantity() {
