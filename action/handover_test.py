@@ -74,12 +74,15 @@ def summary(status: int, results: Path, junit: Path) -> Iterator[str]:
         yield from found(json.loads((results / "summary.json").read_text(encoding="utf-8")))
     if junit.exists():
         yield from ("", "| expectation | verdict | |", "|---|---|---|")
-        for case in ElementTree.parse(junit).iter("testcase"):
+        cases = list(ElementTree.parse(junit).iter("testcase"))
+        repeated = len({case.get("classname") for case in cases}) > 1
+        for case in cases:
+            run = f"{cell(case.get('classname', ''))}: " if repeated else ""
             problem = next(
                 (case.find(kind) for kind in ("failure", "error", "skipped") if case.find(kind) is not None), None
             )
             verdict, why = ("holds", "") if problem is None else (problem.tag, problem.get("message", ""))
-            yield f"| `{cell(case.get('name', ''))}` | {verdict} | {cell(why)} |"
+            yield f"| {run}`{cell(case.get('name', ''))}` | {verdict} | {cell(why)} |"
 
 
 def found(run: dict) -> Iterator[str]:

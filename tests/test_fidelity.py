@@ -174,6 +174,13 @@ def test_both_ways_are_run_and_the_table_says_what_was_measured(fidelity, tmp_pa
     assert "| walk | cubic | goodput |" in (tmp_path / "found" / "fidelity.md").read_text()
 
 
+def test_progress_is_told_without_a_terminal(fidelity):
+    """A line for each live run that has ended: minutes pass between them."""
+    process = fidelity(SUMMARY, "--repetitions", "3")
+    told = [line for line in process.stderr.splitlines() if " of 3 runs" in line]
+    assert told == [f"baton: {ended} of 3 runs" for ended in (1, 2, 3)]
+
+
 def test_what_is_kept_is_not_run_again_unless_the_scenario_has_changed(fidelity, tmp_path):
     def goodput(summary):
         process = fidelity(summary, "--repetitions", "1", "--json")

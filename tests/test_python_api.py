@@ -298,3 +298,34 @@ def test_a_notebook_runs_and_shows_everything(tmp_path):
     assert "wire_bytes" in shown[2]["text/html"]
     assert len(base64.b64decode(shown[3]["image/png"])) > 5000
     assert shown[4]["text/plain"] == "<baton.tcp.Connection 10.0.0.1:1 to 10.0.0.2:2, SYN-SENT>"
+
+
+def test_a_report_is_written_of_a_run_or_its_folder(tmp_path):
+    """The page is that of `baton run`; a run without a folder, and a folder without a run, are refused."""
+    scenario = baton.Scenario.parse(SCENARIO)
+    result = scenario.run(out=tmp_path / "run")
+    assert not (tmp_path / "run" / "report.html").exists()
+    page = baton.write_report(result)
+    assert page == tmp_path / "run" / "report.html"
+    text = page.read_text(encoding="utf-8")
+    assert "A download meets a handover" in text
+    page.unlink()
+    assert baton.write_report(str(tmp_path / "run")) == page
+    assert page.read_text(encoding="utf-8") == text
+    with pytest.raises(baton.InputError, match="has no folder"):
+        baton.write_report(scenario.run())
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(baton.InputError, match="holds no manifest"):
+        baton.write_report(tmp_path / "empty")
+
+
+def test_the_runs_of_a_sweep_are_a_data_frame_in_one_call():
+    scenario = baton.Scenario.parse(SCENARIO)
+    found = baton.sweep.run(scenario, {"links.modem.delay": ["50 ms", "100 ms"]}, seeds=2)
+    frame = found.runs.to_pandas()
+    assert list(zip(frame["set.links.modem.delay"], frame["seed"], strict=True)) == [
+        ("50 ms", 1),
+        ("50 ms", 2),
+        ("100 ms", 1),
+        ("100 ms", 2),
+    ]

@@ -23,7 +23,8 @@ class Found(NamedTuple):  # no dataclass: that would take most of the time of `i
     """What a sweep has found."""
 
     runs: pa.Table
-    """One row a run: `point`, `seed`, `set.<key>` for each axis, and every number of the run's summary."""
+    """One row a run: `point`, `seed`, `set.<key>` for each axis, and every number of the run's summary. `to_pandas()`
+    makes a data frame of it."""
     statistics: Json
     """Points, paired differences and failures: what `baton sweep --json` prints."""
 
