@@ -61,3 +61,59 @@ fn a_flow_takes_at_most_16_kib_beside_what_is_in_flight() {
     let bytes = (live_with(250) - live_with(50)) / 200;
     assert!((1_000..=16 * 1024).contains(&bytes), "{bytes} B");
 }
+
+/// Aircraft behind mobile routers, on one radio network, each with a host behind it to which a datagram goes now and then.
+fn fleet(aircraft: usize) -> Run {
+    let mut text = String::from(
+        "name = \"test\"\nduration = \"200 s\"\nrecord = { series = false, packets = false }\n
+        [links.radio]\nkind = \"ldacs1\"\nuser_rate = \"300 kbit/s\"\n
+        [links.radio.cells.north]\nnode = \"north\"\nposition = { latitude = 50, longitude = 10, altitude = \"0 m\" }\n
+        [links.radio.cells.south]\nnode = \"south\"\nposition = { latitude = 48, longitude = 10, altitude = \"0 m\" }\n
+        [links.a]\nbetween = [\"north\", \"home\"]\nkind = \"wired\"\n[links.b]\nbetween = [\"south\", \"home\"]\nkind = \"wired\"\n
+        [links.airline]\nbetween = [\"operations\", \"home\"]\nkind = \"wired\"\n
+        [home_agents.home]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n",
+    );
+    for n in 0..aircraft {
+        write!(
+            text,
+            "[mobiles.a{n}]\ntimetable = [{{ at = \"0 s\", attach = \"radio\" }}]\n
+            track = {{ position = {{ latitude = 50, longitude = 10, altitude = \"10 km\" }} }}\n
+            [mobiles.a{n}.mobility]\nprotocol = \"nemo\"\nhome_agent = \"home\"\nnetwork_prefix = \"2001:db8:2:{n:x}::/64\"\n
+            duplicate_address_detection = \"unique-prefix\"\n
+            [links.cabin{n}]\nbetween = [\"a{n}\", \"seat{n}\"]\nkind = \"wired\"\n"
+        )
+        .unwrap();
+    }
+    write!(
+        text,
+        "[[flows]]\nname = \"last\"\nfrom = \"operations\"\nto = \"seat{}\"\ntransport = \"udp\"\n
+        traffic = \"constant\"\nrate = \"800 bit/s\"\npacket_size = \"100 B\"\nbytes = \"500 B\"\nstart = \"150 s\"\n",
+        aircraft - 1
+    )
+    .unwrap();
+    let loaded = scenario::parse(&text, "test", Path::new("."), &[]);
+    let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+    Run::new(loaded, &RunOptions::default()).unwrap()
+}
+
+/// As long as each node was looked for behind each mobile in all links, this took half a day.
+#[test]
+fn five_thousand_aircraft_are_set_up_and_the_last_one_is_reached() {
+    let mut run = fleet(5000);
+    run.advance_to(Instant::from_secs(200)).unwrap();
+    // One cell takes a minute to let all of them register.
+    let summary = run.finish(None).unwrap().summary;
+    assert_eq!(summary.flows[0].delivered_bytes, 500);
+}
+
+#[test]
+fn an_aircraft_costs_the_same_in_a_large_fleet() {
+    let live_with = |aircraft| {
+        let before = counting::live_bytes();
+        let _run = fleet(aircraft);
+        counting::live_bytes() - before
+    };
+    let few = (live_with(200) - live_with(100)) / 100;
+    let many = (live_with(2000) - live_with(1000)) / 1000;
+    assert!(few > 1000 && many < few + few / 4, "{few} B, then {many} B");
+}

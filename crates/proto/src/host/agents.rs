@@ -9,8 +9,10 @@
 //! the access router of that interface.
 
 mod ipv4;
+mod routers;
 
 pub use ipv4::{Ipv4Agents, Ipv4Mobile};
+pub use routers::AccessRouters;
 
 use super::{AerotpGateway, Discarded, InterfaceId, PathAgents};
 use crate::crosslayer::PeerMoved;
@@ -22,7 +24,7 @@ use crate::mobility::mobile_ipv6::{
 };
 use crate::mobility::network_access::AccessServer;
 use crate::mobility::tunnel::Refused;
-use crate::packet::{IpHeader, Packet};
+use crate::packet::{Body, IpHeader, Packet};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
@@ -81,7 +83,7 @@ pub struct Agents {
     /// It speaks with mobiles that optimise their routes.
     pub correspondent: Option<Correspondent>,
     /// It advertises prefixes: one for each interface to an access link.
-    pub routers: Vec<AccessRouter>,
+    pub routers: AccessRouters,
     /// It says who may come into visited networks.
     pub access_server: Option<AccessServer>,
     /// It helps mobiles, or other points of service, with handovers.
@@ -148,10 +150,7 @@ impl Agents {
                 .as_ref()
                 .is_some_and(|agent| agent.intercepts(ip.destination))
             || self.mobile.as_ref().is_some_and(of_mobile)
-            || self
-                .routers
-                .iter()
-                .any(|router| router.takes(ip.destination))
+            || self.routers.takes(ip.destination)
             || self.ipv4.as_ref().is_some_and(|ipv4| ipv4.takes(ip))
     }
 
@@ -169,14 +168,11 @@ impl Agents {
                 LinkSignal::HandoverImminent => mobile.prefer(now, interface.0),
             }
         }
-        let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
-        for router in self.routers.iter_mut().filter(at) {
-            match signal {
-                LinkSignal::Up => router.handle_link_up(),
-                LinkSignal::Down => router.handle_link_down(),
-                _ => {}
-            }
-        }
+        self.routers.tell(interface.0, |router| match signal {
+            LinkSignal::Up => router.handle_link_up(),
+            LinkSignal::Down => router.handle_link_down(),
+            _ => {}
+        });
     }
 
     /// A link says something of one of its routers' neighbours at the other end.
@@ -186,20 +182,15 @@ impl Agents {
         interface: InterfaceId,
         (signal, neighbor): (LinkSignal, Neighbor),
     ) {
-        let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
-        for router in self.routers.iter_mut().filter(at) {
-            match signal {
-                LinkSignal::GoingDown => router.handle_departure(now, neighbor),
-                LinkSignal::Down => {
-                    router.handle_loss(neighbor.address);
-                    router.handle_departure(now, neighbor);
-                }
-                LinkSignal::Up | LinkSignal::Rollback => {
-                    router.handle_return(now, neighbor.address);
-                }
-                LinkSignal::HandoverImminent => {}
+        self.routers.tell(interface.0, |router| match signal {
+            LinkSignal::GoingDown => router.handle_departure(now, neighbor),
+            LinkSignal::Down => {
+                router.handle_loss(neighbor.address);
+                router.handle_departure(now, neighbor);
             }
-        }
+            LinkSignal::Up | LinkSignal::Rollback => router.handle_return(now, neighbor.address),
+            LinkSignal::HandoverImminent => {}
+        });
     }
 
     /// Takes in what came over an interface, for an address of this host (`is_own`) or because the agents take it. What is
@@ -216,9 +207,9 @@ impl Agents {
         {
             return ipv4.handle_packet(now, interface, packet, is_own);
         }
-        let at = |router: &&mut AccessRouter| router.settings().interface == interface.0;
-        for router in self.routers.iter_mut().filter(at) {
-            router.handle_packet(now, &packet);
+        if matches!(packet.body, Body::Icmp(_)) {
+            let hear = |router: &mut AccessRouter| router.handle_packet(now, &packet);
+            self.routers.tell(interface.0, hear);
         }
         if let Some(server) = &mut self.access_server {
             packet = server.handle_packet(now, packet)?;
@@ -226,15 +217,13 @@ impl Agents {
         if let Some(service) = &mut self.point_of_service {
             packet = service.handle_packet(packet)?;
         }
-        for router in &mut self.routers {
-            packet = router.take_update(now, packet)?;
-        }
+        let take = |router: &mut AccessRouter, packet| router.take_update(now, packet);
+        packet = self.routers.offer(packet, take)?;
         if let Some(agent) = &mut self.home_agent {
             packet = agent.handle_packet(now, packet)?;
         }
-        for router in &mut self.routers {
-            packet = router.take(now, packet)?;
-        }
+        let take = |router: &mut AccessRouter, packet| router.take(now, packet);
+        packet = self.routers.offer(packet, take)?;
         if let Some(mobile) = &mut self.mobile {
             return mobile.handle_packet(now, interface.0, packet);
         }
@@ -290,8 +279,7 @@ impl Agents {
         if let Some(sent) = self.home_agent.as_mut().and_then(HomeAgent::poll_transmit) {
             return Some(Step::from(sent));
         }
-        let mut routers = self.routers.iter_mut();
-        if let Some(sent) = routers.find_map(AccessRouter::poll_transmit) {
+        if let Some(sent) = self.routers.poll_transmit() {
             return Some(Step::from(sent));
         }
         let server = self.access_server.as_mut();
@@ -378,9 +366,7 @@ impl Agents {
         if let Some(correspondent) = &self.correspondent {
             ask(correspondent.poll_timeout());
         }
-        for router in &self.routers {
-            ask(Some(router.poll_timeout()));
-        }
+        ask(self.routers.poll_timeout());
         if let Some(server) = &self.access_server {
             ask(server.poll_timeout());
         }
@@ -407,9 +393,7 @@ impl Agents {
         if let Some(correspondent) = &mut self.correspondent {
             correspondent.handle_timeout(now);
         }
-        for router in &mut self.routers {
-            router.handle_timeout(now);
-        }
+        self.routers.handle_timeout(now);
         if let Some(server) = &mut self.access_server {
             server.handle_timeout(now);
         }

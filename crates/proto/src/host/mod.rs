@@ -27,7 +27,7 @@ mod transmitting;
 mod transports;
 
 pub use aerotp::{AerotpDatagram, AerotpId};
-pub use agents::{AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
+pub use agents::{AccessRouters, AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
 pub use routes::RouteTable;
@@ -155,6 +155,9 @@ pub struct Discarded {
     pub tunnelled: u64,
 }
 
+/// More further addresses than this are not searched one after the other.
+const MOST_SEARCHED: usize = 8;
+
 /// A host. What every packet asks for stands first.
 #[derive(Debug)]
 #[repr(C)]
@@ -163,6 +166,8 @@ pub struct Host {
     identification: u16,
     /// And the interface of each that belongs to one.
     other_addresses: Vec<(IpAddr, Option<InterfaceId>)>,
+    /// The same by address, where there are many of them.
+    by_address: Option<Box<BTreeMap<IpAddr, Option<InterfaceId>>>>,
     interface_mtus: Few<u32>,
     routes: RouteTable,
     events: VecDeque<HostEvent>,
@@ -182,6 +187,7 @@ impl Host {
         Host {
             address,
             other_addresses: Vec::new(),
+            by_address: None,
             interface_mtus: Few::default(),
             routes: RouteTable::default(),
             sockets: Sockets::new(secret),
@@ -203,19 +209,44 @@ impl Host {
     /// Gives this host a further address. To a destination of either version it speaks from its first address
     /// of that version.
     pub fn add_address(&mut self, address: IpAddr) {
-        self.other_addresses.push((address, None));
+        self.add_other((address, None));
     }
 
     /// Gives this host a further address, of an interface: what is sent from it leaves there, wherever it goes (RFC 1122,
     /// section 3.3.4.2, the strong model).
     pub fn add_interface_address(&mut self, address: IpAddr, interface: InterfaceId) {
-        self.other_addresses.push((address, Some(interface)));
+        self.add_other((address, Some(interface)));
+    }
+
+    fn add_other(&mut self, other: (IpAddr, Option<InterfaceId>)) {
+        self.other_addresses.push(other);
+        if let Some(known) = &mut self.by_address {
+            known.entry(other.0).or_insert(other.1);
+        } else if self.other_addresses.len() > MOST_SEARCHED {
+            // Of one that is there twice the first counts.
+            let all = self.other_addresses.iter().rev().copied();
+            self.by_address = Some(Box::new(all.collect()));
+        }
+    }
+
+    /// A further address, and the interface that it belongs to.
+    #[inline]
+    fn other(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
+        if let Some(known) = &self.by_address {
+            return known.get(&address).copied();
+        }
+        let mut others = self.other_addresses.iter();
+        others.find(|(other, _)| *other == address).map(|one| one.1)
+    }
+
+    /// Whether an address is one of this host's.
+    pub fn has_address(&self, address: IpAddr) -> bool {
+        self.is_own(address)
     }
 
     /// The interface to which an own address belongs, if it belongs to one.
     pub fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
-        let mut others = self.other_addresses.iter();
-        others.find(|(other, _)| *other == address)?.1
+        self.other(address)?
     }
 
     /// All addresses of this host, the first one first.
@@ -226,11 +257,7 @@ impl Host {
 
     #[inline]
     fn is_own(&self, address: IpAddr) -> bool {
-        address == self.address
-            || self
-                .other_addresses
-                .iter()
-                .any(|&(other, _)| other == address)
+        address == self.address || self.other(address).is_some()
     }
 
     /// Whether a packet is for this host, or its agents want it.

@@ -57,7 +57,7 @@ pub(super) struct Document {
     pub sets: Vec<Set>,
     origin: String,
     /// What was parsed; `None` if the values came from code.
-    text: Option<String>,
+    text: Option<Text>,
     /// Offsets of keys (for tables) and values (for the rest) in the text.
     offsets: BTreeMap<Path, (usize, usize)>,
 }
@@ -69,7 +69,7 @@ impl Document {
             table: Table::new(),
             sets: Vec::new(),
             origin: origin.to_owned(),
-            text: Some(text.to_owned()),
+            text: Some(Text::new(text)),
             offsets: BTreeMap::new(),
         };
         let (root, errors) = DeTable::parse_recoverable(text);
@@ -149,7 +149,7 @@ impl Document {
     fn at(&self, offset: usize) -> Place {
         Place {
             origin: self.origin.clone(),
-            position: self.text.as_deref().map(|text| position(text, offset)),
+            position: self.text.as_ref().map(|text| text.position(offset)),
         }
     }
 
@@ -214,14 +214,55 @@ impl Document {
 
 /// Line and column of the byte at `offset`, both from 1.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let start = before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |newline| newline + 1);
-    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-    (line, column)
+    Text::new(text).position(offset)
+}
+
+/// A text of which many places are asked for.
+struct Text {
+    bytes: Vec<u8>,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    /// How many characters begin before each block.
+    characters: Vec<usize>,
+}
+
+/// Bytes of a block.
+const BLOCK: usize = 1024;
+
+impl Text {
+    fn new(text: &str) -> Text {
+        let bytes = text.as_bytes().to_vec();
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let lines = core::iter::once(0).chain(ends.map(|(end, _)| end + 1));
+        let lines = lines.collect();
+        let mut characters = vec![0];
+        for (block, bytes) in bytes.chunks(BLOCK).enumerate() {
+            characters.push(characters[block] + characters_in(bytes));
+        }
+        Text {
+            bytes,
+            lines,
+            characters,
+        }
+    }
+
+    /// Line and column of the byte at `offset`, both from 1.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let offset = offset.min(self.bytes.len());
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let column = self.characters_before(offset) - self.characters_before(self.lines[line - 1]);
+        (line, column + 1)
+    }
+
+    fn characters_before(&self, offset: usize) -> usize {
+        let block = offset / BLOCK;
+        self.characters[block] + characters_in(&self.bytes[block * BLOCK..offset])
+    }
+}
+
+/// Characters of UTF-8 that begin in these bytes.
+fn characters_in(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
 fn push_key(text: &mut String, key: &str) {

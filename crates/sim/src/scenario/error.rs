@@ -5,9 +5,11 @@ use std::fmt;
 
 /// Mistakes that a message shows.
 const MOST_LINES: usize = 50;
+/// Names that are listed where one is unknown.
+pub(super) const MOST_LISTED: usize = 40;
 
 /// Where in the input something stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file as the user named it, or `--set key=value`.
     pub origin: String,
@@ -17,7 +19,7 @@ pub struct Place {
 }
 
 /// One mistake.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Diagnostic {
     /// Where it stands.
     pub place: Place,
@@ -86,19 +88,36 @@ fn lower(text: &str) -> String {
 
 /// `unknown link "satelite"; did you mean "satellite"? (valid: satellite, tunnel)`.
 pub(super) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
+    let near = nearest(given, names.iter().copied());
+    let listed = &names[..names.len().min(MOST_LISTED)];
+    unknown_of((what, given), near, (listed, names.len()))
+}
+
+/// The same, of a near name that was found, and of the first names of all.
+pub(super) fn unknown_of(
+    (what, given): (&str, &str),
+    near: Option<&str>,
+    (listed, count): (&[&str], usize),
+) -> String {
     let mut message = format!("unknown {what} {}", quoted(given));
-    if let Some(name) = nearest(given, names.iter().copied()) {
+    if let Some(name) = near {
         message += &format!("; did you mean \"{name}\"?");
     }
-    message + &valid(what, names)
+    message + &valid_of(what, (listed, count))
 }
 
 /// ` (valid: satellite, tunnel)`.
 pub(super) fn valid(what: &str, names: &[&str]) -> String {
-    match names.len() {
+    let listed = &names[..names.len().min(MOST_LISTED)];
+    valid_of(what, (listed, names.len()))
+}
+
+/// The same, of the first names and the number of all.
+fn valid_of(what: &str, (listed, count): (&[&str], usize)) -> String {
+    match count {
         0 => format!(" (there is no {what})"),
-        1..=40 => format!(" (valid: {})", names.join(", ")),
-        more => format!(" (valid: {}, … {more} in all)", names[..40].join(", ")),
+        all if all <= listed.len() => format!(" (valid: {})", listed.join(", ")),
+        more => format!(" (valid: {}, … {more} in all)", listed.join(", ")),
     }
 }
 

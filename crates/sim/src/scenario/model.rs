@@ -23,6 +23,7 @@ use baton_proto::wire::aerotp::Mode;
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A node (host or router) by its place in [`Scenario::nodes`].
@@ -409,19 +410,64 @@ impl AttachmentPolicy {
     }
 }
 
-/// The nodes of the network behind a mobile: those that its links lead to, but for its access links.
-pub fn nodes_behind(links: &[LinkSpec], mobile: NodeIndex, access: &[LinkIndex]) -> Vec<NodeIndex> {
+/// The links that end at each node, in the order of the scenario.
+#[derive(Clone, Debug)]
+pub struct LinksAtNodes {
+    /// For each node where its links begin in the list; and where those of the last one end.
+    starts: Vec<usize>,
+    links: Vec<LinkIndex>,
+}
+
+impl LinksAtNodes {
+    /// Those of `nodes` nodes.
+    pub fn new(nodes: usize, links: &[LinkSpec]) -> LinksAtNodes {
+        let ends = || links.iter().enumerate().flat_map(ends_of);
+        let mut starts = vec![0; nodes + 1];
+        ends().for_each(|(node, _)| starts[node + 1] += 1);
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![LinkIndex(0); starts[nodes]];
+        for (node, link) in ends() {
+            sorted[next[node]] = link;
+            next[node] += 1;
+        }
+        LinksAtNodes {
+            starts,
+            links: sorted,
+        }
+    }
+
+    /// Those of one node.
+    pub fn of(&self, node: NodeIndex) -> &[LinkIndex] {
+        &self.links[self.starts[node.0]..self.starts[node.0 + 1]]
+    }
+}
+
+/// The nodes that a link joins, each once.
+fn ends_of((number, link): (usize, &LinkSpec)) -> impl Iterator<Item = (usize, LinkIndex)> {
+    let [a, b] = link.ends.map(|end| end.0);
+    let second = (a != b).then_some(b);
+    let both = core::iter::once(a).chain(second);
+    both.map(move |node| (node, LinkIndex(number)))
+}
+
+/// The nodes of the network behind a mobile: those that its links lead to, but for its access links, which are sorted.
+pub fn nodes_behind(
+    (links, at_nodes): (&[LinkSpec], &LinksAtNodes),
+    mobile: NodeIndex,
+    access: &[LinkIndex],
+) -> Vec<NodeIndex> {
+    let mut seen = BTreeSet::from([mobile]);
     let mut reached = vec![mobile];
     let mut next = 0;
     while let Some(&node) = reached.get(next) {
         next += 1;
-        for (number, link) in links.iter().enumerate() {
-            let [a, b] = link.ends;
+        for link in at_nodes.of(node) {
+            let [a, b] = links[link.0].ends;
             let far = if a == node { b } else { a };
-            if (a == node || b == node)
-                && !access.contains(&LinkIndex(number))
-                && !reached.contains(&far)
-            {
+            if access.binary_search(link).is_err() && seen.insert(far) {
                 reached.push(far);
             }
         }

@@ -2,7 +2,7 @@
 //! defaults are filled in, and what contradicts itself is reported.
 
 use super::document::{Document, Path, Step};
-use super::error::{Diagnostic, Place, ScenarioError, seconds, unknown};
+use super::error::{Diagnostic, MOST_LISTED, Place, ScenarioError, nearest, seconds, unknown_of};
 use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonClasses;
 use super::raw::{RawRecord, RawScenario};
@@ -15,15 +15,23 @@ use super::{
     resolve_protocols, resolve_regulators, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
+use std::collections::BTreeSet;
 
 /// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
 /// never end.
 pub(super) const MOST_EVENTS: u64 = 10_000_000_000;
 
+/// Wrong names are compared with so many names in all, to find the ones that were meant.
+const MOST_COMPARISONS: usize = 200_000;
+
 /// Collects mistakes and warnings.
 pub(super) struct Report<'d> {
     document: &'d Document,
     diagnostics: Vec<Diagnostic>,
+    /// The same, to find one again.
+    known: BTreeSet<Diagnostic>,
+    /// Names that are still compared with a wrong one.
+    comparisons: usize,
     /// What brings classes in Python, where Python runs the scenario.
     pub classes: Option<&'d dyn PythonClasses>,
     /// What is probably not meant.
@@ -37,6 +45,8 @@ impl<'d> Report<'d> {
             document,
             classes,
             diagnostics: Vec::new(),
+            known: BTreeSet::new(),
+            comparisons: MOST_COMPARISONS,
             warnings: Vec::new(),
         }
     }
@@ -60,7 +70,7 @@ impl<'d> Report<'d> {
             message,
         };
         // A key for both directions is looked at twice.
-        if !self.diagnostics.contains(&diagnostic) {
+        if self.known.insert(diagnostic.clone()) {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -76,6 +86,21 @@ impl<'d> Report<'d> {
             Step::Key(key) => value.get(key),
             Step::Index(index) => value.get(*index),
         })
+    }
+
+    /// There is no `what` called `given`; there are `count`, whose names `name_of` tells. After very many mistakes no near
+    /// name is looked for any more: a message shows the first ones only.
+    pub fn unknown<'n>(
+        &mut self,
+        path: &Path,
+        (what, given): (&str, &str),
+        (count, name_of): (usize, &dyn Fn(usize) -> &'n str),
+    ) {
+        let searched = count.min(self.comparisons);
+        self.comparisons -= searched;
+        let near = nearest(given, (0..searched).map(name_of));
+        let listed: Vec<&str> = (0..count.min(MOST_LISTED)).map(name_of).collect();
+        self.wrong(path, unknown_of((what, given), near, (&listed, count)));
     }
 
     /// The value at `path` is probably not meant.
@@ -219,10 +244,10 @@ pub(super) fn node(
     links: &Links,
     report: &mut Report<'_>,
 ) -> Option<NodeIndex> {
-    let index = links.nodes.iter().position(|node| node == name);
+    let index = links.known_node(name);
     if index.is_none() && links.failed.is_empty() {
-        let names: Vec<&str> = links.nodes.iter().map(String::as_str).collect();
-        report.wrong(path, unknown("node", name, &names));
+        let name_of = |place: usize| links.nodes[place].as_str();
+        report.unknown(path, ("node", name), (links.nodes.len(), &name_of));
     }
-    index.map(NodeIndex)
+    index
 }

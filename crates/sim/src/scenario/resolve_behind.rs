@@ -3,10 +3,11 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{LinkIndex, LinkSpec, Mobile, NodeIndex, nodes_behind};
+use super::model::{Mobile, NodeIndex};
 use super::resolve::Report;
 use super::resolve_links::Links;
 use super::resolve_protocols::Agents;
+use std::collections::BTreeSet;
 
 /// Reports links of a mobile with a protocol that are neither access links nor of a network behind it.
 pub(super) fn check(
@@ -19,12 +20,12 @@ pub(super) fn check(
         return;
     }
     let access = mobile.attachment.access_links(&links.radios);
-    let ends_here = |link: &LinkSpec| link.ends.contains(&mobile.node);
     let name = quoted(&links.nodes[mobile.node.0]);
     let router = mobile.ipv6().filter(|own| own.network_prefix.is_some());
     let Some(router) = router else {
-        for (number, link) in links.specs.iter().enumerate() {
-            if ends_here(link) && !access.contains(&LinkIndex(number)) {
+        for place in links.places_of(mobile.node) {
+            let link = &links.specs[place.0];
+            if access.binary_search(place).is_err() {
                 let message = format!(
                     "link {} is never used: {name} attaches to it nowhere; a network behind a mobile needs \
                      `protocol = \"nemo\"`",
@@ -37,9 +38,9 @@ pub(super) fn check(
     };
     let routers = access.iter().flat_map(|link| links.specs[link.0].ends);
     let home = agents.ipv6[router.home_agent].node;
-    let mut outside: Vec<NodeIndex> = routers.chain([home]).collect();
-    outside.retain(|&node| node != mobile.node);
-    let behind = nodes_behind(&links.specs, mobile.node, &access);
+    let mut outside: BTreeSet<NodeIndex> = routers.chain([home]).collect();
+    outside.remove(&mobile.node);
+    let behind = links.behind(mobile.node, &access);
     if let Some(node) = behind.iter().find(|node| outside.contains(node)) {
         let message = format!(
             "the network behind {name} leads to {}, which is outside; expected every link of {name} that leads there \

@@ -15,6 +15,7 @@ use baton_proto::aerotp::Coding;
 use baton_proto::packet::CodePoint;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
+use std::collections::BTreeSet;
 
 /// Headers of IPv4 and of UDP or an ICMP echo.
 const DATAGRAM_HEADERS: u32 = 28;
@@ -28,9 +29,10 @@ pub(super) fn flows(
 ) -> Vec<Flow> {
     let top = Path::default().key("flows");
     let mut flows: Vec<Flow> = Vec::new();
+    let mut names = BTreeSet::new();
     for (index, raw) in raw.iter().enumerate() {
         let path = top.index(index);
-        if flows.iter().any(|flow| flow.name == raw.name) {
+        if !names.insert(raw.name.as_str()) {
             let message = format!(
                 "there is a flow {} already; expected another name",
                 quoted(&raw.name)

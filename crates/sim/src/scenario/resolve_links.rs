@@ -1,8 +1,8 @@
 //! Links, their ends and their changes.
 
 use super::document::Path;
-use super::error::{quoted, unknown};
-use super::model::{LinkIndex, LinkSpec, NodeIndex, Radio};
+use super::error::quoted;
+use super::model::{LinkIndex, LinkSpec, LinksAtNodes, NodeIndex, Radio, nodes_behind};
 use super::raw::Named;
 use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble, RawStart};
 use super::resolve::Report;
@@ -15,6 +15,7 @@ use crate::link::config::{DirectionConfig, LinkConfig, Medium, Start};
 use crate::link::ldacs1::{CellId, StationId};
 use crate::link::presets;
 use baton_proto::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes and links, by name and by index.
 pub(super) struct Links {
@@ -28,7 +29,14 @@ pub(super) struct Links {
     /// others, to all that lie on the same one. Asked for each flow, so that it is worked out once.
     islands: Vec<usize>,
     /// Links that could not be resolved. What names them, or a node that only they have, is not wrong for that.
-    pub failed: Vec<String>,
+    pub failed: BTreeSet<String>,
+    /// Nodes and links of the file by their names.
+    node_places: BTreeMap<String, NodeIndex>,
+    link_places: BTreeMap<String, LinkIndex>,
+    /// The aircraft of each radio network, by their nodes.
+    pub stations: BTreeMap<(usize, NodeIndex), StationId>,
+    /// The links of each node, once all are known.
+    at_nodes: Option<LinksAtNodes>,
 }
 
 impl Links {
@@ -36,41 +44,42 @@ impl Links {
     pub fn find(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
         let first_radio = self.radios.first().map(|radio| radio.first_link.0);
         let plain = &self.specs[..first_radio.unwrap_or(self.specs.len())];
-        let found = plain.iter().position(|link| link.config.name == name);
+        let found = self.link_places.get(name).copied();
         if self.radios.iter().any(|radio| radio.config.name == name) {
             let message = format!(
                 "{} is a radio network; expected a link between two nodes, or as a home link one of its cells, like \"{name}.CELL\"",
                 quoted(name)
             );
             report.wrong(path, message);
-        } else if found.is_none() && !self.failed.iter().any(|failed| failed == name) {
-            let names = plain.iter().map(|link| link.config.name.as_str());
-            report.wrong(path, unknown("link", name, &names.collect::<Vec<_>>()));
+        } else if found.is_none() && !self.failed.contains(name) {
+            let name_of = |place: usize| plain[place].config.name.as_str();
+            report.unknown(path, ("link", name), (plain.len(), &name_of));
         }
-        found.map(LinkIndex)
+        found
     }
 
     /// What stands for a radio network where the mobile at `node` chooses among links: its link to the first cell.
     pub fn find_radio(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
-        let mut radios = self.radios.iter();
-        let radio = radios.find(|radio| radio.config.name == name)?;
-        self.cell_link(radio, CellId(0), node)
+        self.cell_link(self.radio(name)?, CellId(0), node)
     }
 
     /// The link of the mobile at `node` to a cell that is written "network.cell".
     pub fn find_cell(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
         let (network, cell) = name.split_once('.')?;
-        let mut radios = self.radios.iter();
-        let radio = radios.find(|radio| radio.config.name == network)?;
-        let mut cells = radio.config.cells.iter();
+        let radio = self.radio(network)?;
+        let mut cells = self.radios[radio].config.cells.iter();
         let cell = cells.position(|known| known.name == cell)?;
         self.cell_link(radio, CellId(cell as u16), node)
     }
 
-    fn cell_link(&self, radio: &Radio, cell: CellId, node: NodeIndex) -> Option<LinkIndex> {
-        let mut aircraft = radio.aircraft.iter();
-        let place = aircraft.position(|aircraft| aircraft.node == node)?;
-        Some(radio.link(StationId(place as u32), cell))
+    fn radio(&self, name: &str) -> Option<usize> {
+        let mut radios = self.radios.iter();
+        radios.position(|radio| radio.config.name == name)
+    }
+
+    fn cell_link(&self, radio: usize, cell: CellId, node: NodeIndex) -> Option<LinkIndex> {
+        let station = self.stations.get(&(radio, node)).copied()?;
+        Some(self.radios[radio].link(station, cell))
     }
 
     /// Whether a link is of a radio network.
@@ -81,18 +90,37 @@ impl Links {
 
     /// The node called `name`; a new one if there is none.
     pub fn node(&mut self, name: &str) -> NodeIndex {
-        let known = self.nodes.iter().position(|node| node == name);
-        NodeIndex(known.unwrap_or_else(|| {
-            self.nodes.push(name.to_owned());
-            self.nodes.len() - 1
-        }))
+        if let Some(&known) = self.node_places.get(name) {
+            return known;
+        }
+        let new = NodeIndex(self.nodes.len());
+        self.nodes.push(name.to_owned());
+        self.node_places.insert(name.to_owned(), new);
+        new
+    }
+
+    /// The node called `name`.
+    pub fn known_node(&self, name: &str) -> Option<NodeIndex> {
+        self.node_places.get(name).copied()
+    }
+
+    /// What leads to the nodes behind a mobile; its access links are sorted.
+    pub fn behind(&self, mobile: NodeIndex, access: &[LinkIndex]) -> Vec<NodeIndex> {
+        let at_nodes = self.at_nodes.as_ref();
+        at_nodes.map_or(Vec::new(), |at_nodes| {
+            nodes_behind((&self.specs, at_nodes), mobile, access)
+        })
+    }
+
+    /// The places of links that end at `node`, once all are known.
+    pub fn places_of(&self, node: NodeIndex) -> &[LinkIndex] {
+        self.at_nodes.as_ref().map_or(&[], |all| all.of(node))
     }
 
     /// Links that end at `node`.
     pub fn of(&self, node: NodeIndex) -> impl Iterator<Item = &LinkSpec> {
-        self.specs
-            .iter()
-            .filter(move |link| link.ends.contains(&node))
+        let own = self.places_of(node).iter();
+        own.map(|link| &self.specs[link.0])
     }
 
     /// Whether links lead from one node to another.
@@ -134,7 +162,11 @@ pub(super) fn links(
         specs: Vec::new(),
         radios: Vec::new(),
         islands: Vec::new(),
-        failed: Vec::new(),
+        failed: BTreeSet::new(),
+        node_places: BTreeMap::new(),
+        link_places: BTreeMap::new(),
+        stations: BTreeMap::new(),
+        at_nodes: None,
     };
     let top = Path::default().key("links");
     if raw.0.is_empty() {
@@ -155,7 +187,7 @@ pub(super) fn links(
         };
         refuse_keys_of_radios(link, &path, report);
         let Some(ends) = ends(link, &path, &mut links, report) else {
-            links.failed.push(name.clone());
+            links.failed.insert(name.clone());
             continue;
         };
         for (key, direction) in [("down", &config.down), ("up", &config.up)] {
@@ -163,6 +195,8 @@ pub(super) fn links(
         }
         shadowing(link, &path, &mut config, sky.end, report);
         let reception = along_line(link, &path, &ends, sky, report);
+        let place = LinkIndex(links.specs.len());
+        links.link_places.insert(name.clone(), place);
         links.specs.push(LinkSpec {
             config,
             ends,
@@ -182,6 +216,7 @@ pub(super) fn links(
     for (name, link) in radios {
         resolve_radios::radio((name, link), sky, &mut links, traces, report);
     }
+    links.at_nodes = Some(LinksAtNodes::new(links.nodes.len(), &links.specs));
     links.islands = islands(links.nodes.len(), &links.specs);
     links
 }

@@ -14,7 +14,7 @@ use super::traces::Traces;
 use crate::link::config::QueueLimit;
 use crate::link::ldacs1::error_rate::ErrorRates;
 use crate::link::ldacs1::modulation::Modulation;
-use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig};
+use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig, StationId};
 use crate::link::presets;
 use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
@@ -50,7 +50,7 @@ pub(super) fn radio(
     let path = Path::default().key("links").key(name);
     refuse_keys_of_links(raw, &path, report);
     let Some((config, nodes)) = network((name, raw), &path, links, report) else {
-        links.failed.push(name.to_owned());
+        links.failed.insert(name.to_owned());
         return;
     };
     let mut aircraft = Vec::new();
@@ -90,6 +90,12 @@ pub(super) fn radio(
             set_mtu(raw.mtu, &path, &mut spec.config, report);
             links.specs.push(spec);
         }
+    }
+    let nodes = radio.aircraft.iter().map(|aircraft| aircraft.node);
+    for (station, node) in nodes.enumerate() {
+        let number = links.radios.len();
+        let station = StationId(station as u32);
+        links.stations.insert((number, node), station);
     }
     links.radios.push(radio);
 }

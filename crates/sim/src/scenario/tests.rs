@@ -4,6 +4,7 @@ mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod hints;
+mod many;
 mod messages;
 mod radios;
 mod reception;

@@ -1,6 +1,6 @@
 //! From a scenario to a world at time zero.
 
-use super::agents::{self, access_links};
+use super::agents::{Directory, access_links};
 use super::flow::FlowRun;
 use super::handover::{Chooser, Decider, Losses, MobileRun};
 use super::observed::Observed;
@@ -21,7 +21,7 @@ use baton_proto::host::{Few, Host};
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Port of the first flow of a host. Each further one has the next port that is free at both its ends, which
 /// is all that a host needs to tell its flows apart. That is enough for 60,535 flows of one host; with more,
@@ -53,14 +53,21 @@ impl World {
         real: &[NodeIndex],
     ) -> World {
         let seed = Seed(scenario.seed);
+        let directory = Directory::new(&scenario);
         let mut nodes: Vec<Node> = (0..scenario.nodes.len())
-            .map(|number| node(&scenario, number, seed))
+            .map(|number| node((&scenario, &directory), number, seed))
             .collect();
         let wires = wires(&scenario, &mut nodes, seed, &mut recorder);
         let is_real = |node| real.contains(&node);
         let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
-        let flows = flows(&scenario, &started, &mut nodes, seed, &mut recorder);
+        let flows = flows(
+            (&scenario, &directory),
+            &started,
+            &mut nodes,
+            seed,
+            &mut recorder,
+        );
         let over_aerotp = |flow: &Flow| matches!(flow.transport, Transport::Aerotp(_));
         let sends_aerotp =
             !scenario.aerotp_gateways.is_empty() || scenario.flows.iter().any(over_aerotp);
@@ -90,6 +97,7 @@ impl World {
             transfers: Vec::new(),
             pressures,
             signals,
+            directory,
             scenario,
         };
         world.add_radios();
@@ -113,6 +121,12 @@ impl World {
     }
 
     fn add_mobiles(&mut self) {
+        let mut flows_at: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
+        for (number, flow) in self.flows.iter().enumerate() {
+            for end in BTreeSet::from([flow.spec.from, flow.spec.to]) {
+                flows_at.entry(end).or_default().push(number);
+            }
+        }
         for number in 0..self.scenario.mobiles.len() {
             let Mobile {
                 node,
@@ -122,9 +136,9 @@ impl World {
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &attachment);
-            for (link, wire) in self.wires.iter_mut().enumerate() {
-                let is_own = wire.ends.iter().any(|&(end, _)| end == node.0);
-                if is_own && (!is_router || access.contains(&link)) {
+            for &(link, _) in self.nodes[node.0].interfaces.iter() {
+                if !is_router || access.binary_search(&link).is_ok() {
+                    let wire = &mut self.wires[link];
                     wire.mobile = Some(number);
                     wire.in_use = false;
                 }
@@ -143,11 +157,7 @@ impl World {
             if let (Some(link), None) = (attached, &mobility) {
                 self.wires[link].in_use = true;
             }
-            let flows: Vec<usize> = (0..self.flows.len())
-                .filter(|&flow| {
-                    self.flows[flow].spec.from == node || self.flows[flow].spec.to == node
-                })
-                .collect();
+            let flows = flows_at.remove(&node).unwrap_or_default();
             for &flow in &flows {
                 let slot = usize::from(self.flows[flow].mobiles[0].is_some());
                 self.flows[flow].mobiles[slot] = Some(number);
@@ -223,10 +233,10 @@ fn chooser(policy: AttachmentPolicy, scenario: &Scenario, name: &str) -> (Option
 }
 
 /// A host at the address of its number, 10.0.0.1 and on, or at its home address.
-fn node(scenario: &Scenario, number: usize, seed: Seed) -> Node {
+fn node((scenario, directory): (&Scenario, &Directory), number: usize, seed: Seed) -> Node {
     let secret = seed.secret(&format!("node {} secret", scenario.nodes[number]));
     Node {
-        host: Host::new(agents::ipv4_address(scenario, number).into(), secret),
+        host: Host::new(directory.ipv4(scenario, number).into(), secret),
         timer: Timer::default(),
         interfaces: Few::default(),
         sockets: Few::default(),
@@ -287,7 +297,7 @@ fn wires(
 }
 
 fn flows(
-    scenario: &Scenario,
+    (scenario, directory): (&Scenario, &Directory),
     started: &[bool],
     nodes: &mut [Node],
     seed: Seed,
@@ -300,7 +310,7 @@ fn flows(
         let mut draws = seed.stream(&format!("flow {} start", spec.name));
         spec.start += Duration::from_nanos(draws.below(spec.start_jitter.as_nanos().max(1)));
         let [source, sink] = [spec.from.0, spec.to.0];
-        let addresses = agents::flow_addresses(scenario, [source, sink]);
+        let addresses = directory.flow_addresses(scenario, [source, sink]);
         let application = Application::new(
             spec.traffic,
             spec.start,

@@ -38,7 +38,8 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
-use crate::scenario::model::{Scenario, SignallingLoss};
+use crate::scenario::model::{NodeIndex, Scenario, SignallingLoss};
+use agents::Directory;
 use backpressure::Pressures;
 use baton_proto::host::{AerotpId, Few, Host, InterfaceId};
 use baton_proto::time::Instant;
@@ -73,6 +74,8 @@ pub struct World {
     /// The access link over which the packet came that a host is taking in.
     arrived_over: Option<usize>,
     real: RealHosts,
+    /// Which mobile and which address is where.
+    directory: Directory,
     /// Addresses that lie behind one interface, whatever is in use.
     behind_links: Vec<BehindLink>,
     /// Links to poll before the next event, in this order; some at the front are done.
@@ -183,6 +186,17 @@ impl World {
     /// Events handled so far.
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// The mobile at a node.
+    fn mobile_at(&self, node: usize) -> Option<usize> {
+        self.directory.mobile_at(node)
+    }
+
+    /// The links of a node, in the order of the scenario.
+    fn links_of(&self, node: NodeIndex) -> Vec<usize> {
+        let links = self.nodes[node.0].interfaces.iter();
+        links.map(|&(link, _)| link).collect()
     }
 
     /// When something happens next.

@@ -35,7 +35,7 @@ impl World {
             return;
         }
         let sends = role == Role::Source;
-        let mobile = self.mobiles.iter().position(|mobile| mobile.node.0 == node);
+        let mobile = self.mobile_at(node);
         let side = match mobile {
             Some(_) => Side::Mobile,
             None => Side::Correspondent,
@@ -137,9 +137,9 @@ impl World {
     /// sender, which goes by the rate.
     pub(super) fn report_path(&mut self, number: usize, link: usize) {
         let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
-        let of_mobile = |run: &&super::flow::FlowRun| run.mobiles.contains(&Some(number));
-        let mut flows = self.flows.iter().filter(of_mobile);
-        let wanted = flows.any(|run| {
+        let mut flows = self.mobiles[number].flows.iter();
+        let wanted = flows.any(|&flow| {
+            let run = &self.flows[flow];
             matches!(run.spec.transport, Transport::Aerotp(_))
                 || run.spec.remedies.iter().any(by_update)
         });

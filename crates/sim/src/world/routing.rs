@@ -5,57 +5,41 @@ use super::ports::BehindLink;
 use super::{Node, Wire};
 use baton_proto::host::InterfaceId;
 use core::net::IpAddr;
+use std::collections::BTreeMap;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
 /// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind one
 /// interface is reached through that only, whether its link is in use or not.
 pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) {
-    let in_use: Vec<Vec<(usize, InterfaceId)>> =
-        nodes.iter().map(|node| neighbours(node, wires)).collect();
-    for (node, links) in nodes.iter_mut().zip(&in_use) {
+    let mut ways = Ways::new(nodes, wires);
+    for (node, links) in nodes.iter_mut().zip(&ways.in_use) {
         let is_mobile = is_mobile(node);
         let routes = node.host.routes_mut();
         routes.clear();
         if is_mobile {
             routes.set_default(Some(InterfaceId::AGENT));
-        } else if let [(_, interface)] = links[..] {
-            routes.set_default(Some(interface));
+        } else if let [neighbour] = links[..] {
+            routes.set_default(Some(neighbour.there));
         }
     }
     for destination in 0..nodes.len() {
         let addresses: Vec<IpAddr> = nodes[destination].host.addresses().collect();
-        set_towards(destination, &addresses, nodes, &in_use);
+        ways.set_towards(destination, &addresses, nodes);
     }
     // The network behind a mobile router knows no other way out.
     for mobile in (0..nodes.len())
         .filter(|&node| is_mobile(&nodes[node]))
         .collect::<Vec<_>>()
     {
-        for (node, interface) in towards(mobile, nodes, &in_use) {
+        for (node, interface) in ways.search(mobile) {
             nodes[node].host.routes_mut().set_default(Some(interface));
         }
     }
     for behind in behind_links {
         let (far, interface) = behind.far;
-        set_towards(far, &[behind.address], nodes, &in_use);
+        ways.set_towards(far, &[behind.address], nodes);
         let routes = nodes[far].host.routes_mut();
         routes.set(behind.address, interface);
-    }
-}
-
-/// Gives every node with several links in use a route towards a node for these addresses.
-fn set_towards(
-    destination: usize,
-    addresses: &[IpAddr],
-    nodes: &mut [Node],
-    in_use: &[Vec<(usize, InterfaceId)>],
-) {
-    for (node, interface) in towards(destination, nodes, in_use) {
-        if in_use[node].len() > 1 || is_mobile(&nodes[node]) {
-            for &address in addresses {
-                nodes[node].host.routes_mut().set(address, interface);
-            }
-        }
     }
 }
 
@@ -65,12 +49,27 @@ fn is_mobile(node: &Node) -> bool {
     agents.is_some_and(|agents| agents.mobile.is_some())
 }
 
-/// The neighbours of a node over links in use, with the interface towards each.
-fn neighbours(node: &Node, wires: &[Wire]) -> Vec<(usize, InterfaceId)> {
+/// A neighbour of a node over a link in use.
+#[derive(Clone, Copy)]
+struct Neighbour {
+    /// The node's interface towards it.
+    there: InterfaceId,
+    node: usize,
+    /// The neighbour's towards the node.
+    back: InterfaceId,
+}
+
+/// The neighbours of a node over links in use. Links stand in the same order at both ends, so that of several between two
+/// nodes both find the same one first.
+fn neighbours(node: &Node, wires: &[Wire]) -> Vec<Neighbour> {
     let joins = |(number, &(link, end)): (usize, &(usize, crate::link::End))| {
         let wire = &wires[link];
-        let (far, _) = wire.ends[1 - end.index()];
-        wire.in_use.then_some((far, InterfaceId(number)))
+        let (far, back) = wire.ends[1 - end.index()];
+        wire.in_use.then_some(Neighbour {
+            there: InterfaceId(number),
+            node: far,
+            back,
+        })
     };
     node.interfaces
         .iter()
@@ -79,30 +78,89 @@ fn neighbours(node: &Node, wires: &[Wire]) -> Vec<(usize, InterfaceId)> {
         .collect()
 }
 
-/// For every node that can reach `destination`, its interface towards it: a breadth-first search backwards.
-fn towards(
-    destination: usize,
-    nodes: &[Node],
-    in_use: &[Vec<(usize, InterfaceId)>],
-) -> Vec<(usize, InterfaceId)> {
-    let mut seen = vec![false; in_use.len()];
-    seen[destination] = true;
-    let mut reached = vec![destination];
-    let mut hops = Vec::new();
-    let mut next = 0;
-    while let Some(&node) = reached.get(next) {
-        next += 1;
-        if node != destination && !nodes[node].forwards {
-            continue;
-        }
-        for &(neighbour, _) in &in_use[node] {
-            if !seen[neighbour] {
-                seen[neighbour] = true;
-                reached.push(neighbour);
-                let back = in_use[neighbour].iter().find(|(far, _)| *far == node);
-                hops.extend(back.map(|&(_, interface)| (neighbour, interface)));
-            }
+/// A node and its interface towards a destination.
+type Hop = (usize, InterfaceId);
+
+/// The ways through the links in use. Thousands of hosts hang on few routers: what leads to a router is searched for once, and
+/// leads to each host that hangs on it.
+struct Ways {
+    /// The neighbours of each node.
+    in_use: Vec<Vec<Neighbour>>,
+    forwards: Vec<bool>,
+    /// Whether a node has a choice, so that it needs routes.
+    chooses: Vec<bool>,
+    /// By which search each node was seen last.
+    seen: Vec<u32>,
+    searches: u32,
+    /// The hops of nodes that choose, by where they lead.
+    known: BTreeMap<usize, Box<[Hop]>>,
+}
+
+impl Ways {
+    fn new(nodes: &[Node], wires: &[Wire]) -> Ways {
+        let in_use: Vec<Vec<Neighbour>> =
+            nodes.iter().map(|node| neighbours(node, wires)).collect();
+        let chooses = |(node, links): (&Node, &Vec<Neighbour>)| links.len() > 1 || is_mobile(node);
+        Ways {
+            forwards: nodes.iter().map(|node| node.forwards).collect(),
+            chooses: nodes.iter().zip(&in_use).map(chooses).collect(),
+            seen: vec![0; nodes.len()],
+            searches: 0,
+            known: BTreeMap::new(),
+            in_use,
         }
     }
-    hops
+
+    /// Gives every node that has a choice a route towards a node for these addresses.
+    fn set_towards(&mut self, destination: usize, addresses: &[IpAddr], nodes: &mut [Node]) {
+        let mut set = |(node, interface): Hop| {
+            let routes = nodes[node].host.routes_mut();
+            let own = addresses.iter();
+            own.for_each(|&address| routes.set(address, interface));
+        };
+        let [Neighbour { node, back, .. }] = self.in_use[destination][..] else {
+            return self.known(destination).iter().copied().for_each(set);
+        };
+        // What leads to its only neighbour leads to it.
+        if self.chooses[node] {
+            set((node, back));
+        }
+        if self.forwards[node] {
+            let others = self.known(node).iter().copied();
+            others.filter(|hop| hop.0 != destination).for_each(set);
+        }
+    }
+
+    /// The hops towards a node of those that choose.
+    fn known(&mut self, destination: usize) -> &[Hop] {
+        if !self.known.contains_key(&destination) {
+            let mut hops = self.search(destination);
+            hops.retain(|&(node, _)| self.chooses[node]);
+            self.known.insert(destination, hops.into());
+        }
+        &self.known[&destination]
+    }
+
+    /// For every node that can reach `destination`, its interface towards it: a breadth-first search backwards.
+    fn search(&mut self, destination: usize) -> Vec<Hop> {
+        self.searches += 1;
+        self.seen[destination] = self.searches;
+        let mut reached = vec![destination];
+        let mut hops = Vec::new();
+        let mut next = 0;
+        while let Some(&node) = reached.get(next) {
+            next += 1;
+            if node != destination && !self.forwards[node] {
+                continue;
+            }
+            for &Neighbour { node, back, .. } in &self.in_use[node] {
+                if self.seen[node] != self.searches {
+                    self.seen[node] = self.searches;
+                    reached.push(node);
+                    hops.push((node, back));
+                }
+            }
+        }
+        hops
+    }
 }

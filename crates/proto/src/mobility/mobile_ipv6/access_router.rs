@@ -180,6 +180,16 @@ impl AccessRouter {
         self.outbox.pop_front()
     }
 
+    /// Whether [`poll_transmit`](Self::poll_transmit) has something.
+    pub fn has_to_send(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Whether a mobile that has left is remembered.
+    pub fn holds(&self) -> bool {
+        self.departures.are_some()
+    }
+
     fn advertise(&mut self) {
         if !self.is_up {
             return;

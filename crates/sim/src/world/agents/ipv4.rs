@@ -26,10 +26,14 @@ const LEASE: Duration = Duration::from_secs(86_400);
 const ROUTER: u32 = 1;
 const MOBILE: u32 = 2;
 
-/// The IPv4 address of a node: of a mobile with Mobile IPv4 its home address.
-pub(in crate::world) fn address(scenario: &Scenario, node: usize) -> Ipv4Addr {
-    let of_mobile = mobiles(scenario).find(|(_, mobile, _)| mobile.node.0 == node);
-    let of_mobile = of_mobile.map(|(number, _, mobility)| home_address(scenario, number, mobility));
+/// The IPv4 address of a node, at which this mobile is: of one with Mobile IPv4 its home address.
+pub(super) fn address(scenario: &Scenario, mobile: Option<usize>, node: usize) -> Ipv4Addr {
+    let is_spoken = !scenario.ipv4_agents.home_agents.is_empty();
+    let mobile = mobile.filter(|_| is_spoken);
+    let of_mobile = mobile.and_then(|number| {
+        let mobility = scenario.mobiles[number].ipv4()?;
+        Some(home_address(scenario, number, mobility))
+    });
     of_mobile.unwrap_or_else(|| match node_addresses(node)[0] {
         IpAddr::V4(address) => address,
         IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
@@ -45,7 +49,6 @@ fn home_address(scenario: &Scenario, mobile: usize, mobility: &MobileIpv4) -> Ip
 /// The mobiles with Mobile IPv4, by their numbers.
 fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &MobileIpv4)> {
     let is_spoken = !scenario.ipv4_agents.home_agents.is_empty();
-    // Asked for every node, of which there may be very many.
     let all = scenario.mobiles.iter().enumerate();
     let all = all.take(if is_spoken { usize::MAX } else { 0 });
     all.filter_map(|(number, mobile)| Some((number, mobile, mobile.ipv4()?)))
@@ -163,7 +166,9 @@ impl World {
     /// The table of a mobile: nodes by their addresses.
     fn policy(&self, mobility: &MobileIpv4) -> PolicyTable {
         let rule = |rule: &PolicyRule| {
-            let to = rule.to.map(|node| address(&self.scenario, node.0));
+            let to = rule
+                .to
+                .map(|node| self.directory.ipv4(&self.scenario, node.0));
             mobile_ipv4::PolicyRule {
                 destination: to.unwrap_or(Ipv4Addr::UNSPECIFIED),
                 prefix_length: if to.is_some() { 32 } else { 0 },
@@ -205,7 +210,7 @@ impl World {
         let (router, interface) = self.wires[link].far_from(node);
         let own = on_access_link(link, MOBILE);
         match source {
-            CareOf::ForeignAgent => return address(&self.scenario, router).into(),
+            CareOf::ForeignAgent => return self.directory.ipv4(&self.scenario, router).into(),
             // At home, whose route there is already.
             CareOf::Known(address) if address != own => return address.into(),
             CareOf::Known(_) => {}
@@ -239,8 +244,10 @@ impl World {
             }
         }
         let config = ForeignAgentConfig {
-            address: address(&self.scenario, node),
-            gateway: agent.gateway.map(|above| address(&self.scenario, above.0)),
+            address: self.directory.ipv4(&self.scenario, node),
+            gateway: agent
+                .gateway
+                .map(|above| self.directory.ipv4(&self.scenario, above.0)),
             longest_lifetime: LONGEST_RELAYED,
             most_visitors: usize::MAX,
             reverse_tunnel: true,

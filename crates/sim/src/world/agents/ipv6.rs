@@ -6,7 +6,6 @@ use crate::link::config::Medium;
 use crate::rng::Seed;
 use crate::scenario::model::{
     AccessControl, Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario,
-    nodes_behind,
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
@@ -31,38 +30,27 @@ const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
 /// Largest packet on the ways between agents, in bytes, until something is learned of them.
 const PATH_MTU: u32 = 1500;
 
-/// The address by which the world's flows know a node where protocols are spoken.
-pub(super) fn address(scenario: &Scenario, node: usize) -> Ipv6Addr {
-    for (number, mobile) in scenario.mobiles.iter().enumerate() {
+/// The addresses by which the world's flows know nodes where protocols are spoken; `behind` are the nodes behind each mobile.
+pub(super) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec<Ipv6Addr> {
+    let fixed = |node| match node_addresses(node)[1] {
+        IpAddr::V6(address) => address,
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+    };
+    let mut addresses: Vec<Ipv6Addr> = (0..scenario.nodes.len()).map(fixed).collect();
+    // Of several mobiles that a node may be counted to, the first has it.
+    for (number, mobile) in scenario.mobiles.iter().enumerate().rev() {
         let Some(mobility) = mobile.ipv6() else {
             continue;
         };
-        if mobile.node.0 == node {
-            let agent = &scenario.home_agents[mobility.home_agent];
-            return agent.prefix.address_of(link_local(identifier(number)));
+        if let Some(prefix) = mobility.network_prefix {
+            for node in &behind[number] {
+                addresses[node.0] = prefix.address_of(link_local(node.0 as u64 + 1));
+            }
         }
-        if let Some(prefix) = mobility.network_prefix
-            && inner_nodes(
-                scenario,
-                mobile.node,
-                &access_links(scenario, &mobile.attachment),
-            )
-            .contains(&node)
-        {
-            return prefix.address_of(link_local(node as u64 + 1));
-        }
+        let agent = &scenario.home_agents[mobility.home_agent];
+        addresses[mobile.node.0] = agent.prefix.address_of(link_local(identifier(number)));
     }
-    match node_addresses(node)[1] {
-        IpAddr::V6(address) => address,
-        IpAddr::V4(address) => address.to_ipv6_mapped(),
-    }
-}
-
-/// The nodes of the network behind a mobile.
-fn inner_nodes(scenario: &Scenario, mobile: NodeIndex, access: &[usize]) -> Vec<usize> {
-    let access: Vec<LinkIndex> = access.iter().copied().map(LinkIndex).collect();
-    let nodes = nodes_behind(&scenario.links, mobile, &access);
-    nodes.into_iter().map(|node| node.0).collect()
+    addresses
 }
 
 const fn identifier(mobile: usize) -> u64 {
@@ -104,7 +92,7 @@ impl World {
             return;
         }
         for number in 0..self.nodes.len() {
-            let address = address(&self.scenario, number);
+            let address = self.directory.ipv6(number);
             self.nodes[number].host.add_address(address.into());
         }
         for number in 0..self.scenario.home_agents.len() {
@@ -244,19 +232,15 @@ impl World {
         let own = self.nodes[node.0].host.addresses();
         let own: Vec<IpAddr> = own.collect();
         self.put_behind_agent(&own, far);
-        let behind = mobility.network_prefix.is_some();
-        for inner in inner_nodes(&self.scenario, node, access)
-            .into_iter()
-            .filter(|_| behind)
-        {
-            let own: Vec<IpAddr> = self.nodes[inner].host.addresses().collect();
+        for inner in self.directory.behind(number).to_vec() {
+            let own: Vec<IpAddr> = self.nodes[inner.0].host.addresses().collect();
             self.put_behind_agent(&own, far);
         }
     }
 
     /// Lets an AAA server know a mobile, by its home address; returns what the mobile knows of the server.
     fn enrol(&mut self, aaa: AccessControl, name: &str, home_address: Ipv6Addr) -> AccessSettings {
-        let server = address(&self.scenario, aaa.server.0);
+        let server = self.directory.ipv6(aaa.server.0);
         let secret = Seed(self.scenario.seed).secret(&format!("mobile {name} access"));
         let user_name = home_address.to_string().into_bytes().into_boxed_slice();
         let user = AccessUser {
@@ -299,7 +283,7 @@ impl World {
             links[self.interface(node, link).0] = known;
         }
         HandoverServiceSettings {
-            point_of_service: address(&self.scenario, service),
+            point_of_service: self.directory.ipv6(service),
             service_identifier: self.mih_identifier(service),
             identifier,
             links,
@@ -308,7 +292,7 @@ impl World {
 
     /// The point of service at a node, which is made one if it is none.
     fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
-        let (identifier, address) = (self.mih_identifier(node), address(&self.scenario, node));
+        let (identifier, address) = (self.mih_identifier(node), self.directory.ipv6(node));
         let agents = self.nodes[node].host.agents_mut();
         agents
             .point_of_service
@@ -338,11 +322,9 @@ impl World {
                 self.scenario.flows[number].to,
             ];
             for (node, peer) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-                let mobiles = self.scenario.mobiles.iter();
-                let mut own = mobiles.filter(|mobile| mobile.node == peer);
-                let wanted =
-                    own.any(|mobile| mobile.ipv6().is_some_and(|own| own.route_optimization));
-                if wanted {
+                let mobile = self.mobile_at(peer.0);
+                let mobility = mobile.and_then(|number| self.scenario.mobiles[number].ipv6());
+                if mobility.is_some_and(|own| own.route_optimization) {
                     self.add_correspondent(node);
                 }
             }
@@ -352,7 +334,7 @@ impl World {
     fn add_correspondent(&mut self, node: NodeIndex) {
         let seed = Seed(self.scenario.seed);
         let name = self.scenario.nodes[node.0].clone();
-        let address = address(&self.scenario, node.0);
+        let address = self.directory.ipv6(node.0);
         let agents = self.nodes[node.0].host.agents_mut();
         if agents.correspondent.is_none() && agents.mobile.is_none() && agents.home_agent.is_none()
         {
@@ -370,9 +352,8 @@ impl World {
         mobility: &MobileIpv6,
     ) -> Option<Ipv6Addr> {
         let policy = mobility.multicast_buffering?;
-        let member = self.nodes[router].host.agents_mut().routers.last_mut()?;
-        member.join(mobile, policy);
-        Some(member.settings().address)
+        let routers = &mut self.nodes[router].host.agents_mut().routers;
+        routers.join_last(mobile, policy)
     }
 
     /// Lets a router advertise a prefix at an interface.
@@ -402,7 +383,7 @@ impl World {
         settings.path_mtu = PATH_MTU;
         let host = &mut self.nodes[router].host;
         // Mobiles that have left write to it.
-        if host.addresses().all(|own| own != settings.address) {
+        if !host.has_address(settings.address.into()) {
             host.add_address(settings.address.into());
         }
         host.agents_mut()

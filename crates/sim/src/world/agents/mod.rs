@@ -1,11 +1,12 @@
 //! Mobility protocols: the agents of hosts, the addresses that they use, and what they say.
 
+mod directory;
 mod ipv4;
 mod ipv6;
 
 use super::World;
 use super::ports::BehindLink;
-use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobile, Scenario};
+use crate::scenario::model::{AttachmentPolicy, LinkIndex, Scenario};
 use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
 use baton_proto::mobility::mobile_ipv4::MobileNodeEvent;
@@ -13,7 +14,7 @@ use baton_proto::mobility::mobile_ipv6::{MobileEvent, Neighbor};
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
-pub(super) use ipv4::address as ipv4_address;
+pub(super) use directory::Directory;
 
 /// What the world knows of a mobile with a protocol.
 #[derive(Clone, Debug)]
@@ -33,18 +34,6 @@ impl ProtocolRun {
     pub fn care_of(&self, link: usize) -> Option<IpAddr> {
         let found = self.care_of.iter().find(|(known, _)| *known == link)?;
         Some(found.1)
-    }
-}
-
-/// The addresses by which a flow's hosts know each other: those of Mobile IPv6 where it is spoken and neither is a mobile of
-/// Mobile IPv4.
-pub(super) fn flow_addresses(scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr; 2] {
-    let is_ipv4 = |mobile: &Mobile| mobile.ipv4().is_some() && nodes.contains(&mobile.node.0);
-    let is_mixed = !scenario.ipv4_agents.home_agents.is_empty();
-    let of_ipv4 = || is_mixed && scenario.mobiles.iter().any(is_ipv4);
-    match scenario.home_agents.is_empty() || of_ipv4() {
-        true => nodes.map(|node| ipv4::address(scenario, node).into()),
-        false => nodes.map(|node| ipv6::address(scenario, node).into()),
     }
 }
 
@@ -101,7 +90,8 @@ impl World {
     fn take_down_unused(&mut self, number: usize) {
         let mobile = &self.mobiles[number];
         let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
-        for (link, wire) in self.wires.iter_mut().enumerate() {
+        for link in self.links_of(self.mobiles[number].node) {
+            let wire = &mut self.wires[link];
             let own = wire.mobile == Some(number) && wire.radio.is_none();
             if has_protocol && own && attached != Some(link) {
                 wire.broken = true;
@@ -177,8 +167,7 @@ impl World {
         destination: IpAddr,
     ) -> Option<(IpAddr, InterfaceId)> {
         let with_protocol = |node: usize| {
-            let mut mobiles = self.mobiles.iter();
-            let mobile = mobiles.find(|mobile| mobile.node.0 == node)?;
+            let mobile = &self.mobiles[self.mobile_at(node)?];
             Some((mobile.attached?, mobile.protocol.as_ref()?))
         };
         if let Some((link, _)) = with_protocol(node) {
@@ -207,7 +196,7 @@ impl World {
     /// An agent of a host has something to say.
     pub(super) fn handle_agent_event(&mut self, node: usize, event: AgentEvent) {
         self.record_agent_event(node, &event);
-        let Some(number) = self.mobiles.iter().position(|mobile| mobile.node.0 == node) else {
+        let Some(number) = self.mobile_at(node) else {
             return;
         };
         if let AgentEvent::Mobile(MobileEvent::UpdateSent { to, .. }) = event {

@@ -224,7 +224,7 @@ impl World {
         handover: Handover,
     ) -> Result<usize, String> {
         let name = &self.scenario.nodes[node.0];
-        let Some(number) = self.mobiles.iter().position(|mobile| mobile.node == node) else {
+        let Some(number) = self.mobile_at(node.0) else {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
         };
         let mobile = &self.mobiles[number];
@@ -243,7 +243,10 @@ impl World {
         };
         let is_own = |wire: &Wire| wire.mobile == Some(number);
         if !self.wires.get(link).is_some_and(is_own) {
-            let own = self.wires.iter().filter(|wire| is_own(wire));
+            let own = self.links_of(node).into_iter();
+            let own = own
+                .map(|link| &self.wires[link])
+                .filter(|wire| is_own(wire));
             let own: Vec<&str> = own.map(|wire| wire.link.config().name.as_str()).collect();
             let wanted = self.scenario.links.get(link);
             let wanted = wanted.map_or("that link", |spec| spec.config.name.as_str());
@@ -419,7 +422,7 @@ impl World {
     /// Lets nothing pass on any link of a mobile, an old one that still delivers included.
     fn break_links(&mut self, number: usize, old_queue: OldQueue) {
         let changes_address = self.changes_address(number);
-        for link in 0..self.wires.len() {
+        for link in self.links_of(self.mobiles[number].node) {
             let wire = &mut self.wires[link];
             let own = wire.mobile == Some(number);
             // An interface that goes with its link goes, too, if the scenario has that link down.
@@ -460,9 +463,9 @@ impl World {
     pub(super) fn use_link(&mut self, number: usize, link: Option<usize>) {
         self.mobiles[number].attached = link;
         let has_protocol = self.mobiles[number].protocol.is_some();
-        let own = |wire: &&mut Wire| wire.mobile == Some(number);
-        for wire in self.wires.iter_mut().filter(own) {
-            wire.in_use &= link.is_none() && wire.broken;
+        for own in self.links_of(self.mobiles[number].node) {
+            let wire = &mut self.wires[own];
+            wire.in_use &= wire.mobile != Some(number) || link.is_none() && wire.broken;
         }
         if let Some(link) = link {
             let wire = &mut self.wires[link];

@@ -9,7 +9,7 @@ impl World {
     /// Sends what waits at IP before the links that a mobile has left that way where the routes of the nodes at their ends lead
     /// now. The mobile's own waits on as long as its packets take the old link.
     pub(super) fn reroute(&mut self, number: usize) {
-        for link in 0..self.wires.len() {
+        for link in self.links_of(self.mobiles[number].node) {
             let wire = &self.wires[link];
             if wire.mobile != Some(number) || !wire.reroutes {
                 continue;

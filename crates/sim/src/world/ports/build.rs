@@ -69,11 +69,6 @@ impl World {
             .collect()
     }
 
-    pub(super) fn links_of(&self, node: NodeIndex) -> Vec<usize> {
-        let links = self.nodes[node.0].interfaces.iter();
-        links.map(|&(link, _)| link).collect()
-    }
-
     /// A port of a mobile at an access link; under [`AddressPolicy::New`] with addresses of its `own`.
     fn add_access_port(&mut self, host: NodeIndex, link: usize, own: Option<[IpAddr; 2]>) {
         let new = self.scenario.live.address == AddressPolicy::New;

@@ -9,6 +9,7 @@ mod summary;
 
 pub use summary::RadioSummary;
 
+use super::agents::Directory;
 use super::{Event, World};
 use crate::kernel::Timer;
 use crate::link::ldacs1::{self, CellId, Direction, Network, Offered, Output, StationId, Way};
@@ -65,7 +66,7 @@ impl World {
     pub(super) fn add_radios(&mut self) {
         let seed = Seed(self.scenario.seed);
         for number in 0..self.scenario.radios.len() {
-            let run = run(&self.scenario, number, seed);
+            let run = run(&self.scenario, (number, &self.directory), seed);
             self.radios.push(run);
             self.touch_radio(number);
             self.arm_radio(number);
@@ -204,7 +205,7 @@ impl World {
 }
 
 /// A network of the scenario at time zero.
-fn run(scenario: &Scenario, number: usize, seed: Seed) -> RadioRun {
+fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed) -> RadioRun {
     let radio = &scenario.radios[number];
     let mut network = Network::new(radio.config.clone(), seed);
     let mut aircraft = Vec::new();
@@ -218,8 +219,7 @@ fn run(scenario: &Scenario, number: usize, seed: Seed) -> RadioRun {
         }
         let cell = radio.config.strongest_cell(&track.position(Instant::ZERO));
         network.add_station(Instant::ZERO, Arc::clone(&track), cell);
-        let mut mobiles = scenario.mobiles.iter();
-        let mobile = mobiles.position(|mobile| mobile.node == flier.node);
+        let mobile = directory.mobile_at(flier.node.0);
         aircraft.push(AircraftRun {
             mobile: mobile.unwrap_or(usize::MAX),
             cell,

@@ -60,6 +60,10 @@ impl Departures {
         counts
     }
 
+    pub fn are_some(&self) -> bool {
+        !self.all.is_empty()
+    }
+
     pub fn takes(&self, address: IpAddr) -> bool {
         self.owner(address).is_some()
     }

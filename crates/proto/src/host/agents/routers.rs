@@ -1,0 +1,147 @@
+//! The access routers of one host, of which a ground station has one for each mobile: whoever asks one of them finds it without
+//! asking the others.
+
+use crate::mobility::buffering::BufferPolicy;
+use crate::mobility::mobile_ipv6::{AccessRouter, GroupMobile, Towards};
+use crate::packet::Packet;
+use crate::time::Instant;
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeSet;
+
+/// Access routers in the order in which they were added, which is the one in which they are asked.
+#[derive(Clone, Debug, Default)]
+pub struct AccessRouters {
+    all: Vec<AccessRouter>,
+    /// When each has something to do, as it stands in `deadlines`.
+    due: Vec<Instant>,
+    deadlines: BTreeSet<(Instant, u32)>,
+    /// Interfaces, and which are there.
+    at: BTreeSet<(usize, u32)>,
+    /// Own addresses, global and on the link, and whose they are.
+    addresses: BTreeSet<(Ipv6Addr, u32)>,
+    /// Those that may have something to send.
+    speaking: BTreeSet<u32>,
+    /// Those that mobiles have left.
+    holding: BTreeSet<u32>,
+}
+
+impl AccessRouters {
+    /// Adds one.
+    pub fn push(&mut self, router: AccessRouter) {
+        let place = self.all.len() as u32;
+        let settings = router.settings();
+        self.at.insert((settings.interface, place));
+        for address in [settings.address, settings.link_local] {
+            self.addresses.insert((address, place));
+        }
+        self.due.push(router.poll_timeout());
+        self.deadlines.insert((router.poll_timeout(), place));
+        self.all.push(router);
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> core::slice::Iter<'_, AccessRouter> {
+        self.all.iter()
+    }
+
+    /// Makes the one that was added last a member of a mobile's group; returns its address.
+    pub fn join_last(&mut self, mobile: GroupMobile, policy: BufferPolicy) -> Option<Ipv6Addr> {
+        let last = self.all.len().checked_sub(1)?;
+        self.all[last].join(mobile, policy);
+        self.note(last as u32);
+        Some(self.all[last].settings().address)
+    }
+
+    /// Whether packets for an address are for one of them.
+    pub(super) fn takes(&self, destination: IpAddr) -> bool {
+        if self.all.is_empty() {
+            return false;
+        }
+        let is_own = match destination {
+            IpAddr::V6(address) => self.with_address(address).next().is_some(),
+            IpAddr::V4(_) => false,
+        };
+        let holds = |&place: &u32| self.all[place as usize].takes(destination);
+        is_own || self.holding.iter().any(holds)
+    }
+
+    /// Lets those at an interface hear of something.
+    pub(super) fn tell(&mut self, interface: usize, mut tell: impl FnMut(&mut AccessRouter)) {
+        let here = (interface, 0)..=(interface, u32::MAX);
+        let places: Vec<u32> = self.at.range(here).map(|&(_, place)| place).collect();
+        for place in places {
+            tell(&mut self.all[place as usize]);
+            self.note(place);
+        }
+    }
+
+    /// Offers a packet to those whose address it has, and to those that mobiles have left; what none of them keeps comes back.
+    pub(super) fn offer(
+        &mut self,
+        packet: Packet,
+        mut offer: impl FnMut(&mut AccessRouter, Packet) -> Option<Packet>,
+    ) -> Option<Packet> {
+        if self.all.is_empty() {
+            return Some(packet);
+        }
+        let mut asked = self.holding.clone();
+        if let IpAddr::V6(address) = packet.ip.destination {
+            asked.extend(self.with_address(address));
+        }
+        let mut packet = packet;
+        for place in asked {
+            let kept = offer(&mut self.all[place as usize], packet);
+            self.note(place);
+            packet = kept?;
+        }
+        Some(packet)
+    }
+
+    fn with_address(&self, address: Ipv6Addr) -> impl Iterator<Item = u32> {
+        let own = self.addresses.range((address, 0)..=(address, u32::MAX));
+        own.map(|&(_, place)| place)
+    }
+
+    /// When the first of them has something to do.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|&(at, _)| at)
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        let due = self.deadlines.range(..=(now, u32::MAX));
+        let due: BTreeSet<u32> = due.map(|&(_, place)| place).collect();
+        for place in due {
+            self.all[place as usize].handle_timeout(now);
+            self.note(place);
+        }
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
+        while let Some(&place) = self.speaking.first() {
+            if let Some(sent) = self.all[place as usize].poll_transmit() {
+                return Some(sent);
+            }
+            self.speaking.pop_first();
+        }
+        None
+    }
+
+    /// Notes what has changed with one that was asked or told something.
+    fn note(&mut self, place: u32) {
+        let router = &self.all[place as usize];
+        let due = router.poll_timeout();
+        let noted = core::mem::replace(&mut self.due[place as usize], due);
+        if due != noted {
+            self.deadlines.remove(&(noted, place));
+            self.deadlines.insert((due, place));
+        }
+        if router.has_to_send() {
+            self.speaking.insert(place);
+        }
+        if router.holds() {
+            self.holding.insert(place);
+        } else if !self.holding.is_empty() {
+            self.holding.remove(&place);
+        }
+    }
+}

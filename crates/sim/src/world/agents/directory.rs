@@ -1,0 +1,85 @@
+//! What is asked of scenarios with mobiles for every node and flow, worked out once.
+
+use super::{ipv4, ipv6};
+use crate::scenario::model::{LinksAtNodes, Mobile, NodeIndex, Scenario, nodes_behind};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Which mobile is at which node, which nodes are behind it, and under which address others know a node.
+#[derive(Clone, Debug)]
+pub(in crate::world) struct Directory {
+    mobiles: Vec<Option<u32>>,
+    /// Of each mobile the nodes of the network behind it; of those that are routers.
+    behind: Vec<Box<[NodeIndex]>>,
+    /// Of each node, where Mobile IPv6 is spoken.
+    ipv6: Vec<Ipv6Addr>,
+}
+
+impl Directory {
+    /// That of a scenario.
+    pub fn new(scenario: &Scenario) -> Directory {
+        let mut mobiles = vec![None; scenario.nodes.len()];
+        for (number, mobile) in scenario.mobiles.iter().enumerate().rev() {
+            mobiles[mobile.node.0] = Some(number as u32);
+        }
+        let mut directory = Directory {
+            mobiles,
+            behind: Vec::new(),
+            ipv6: Vec::new(),
+        };
+        if !scenario.home_agents.is_empty() {
+            let at_nodes = LinksAtNodes::new(scenario.nodes.len(), &scenario.links);
+            let behind = |mobile| nodes_behind_router(scenario, &at_nodes, mobile);
+            directory.behind = scenario.mobiles.iter().map(behind).collect();
+            directory.ipv6 = ipv6::addresses(scenario, &directory.behind);
+        }
+        directory
+    }
+
+    /// The mobile at a node.
+    pub fn mobile_at(&self, node: usize) -> Option<usize> {
+        self.mobiles[node].map(|number| number as usize)
+    }
+
+    /// The nodes of the network behind a mobile router; none behind another.
+    pub fn behind(&self, mobile: usize) -> &[NodeIndex] {
+        self.behind.get(mobile).map_or(&[], |nodes| nodes)
+    }
+
+    /// The IPv6 address by which flows know a node, where Mobile IPv6 is spoken.
+    pub fn ipv6(&self, node: usize) -> Ipv6Addr {
+        self.ipv6[node]
+    }
+
+    /// The IPv4 address of a node: of a mobile with Mobile IPv4 its home address.
+    pub fn ipv4(&self, scenario: &Scenario, node: usize) -> Ipv4Addr {
+        ipv4::address(scenario, self.mobile_at(node), node)
+    }
+
+    /// The addresses by which a flow's hosts know each other: those of Mobile IPv6 where it is spoken and neither is a mobile
+    /// of Mobile IPv4.
+    pub fn flow_addresses(&self, scenario: &Scenario, nodes: [usize; 2]) -> [IpAddr; 2] {
+        let is_ipv4 = |&node: &usize| {
+            let mobile = self.mobile_at(node);
+            mobile.is_some_and(|number| scenario.mobiles[number].ipv4().is_some())
+        };
+        match scenario.home_agents.is_empty() || nodes.iter().any(is_ipv4) {
+            true => nodes.map(|node| self.ipv4(scenario, node).into()),
+            false => nodes.map(|node| self.ipv6(node).into()),
+        }
+    }
+}
+
+fn nodes_behind_router(
+    scenario: &Scenario,
+    at_nodes: &LinksAtNodes,
+    mobile: &Mobile,
+) -> Box<[NodeIndex]> {
+    let is_router = mobile
+        .ipv6()
+        .is_some_and(|own| own.network_prefix.is_some());
+    if !is_router {
+        return Box::default();
+    }
+    let access = mobile.attachment.access_links(&scenario.radios);
+    nodes_behind((&scenario.links, at_nodes), mobile.node, &access).into()
+}
