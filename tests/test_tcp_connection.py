@@ -111,6 +111,22 @@ def test_three_duplicate_acknowledgments_retransmit_and_halve():
     assert connection.bytes_in_flight == 0
 
 
+def test_the_scoreboard_is_told_as_by_tcp_info():
+    connection = established(profile="linux-6", timestamps=False)
+    assert connection.phase == "open"
+    connection.write(bytes(5000))
+    sent(connection, 0.1)
+    # A peer that permits no SACK: three duplicates stand for three segments that have arrived (`tcp_add_reno_sack`).
+    connection.handle_segment(0.2, from_peer(IRS + 1, ISS + 1))
+    assert (connection.phase, connection.segments_sacked) == ("disorder", 1)
+    for now in (0.21, 0.22):
+        connection.handle_segment(now, from_peer(IRS + 1, ISS + 1))
+    [again] = [segment for segment in sent(connection, 0.22) if segment.sequence == ISS + 1]
+    assert len(again.data) == 1000
+    counts = (connection.segments_sacked, connection.segments_lost, connection.segments_retransmitted)
+    assert (connection.phase, *counts) == ("recovery", 3, 1, 1)
+
+
 def test_a_timeout_doubles_and_leaves_one_segment():
     connection = established()
     connection.write(bytes(3000))

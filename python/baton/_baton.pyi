@@ -366,6 +366,22 @@ class Connection:
         """Sequence space sent and not yet acknowledged, in bytes: FlightSize (RFC 5681)."""
 
     @property
+    def phase(self) -> Literal["open", "disorder", "reduced", "recovery", "loss"]:
+        """Phase of loss recovery: `open`, `disorder`, `reduced` (CWR in Linux), `recovery`, `loss`."""
+
+    @property
+    def segments_sacked(self) -> int:
+        """Segments that are out and SACKed; Linux without SACK counts duplicate acknowledgments."""
+
+    @property
+    def segments_lost(self) -> int:
+        """Segments that are out and taken for lost, whether a copy is under way or not."""
+
+    @property
+    def segments_retransmitted(self) -> int:
+        """Segments that are out and were sent again, whose copies are under way."""
+
+    @property
     def bytes_acknowledged(self) -> int:
         """Bytes of ours that the peer has acknowledged."""
 

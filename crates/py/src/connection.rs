@@ -8,7 +8,7 @@ pub(crate) use listener::Listener;
 use crate::by_hand::{Clock, Driven, checked_mtu, closed, endpoints, icmp_error, stranger, text};
 use crate::errors::guarded;
 use baton_proto::packet::Body;
-use baton_proto::tcp::{self, Endpoint, Event, State, Statistics};
+use baton_proto::tcp::{self, Endpoint, Event, RecoveryPhase, State, Statistics};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::protocol;
 use baton_proto::wire::sequence::SequenceNumber;
@@ -251,6 +251,36 @@ impl Connection {
     #[getter]
     fn bytes_in_flight(&self) -> u32 {
         self.0.with(|connection| connection.bytes_in_flight())
+    }
+
+    /// Phase of loss recovery: `open`, `disorder`, `reduced` (CWR in Linux), `recovery`, `loss`.
+    #[getter]
+    fn phase(&self) -> &'static str {
+        match self.0.with(|connection| connection.recovery_phase()) {
+            RecoveryPhase::Open => "open",
+            RecoveryPhase::Disorder => "disorder",
+            RecoveryPhase::Reduced => "reduced",
+            RecoveryPhase::Recovery => "recovery",
+            RecoveryPhase::Loss => "loss",
+        }
+    }
+
+    /// Segments that are out and SACKed; Linux without SACK counts duplicate acknowledgments.
+    #[getter]
+    fn segments_sacked(&self) -> u32 {
+        self.0.with(|connection| connection.segment_counts().sacked)
+    }
+
+    /// Segments that are out and taken for lost, whether a copy is under way or not.
+    #[getter]
+    fn segments_lost(&self) -> u32 {
+        self.0.with(|connection| connection.segment_counts().lost)
+    }
+
+    /// Segments that are out and were sent again, whose copies are under way.
+    #[getter]
+    fn segments_retransmitted(&self) -> u32 {
+        self.0.with(|connection| connection.segment_counts().resent)
     }
 
     /// Bytes of ours that the peer has acknowledged.

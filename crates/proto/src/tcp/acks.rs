@@ -110,6 +110,11 @@ impl AckState {
         self.pushed && !self.interactive
     }
 
+    /// The peer has closed: what this end still sends carries the acknowledgments (`tcp_fin`).
+    pub(super) fn become_interactive(&mut self) {
+        self.interactive = true;
+    }
+
     /// How long an acknowledgment may wait.
     pub(super) fn delay(&self, least: Duration, smoothed_rtt: Option<Duration>) -> Duration {
         if self.timeout <= least {
@@ -191,6 +196,11 @@ impl AckState {
         }
     }
 
+    /// The duplicate stands in a segment that leaves: once is enough (RFC 2883 section 4).
+    pub(super) fn forget_duplicate(&mut self) {
+        self.duplicate = None;
+    }
+
     pub(super) fn duplicate(&self) -> Option<(u64, u64)> {
         self.duplicate
     }
@@ -219,12 +229,17 @@ impl super::Connection {
         }
     }
 
+    /// The next acknowledgment tells that this was there before.
+    pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
+        if self.profile.duplicate_sack && self.negotiated.sack {
+            self.acks.report_duplicate(start, end);
+        }
+    }
+
     /// All or part of what arrived, from `start` to `end`, was there before.
     pub(super) fn note_duplicate(&mut self, start: i64, end: i64) {
-        if self.profile.duplicate_sack && self.negotiated.sack {
-            let position = |number: i64| u64::try_from(number).unwrap_or(0);
-            self.acks.report_duplicate(position(start), position(end));
-        }
+        let position = |number: i64| u64::try_from(number).unwrap_or(0);
+        self.report_duplicate(position(start), position(end));
         if let Some(least) = self.quick_acks() {
             let around = self.ack_surroundings();
             self.acks.hurry(least, &around);

@@ -3,15 +3,15 @@
 
 use super::acks::AckState;
 use super::congestion::{self, CongestionControl};
-use super::linux::LinuxState;
 use super::linux::receive_window::first_window;
 use super::linux::send_buffer::first_size;
+use super::linux::{LinuxState, RecoveryPhase};
 use super::options::{self, Negotiated, TIMESTAMPS_LENGTH};
 use super::profile::Profile;
 use super::receive::Receiver;
-use super::recovery::RecoveryState;
+use super::recovery::{Phase, RecoveryState};
 use super::rtt::RttEstimator;
-use super::sent::SentQueue;
+use super::sent::{SegmentCounts, SentQueue};
 use super::steering::Steering;
 use super::timer::{self, Timer, TimerTable};
 use super::transaction::Transaction;
@@ -246,10 +246,23 @@ impl Connection {
         match error {
             IcmpError::PacketTooBig { mtu } => self.lower_path_mtu(mtu, quoted.extension_length()),
             // Hard only before the connection stands; soft later (RFC 5461, RFC 5927 section 5).
-            IcmpError::PortUnreachable if self.state == State::SynSent => {
-                self.end(Event::Refused);
-            }
+            error if self.gives_up_opening(error) => self.end(Event::Refused),
             _ => {}
+        }
+    }
+
+    /// Whether an error ends the attempt to open: "protocol" and "port unreachable" by RFC 1122 section 4.2.3.9. To Linux also that
+    /// the host cannot be reached now, and one that has answered a SYN forgets it then (`tcp_v4_err`, `tcp_req_err`).
+    fn gives_up_opening(&self, error: IcmpError) -> bool {
+        let hard = matches!(
+            error,
+            IcmpError::PortUnreachable | IcmpError::ProtocolUnreachable
+        );
+        let soft = matches!(error, IcmpError::Unreachable | IcmpError::TimeExceeded);
+        match self.state {
+            State::SynSent => hard || soft && self.recovers_as_linux(),
+            State::SynReceived => soft && self.recovers_as_linux(),
+            _ => false,
         }
     }
 
@@ -499,6 +512,26 @@ impl Connection {
     pub fn negotiated(&self) -> Option<&Negotiated> {
         let heard = self.unacknowledged > 0 || self.state == State::SynReceived;
         heard.then_some(&self.negotiated)
+    }
+
+    /// Where loss recovery stands.
+    pub fn recovery_phase(&self) -> RecoveryPhase {
+        if self.recovers_as_linux() {
+            return self.linux_phase();
+        }
+        match self.recovery.phase {
+            Phase::Open => RecoveryPhase::Open,
+            Phase::Fast => RecoveryPhase::Recovery,
+            Phase::AfterTimeout => RecoveryPhase::Loss,
+        }
+    }
+
+    /// How many of the segments that are out are SACKed, lost or sent again. Linux without SACK counts a duplicate acknowledgment as
+    /// a segment SACKed.
+    pub fn segment_counts(&self) -> SegmentCounts {
+        let mut counts = self.sent.counts();
+        counts.sacked += self.linux_duplicates();
+        counts
     }
 
     /// Largest payload that a segment of ours may carry now, in bytes.

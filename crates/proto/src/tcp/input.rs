@@ -16,6 +16,8 @@ const MOST_CHALLENGES: u32 = 10;
 const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
 /// Linux answers one in so long a time: `tcp_invalid_ratelimit`.
 const LINUX_CHALLENGE_PERIOD: Duration = Duration::from_millis(500);
+/// Ticks by which a timestamp may be older and is in time to Linux: `TCP_PAWS_WINDOW`.
+const LINUX_PAWS_TICKS: u32 = 1;
 /// RFC 7323 section 5.5: a timestamp older than this is out of date and proves nothing.
 const TIMESTAMP_VALIDITY: Duration = Duration::from_secs(24 * 24 * 3600);
 
@@ -45,11 +47,16 @@ impl Connection {
             return self.challenge(now);
         }
         let start = self.receive_position(header.sequence);
-        if !self.is_timely(now, &header) {
+        let is_pure =
+            header.flags.contains(TcpFlags::ACK) && sequence_length(&header, payload.length()) == 0;
+        let passes = is_pure
+            && self.recovers_as_linux()
+            && self.is_overtaken_acknowledgment(now, &header, start);
+        if !passes && !self.is_timely(now, &header) {
             return self.on_old_timestamp(now, &header, start, payload.length());
         }
         let length = sequence_length(&header, payload.length());
-        if !self.is_acceptable(start, length) {
+        if !self.is_acceptable(start, length) && !self.is_recent_duplicate(start, length) {
             return self.answer_unacceptable(now, &header, start, length);
         }
         if header.flags.contains(TcpFlags::RST) {
@@ -64,7 +71,11 @@ impl Connection {
         if self.take_acknowledgment(now, &header, start, length) {
             self.take_held(now);
             self.remember_timestamp(now, &header, start);
-            self.take_data(now, &header, start, payload);
+            if length > 0 && self.is_recent_duplicate(start, length) {
+                self.answer_duplicate(start, length);
+            } else {
+                self.take_data(now, &header, start, payload);
+            }
         }
     }
 
@@ -204,16 +215,51 @@ impl Connection {
     }
 
     /// PAWS (RFC 7323 section 5.3 R1): false for a segment that must be an old duplicate. Where timestamps
-    /// are agreed on, a segment without one is one as well (section 3.2); resets are exempt.
+    /// are agreed on, a segment without one is one as well (section 3.2), but not to Linux (`tcp_validate_incoming`);
+    /// resets are exempt.
     fn is_timely(&self, now: Instant, header: &TcpHeader) -> bool {
         if !self.negotiated.timestamps || header.flags.contains(TcpFlags::RST) {
             return true;
         }
+        match header.options.timestamps {
+            Some(timestamps) => {
+                let late = if self.recovers_as_linux() {
+                    LINUX_PAWS_TICKS
+                } else {
+                    0
+                };
+                self.timestamp_age(now, timestamps.value) <= late
+            }
+            None => self.recovers_as_linux(),
+        }
+    }
+
+    /// By how many ticks of the peer's clock a timestamp is older than TS.Recent; one that is not, or of which nothing can be told,
+    /// is so by none.
+    fn timestamp_age(&self, now: Instant, value: u32) -> u32 {
         let (recent, since) = self.recent_timestamp;
-        header.options.timestamps.is_some_and(|timestamps| {
-            timestamps.value.wrapping_sub(recent) as i32 >= 0
-                || now.saturating_since(since) > TIMESTAMP_VALIDITY
-        })
+        if now.saturating_since(since) > TIMESTAMP_VALIDITY {
+            return 0;
+        }
+        u32::try_from(recent.wrapping_sub(value) as i32).unwrap_or(0)
+    }
+
+    /// Linux: an acknowledgment that was overtaken, and changes nothing but what SACK tells, counts if it is not older than about
+    /// a timeout (`tcp_disordered_ack_check`).
+    fn is_overtaken_acknowledgment(&self, now: Instant, header: &TcpHeader, start: i64) -> bool {
+        let Some(timestamps) = header.options.timestamps else {
+            return false;
+        };
+        let (from, _) = self.window_update;
+        let window = self.unscaled(header.window);
+        let moves_window =
+            start > from || start == from && (window > self.peer_window || window == 0);
+        // 1200 ticks a second: no clock of a peer's is faster.
+        let most = self.rtt.rto().as_nanos() / 1_000_000 * 1_200 / 1_000;
+        start == self.receive.next() as i64
+            && self.send_position(header.acknowledgment) == self.unacknowledged as i64
+            && !moves_window
+            && u64::from(self.timestamp_age(now, timestamps.value)) <= most
     }
 
     /// Old data is a duplicate, and reported as one: a path that a handover has left delivers what was sent again
@@ -228,7 +274,12 @@ impl Connection {
             return;
         }
         if length == 0 {
-            return self.challenge(now);
+            // Linux says nothing to one that data has overtaken as well (`PAWSOldAck`, since 6.14).
+            let pure = sequence_length(header, 0) == 0 && header.flags.contains(TcpFlags::ACK);
+            if !(pure && start < next && self.recovers_as_linux()) {
+                self.challenge(now);
+            }
+            return;
         }
         self.ack_due = true;
         if start < next {
@@ -243,6 +294,7 @@ impl Connection {
         }
         if let Some(timestamps) = header.options.timestamps
             && start <= self.last_ack_sent as i64
+            && self.timestamp_age(now, timestamps.value) == 0
         {
             self.recent_timestamp = (timestamps.value, now);
         }
@@ -264,6 +316,24 @@ impl Connection {
         }
     }
 
+    /// Linux drops what ends before the last acknowledgment that it sent, not what ends there or later (`tcp_sequence`): the
+    /// acknowledgment and the timestamp of such a duplicate count.
+    fn is_recent_duplicate(&self, start: i64, length: u32) -> bool {
+        let stands = !matches!(self.state, State::SynReceived | State::TimeWait);
+        let end = start + i64::from(length);
+        self.recovers_as_linux()
+            && stands
+            && (self.last_ack_sent as i64..=self.receive.next() as i64).contains(&end)
+    }
+
+    /// All of it was there before: the peer hears so at once.
+    fn answer_duplicate(&mut self, start: i64, length: u32) {
+        self.statistics.duplicates_received += 1;
+        self.ack_due = true;
+        let end = start + i64::from(length);
+        self.note_duplicate(start, end.min(self.receive.next() as i64));
+    }
+
     fn answer_unacceptable(&mut self, now: Instant, header: &TcpHeader, start: i64, length: u32) {
         if header.flags.contains(TcpFlags::RST) {
             return;
@@ -274,10 +344,7 @@ impl Connection {
             self.set_timer(Timer::TimeWait, now, time_wait);
         }
         if length > u32::from(header.flags.contains(TcpFlags::SYN)) {
-            self.statistics.duplicates_received += 1;
-            self.ack_due = true;
-            let end = start + i64::from(length);
-            self.note_duplicate(start, end.min(self.receive.next() as i64));
+            self.answer_duplicate(start, length);
         } else {
             // Two ends that have lost each other's place would answer each other for ever.
             self.challenge(now);
@@ -336,10 +403,15 @@ impl Connection {
         // RFC 5961 section 5.2.
         let oldest = self.unacknowledged as i64 - self.largest_peer_window as i64;
         if position > self.next as i64 || position < oldest {
-            self.challenge(now);
+            // Linux drops an acknowledgment of what was never sent in silence while the connection stands.
+            let unsent = position > self.next as i64;
+            if !(unsent && self.recovers_as_linux() && self.state == State::Established) {
+                self.challenge(now);
+            }
             return false;
         }
         if position < self.unacknowledged as i64 {
+            self.take_sack_of_old(now, header, position);
             return true;
         }
         self.end_half_synchronized(now, header);
@@ -372,6 +444,17 @@ impl Connection {
         }
         self.after_our_fin(now);
         true
+    }
+
+    /// Linux reads the SACK blocks of an acknowledgment that was overtaken by a higher one.
+    fn take_sack_of_old(&mut self, now: Instant, header: &TcpHeader, position: i64) {
+        let says = !header.options.sack.as_slice().is_empty() && self.negotiated.sack;
+        if let Ok(position) = u64::try_from(position)
+            && self.recovers_as_linux()
+            && says
+        {
+            self.on_old_linux_acknowledgment(now, header, position);
+        }
     }
 
     fn take_sack(&mut self, header: &TcpHeader) -> u64 {
@@ -488,12 +571,16 @@ impl Connection {
                 self.measure_for_receive_window(now, header, length);
             }
             self.release_held_back(now, start, length);
-            let arrival = self.receive.accept(start, payload);
             let end = start + i64::from(length);
+            let overlap = self.receive.overlap(start, end);
+            let arrival = self.receive.accept(start, payload);
             if start < before as i64 {
                 self.note_duplicate(start, end.min(before as i64));
             } else if arrival == Arrival::Nothing {
-                self.note_duplicate(start, end);
+                let (from, to) = overlap.unwrap_or_default();
+                self.note_duplicate(from as i64, to as i64);
+            } else if let Some((from, to)) = overlap {
+                self.report_duplicate(from, to);
             }
             if let Some(least) = self.quick_acks() {
                 let around = self.ack_surroundings();
@@ -586,9 +673,26 @@ impl Connection {
         }
     }
 
+    /// At once, but that Linux's end that may still send waits a moment for data to carry it, unless more than a full segment
+    /// is unacknowledged.
+    fn acknowledge_fin(&mut self, now: Instant) {
+        let owed = self.receive.next() - self.last_ack_sent;
+        let may_wait = owed <= u64::from(self.largest_received) && !self.ack_due;
+        match self.quick_acks() {
+            Some(least) if self.state == State::Established && may_wait => {
+                self.acks.become_interactive();
+                let delay = self.acks.delay(least, self.rtt.smoothed());
+                if !self.timers.is_set(Timer::DelayedAck) {
+                    self.set_timer(Timer::DelayedAck, now, delay);
+                }
+            }
+            _ => self.ack_due = true,
+        }
+    }
+
     fn on_fin(&mut self, now: Instant) {
         self.receive.take_fin();
-        self.ack_due = true;
+        self.acknowledge_fin(now);
         self.report(Event::PeerClosed);
         match self.state {
             State::Established => self.state = State::CloseWait,

@@ -48,7 +48,9 @@ mod timer;
 pub mod transaction;
 
 pub use connection::Connection;
+pub use linux::RecoveryPhase;
 pub use options::Negotiated;
+pub use sent::SegmentCounts;
 
 use crate::packet::Payload;
 use crate::wire::sequence::SequenceNumber;
@@ -90,7 +92,8 @@ pub enum Event {
     Closed,
     /// The peer has reset the connection.
     Reset,
-    /// The peer refuses the connection: a reset, or "port unreachable", in answer to our SYN.
+    /// The peer refuses the connection: a reset, or "port" or "protocol unreachable", in answer to our SYN. To Linux also a
+    /// router's word that it cannot be reached.
     Refused,
     /// The peer has not answered the permitted number of retransmissions.
     TimedOut,

@@ -40,7 +40,15 @@ impl Connection {
         let due = self.next_due(now)?;
         // Written last and in one place: a segment is large, and each hand through which it goes copies it.
         let segment = match due {
-            Due::Reset => bare(*self.reset_due.take()?),
+            Due::Reset => {
+                let mut header = *self.reset_due.take()?;
+                // Linux's own reset has what its segments have; an answer to a stranger's has not.
+                if self.state == State::Closed && self.recovers_as_linux() {
+                    let agreed = self.negotiated.timestamps;
+                    header.options.timestamps = agreed.then(|| self.timestamps(now));
+                }
+                bare(header)
+            }
             Due::Syn => self.syn_segment(now),
             Due::Data(stretch) => self.data_segment(now, stretch),
             Due::EarlyAcknowledgment => bare(self.early_ack.take()?),
@@ -455,6 +463,9 @@ impl Connection {
                 ..TcpOptions::default()
             }
         };
+        if !options.sack.as_slice().is_empty() {
+            self.acks.forget_duplicate();
+        }
         if let Some(count) = self.connection_count(flags) {
             options.sack.set_connection_count(count);
         }

@@ -24,6 +24,10 @@ pub(super) struct Receiver {
     limit: u32,
     /// Shift of the window field in headers sent.
     window_shift: u8,
+    /// The window is a number of whole segments.
+    rounds: bool,
+    /// The window as it was offered last.
+    offered: u64,
     readable: VecDeque<Payload>,
     readable_bytes: u64,
     /// Data beyond a gap, ascending and disjoint.
@@ -54,6 +58,8 @@ impl Receiver {
             buffer: bounds.0,
             limit: bounds.1,
             window_shift: 0,
+            rounds: false,
+            offered: 0,
             readable: VecDeque::new(),
             readable_bytes: 0,
             pieces: VecDeque::new(),
@@ -95,6 +101,11 @@ impl Receiver {
 
     pub(super) fn set_window_shift(&mut self, shift: u8) {
         self.window_shift = shift;
+    }
+
+    /// The window is offered in whole segments from now on.
+    pub(super) fn round_window(&mut self) {
+        self.rounds = true;
     }
 
     pub(super) fn next(&self) -> u64 {
@@ -144,11 +155,27 @@ impl Receiver {
         self.limit < u32::MAX
     }
 
+    /// The window without scaling, in whole segments (`__tcp_select_window`): as it was offered last, unless there is room for a
+    /// segment more, or less room.
+    fn rounded(&self, space: u64, segment_size: u32) -> u64 {
+        let segment = u64::from(segment_size.min(self.buffer)).max(1);
+        if self.offered + segment <= space || self.offered > space {
+            space / segment * segment
+        } else {
+            self.offered
+        }
+    }
+
     /// Where the window could end now. By RFC 9293 section 3.8.6.2.2 it moves only by a useful amount: a full
     /// segment, or half the buffer.
     fn possible_end(&self, segment_size: u32) -> u64 {
         let most = 0xFFFF << self.window_shift;
-        let end = self.next + self.free().min(u64::from(self.limit)).min(most);
+        let space = self.free().min(u64::from(self.limit)).min(most);
+        if self.rounds {
+            let end = self.next + self.rounded(space, segment_size);
+            return end.max(self.window_end);
+        }
+        let end = self.next + space;
         let useful = u64::from(segment_size.min(self.buffer / 2)).max(1);
         if end >= self.window_end + useful {
             end
@@ -169,6 +196,7 @@ impl Receiver {
         }
         let field = field.min(0xFFFF);
         self.window_end = kept.max(self.next + (field << shift));
+        self.offered = field << shift;
         field as u16
     }
 
@@ -216,6 +244,14 @@ impl Receiver {
         let position = |number: i64| u64::try_from(number).unwrap_or(0);
         let (start, end) = (position(start).max(self.next), position(end));
         end <= self.next || self.blocks.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+
+    /// The first range that is here already, beyond the gap, of what comes: what a duplicate SACK reports (RFC 2883 section 4).
+    pub(super) fn overlap(&self, start: i64, end: i64) -> Option<(u64, u64)> {
+        let position = |number: i64| u64::try_from(number).unwrap_or(0);
+        let (start, end) = (position(start), position(end));
+        let common = self.blocks.iter().map(|&(s, e)| (s.max(start), e.min(end)));
+        common.filter(|(from, to)| from < to).min()
     }
 
     /// Whether data beyond a gap starts a new block, or adds to an old one, and moves one of the two latest further down in the

@@ -47,10 +47,13 @@ impl SentSegment {
 
 /// How many segments are marked how; what is SACKed counts as nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SegmentCounts {
-    pub(super) sacked: u32,
-    pub(super) lost: u32,
-    pub(super) resent: u32,
+pub struct SegmentCounts {
+    /// The receiver has them, say duplicate or selective acknowledgments.
+    pub sacked: u32,
+    /// Taken for lost, whether a copy is under way or not.
+    pub lost: u32,
+    /// Copies that are under way.
+    pub resent: u32,
 }
 
 impl SegmentCounts {

@@ -54,6 +54,8 @@ pub enum IcmpError {
     },
     /// No route, or no such host.
     Unreachable,
+    /// The host does not speak the protocol.
+    ProtocolUnreachable,
     /// Nobody listens at the port.
     PortUnreachable,
     /// The hop limit ran out.
@@ -145,6 +147,8 @@ impl IcmpMessage {
             (false, 2, _) => IcmpError::PacketTooBig {
                 mtu: u32_at(bytes, 4),
             },
+            // ICMPv6: "unrecognized next header type" (RFC 4443 section 3.4).
+            (true, 3, 2) | (false, 4, 1) => IcmpError::ProtocolUnreachable,
             (true, 3, 3) | (false, 1, 4) => IcmpError::PortUnreachable,
             (true, 3, _) | (false, 1, _) => IcmpError::Unreachable,
             (true, 11, 0) | (false, 3, 0) => IcmpError::TimeExceeded,
@@ -224,6 +228,9 @@ impl IcmpError {
             IcmpError::PacketTooBig { mtu } if v4 => ([3, 4], mtu.min(0xFFFF)),
             IcmpError::PacketTooBig { mtu } => ([2, 0], mtu),
             IcmpError::Unreachable => (if v4 { [3, 1] } else { [1, 0] }, 0),
+            // The pointer of ICMPv6 is at the field "next header" of the IPv6 header.
+            IcmpError::ProtocolUnreachable if v4 => ([3, 2], 0),
+            IcmpError::ProtocolUnreachable => ([4, 1], 6),
             IcmpError::PortUnreachable => (if v4 { [3, 3] } else { [1, 4] }, 0),
             IcmpError::TimeExceeded => (if v4 { [11, 0] } else { [3, 0] }, 0),
             IcmpError::BadState => (if v4 { [253, 0] } else { [100, 0] }, 0),

@@ -278,6 +278,7 @@ fn kinds_of_icmp_errors() {
         // RFC 1191: the MTU is in the low 16 bits; an old router leaves zero there.
         (3, 4, 576, IcmpError::PacketTooBig { mtu: 576 }),
         (3, 4, 0, IcmpError::PacketTooBig { mtu: 0 }),
+        (3, 2, 0, IcmpError::ProtocolUnreachable),
         (3, 3, 0, IcmpError::PortUnreachable),
         (3, 0, 0, IcmpError::Unreachable),
         (3, 13, 0, IcmpError::Unreachable),

@@ -79,6 +79,7 @@ impl AerotpSockets {
                 });
             }
             IcmpError::Unreachable
+            | IcmpError::ProtocolUnreachable
             | IcmpError::PortUnreachable
             | IcmpError::TimeExceeded
             | IcmpError::BadState => {}

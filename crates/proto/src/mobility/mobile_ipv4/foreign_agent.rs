@@ -310,9 +310,9 @@ impl ForeignAgent {
         let code = match error {
             IcmpError::Unreachable => Code::HOME_AGENT_HOST_UNREACHABLE,
             IcmpError::PortUnreachable => Code::HOME_AGENT_PORT_UNREACHABLE,
-            IcmpError::PacketTooBig { .. } | IcmpError::TimeExceeded => {
-                Code::HOME_AGENT_UNREACHABLE
-            }
+            IcmpError::PacketTooBig { .. }
+            | IcmpError::ProtocolUnreachable
+            | IcmpError::TimeExceeded => Code::HOME_AGENT_UNREACHABLE,
             // It is still on its way.
             IcmpError::BadState | IcmpError::Backpressure { .. } => return,
         };

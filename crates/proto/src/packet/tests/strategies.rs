@@ -124,6 +124,7 @@ fn any_icmp() -> impl Strategy<Value = IcmpMessage> {
     let kind = prop_oneof![
         (0..=0xFFFFu32).prop_map(|mtu| IcmpError::PacketTooBig { mtu }),
         Just(IcmpError::Unreachable),
+        Just(IcmpError::ProtocolUnreachable),
         Just(IcmpError::PortUnreachable),
         Just(IcmpError::TimeExceeded),
         Just(IcmpError::BadState),

@@ -129,6 +129,30 @@ impl Connection {
         self.offer_tuned_room(news.now);
     }
 
+    /// An acknowledgment below "SND.UNA" that reports segments: the label `old_ack` of `tcp_ack`. No round trip is measured, and
+    /// the window stays.
+    pub(in crate::tcp) fn on_old_linux_acknowledgment(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        position: u64,
+    ) {
+        if self.sent.is_empty() {
+            return;
+        }
+        let mut news = AckNews {
+            now,
+            prior: self.unacknowledged,
+            highest: self.sent.highest_sacked(),
+            not_duplicate: true,
+            ..AckNews::default()
+        };
+        self.linux.repairs = Repairs::None;
+        self.read_sack(header, position, &mut news);
+        self.linux.delivered += u64::from(news.delivered);
+        self.alert(&mut news);
+    }
+
     /// The scoreboard: `tcp_sacktag_write_queue`.
     fn read_sack(&mut self, header: &TcpHeader, position: u64, news: &mut AckNews) {
         let option = header.options.sack.as_slice();

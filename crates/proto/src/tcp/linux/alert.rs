@@ -1,7 +1,11 @@
 //! The state machine, `tcp_fastretrans_alert`: what a dubious acknowledgment changes.
 
 use super::acknowledge::AckNews;
-use super::{Connection, Phase, Repairs};
+use super::{Connection, Pending, Phase, Repairs};
+use crate::time::Duration;
+
+/// No timeout comes sooner after the peer has reneged.
+const LEAST_AFTER_RENEGING: Duration = Duration::from_millis(10);
 
 impl Connection {
     /// A duplicate in the sense of Linux: nothing in it is new, and it reports no duplicate of ours.
@@ -13,7 +17,7 @@ impl Connection {
         if self.sent.is_empty() {
             self.linux.duplicates = 0;
         }
-        if self.tolerates_reordering() {
+        if self.tolerates_reordering() || self.hurries_after_reneging(news) {
             return;
         }
         if self.negotiated.sack && news.sacked && !news.advanced {
@@ -29,6 +33,19 @@ impl Connection {
             Phase::Loss => self.alert_in_loss(news),
             Phase::Open | Phase::Disorder | Phase::Reduced => self.alert_otherwise(news),
         }
+    }
+
+    /// The peer has SACKed what it now says is the next that it lacks: it has thrown it away, and the timeout comes after half a
+    /// round trip (`tcp_check_sack_reneging`).
+    fn hurries_after_reneging(&mut self, news: &mut AckNews) -> bool {
+        let reneged = news.advanced && self.sent.first().is_some_and(|first| first.sacked);
+        if reneged {
+            let smoothed = self.rtt.smoothed().unwrap_or_default();
+            let after = smoothed.half().max(LEAST_AFTER_RENEGING);
+            self.set_pending(Pending::Timeout, news.now, after);
+            news.set_timer = false;
+        }
+        reneged
     }
 
     /// All that was out when the phase began is acknowledged. Returns whether nothing else is to be done.

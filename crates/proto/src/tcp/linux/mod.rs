@@ -29,6 +29,7 @@ use super::highest::Highest;
 use super::profile::Recovery;
 use super::timer::Timer;
 use crate::time::{Duration, Instant};
+use RecoveryPhase as Phase;
 use bursts::Piece;
 use probe::Probe;
 use rack::Rack;
@@ -45,7 +46,7 @@ const MOST_REORDERING: u32 = 300;
 
 /// Where loss recovery stands; Linux's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub enum RecoveryPhase {
     /// Nothing is dubious.
     #[default]
     Open,
@@ -158,6 +159,9 @@ impl Connection {
         }
         self.start_rate(now);
         self.start_receive_tuning(now);
+        if self.recovers_as_linux() && self.negotiated.window_shifts.is_none() {
+            self.receive.round_window();
+        }
         self.expand_send_buffer();
         self.offer_room();
     }
@@ -172,6 +176,14 @@ impl Connection {
         let counts = self.sent.counts();
         let gone = counts.sacked + self.linux.duplicates + counts.lost;
         (self.sent.len() as u32 + counts.resent).saturating_sub(gone)
+    }
+
+    pub(super) fn linux_phase(&self) -> Phase {
+        self.linux.phase
+    }
+
+    pub(super) fn linux_duplicates(&self) -> u32 {
+        self.linux.duplicates
     }
 
     fn window_segments(&self) -> u32 {

@@ -145,6 +145,8 @@ impl Connection {
             }
             // Without SACK a window that moves would keep the sender from counting duplicates.
             Arrival::Ahead => {
+                // Since 6.17.
+                self.measure_overhead(length);
                 if self.negotiated.sack {
                     self.raise_receive_limit(length);
                 }

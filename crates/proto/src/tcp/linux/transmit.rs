@@ -31,7 +31,8 @@ impl Connection {
             return self.send_probe(now);
         }
         let stretch = self.next_within_window(now);
-        self.linux.usage.sent |= stretch.is_some();
+        // Only `tcp_write_xmit` looks whether the window was used, and repairs do not go through it.
+        self.linux.usage.sent |= stretch.is_some_and(|stretch| !stretch.again);
         if stretch.is_none() {
             self.rate_when_stopped();
             self.validate_window(now);

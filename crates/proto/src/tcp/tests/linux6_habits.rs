@@ -17,7 +17,7 @@ pub(super) fn with_timestamps() -> Solo {
     stamping(linux())
 }
 
-fn stamping(profile: Profile) -> Solo {
+pub(super) fn stamping(profile: Profile) -> Solo {
     let profile = Profile {
         timestamps: true,
         ..profile
