@@ -126,7 +126,7 @@ def _problems(entry: Table) -> Iterator[tuple[str, str]]:
     if entry.get("handover") != "hard" or "outage" not in entry or "announced" not in entry:
         yield (
             "does not say all of a handover",
-            'handover = "hard", with outage and announced; kinds leave away what they lack',
+            'handover = "hard", with outage and announced; the comparison leaves out what a kind does not have',
         )
     if entry.get("attach") == "none":
         yield "leaves the mobile without a link", "a link to go to"
