@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .maps import Circle, Map, Point, Turn, Way
 from .style import LOOKS
@@ -67,6 +68,9 @@ class _Drawing:
             found.keep_free(x, y, 3)
         for x, y in [self.place(turn.at) for turn in self.map.turns]:
             found.keep_free(x, y, 5)
+        for stretch in (stretch for way in self.map.ways for stretch in way.stretches):
+            for start, end in pairwise(map(self.place, stretch.points)):
+                found.avoid(start, end)
         length = nice_length(self.size[0] / 5 / self.scale)
         found.taken.append((0, self.size[1] - 28, MARGIN / 2 + max(length * self.scale, 60), self.size[1]))
         cells = [found.put(cell.name, *self.place(cell.middle), away=6, kind="node") for cell in self.map.cells]

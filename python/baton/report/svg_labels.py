@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 # Of a letter and of a line of labels, in pixels, as the pages set them.
@@ -10,6 +11,9 @@ LETTER, LINE = 7.0, 16.0
 # Where a label stands: by which share of its width and height it is moved from its point, and by which of a distance.
 _SIDES = ((-0.5, 1.0, 0, 1), (-0.5, 0.0, 0, -1), (0.0, 0.5, 1, 0), (-1.0, 0.5, -1, 0))
 _CORNERS = ((0.0, 1.0, 0.7, 0.7), (0.0, 0.0, 0.7, -0.7), (-1.0, 1.0, -0.7, 0.7), (-1.0, 0.0, -0.7, -0.7))
+
+# Lines that labels are to avoid are kept as squares of this size that they cross, in pixels.
+SQUARE = 6.0
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -22,26 +26,44 @@ class Labels:
     width: float
     height: float
     taken: list[Box] = field(default_factory=list)
+    crossed: set[tuple[int, int]] = field(default_factory=set)
 
     def keep_free(self, x: float, y: float, radius: float) -> None:
         """Nothing is written over this point."""
         self.taken.append((x - radius, y - radius, x + radius, y + radius))
 
+    def avoid(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """A line on which something is written only where there is no other room."""
+        (x, y), (across, down) = start, (end[0] - start[0], end[1] - start[1])
+        steps = 1 + int(max(abs(across), abs(down)) // SQUARE)
+        for step in range(steps + 1):
+            self.crossed.add((int((x + across * step / steps) // SQUARE), int((y + down * step / steps) // SQUARE)))
+
     def put(self, text: str, x: float, y: float, *, away: float, kind: str = "") -> str:
         """A label beside a point, `away` pixels from it, where there is room; nothing where there is none."""
         across = LETTER * len(text)
-        for distance in (away, 2 * away):
-            for left, up, right, down in (*_SIDES, *_CORNERS):
-                x0, y0 = x + left * across + right * distance, y - (1 - up) * LINE + down * distance
-                box = (x0, y0, x0 + across, y0 + LINE)
-                if self._is_free(box):
-                    self.taken.append(box)
-                    look = f' class="{kind}"' if kind else ""
-                    at = f'x="{x0 + across / 2:.1f}" y="{y0 + LINE - 4:.1f}" text-anchor="middle"'
-                    return f"<text{look} {at}>{html.escape(text)}</text>"
-        return ""
+        free = [box for box in _boxes(x, y, across, away) if self._is_free(box)]
+        if not free:
+            return ""
+        box = next((box for box in free if not self._is_crossed(box)), free[0])
+        self.taken.append(box)
+        look = f' class="{kind}"' if kind else ""
+        at = f'x="{box[0] + across / 2:.1f}" y="{box[3] - 4:.1f}" text-anchor="middle"'
+        return f"<text{look} {at}>{html.escape(text)}</text>"
 
     def _is_free(self, box: Box) -> bool:
         x0, y0, x1, y1 = box
         inside = x0 >= 0 and y0 >= 0 and x1 <= self.width and y1 <= self.height
         return inside and not any(x0 < b[2] and b[0] < x1 and y0 < b[3] and b[1] < y1 for b in self.taken)
+
+    def _is_crossed(self, box: Box) -> bool:
+        x0, y0, x1, y1 = (int(edge // SQUARE) for edge in box)
+        return any((x, y) in self.crossed for x in range(x0, x1 + 1) for y in range(y0, y1 + 1))
+
+
+def _boxes(x: float, y: float, across: float, away: float) -> Iterator[Box]:
+    """Where a label so wide may stand beside a point, the best place first."""
+    for distance in (away, 2 * away):
+        for left, up, right, down in (*_SIDES, *_CORNERS):
+            x0, y0 = x + left * across + right * distance, y - (1 - up) * LINE + down * distance
+            yield (x0, y0, x0 + across, y0 + LINE)
