@@ -7,7 +7,7 @@ first, the last, the lowest and the highest value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -69,7 +69,9 @@ def share_of_series(batches: Batches, most: int) -> dict[Key, Series]:
     for key, rows, _ in _by_key(batches(["subject", "series"])):
         counts[key] = counts.get(key, 0) + len(rows)
     limit = equal_share(list(counts.values()), most)
-    parts = {key: _Stretches(-(-count // max(limit // 4, 1)) if count > limit else 1) for key, count in counts.items()}
+    parts = {
+        key: _Stretches(count, -(-count // max(limit // 4, 1)) if count > limit else 1) for key, count in counts.items()
+    }
     for key, rows, batch in _by_key(batches(["time_ns", "subject", "series", "value"])):
         time, value = (numbers_of(pa.chunked_array([batch.column(name)])) for name in ("time_ns", "value"))
         parts[key].add(time[rows], value[rows])
@@ -87,24 +89,33 @@ def equal_share(counts: list[int], most: int) -> int:
     return most
 
 
-@dataclass
 class _Stretches:
-    """A series as it is read; each `length` values become their first, last, lowest and highest."""
+    """A series of so many values as it is read; each `length` values become their first, last, lowest and highest.
 
-    length: int
-    parts: list[Series] = field(default_factory=list)
-    rest: Series = field(default_factory=lambda: Series(np.zeros(0, np.int64), np.zeros(0)))
+    What is kept goes to one place from the beginning on: many small arrays would hold much free memory between them.
+    """
+
+    def __init__(self, count: int, length: int) -> None:
+        self.length, self.kept = length, 0
+        room = count if length == 1 else min(count, 4 * (count // length) + length)
+        self.whole = Series(np.empty(room, np.int64), np.empty(room))
+        self.rest = Series(np.zeros(0, np.int64), np.zeros(0))
 
     def add(self, time_ns: np.ndarray, value: np.ndarray) -> None:
         time_ns, value = np.concatenate((self.rest.time_ns, time_ns)), np.concatenate((self.rest.value, value))
         whole = len(value) // self.length * self.length
         rows = outstanding(value[:whole], self.length)
-        self.parts.append(Series(time_ns[rows], value[rows]))
+        self.keep(time_ns[rows], value[rows])
         self.rest = Series(time_ns[whole:].copy(), value[whole:].copy())
 
+    def keep(self, time_ns: np.ndarray, value: np.ndarray) -> None:
+        place = slice(self.kept, self.kept + len(value))
+        self.whole.time_ns[place], self.whole.value[place] = time_ns, value
+        self.kept += len(value)
+
     def series(self) -> Series:
-        parts = [*self.parts, self.rest]
-        return Series(np.concatenate([part.time_ns for part in parts]), np.concatenate([part.value for part in parts]))
+        self.keep(self.rest.time_ns, self.rest.value)
+        return Series(self.whole.time_ns[: self.kept], self.whole.value[: self.kept])
 
 
 def outstanding(value: np.ndarray, length: int) -> np.ndarray:

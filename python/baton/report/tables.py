@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -188,7 +189,14 @@ def _read_series(path: Path) -> dict[tuple[str, str], Series]:
 
 def _batches_of(path: Path, names: list[str]) -> Batches:
     """The columns of a file in batches; those in `names` are of few distinct strings."""
-    return lambda columns: pq.ParquetFile(path, read_dictionary=names).iter_batches(BATCH_ROWS, columns=columns)
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        for batch in pq.ParquetFile(path, read_dictionary=names).iter_batches(BATCH_ROWS, columns=columns):
+            yield batch
+            del batch
+            pa.default_memory_pool().release_unused()
+
+    return batches
 
 
 def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
