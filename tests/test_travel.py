@@ -97,7 +97,7 @@ def test_a_compressed_recording_travels_and_another_start_is_another_run(baton, 
     shutil.rmtree(recorded.parent)
     process = baton("rerun", "run-2")
     assert process.returncode == 0, process.stderr
-    assert ".csv.gz: the same" in process.stdout
+    assert ".gz: the same" in process.stdout
 
 
 def test_a_recording_that_did_not_travel_is_looked_for_where_it_is_said_to_be(baton, recorded, tmp_path):
