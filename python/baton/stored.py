@@ -92,7 +92,7 @@ _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL
     HandoverFlow: {"name"},
 }
 # Of the others null is not taken for a key that is left out.
-_STRICT = (Manifest, SweepManifest, SweptPoint, KeptRun)
+_STRICT = (Manifest, SweepManifest, SweptPoint, KeptRun, Place)
 RERUN_NEEDS = {"format", "complete", "simulated_s", "origin", "seed", "resolved", "traces", "results"}
 
 

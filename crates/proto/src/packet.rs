@@ -14,6 +14,7 @@ use core::net::IpAddr;
 
 mod body;
 mod extended;
+mod identity;
 mod quote;
 mod send_buffer;
 mod signal;
@@ -22,6 +23,7 @@ mod verbatim;
 mod view;
 
 pub use extended::Extended;
+pub use identity::Identity;
 pub(crate) use send_buffer::SendBuffer;
 pub use signal::Signal;
 pub use transport::SegmentWithin;
@@ -38,6 +40,8 @@ pub struct Packet {
     pub flow: Option<FlowId>,
     /// Whether a transport sent these bytes before. Known only inside a simulation.
     pub retransmission: bool,
+    /// Which packet of its run it is.
+    pub identity: Identity,
     /// The bits that the channel has flipped.
     pub bit_errors: BitErrors,
     /// What the network header carries.
@@ -366,6 +370,7 @@ impl Packet {
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
         })
     }
 
@@ -406,6 +411,7 @@ impl Packet {
     fn remember(&mut self, before: Packet) {
         self.flow = before.flow;
         self.retransmission = before.retransmission;
+        self.identity = before.identity;
         self.body.remember(before.body);
     }
 }

@@ -8,7 +8,7 @@ use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::mobile_ipv6::{
     HomeAgent, HomeAgentSettings, SharedKey, Strategy, Subscriber,
 };
-use baton_proto::packet::{BitErrors, Body, Extended, IpHeader, Packet};
+use baton_proto::packet::{BitErrors, Body, Extended, Identity, IpHeader, Packet};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::{BindingLifetime, BindingUpdate, MobilityMessage};
 use baton_proto::wire::prefix::Ipv6Prefix;
@@ -49,6 +49,7 @@ fn update(number: u128, place: u128, sequence: u16) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
         body: Body::Extended(Box::new(Extended {
             home_address: Some(home(number)),
             routing_home_address: None,

@@ -2,7 +2,7 @@
 
 use crate::errors::{PacketError, from_decode};
 use crate::values;
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
@@ -180,6 +180,7 @@ pub(crate) fn encoded(from: IpAddr, to: IpAddr, identification: u16, body: Body)
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     };
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);

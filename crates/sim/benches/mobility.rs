@@ -20,7 +20,7 @@ use baton_proto::mobility::mobile_ipv6::{
     AccessRouter, AdvertisingSettings, BufferingRequest, HomeAgent, HomeAgentEvent,
     HomeAgentSettings, MobileEvent, MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
 };
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobility_header::BindingLifetime;
@@ -564,6 +564,7 @@ fn data(number: u32) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
         body: Body::Udp(header, payload),
     }
 }

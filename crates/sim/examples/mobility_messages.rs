@@ -5,7 +5,7 @@
 //! cargo run --example mobility_messages -- messages.pcapng
 //! ```
 
-use baton_proto::packet::{BitErrors, Body, Extended, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, Extended, Identity, IpHeader, Packet, Payload};
 use baton_proto::time::Instant;
 use baton_proto::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use baton_proto::wire::mobility_header::{
@@ -71,6 +71,7 @@ fn packet(source: impl Into<IpAddr>, destination: impl Into<IpAddr>, body: Body)
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

@@ -224,7 +224,7 @@ impl Files {
 mod tests {
     use super::*;
     use crate::scenario;
-    use baton_proto::packet::{BitErrors, Body, IpHeader};
+    use baton_proto::packet::{BitErrors, Body, Identity, IpHeader};
 
     #[test]
     fn relayed_captures_have_the_bytes_of_direct_ones() {
@@ -287,6 +287,7 @@ mod tests {
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The packets of a world in a slab: links and events hold a four-byte id instead of a packet.
 
 use crate::link::End;
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use baton_proto::time::Instant;
 use baton_proto::wire::udp::UdpHeader;
 use core::net::{IpAddr, Ipv4Addr};
@@ -15,8 +15,6 @@ pub struct PacketId(pub u32);
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Travelling {
-    /// Running number of the packet in its world, from zero.
-    pub number: u64,
     /// When it was offered to the link that it is on.
     pub offered: Instant,
     /// The link that it is on, by its place in the scenario.
@@ -33,6 +31,11 @@ pub struct Travelling {
 }
 
 impl Travelling {
+    /// Running number of the packet in its world, from zero: the same on every link, in tunnels too.
+    pub fn number(&self) -> u64 {
+        self.packet.identity.number()
+    }
+
     /// The mobile's access link that it has crossed, if any.
     pub fn access(&self) -> Option<usize> {
         self.access.checked_sub(1).map(|link| link as usize)
@@ -51,24 +54,28 @@ const _: () = assert!(size_of::<Travelling>() == 192, "three cache lines");
 pub struct Packets {
     slots: Vec<Travelling>,
     free: Vec<u32>,
-    inserted: u64,
+    numbered: u64,
 }
 
 impl Packets {
-    /// Puts a packet in.
+    /// Puts a packet in, `now`. One that was never sent before gets the next number.
     // Each is written once, into its slot: built beside it, it would be copied twice.
     #[inline]
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
+    pub fn insert(&mut self, now: Instant, packet: Packet) -> PacketId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(FREE);
             self.slots.len() as u32 - 1
         });
         let travelling = &mut self.slots[slot as usize];
-        travelling.number = self.inserted;
         travelling.length = packet.wire_length();
         travelling.access = 0;
         travelling.packet = packet;
-        self.inserted += 1;
+        let mut identity = travelling.packet.identity_within();
+        if !identity.is_some() {
+            identity = Identity::new(self.numbered, now);
+            self.numbered += 1;
+        }
+        travelling.packet.identify(identity);
         PacketId(slot)
     }
 
@@ -85,6 +92,7 @@ impl Packets {
             ip: left.ip,
             flow: left.flow,
             retransmission: left.retransmission,
+            identity: left.identity,
             bit_errors: core::mem::take(&mut left.bit_errors),
             body: core::mem::replace(&mut left.body, FREE.packet.body),
         };
@@ -97,9 +105,10 @@ impl Packets {
         self.slots.iter().filter(|slot| slot.length != 0)
     }
 
-    /// Number of packets put in so far.
-    pub fn inserted(&self) -> u64 {
-        self.inserted
+    /// How many packets were put in so far: one that is put in again, as behind a tunnel, counts once. The next gets this
+    /// number.
+    pub fn numbered(&self) -> u64 {
+        self.numbered
     }
 
     /// Number of packets under way.
@@ -134,7 +143,6 @@ impl core::ops::IndexMut<PacketId> for Packets {
 
 /// A free slot.
 const FREE: Travelling = Travelling {
-    number: 0,
     offered: Instant::ZERO,
     link: 0,
     access: 0,
@@ -152,6 +160,7 @@ const FREE: Travelling = Travelling {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
         body: Body::Udp(
             UdpHeader {
                 source_port: 0,

@@ -7,7 +7,7 @@ use baton_proto::aerotp::Configuration;
 use baton_proto::host::{
     AerotpGateway, Host, HostEvent, InterfaceId, Rule, Selector, SocketId, Verdict,
 };
-use baton_proto::packet::{BitErrors, Body, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, Identity, Packet, Payload};
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{self, Endpoint};
@@ -95,6 +95,7 @@ fn packet(hosts: [u8; 2], body: Body) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::seen::{Carried, Sent};
 use baton_live::clock::RealClock;
 use baton_live::namespace::RealHost;
 use baton_proto::host::{Host, InterfaceId, SocketId};
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Connection, Endpoint, Event};
 use baton_proto::time::Instant;
@@ -233,6 +233,7 @@ impl Bench {
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
         };
         match to {
             Side::Ours => self

@@ -198,6 +198,7 @@ impl Pair {
             flow: None,
             retransmission: sent.retransmission,
             bit_errors: BitErrors::NONE,
+            identity: crate::packet::Identity::NONE,
             body: Body::Aerotp(Box::new(sent.packet)),
         };
         assert!(

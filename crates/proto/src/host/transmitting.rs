@@ -3,7 +3,7 @@
 use super::agents::Step;
 use super::{HOP_LIMIT, Host, InterfaceId};
 use crate::mobility::mobile_ipv6::MobileNode;
-use crate::packet::{BitErrors, Body, CodePoint, FlowId, IpHeader, Packet};
+use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 use core::net::IpAddr;
@@ -182,6 +182,7 @@ impl Host {
             flow,
             retransmission: false,
             bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
         }
     }
 

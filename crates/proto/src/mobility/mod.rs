@@ -12,7 +12,7 @@ pub mod mobile_ipv6;
 pub mod network_access;
 pub mod tunnel;
 
-use crate::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use crate::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::multicast_listener::{self, MulticastListenerReport};
 use crate::wire::neighbor_discovery::{self, NeighborDiscovery};
@@ -46,6 +46,7 @@ fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
         body,
     }
 }

@@ -120,11 +120,12 @@ impl Tunnels {
         }
         packet.ip.hop_limit -= u8::from(forwarded);
         let (traffic_class, flow) = (packet.ip.traffic_class, packet.flow);
-        let retransmission = packet.retransmission;
+        let (retransmission, identity) = (packet.retransmission, packet.identity);
         let mut outer = super::packet(entry, exit, Body::Tunnel(Box::new(packet)));
         outer.ip.traffic_class = traffic_class;
         outer.flow = flow;
         outer.retransmission = retransmission;
+        outer.identity = identity;
         Ok(outer)
     }
 

@@ -1,7 +1,7 @@
 //! Translations, checked by decoding what came of them: all checksums are verified there.
 
 use super::*;
-use crate::packet::{BitErrors, Body, IpHeader, Payload};
+use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload};
 use crate::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
@@ -36,6 +36,7 @@ fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

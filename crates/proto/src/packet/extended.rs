@@ -29,6 +29,21 @@ impl Extended {
 }
 
 impl Packet {
+    /// The IP header as the ends of a connection know it, whatever tunnels and extension headers are around it.
+    pub fn innermost_ip(&self) -> IpHeader {
+        let mut packet = self;
+        loop {
+            let body = match &packet.body {
+                Body::Extended(extended) => &extended.body,
+                body => body,
+            };
+            match body {
+                Body::Tunnel(inner) => packet = inner,
+                _ => return packet.upper_ip(),
+            }
+        }
+    }
+
     /// The IP header as upper layers see it: with the home addresses of Mobile IPv6's extension headers, if there are
     /// any, in place of care-of addresses.
     pub fn upper_ip(&self) -> IpHeader {

@@ -57,6 +57,35 @@ impl Packet {
     }
 }
 
+impl Packet {
+    /// Whether the packet carries a signalling message, in a tunnel or not.
+    pub fn is_signalling(&self) -> bool {
+        let mut packet = self;
+        loop {
+            let body = match &packet.body {
+                Body::Extended(extended) => &extended.body,
+                body => body,
+            };
+            match body {
+                Body::Tunnel(inner) => packet = inner,
+                Body::Mobility(_) => return true,
+                Body::Icmp(message) => {
+                    return !matches!(
+                        message,
+                        IcmpMessage::EchoRequest(_)
+                            | IcmpMessage::EchoReply(_)
+                            | IcmpMessage::Error { .. }
+                    );
+                }
+                Body::Udp(header, Payload::Bytes(bytes)) => {
+                    return of_datagram(header, bytes).is_some();
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
 /// `outer` is the header with care-of addresses, `ip` the one with home addresses.
 fn of_body(body: &Body, ip: &IpHeader, outer: &IpHeader) -> Option<(&'static str, String)> {
     match body {

@@ -395,6 +395,7 @@ fn a_udp_checksum_of_zero_is_written_as_all_ones() {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     };
     // 0a4d + 0001 + 0a4d + 0002 + 0011 + 0008 + 0008 + eb41 = ffff, of which the complement is zero.
     assert_eq!(encode(&packet)[26..28], [0xFF, 0xFF]);

@@ -1,6 +1,6 @@
 //! Packets that a kernel wrote: carried as they came, and read only where someone asks.
 
-use super::{BitErrors, Body, IpHeader, Packet};
+use super::{BitErrors, Body, Identity, IpHeader, Packet};
 use crate::wire::checksum::updated;
 use crate::wire::ip::IpPayload;
 use crate::wire::{DecodeError, u16_at};
@@ -26,6 +26,7 @@ impl Packet {
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
         })
     }
 }

@@ -7,7 +7,7 @@ use super::config::*;
 use super::*;
 use crate::packets::Packets;
 use crate::rng::Stream;
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use core::net::{IpAddr, Ipv4Addr};
@@ -32,9 +32,12 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     };
     let mut slab = Packets::default();
-    (0..count).map(|_| slab.insert(packet.clone())).collect()
+    (0..count)
+        .map(|_| slab.insert(Instant::ZERO, packet.clone()))
+        .collect()
 }
 
 /// 1 Mbit/s and 10 ms both ways: 1000 B take 8 ms.

@@ -1,7 +1,7 @@
 //! The file against the blocks of the draft written out by hand, and read by tshark.
 
 use super::*;
-use baton_proto::packet::{BitErrors, Body, IpHeader, Payload};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Payload};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage, QuotedPacket};
 use baton_proto::wire::mih::{self, Content, LinkIdentifier, Mih, MihfId, Status, Step};
 use baton_proto::wire::sequence::SequenceNumber;
@@ -33,6 +33,7 @@ fn packet(v4: bool, body: Body) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

@@ -37,11 +37,11 @@ pub struct PacketRecord<'a> {
     pub packet: &'a Packet,
 }
 
-const COLUMNS: [Column; 18] = [
+const COLUMNS: [Column; 19] = [
     Column::new(
         "packet",
         "",
-        "Running number of the packet, the same on every link that it crosses",
+        "Running number of the packet, the same on every link that it crosses, in tunnels too",
     ),
     Column::new("link", "", "Name of the link"),
     Column::new(
@@ -71,8 +71,16 @@ const COLUMNS: [Column; 18] = [
         "",
         "What the packet carries; through tunnels, the innermost one",
     ),
-    Column::new("source", "", "Address of the sender, with its port"),
-    Column::new("destination", "", "Address of the receiver, with its port"),
+    Column::new(
+        "source",
+        "",
+        "Address of the sender, with its port; of a flow's packet as its ends know it, whatever tunnels it is in",
+    ),
+    Column::new(
+        "destination",
+        "",
+        "Address of the receiver, with its port; of a flow's packet as its ends know it",
+    ),
     Column::new(
         "sequence",
         "",
@@ -99,6 +107,11 @@ const COLUMNS: [Column; 18] = [
         "retransmission",
         "",
         "Whether the sender had sent these bytes before",
+    ),
+    Column::new(
+        "copy",
+        "",
+        "0 for the packet as its sender sent it; from 1 on copies that agents and gateways made of it on its way",
     ),
 ];
 
@@ -170,6 +183,7 @@ pub(super) fn schema(dictionary: &str) -> SchemaRef {
         (DataType::UInt32, true),
         (DataType::List(sack_item()), true),
         (DataType::Boolean, false),
+        (DataType::UInt32, false),
     ];
     table::schema(&COLUMNS, types, super::PACKETS_KEY, dictionary)
 }
@@ -218,6 +232,7 @@ struct Columns {
     sack_end: Vec<i32>,
     has_sack: Vec<bool>,
     retransmission: Vec<bool>,
+    copy: Vec<u32>,
 }
 
 impl Columns {
@@ -247,6 +262,7 @@ impl Columns {
             sack_end: Vec::with_capacity(rows),
             has_sack: Vec::with_capacity(rows),
             retransmission: Vec::with_capacity(rows),
+            copy: Vec::with_capacity(rows),
         }
     }
 
@@ -277,6 +293,7 @@ impl Columns {
             .extend(rows.iter().map(|row| row.payload_bytes));
         self.retransmission
             .extend(rows.iter().map(|row| row.retransmission));
+        self.copy.extend(rows.iter().map(|row| u32::from(row.copy)));
     }
 
     /// Adds what a TCP header says. `sack_end` is where the edges of earlier rows end.
@@ -389,6 +406,7 @@ impl PacketRows {
             Arc::new(UInt32Array::try_new(rows.window.into(), is_tcp)?),
             Arc::new(sack),
             Arc::new(BooleanArray::from(rows.retransmission)),
+            Arc::new(UInt32Array::from(rows.copy)),
         ];
         Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
     }

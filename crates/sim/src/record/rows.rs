@@ -52,6 +52,7 @@ pub(super) struct PacketRow {
     /// IANA number.
     pub(super) protocol: u8,
     pub(super) retransmission: bool,
+    pub(super) copy: u8,
     pub(super) tcp: Option<TcpRow>,
 }
 
@@ -87,17 +88,22 @@ impl Rows {
     pub(super) fn push_packet(&mut self, row: &PacketRecord) {
         let packet = row.packet;
         let headers = packet.view();
+        let ip = match packet.flow {
+            Some(_) => packet.innermost_ip(),
+            None => packet.ip,
+        };
         let tcp = headers.tcp.as_deref().map(|header| self.tcp_row(header));
         self.packets.push(PacketRow {
             number: row.number,
+            copy: packet.identity.copy(),
             sent: super::nanoseconds(row.sent),
             decided: row.decided.map(super::nanoseconds),
             link: row.link as u32,
             flow: packet.flow,
             wire_bytes: packet.wire_length(),
             payload_bytes: headers.payload_bytes,
-            source: packet.ip.source,
-            destination: packet.ip.destination,
+            source: ip.source,
+            destination: ip.destination,
             ports: headers.ports,
             from: row.from,
             dropped: row.dropped,

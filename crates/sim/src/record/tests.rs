@@ -5,7 +5,7 @@ use crate::link::{DropReason, End};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use baton_proto::packet::{BitErrors, Body, FlowId, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, FlowId, Identity, IpHeader, Packet, Payload};
 use baton_proto::wire::icmp::{Echo, IcmpMessage};
 use baton_proto::wire::sequence::SequenceNumber;
 use baton_proto::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
@@ -64,6 +64,7 @@ fn packet(body: Body) -> Packet {
         flow: Some(FlowId(0)),
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

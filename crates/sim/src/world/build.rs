@@ -77,6 +77,7 @@ impl World {
             now: Instant::ZERO,
             queue: EventQueue::default(),
             packets: Packets::default(),
+            copies: Default::default(),
             nodes,
             wires,
             flows,
@@ -127,6 +128,8 @@ impl World {
                 flows_at.entry(end).or_default().push(number);
             }
         }
+        let mobiles = self.scenario.mobiles.iter();
+        let mobile_nodes: BTreeSet<NodeIndex> = mobiles.map(|mobile| mobile.node).collect();
         for number in 0..self.scenario.mobiles.len() {
             let Mobile {
                 node,
@@ -157,11 +160,11 @@ impl World {
             if let (Some(link), None) = (attached, &mobility) {
                 self.wires[link].in_use = true;
             }
-            let flows = flows_at.remove(&node).unwrap_or_default();
-            for &flow in &flows {
-                let slot = usize::from(self.flows[flow].mobiles[0].is_some());
-                self.flows[flow].mobiles[slot] = Some(number);
-            }
+            let behind = match is_router {
+                true => self.nodes_behind(node.0, &mobile_nodes),
+                false => Vec::new(),
+            };
+            let flows = self.take_flows(number, node, &behind, &flows_at);
             let subject = self
                 .recorder
                 .subject(&format!("mobile {}", self.scenario.nodes[node.0]));
@@ -187,6 +190,54 @@ impl World {
 }
 
 impl World {
+    /// The nodes of the network behind a mobile router, ascending: those that are reached without a mobile's access links.
+    fn nodes_behind(&self, router: usize, mobile_nodes: &BTreeSet<NodeIndex>) -> Vec<usize> {
+        let mut reached = BTreeSet::from([router]);
+        let mut next = vec![router];
+        while let Some(node) = next.pop() {
+            for &(link, _) in self.nodes[node].interfaces.iter() {
+                let wire = &self.wires[link];
+                let (far, _) = wire.far_from(node);
+                let is_mobile = mobile_nodes.contains(&NodeIndex(far));
+                if wire.mobile.is_none() && !is_mobile && reached.insert(far) {
+                    next.push(far);
+                }
+            }
+        }
+        reached.remove(&router);
+        reached.into_iter().collect()
+    }
+
+    /// The flows that go through the handovers of a mobile: its own, and those of the nodes behind it. `flows_at` has those
+    /// of each node.
+    fn take_flows(
+        &mut self,
+        number: usize,
+        node: NodeIndex,
+        behind: &[usize],
+        flows_at: &BTreeMap<NodeIndex, Vec<usize>>,
+    ) -> Vec<usize> {
+        let own = flows_at.get(&node).into_iter().flatten();
+        for &flow in own.clone() {
+            let slot = usize::from(self.flows[flow].mobiles[0].is_some());
+            self.flows[flow].mobiles[slot] = Some(number);
+        }
+        let within = |end: NodeIndex| end == node || behind.binary_search(&end.0).is_ok();
+        let of_others = behind
+            .iter()
+            .flat_map(|&inner| flows_at.get(&NodeIndex(inner)));
+        let of_others = of_others.flatten().filter(|&&flow| {
+            // What stays within the network does not notice.
+            let spec = &self.flows[flow].spec;
+            within(spec.from) != within(spec.to)
+        });
+        let taken: BTreeSet<usize> = own.chain(of_others).copied().collect();
+        for &flow in &taken {
+            self.flows[flow].movers.push(number);
+        }
+        taken.into_iter().collect()
+    }
+
     /// The link with which a mobile begins that chooses by preference: the best that works.
     fn begin_preferred(&self, failback: &mut Failback, links: &[usize]) -> Option<usize> {
         for (rank, &link) in links.iter().enumerate() {

@@ -72,6 +72,8 @@ pub struct FlowRun {
     pub port: u16,
     /// The mobiles at its ends.
     pub mobiles: [Option<usize>; 2],
+    /// The mobiles whose handovers it goes through: those at its ends, and routers whose networks its ends are in.
+    pub movers: Vec<usize>,
     /// The connection at source and sink.
     pub sockets: [Option<SocketId>; 2],
     /// What only one over AeroTP has.
@@ -118,6 +120,7 @@ impl FlowRun {
             addresses,
             port,
             mobiles: [None; 2],
+            movers: Vec::new(),
             sockets: [None; 2],
             aerotp: Box::default(),
             progress: Progress::default(),

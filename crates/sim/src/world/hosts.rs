@@ -38,11 +38,14 @@ impl World {
     }
 
     /// Counts a host's own packet and hands it to the link behind an interface.
-    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
+    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, mut packet: Packet) {
         if let Some(flow) = packet.flow {
-            self.flows[flow.0 as usize].sent_packets += 1;
+            match packet.identity_within().is_some() {
+                true => self.copies.send_on(&mut packet),
+                false => self.flows[flow.0 as usize].sent_packets += 1,
+            }
         }
-        let id = self.packets.insert(packet);
+        let id = self.packets.insert(self.now, packet);
         if self.signals.is_some() {
             self.begin_signal(node, interface, id);
         }
@@ -162,7 +165,7 @@ impl World {
     /// Tells the record and the mobiles of bytes that have come to an application.
     pub(super) fn note_delivery(&mut self, flow: usize, delivered: Option<Delivered>) {
         let Some(delivered) = delivered else { return };
-        for mobile in self.flows[flow].mobiles.into_iter().flatten() {
+        for &mobile in &self.flows[flow].movers {
             self.mobiles[mobile].deliver(self.now, flow, &delivered, self.arrived_over);
         }
         if self.recorder.records_series() {

@@ -12,6 +12,7 @@ mod backpressure;
 mod bad_state;
 mod build;
 mod contexts;
+mod copies;
 pub mod flow;
 mod gateways;
 mod handover;
@@ -60,6 +61,7 @@ pub struct World {
     now: Instant,
     queue: EventQueue<Event>,
     packets: Packets,
+    copies: copies::Copies,
     nodes: Vec<Node>,
     wires: Vec<Wire>,
     flows: Vec<FlowRun>,
@@ -320,7 +322,7 @@ impl World {
     pub fn finish(mut self) -> Result<(Summary, Tables), RecordError> {
         for travelling in self.packets.iter() {
             self.recorder.packet(&PacketRecord {
-                number: travelling.number,
+                number: travelling.number(),
                 link: travelling.link as usize,
                 from: travelling.from,
                 sent: travelling.offered,

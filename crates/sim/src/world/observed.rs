@@ -82,7 +82,7 @@ impl World {
 
     fn note_sent(&mut self, node: usize, view: &PacketView) -> (usize, Sending) {
         let flow = self.flow_of(node, view);
-        let number = self.packets.inserted();
+        let number = self.packets.numbered();
         let now = self.now;
         let Some(observed) = self.flows[flow].observed.as_deref_mut() else {
             return (flow, Sending::New);

@@ -219,7 +219,7 @@ impl World {
     /// Hands a packet that has arrived at a real host to its port.
     pub(super) fn deliver_to_port(&mut self, node: usize, id: PacketId) {
         let travelling = &self.packets[id];
-        let (number, link, access) = (travelling.number, travelling.link, travelling.access());
+        let (number, link, access) = (travelling.number(), travelling.link, travelling.access());
         let packet = self.packets.remove(id);
         self.arrived_over = access;
         self.observe_delivered(node, number, &packet);

@@ -10,8 +10,8 @@ use baton_proto::packet::Signal;
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 
-/// Messages under way, by the numbers of their packets.
-pub(super) type SignalsUnderWay = BTreeMap<u64, SignalRecord>;
+/// Messages under way, by the numbers of their packets and of their copies.
+pub(super) type SignalsUnderWay = BTreeMap<(u64, u8), SignalRecord>;
 
 impl World {
     /// A host has sent a packet, which may carry a signal. Asked where signals are recorded.
@@ -21,19 +21,20 @@ impl World {
         let Some(signal) = travelling.packet.signal() else {
             return;
         };
+        let identity = travelling.packet.identity;
         let record = SignalRecord {
             signal,
             sender: node,
             link: Some(self.nodes[node].interfaces[interface.0].0),
             sent: self.now,
             way: SignalWay::Message {
-                packet: Some(travelling.number),
+                packet: Some(identity.number()),
                 ended: None,
                 dropped: None,
             },
         };
         if let Some(under_way) = &mut self.signals {
-            under_way.insert(travelling.number, record);
+            under_way.insert((identity.number(), identity.copy()), record);
         }
     }
 
@@ -48,10 +49,10 @@ impl World {
         let Some(under_way) = &mut self.signals else {
             return;
         };
-        let packet = self.packets[id].number;
-        if let Some(record) = under_way.remove(&packet) {
+        let identity = self.packets[id].packet.identity;
+        if let Some(record) = under_way.remove(&(identity.number(), identity.copy())) {
             let way = SignalWay::Message {
-                packet: Some(packet),
+                packet: Some(identity.number()),
                 ended: Some(ended),
                 dropped,
             };

@@ -261,7 +261,7 @@ pub fn summarise(world: &World) -> Summary {
         simulated_s: world.now.as_secs_f64(),
         wall_s: None,
         events: world.events,
-        packets: world.packets.inserted(),
+        packets: world.packets.numbered(),
         flows: world
             .flows
             .iter()

@@ -122,7 +122,7 @@ impl World {
             Outcome::Dropped(reason) => Some(reason),
         };
         self.recorder.packet(&PacketRecord {
-            number: travelling.number,
+            number: travelling.number(),
             link,
             from: fate.from,
             sent: travelling.offered,
@@ -138,7 +138,7 @@ impl World {
         let travelling = &mut self.packets[id];
         travelling.cross_access(link);
         if let Some(held) = &mut self.wires[link].leaving {
-            held.remove(&travelling.number);
+            held.remove(&travelling.number());
         }
     }
 
@@ -171,8 +171,16 @@ impl World {
         self.arrived_over = self.packets[id].access();
         let packet = self.packets.remove(id);
         let host = &mut self.nodes[node].host;
+        let taken_in =
+            (packet.flow.is_some() && host.agents().is_some()).then_some(packet.identity);
+        if let Some(identity) = taken_in {
+            self.copies.take_in(identity);
+        }
         host.handle_packet(self.now, interface, packet);
         self.pump(node);
+        if let Some(identity) = taken_in.filter(|_| !self.may_hold(node)) {
+            self.copies.end(identity);
+        }
         self.arrived_over = None;
     }
 

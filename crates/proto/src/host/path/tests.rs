@@ -5,7 +5,7 @@ mod mobile_ipv6;
 
 use super::*;
 use crate::host::{Host, HostEvent, Verdict};
-use crate::packet::{BitErrors, IpHeader, Payload, pattern_byte};
+use crate::packet::{BitErrors, Identity, IpHeader, Payload, pattern_byte};
 use crate::tcp::profile::Profile;
 use crate::tcp::{Connection, State};
 use crate::time::Duration;
@@ -346,6 +346,7 @@ fn tcp(header: TcpHeader, payload: Payload) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
         body: Body::Tcp(header, payload),
     }
 }

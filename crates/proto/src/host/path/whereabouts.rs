@@ -201,6 +201,7 @@ fn wrap(mut packet: Packet, (home, care_of): (Ipv6Addr, Ipv6Addr), wrapping: Wra
                 flow: packet.flow,
                 retransmission: packet.retransmission,
                 bit_errors: Default::default(),
+                identity: packet.identity,
                 body: Body::Tunnel(Box::new(packet)),
             }
         }

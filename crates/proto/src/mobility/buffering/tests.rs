@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{BitErrors, Body, IpHeader, Payload};
+use crate::packet::{BitErrors, Body, Identity, IpHeader, Payload};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpOptions;
 use crate::wire::udp::UdpHeader;
@@ -30,6 +30,7 @@ fn packet(body: Body) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

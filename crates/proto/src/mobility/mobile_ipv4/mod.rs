@@ -32,7 +32,7 @@ pub use mobile_node::{CareOf, MobileNode, MobileNodeConfig, MobileNodeEvent, Poi
 pub use policy::{Delivery, PolicyRule, PolicyTable};
 
 use super::tunnel::{Refusal, Tunnels};
-use crate::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use crate::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::mobile_ipv4::{INFINITE_LIFETIME, Message, PORT};
@@ -127,6 +127,7 @@ impl Outbox {
             flow: None,
             retransmission: false,
             bit_errors: BitErrors::NONE,
+            identity: Identity::NONE,
             body,
         };
         self.push(interface, packet);

@@ -471,6 +471,7 @@ fn datagram(source: Ipv4Addr, destination: Ipv4Addr, number: u32) -> Packet {
         flow: Some(FlowId(number)),
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
         body: Body::Udp(
             UdpHeader {
                 source_port: 5000,

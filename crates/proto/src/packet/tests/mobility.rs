@@ -122,6 +122,7 @@ fn packet(source: &str, destination: &str, hop_limit: u8, body: Body) -> Packet 
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

@@ -171,6 +171,7 @@ fn any_plain() -> impl Strategy<Value = Packet> {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     })
 }
 
@@ -450,6 +451,7 @@ fn packet_of(ip: IpHeader, body: Body) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     }
 }
 

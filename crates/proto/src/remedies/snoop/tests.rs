@@ -40,6 +40,7 @@ pub(super) fn packet(header: TcpHeader, length: u32) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: Default::default(),
+        identity: crate::packet::Identity::NONE,
         body: Body::Tcp(header, payload),
     }
 }

@@ -153,6 +153,7 @@ fn advertisement_packet(message: AgentDiscovery) -> Packet {
         flow: None,
         retransmission: false,
         bit_errors: crate::packet::BitErrors::NONE,
+        identity: crate::packet::Identity::NONE,
         body: Body::Icmp(IcmpMessage::AgentDiscovery(Box::new(message))),
     }
 }

@@ -35,4 +35,5 @@ pub use config::{CellConfig, HandoverType, NetworkConfig};
 pub use figures::{json_budget, json_figures};
 pub use network::{HEADER_BYTES, Network, Offered, Way};
 pub use output::{Event, Fate, Message, MessageKind, Output, Signal};
+pub use queue::SIGNALLING_PRIORITY;
 pub use station::{CellId, Direction, StationId};

@@ -41,7 +41,7 @@ pub struct Offered {
     pub packet: PacketId,
     /// Its bytes, from the first of the IP header on.
     pub length: u32,
-    /// Its priority, 0 to 7; the highest goes first. Larger ones count as 7.
+    /// Its priority, 0 to 7 or that of signalling; the highest goes first. Larger ones count as that.
     pub priority: u8,
     /// Whether what is lost is sent again.
     pub acknowledged: bool,

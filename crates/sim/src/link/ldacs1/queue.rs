@@ -17,8 +17,11 @@ use std::collections::VecDeque;
 
 /// Retransmissions of a fragment, at most (study D, section 5.5).
 pub const RETRANSMISSIONS: u8 = 5;
-/// Priorities: 0 to 7, the highest number first.
-pub const PRIORITIES: u8 = 8;
+/// Priorities, the highest number first: 0 to 7 of flows, and that of signalling.
+pub const PRIORITIES: u8 = SIGNALLING_PRIORITY + 1;
+/// The priority of signalling, which no flow's traffic overtakes: a mobile drops what comes to its new address before the
+/// acknowledgement of its update.
+pub const SIGNALLING_PRIORITY: u8 = 8;
 
 /// A packet's end.
 pub type Ended = (PacketId, Instant, Outcome);

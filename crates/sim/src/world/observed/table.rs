@@ -246,6 +246,7 @@ impl World {
         }
         let slot = usize::from(self.flows[flow].mobiles[0].is_some());
         self.flows[flow].mobiles[slot] = Some(number);
+        self.flows[flow].movers.push(number);
         let flows = &mut self.mobiles[number].flows;
         let place = flows.partition_point(|&other| other < flow);
         flows.insert(place, flow);

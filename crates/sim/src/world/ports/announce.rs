@@ -86,7 +86,7 @@ impl World {
             .packets
             .iter()
             .filter(|held| held.link as usize == link);
-        self.wires[link].leaving = Some(held.map(|held| held.number).collect());
+        self.wires[link].leaving = Some(held.map(|held| held.number()).collect());
         self.touch(link);
     }
 

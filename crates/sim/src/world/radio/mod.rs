@@ -12,7 +12,9 @@ pub use summary::RadioSummary;
 use super::agents::Directory;
 use super::{Event, World};
 use crate::kernel::Timer;
-use crate::link::ldacs1::{self, CellId, Direction, Network, Offered, Output, StationId, Way};
+use crate::link::ldacs1::{
+    self, CellId, Direction, Network, Offered, Output, SIGNALLING_PRIORITY, StationId, Way,
+};
 use crate::link::{End, Fate};
 use crate::packets::PacketId;
 use crate::position::Track;
@@ -122,6 +124,7 @@ impl World {
         let radio = place.radio as usize;
         self.leave(link, end, id);
         let travelling = &self.packets[id];
+        let is_signalling = travelling.packet.is_signalling();
         let flow = travelling.packet.flow;
         let flow = flow.and_then(|flow| self.flows.get(flow.0 as usize));
         let service = flow.map_or(RadioService::DEFAULT, |flow| flow.spec.radio_service);
@@ -133,7 +136,12 @@ impl World {
             },
             packet: id,
             length: travelling.length,
-            priority: service.priority,
+            // What keeps mobiles reachable is not to be overtaken by what goes on to them.
+            priority: if is_signalling {
+                SIGNALLING_PRIORITY
+            } else {
+                service.priority
+            },
             acknowledged: service.acknowledged,
         };
         let run = &mut self.radios[radio];

@@ -98,6 +98,7 @@ struct PacketRow {
     wire_bytes: u32,
     payload: u32,
     sequence: u32,
+    copy: u32,
 }
 
 impl PacketRow {
@@ -135,6 +136,7 @@ fn packets(results: &Results) -> Vec<PacketRow> {
         let sent = column("sent_ns").as_primitive::<Int64Type>();
         let decided = column("decided_ns").as_primitive::<Int64Type>();
         let wire_bytes = column("wire_bytes").as_primitive::<UInt32Type>();
+        let copy = column("copy").as_primitive::<UInt32Type>();
         let payload = column("payload_bytes").as_primitive::<UInt32Type>();
         let sequence = column("sequence").as_primitive::<UInt32Type>();
         let [links, directions, flows, fates] =
@@ -150,6 +152,7 @@ fn packets(results: &Results) -> Vec<PacketRow> {
                 fate: fates[index].clone(),
                 wire_bytes: wire_bytes.value(index),
                 payload: payload.value(index),
+                copy: copy.value(index),
                 sequence: if sequence.is_valid(index) {
                     sequence.value(index)
                 } else {

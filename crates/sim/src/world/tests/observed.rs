@@ -6,7 +6,7 @@ use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue};
 use crate::world::World;
 use crate::world::ports::PortId;
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::sequence::SequenceNumber;
@@ -223,6 +223,7 @@ fn datagram(from: (IpAddr, u16), to: (IpAddr, u16), length: u32) -> Vec<u8> {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     };
     let mut bytes = Vec::new();
     packet.encode(&mut bytes);

@@ -8,7 +8,7 @@ use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue};
 use crate::world::World;
 use crate::world::ports::{Delivery, InterfaceEvent, PortId};
-use baton_proto::packet::{BitErrors, Body, IpHeader, Packet, Payload};
+use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::icmp::{Echo, IcmpError, IcmpMessage};
 use baton_proto::wire::udp::UdpHeader;
@@ -98,6 +98,7 @@ fn datagram(source: IpAddr, destination: IpAddr, length: u32) -> Vec<u8> {
         flow: None,
         retransmission: false,
         bit_errors: BitErrors::NONE,
+        identity: Identity::NONE,
     };
     bytes_of(&packet)
 }

@@ -286,6 +286,13 @@ fn bicasting_delivers_each_packet_once_and_counts_copies() {
         let copies = agent(&results).copies;
         // A second, every 20 ms; the acknowledgement goes by the care-of address and is no copy.
         assert!((49..=51).contains(&copies), "{from}: {copies}");
+        // In the table of packets each copy has its packet's number, and the first copy of each is 1.
+        let rows = packets(&results);
+        let copied = rows.iter().filter(|row| row.copy > 0);
+        let copied: std::collections::BTreeSet<_> =
+            copied.map(|row| (row.number, row.copy)).collect();
+        assert_eq!(copied.len() as u64, copies);
+        assert!(copied.iter().all(|&(_, copy)| copy == 1));
         assert_eq!(
             flow(&results.summary, "down").copies_received,
             copies,

@@ -2,6 +2,7 @@
 //! section 7).
 
 use super::*;
+use std::collections::BTreeMap;
 
 /// Two aircraft abroad, each in a cell of its own, and a correspondent on the ground.
 const LINKS: &str = r#"
@@ -178,5 +179,36 @@ fn clamped_segments_fit_from_the_first_on() {
             "{from} {to}"
         );
         assert_eq!(results.summary.discarded.too_big, 0, "{from} {to}");
+    }
+}
+
+/// Of datagrams from the correspondent, which the home agent tunnels to the aircraft, each has one number from its first link
+/// to its last, where it is 40 B longer, and counts once. On an empty path each takes two links of 5 ms without the tunnel's
+/// header, two with it, and the cell's 20 ms.
+#[test]
+fn a_packet_keeps_its_number_through_a_tunnel() {
+    let datagrams = "[[flows]]\nname = \"map\"\nfrom = \"correspondent\"\nto = \"aircraft\"\ntransport = \"udp\"\n\
+         traffic = \"constant\"\nrate = \"8 kbit/s\"\npacket_size = \"100 B\"\nstart = \"5 s\"\nstop = \"10 s\"\n";
+    let results = run(&scenario(20, &[LINKS, &aircraft(false), datagrams]));
+    assert_eq!(flow(&results.summary, "map").segments_sent, 50);
+    let rows = packets(&results);
+    let on = |link: &str| {
+        let rows = rows
+            .iter()
+            .filter(|row| row.link == link && row.flow == "map");
+        rows.map(|row| (row.number, row.clone()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (first, last) = (on("ground"), on("north-cell"));
+    assert_eq!(first.len(), 50);
+    assert!(first.keys().eq(last.keys()));
+    for (number, arrived) in &last {
+        let sent = &first[number];
+        assert_eq!(arrived.wire_bytes, sent.wire_bytes + 40);
+        // A byte takes 80 ns at 100 Mbit/s and 800 ns at 10.
+        let plain = i64::from(sent.wire_bytes) * 80;
+        let tunnelled = i64::from(arrived.wire_bytes) * 80;
+        let expected = 40_000_000 + 2 * plain + 2 * tunnelled + 10 * tunnelled;
+        assert_eq!(arrived.decided.unwrap() - sent.sent, expected);
     }
 }

@@ -1,0 +1,111 @@
+//! Which packet of a run a packet is: known only inside a simulation, and in no byte of it.
+
+use super::{Body, Packet};
+use crate::time::Instant;
+
+/// A packet's number in its run, when it was first sent, and which copy of it this is.
+///
+/// All three stay through tunnels and with whatever agents put in front of a packet: what travels in a tunnel has the
+/// identity of the packet inside.
+// Bytes, so that it needs no alignment and fits beside `Packet::retransmission`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Identity([u8; 15]);
+
+/// Where in its bytes the number of the copy stands, and where the time.
+const COPY: usize = 6;
+const SENT: usize = 7;
+
+impl Identity {
+    /// That of a packet that was not yet sent.
+    pub const NONE: Identity = Identity([0xFF; 15]);
+
+    /// That of a packet which is sent for the first time. Of the number, 48 bits count.
+    pub fn new(number: u64, sent: Instant) -> Identity {
+        let mut bytes = [0; 15];
+        bytes[..COPY].copy_from_slice(&number.to_le_bytes()[..COPY]);
+        bytes[SENT..].copy_from_slice(&sent.as_nanos().to_le_bytes());
+        Identity(bytes)
+    }
+
+    /// Whether the packet was sent.
+    pub fn is_some(&self) -> bool {
+        *self != Identity::NONE
+    }
+
+    /// Running number of the packet in its run.
+    pub fn number(&self) -> u64 {
+        let mut bytes = [0; 8];
+        bytes[..COPY].copy_from_slice(&self.0[..COPY]);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// When it was sent for the first time.
+    pub fn sent(&self) -> Instant {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.0[SENT..]);
+        Instant::ZERO + crate::time::Duration::from_nanos(u64::from_le_bytes(bytes))
+    }
+
+    /// Which copy of the packet it is: zero for the one that its sender sent.
+    pub const fn copy(&self) -> u8 {
+        self.0[COPY]
+    }
+
+    /// The same packet's copy of this number.
+    pub const fn with_copy(mut self, copy: u8) -> Identity {
+        self.0[COPY] = copy;
+        self
+    }
+}
+
+impl core::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.is_some() {
+            true => write!(f, "{}.{}", self.number(), self.copy()),
+            false => write!(f, "none"),
+        }
+    }
+}
+
+impl Packet {
+    /// The identity of this packet or, of a tunnel that has none yet, of what travels in it.
+    #[inline]
+    pub fn identity_within(&self) -> Identity {
+        let mut packet = self;
+        while let (false, Body::Tunnel(inner)) = (packet.identity.is_some(), &packet.body) {
+            packet = inner;
+        }
+        packet.identity
+    }
+
+    /// Gives the packet, and what travels in it, an identity.
+    #[inline]
+    pub fn identify(&mut self, identity: Identity) {
+        self.identity = identity;
+        let mut body = &mut self.body;
+        while let Body::Tunnel(inner) = body {
+            inner.identity = identity;
+            body = &mut inner.body;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_says_number_time_and_copy() {
+        let sent = Instant::from_millis(12_345);
+        let identity = Identity::new(0x1234_5678_9ABC, sent);
+        assert!(identity.is_some() && !Identity::NONE.is_some());
+        assert_eq!(identity.number(), 0x1234_5678_9ABC);
+        assert_eq!((identity.sent(), identity.copy()), (sent, 0));
+        let copy = identity.with_copy(3);
+        assert_eq!(
+            (copy.number(), copy.sent(), copy.copy()),
+            (identity.number(), sent, 3)
+        );
+        assert_eq!(format!("{copy:?}"), "20015998343868.3");
+    }
+}

@@ -1,0 +1,50 @@
+//! Which packets of flows are with agents of hosts on their way, and which copies agents have made of them.
+
+use super::World;
+use baton_proto::packet::{Identity, Packet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Packets with agents, and the number of copies of each that has any.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// Packets and copies that agents have taken in and not sent on, by number and copy.
+    with_agents: BTreeSet<(u64, u8)>,
+    made: BTreeMap<u64, u8>,
+}
+
+fn key(identity: Identity) -> (u64, u8) {
+    (identity.number(), identity.copy())
+}
+
+impl Copies {
+    /// An agent takes a packet in.
+    pub fn take_in(&mut self, identity: Identity) {
+        self.with_agents.insert(key(identity));
+    }
+
+    /// What an agent does not hold and has not sent on has come to its end.
+    pub fn end(&mut self, identity: Identity) {
+        self.with_agents.remove(&key(identity));
+    }
+
+    /// An agent sends a packet that was sent before: that which it has taken in, or else a further copy, which is marked.
+    pub fn send_on(&mut self, packet: &mut Packet) {
+        let identity = packet.identity_within();
+        if self.with_agents.remove(&key(identity)) {
+            return;
+        }
+        let made = self.made.entry(identity.number()).or_default();
+        *made = made.saturating_add(1);
+        packet.identify(identity.with_copy(*made));
+    }
+}
+
+impl World {
+    /// Whether the agents of a node may hold a packet and send it later.
+    pub(super) fn may_hold(&self, node: usize) -> bool {
+        let agents = self.nodes[node].host.agents();
+        agents.is_some_and(|agents| {
+            agents.home_agent.is_some() || agents.routers.iter().next().is_some()
+        })
+    }
+}
