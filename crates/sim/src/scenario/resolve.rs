@@ -166,6 +166,7 @@ pub(super) fn resolve(
     let changes = resolve_changes::changes(&raw.changes, &links, end, report);
     let agents = resolve_protocols::agents(raw, &links, report);
     let mobiles = resolve_mobility::mobiles(&raw.mobiles, (&links, &agents), end, report);
+    resolve_changes::check_tunnels(&raw.changes, &mobiles, report);
     let protocols = mobiles.iter().any(|mobile| mobile.mobility.is_some());
     let losses = resolve_losses::losses(&raw.losses, protocols, report);
     let flows = resolve_flows::flows(&raw.flows, &links, end, report);

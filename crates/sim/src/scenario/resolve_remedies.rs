@@ -12,6 +12,7 @@ use super::resolve_protocols::Agents;
 use baton_proto::remedies::{GatewayPart, Kind, Place, Scheme, Side, Tells};
 use baton_proto::tcp::profile::Recovery;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What is known of each remedy, as JSON, for comparisons.
 pub fn json_remedies() -> Value {
@@ -89,8 +90,27 @@ pub(super) fn check(raw: &RawScenario, flows: &[Flow], around: &Around, report: 
             if let Err(why) = can_act(scheme, flow, around) {
                 report.wrong(&path, format!("{} {why}", quoted(scheme.name())));
             }
+            if *scheme == Scheme::Published(Kind::SplitConnection) && changes_gateway(flow, around)
+            {
+                let message = "\"split-connection\" stays behind when the mobile goes to another gateway: unless the old one is still on \
+                               the way, the connection stalls for ever; \"satellite-pep\" goes along";
+                report.warn(&path, message.to_owned());
+            }
         }
     }
+}
+
+/// Whether the access links of a flow's mobile lead to several gateways.
+fn changes_gateway(flow: &Flow, around: &Around) -> bool {
+    let mut mobiles = around.mobiles.iter();
+    let mobile = mobiles.find(|mobile| [flow.from, flow.to].contains(&mobile.node));
+    let Some(mobile) = mobile else { return false };
+    let access = mobile.attachment.access_links(&around.links.radios);
+    let ends = access
+        .iter()
+        .flat_map(|link| around.links.specs[link.0].ends);
+    let gateways: BTreeSet<NodeIndex> = ends.filter(|&end| end != mobile.node).collect();
+    gateways.len() > 1
 }
 
 /// Refuses remedies that a base station is to help and that none can.

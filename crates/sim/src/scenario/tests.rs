@@ -8,6 +8,7 @@ mod many;
 mod messages;
 mod radios;
 mod reception;
+mod stalls;
 
 use super::model::{
     AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, OldQueue, Traffic, Transport,
