@@ -30,6 +30,7 @@ LIVE = {
     "address": "kept",
     "nat": False,
     "priority": True,
+    "by_hand": [],
 }
 FLOW = {
     "name": "tcp-8000-1",

@@ -327,9 +327,47 @@ def test_a_run_is_moved_on_demand(tmp_path, walk, baton):
     (tmp_path / "moved").touch()
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 0, stderr
-    (handover,) = json.loads(stdout)["handovers"]
+    told = json.loads(stdout)
+    (handover,) = told["handovers"]
     assert (handover["to"], handover["kind"]) == ("cellular", "hard")
+    assert told["live"]["by_hand"] == [{"at_s": handover["at_s"], "what": "handover to cellular, hard, 0.2 s"}]
     assert handover["completed_s"] - handover["at_s"] == pytest.approx(0.2, abs=0.01)
+
+
+def test_a_link_is_changed_by_hand(tmp_path, walk, baton):
+    # From 8 to 1 Mbit/s: what comes through is the new rate once the queue of 64 kB is drained.
+    (tmp_path / "endless").write_bytes(bytes(50_000_000))
+    waits = "until [ -e changed ]; do sleep 0.1; done; sleep 3"
+    long = ["--set", "duration=60 s", "--handover", "59 s soft", NO_HANDOVER]
+    fetch = f"curl -s -o /dev/null http://server:8000/endless & {waits}; kill $!"
+    process = start(tmp_path, walk, *long, "--json", "--server", WEB, "--", "sh", "-c", fetch)
+    name = begun(process)
+    time.sleep(0.5)
+    for wrong, part in (("links.wifi.rat=1 Mbit/s", "rate"), ("links.moon.rate=1 Mbit/s", "moon"), ("seed=2", "links")):
+        refused = baton("set", name, wrong)
+        assert refused.returncode == 2
+        assert part in refused.stderr
+    asked = baton("set", name, "links.wifi.rate=1 Mbit/s")
+    assert asked.returncode == 0, asked.stderr
+    (tmp_path / "changed").touch()
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    (by_hand,) = json.loads(stdout)["live"]["by_hand"]
+    assert by_hand["what"] == "links.wifi.rate=1 Mbit/s"
+    results = tmp_path / "results" / "walk-live-1"
+    table = pq.read_table(
+        results / "packets.parquet", columns=["link", "direction", "fate", "decided_ns", "wire_bytes"]
+    )
+    rows = table.to_pylist()
+    drained_ns = (by_hand["at_s"] + 64_000 * 8 / 1e6) * 1e9
+    late = [
+        row["wire_bytes"]
+        for row in rows
+        if (row["link"], row["direction"], row["fate"]) == ("wifi", "down", "delivered")
+        and drained_ns < row["decided_ns"] < drained_ns + 1.5e9
+    ]
+    assert 0.7e6 < sum(late) * 8 / 1.5 < 1.1e6
+    assert json.loads((results / "manifest.json").read_text())["commit"]
 
 
 def test_two_runs_do_not_disturb_each_other(tmp_path, walk):

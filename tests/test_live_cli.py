@@ -501,6 +501,31 @@ def test_under_sudo_nothing_is_written_through_a_link(under_sudo, tmp_path):
     assert secret.read_text() == "secret"
 
 
+def test_a_daemon_is_roots_while_results_are_written_as_who_called_sudo(under_sudo, monkeypatch):
+    # Two namespaces of ids: what the daemon is started with, and what the thread that starts it may write.
+    daemon = under_sudo / "batond"
+    daemon.write_text('#!/bin/sh\nid -u > "$2"\n')
+    daemon.chmod(0o755)
+    under_sudo.chmod(0o755)
+    monkeypatch.setattr(batond, "find", lambda: daemon)
+    with owner.as_invoker():
+        (under_sudo / "kept").mkdir()
+        started = batond.Daemon([str(under_sudo / "who")], [])
+        assert started.wait() == 0
+        started.close()
+    assert (under_sudo / "who").read_text() == "0\n"
+    assert (under_sudo / "kept").stat().st_uid == 1234
+
+
+def test_results_do_not_tell_whose_folder_a_program_lay_in(monkeypatch):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert owner.without_home("/home/ada/bin/client --log=/home/ada/x.log") == "~/bin/client --log=~/x.log"
+    assert owner.without_home("cd /home/ada && ls") == "cd ~ && ls"
+    for other in ("/home/adam/client", "/srv/home/ada/client", "client"):
+        assert owner.without_home(other) == other
+
+
 def test_without_sudo_nothing_changes_hands(monkeypatch):
     monkeypatch.delenv("SUDO_UID", raising=False)
     assert owner.invoking_user() is None

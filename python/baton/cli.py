@@ -176,6 +176,21 @@ def handover(
     print(f"{run}: to {link} at {answer['at_s']:.3f} s")
 
 
+@app.command("set")
+def set_key(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A live run that is under way, by its name.")],
+    change: Annotated[
+        str,
+        typer.Argument(metavar="KEY=VALUE", help="As 'links.wifi.rate=2 Mbit/s' or links.wifi.packet_error_rate=0.01."),
+    ],
+) -> None:
+    """Change a link of a live run now, as an entry of [[changes]] would."""
+    from baton.live import control
+
+    answer = control.change(run, change)
+    print(f"{run}: {change} at {answer['at_s']:.3f} s")
+
+
 @app.command()
 def check(
     scenario: ScenarioArgument,

@@ -205,6 +205,13 @@ class Lateness(TypedDict):
     bound_us: Annotated[float, "What the 99th percentile may be, as the scenario says"]
 
 
+class ByHand(TypedDict):
+    """A command to a live run that was carried out."""
+
+    at_s: Annotated[float, "When"]
+    what: Annotated[str, "What: a key of a link with its new value, or a handover"]
+
+
 class Live(TypedDict):
     """What is to be known of a live run before its numbers are believed."""
 
@@ -222,6 +229,7 @@ class Live(TypedDict):
     address: Annotated[str, "`kept` or `new`"]
     nat: Annotated[bool, "Whether addresses and ports were translated on each access link"]
     priority: Annotated[bool, "Whether the run had real-time priority"]
+    by_hand: Annotated[list[ByHand], "What `baton set` and `baton handover` did; results of older versions have none"]
 
 
 # What a conversation of real hosts, measured from its packets, has beside the keys of a flow.

@@ -43,6 +43,7 @@ EXAMPLES = {
 }
 NO_EXAMPLE = {
     "handover": ("baton handover train tunnel --hard '2 s'", "needs a live run that is under way"),
+    "set": ("baton set train 'links.tunnel.rate=2 Mbit/s'", "needs a live run that is under way"),
     "fidelity": (
         "baton fidelity --only 'hard-*' --repetitions 3",
         "takes minutes in real time, and needs root or user namespaces",

@@ -1,11 +1,13 @@
-//! Commands to a run under way: `baton handover`.
+//! Commands to a run under way: `baton handover` and `baton set`.
 //!
 //! A run listens at the abstract Unix socket `@baton/<run>`, which goes with its process. Only root and the user who
 //! called are heard, several callers at a time.
 
+use baton_sim::scenario::LinkEdit;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::Uid;
 use serde::Deserialize;
+use serde_json::Value;
 use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -47,10 +49,66 @@ pub enum HandoverKind {
     Hard,
 }
 
+/// What is asked of a run.
+#[derive(Debug)]
+pub enum Command {
+    /// A handover.
+    Handover(HandoverCommand),
+    /// A change of a link.
+    Set(LinkEdit),
+}
+
+impl Command {
+    /// Reads a line.
+    fn parse(line: &[u8]) -> Result<Command, String> {
+        let wrong = |error: serde_json::Error| {
+            format!(
+                "expected a line like {{\"handover\":\"LINK\",\"kind\":\"hard\",\"outage_s\":2}} or \
+                 {{\"set\":\"links.LINK.rate=2 Mbit/s\"}}: {error}"
+            )
+        };
+        let value: Value = serde_json::from_slice(line).map_err(wrong)?;
+        if value.get("set").is_some() {
+            let command: SetCommand = serde_json::from_value(value).map_err(wrong)?;
+            return LinkEdit::parse(&command.change).map(Command::Set);
+        }
+        let command: HandoverCommand = serde_json::from_value(value).map_err(wrong)?;
+        if !(0.0..=1e6).contains(&command.outage_s) {
+            return Err(format!(
+                "outage_s = {}: expected 0 to 1e6",
+                command.outage_s
+            ));
+        }
+        Ok(Command::Handover(command))
+    }
+
+    /// What the results say of it.
+    pub fn describe(&self) -> String {
+        match self {
+            Command::Set(edit) => edit.text().to_owned(),
+            Command::Handover(command) if command.kind == HandoverKind::Soft => {
+                format!("handover to {}", command.link)
+            }
+            Command::Handover(HandoverCommand { link, outage_s, .. }) => {
+                format!("handover to {link}, hard, {outage_s} s")
+            }
+        }
+    }
+}
+
+/// A change of a link on demand.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SetCommand {
+    /// `links.NAME.KEY=VALUE`.
+    #[serde(rename = "set")]
+    change: String,
+}
+
 /// A command, and where its answer goes: the moment in seconds, or why not.
 pub struct Request {
     /// What is asked.
-    pub command: HandoverCommand,
+    pub command: Command,
     answer: SyncSender<Result<f64, String>>,
 }
 
@@ -135,15 +193,7 @@ fn serve(
         return Err("this run is another user's".to_owned());
     }
     let line = read_line(stream).map_err(|error| error.to_string())?;
-    let command: HandoverCommand = serde_json::from_slice(&line).map_err(|error| {
-        format!("expected a line like {{\"handover\":\"LINK\",\"kind\":\"hard\",\"outage_s\":2}}: {error}")
-    })?;
-    if !(0.0..=1e6).contains(&command.outage_s) {
-        return Err(format!(
-            "outage_s = {}: expected 0 to 1e6",
-            command.outage_s
-        ));
-    }
+    let command = Command::parse(&line)?;
     let (answer, answered) = sync_channel(1);
     let gone = || "the run has ended".to_owned();
     sender
@@ -210,14 +260,11 @@ mod tests {
         });
         wakes.recv().unwrap();
         let request = control.poll().unwrap();
-        assert_eq!(
-            request.command,
-            HandoverCommand {
-                link: "wifi".to_owned(),
-                kind: HandoverKind::Hard,
-                outage_s: 2.0
-            }
-        );
+        let Command::Handover(command) = &request.command else {
+            panic!("a handover was asked for")
+        };
+        assert_eq!((command.link.as_str(), command.outage_s), ("wifi", 2.0));
+        assert_eq!(command.kind, HandoverKind::Hard);
         request.answer(Ok(1.5));
         let answer: serde_json::Value = serde_json::from_str(&caller.join().unwrap()).unwrap();
         assert_eq!(answer, serde_json::json!({ "ok": true, "at_s": 1.5 }));
@@ -226,6 +273,8 @@ mod tests {
             "fly\n",
             "{\"handover\":\"wifi\",\"outage_s\":-1}\n",
             "{\"handover\":\"wifi\",\"how\":1}\n",
+            "{\"set\":\"links.wifi.rate=fast\"}\n",
+            "{\"set\":\"links.wifi.rate=1 Mbit/s\",\"how\":1}\n",
         ] {
             assert!(say(&name, wrong).contains("error"), "{wrong}");
         }

@@ -6,7 +6,7 @@ mod setup;
 
 use crate::arguments::WorldOptions;
 use crate::clock::RealClock;
-use crate::control::{Control, HandoverKind, Request};
+use crate::control::{Command, Control, HandoverCommand, HandoverKind, Request};
 use crate::events::Events;
 use crate::forwarding::{Forwarding, ForwardingError};
 use crate::program::{Ending, Program};
@@ -15,6 +15,7 @@ use crate::traffic::TrafficHandle;
 use baton_proto::time::{Duration as SimulatedDuration, Instant};
 use baton_sim::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue, Scenario};
 use kernel::Samplers;
+use serde_json::{Value, json};
 use setup::{Names, Stage};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -82,6 +83,8 @@ struct Emulator {
     program: Option<Program>,
     traffic: TrafficHandle,
     samplers: Samplers,
+    /// What was done by hand, for the results.
+    by_hand: Vec<Value>,
     next_look: Instant,
     next_flush: Instant,
     next_tale: Instant,
@@ -123,6 +126,7 @@ pub fn world(options: WorldOptions, events: &mut Events) -> Result<u8, Failure> 
         program,
         traffic,
         samplers,
+        by_hand: Vec::new(),
         next_look: Instant::ZERO,
         next_flush: Instant::ZERO,
         next_tale: Instant::ZERO,
@@ -196,7 +200,7 @@ impl Emulator {
         }
         self.waker.clear();
         while let Some(request) = self.control.poll() {
-            obey(forwarding, &request);
+            self.by_hand.extend(obey(forwarding, &request));
         }
         for sample in self.samplers.poll() {
             forwarding.run.world_mut().note_tcp_info(&sample);
@@ -237,10 +241,24 @@ impl Emulator {
     }
 }
 
-/// Carries out a handover on demand.
-fn obey(forwarding: &mut Forwarding<'_>, request: &Request) {
-    let command = &request.command;
-    let handover = match command.kind {
+/// Carries out a command; returns what the results say of it, if it could be done.
+fn obey(forwarding: &mut Forwarding<'_>, request: &Request) -> Option<Value> {
+    let world = forwarding.run.world_mut();
+    let at_s = world.now().as_secs_f64();
+    let done = match &request.command {
+        Command::Handover(command) => mobile_and_link(world.scenario(), &command.link)
+            .and_then(|(mobile, link)| world.request_handover(mobile, link, handover(command))),
+        Command::Set(edit) => world.change_link(edit),
+    };
+    let what = request.command.describe();
+    let kept = done.is_ok().then(|| json!({ "at_s": at_s, "what": what }));
+    request.answer(done.map(|()| at_s));
+    kept
+}
+
+/// The handover that a command asks for.
+fn handover(command: &HandoverCommand) -> Handover {
+    match command.kind {
         HandoverKind::Soft => Handover::Soft {
             overlap: None,
             old_queue: OldQueue::Stays,
@@ -250,12 +268,7 @@ fn obey(forwarding: &mut Forwarding<'_>, request: &Request) {
             outage: SimulatedDuration::from_nanos((command.outage_s * 1e9) as u64),
             old_queue: OldQueue::Discarded,
         },
-    };
-    let world = forwarding.run.world_mut();
-    let at = world.now().as_secs_f64();
-    let answer = mobile_and_link(world.scenario(), &command.link)
-        .and_then(|(mobile, link)| world.request_handover(mobile, link, handover));
-    request.answer(answer.map(|()| at));
+    }
 }
 
 /// The mobile whose access link has this name; "none" detaches the first.

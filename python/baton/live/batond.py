@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -67,14 +67,12 @@ def ask(*arguments: str) -> tuple[int, Json]:
 class Daemon:
     """A running `batond world`."""
 
-    def __init__(
-        self, arguments: Sequence[str], program: Sequence[str], environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, arguments: Sequence[str], program: Sequence[str]) -> None:
         reading, writing = os.pipe()
         after = ["--", *program] if program else []
         command = [str(find()), "world", *arguments, "--events", str(writing), *after]
         try:
-            self.process = subprocess.Popen(command, pass_fds=[writing], env=environment)
+            self.process = subprocess.Popen(command, pass_fds=[writing], **as_root())
         except OSError:
             os.close(reading)
             raise
@@ -120,6 +118,11 @@ class Daemon:
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait()
+
+
+def as_root() -> dict[str, Any]:
+    """Options of a daemon's start: root's, also while this process writes by the right of the user who called sudo."""
+    return {"user": 0, "group": os.getgid()} if os.getuid() == 0 != os.geteuid() else {}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`baton handover`: moves the mobile of a live run that is under way."""
+"""`baton handover` and `baton set`: commands to a live run that is under way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,17 @@ ANSWER_WITHIN_S = 5.0
 def handover(run: str, link: str, outage_s: float | None) -> Json:
     """Asks a run for a handover, soft without an outage. Returns its answer; raises `InputError` or `RunError`."""
     kind = {"kind": "soft"} if outage_s is None else {"kind": "hard", "outage_s": outage_s}
-    answer = ask(run, {"handover": link, **kind})
+    return obeyed(run, {"handover": link, **kind})
+
+
+def change(run: str, text: str) -> Json:
+    """Changes a key of a link, `links.NAME.KEY=VALUE`. Returns the answer; raises `InputError` or `RunError`."""
+    return obeyed(run, {"set": text})
+
+
+def obeyed(run: str, request: Json) -> Json:
+    """The answer to a request that the run carries out. Raises `InputError` with why it does not, or `RunError`."""
+    answer = ask(run, request)
     if "error" in answer:
         raise InputError(f"{run}: {answer['error']}")
     return answer
@@ -38,7 +48,7 @@ def ask(run: str, request: Json) -> Json:
         except TimeoutError:
             raise RunError(f"{run} did not answer within {ANSWER_WITHIN_S:g} s") from None
     if not line:
-        raise RunError(f"{run} does not hear: only the user who started it may move it, and it may have just ended")
+        raise RunError(f"{run} does not hear: only the user who started it may command it, and it may have just ended")
     answer = json.loads(line)
     assert isinstance(answer, dict)
     return answer

@@ -18,7 +18,7 @@ from baton.summary import Json
 from . import batond, own_numbers
 from .handovers import Wanted, wanted
 from .judge import Verdict, check_names, judge
-from .owner import as_invoker
+from .owner import as_invoker, without_home
 from .words import ending
 
 if TYPE_CHECKING:
@@ -109,15 +109,18 @@ class LiveTest:
         """Runs once, and compares with the expectations."""
         with own_numbers.file_for_program() as own:
             result = execute(self.scenario, arguments(self.options, self.overrides, seed, out), self.options)
-            program = result.summary.get("program")
+            program, server = result.summary.get("program"), result.summary.get("server")
             if program:
                 program["reported"] = own_numbers.read(own)
+                program["argv"] = [without_home(word) for word in program["argv"]]
+            if server:
+                server["command"] = without_home(server["command"])
         replaced = result.real_hosts if self.options.program else set()
         result.verdict = judge(self.scenario, self.expectations, result.summary, replaced)
         result.verdict.outcomes += self.wanted.outcomes(result.summary)
         file = scenario_path(self.options.run.scenario)
         with as_invoker():
-            stored.update(out / "summary.json", program=program)
+            stored.update(out / "summary.json", program=program, server=server)
             travel.make_portable(out, file, self.scenario)
             verdicts.keep(out, result.verdict.outcomes)
         return result

@@ -48,6 +48,8 @@ def live_rows(summary: Json) -> Iterator[tuple[str, str]]:
     yield "Lateness", lateness_text(live["lateness"])
     for what in live["ignored"]:
         yield "Ignored", what
+    for done in live.get("by_hand", []):
+        yield "By hand", f"{done['what']}, at {done['at_s']:.3f} s"
     if live["lost_rows"]:
         yield "Lost rows", f"{live['lost_rows']:,} of the record"
     if live["dropped_outside_model"]:

@@ -235,9 +235,7 @@ def _live(trial: Trial, number: int, out: Path, machine: _Machine) -> dict[str, 
     given = [str(trial.file), "--seed", str(number), "--out", str(out), "--force"]
     for override in trial.overrides:
         given += ["--set", override]
-    # Under sudo as root: the folder, which root has made, is given to the invoking user in the end.
-    environment = {name: value for name, value in os.environ.items() if name not in ("SUDO_UID", "SUDO_GID")}
-    daemon = batond.Daemon(given, [], environment)
+    daemon = batond.Daemon(given, [])
     summary: dict[str, Any] | None = None
     message = None
     try:

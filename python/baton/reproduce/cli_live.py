@@ -11,7 +11,7 @@ from rich.table import Table
 from baton import tables
 from baton.errors import InputError
 from baton.live import machine
-from baton.live.owner import given_to_invoker
+from baton.live.owner import as_invoker
 from baton.live.trials import claimed
 from baton.progress import sweep_progress
 from baton.sweep.folder import write_text
@@ -35,7 +35,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
     expected = chosen[STUDY]
     machine.require()
     out = Path("results") / f"reproduce-{STUDY}-live"
-    with given_to_invoker(out), claimed(out):
+    with as_invoker(), claimed(out):
         with sweep_progress() as progress:
             found = reproduce(STUDIES / STUDY, expected, out, lambda ended, of: progress(ended, of, 0))
         page = write(out, found)

@@ -54,7 +54,8 @@ pub fn conclude(
         };
         (outcome.number, outcome.seen(ping_size))
     });
-    let live = live_summary(stage, &mut forwarding, &reports);
+    let mut live = live_summary(stage, &mut forwarding, &reports);
+    live["by_hand"] = json!(emulator.by_hand);
     let summary = LiveSummary {
         ended: *stop == Stop::Program,
         flows: flows.collect(),

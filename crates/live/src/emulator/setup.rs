@@ -152,7 +152,7 @@ impl Stage {
                 .display()
                 .to_string(),
             overrides: self.options.scenario.overrides_given.clone(),
-            commit: None,
+            commit: Some(env!("BATON_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
             live: true,
         };
         let begin = || Run::new(loaded, &options).map_err(Failure::run);

@@ -13,6 +13,7 @@ mod expectation;
 mod hints;
 mod idle;
 mod ipv4_prefix;
+mod link_edit;
 pub mod model;
 mod overrides;
 mod profiles;
@@ -54,6 +55,7 @@ mod units;
 
 pub use defaults::json_defaults;
 pub use error::{Diagnostic, Place, ScenarioError};
+pub use link_edit::LinkEdit;
 pub use overrides::Override;
 pub use profiles::PythonClasses;
 pub use resolve_remedies::json_remedies;

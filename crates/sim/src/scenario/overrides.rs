@@ -82,7 +82,7 @@ pub(super) fn apply(document: &mut Document, changes: &[Override]) -> Result<(),
 }
 
 /// The value that `text` is; `None` for one to be taken out.
-fn parse(text: &str) -> Option<Value> {
+pub(super) fn parse(text: &str) -> Option<Value> {
     let value = Value::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     (value.as_str() != Some(UNSET)).then_some(value)
 }

@@ -57,7 +57,13 @@ pub(super) fn changes(
     changes
 }
 
-fn change_config(raw: &RawChange, path: &Path, config: &mut LinkConfig, report: &mut Report<'_>) {
+/// Applies what a change says to a link's parameters.
+pub(super) fn change_config(
+    raw: &RawChange,
+    path: &Path,
+    config: &mut LinkConfig,
+    report: &mut Report<'_>,
+) {
     let layers_of = [
         (&raw.both, path.clone()),
         (&raw.down, path.key("down")),

@@ -11,6 +11,7 @@ mod agents;
 mod backpressure;
 mod bad_state;
 mod build;
+mod by_hand;
 mod contexts;
 mod copies;
 pub mod flow;
