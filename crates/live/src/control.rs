@@ -55,7 +55,7 @@ pub enum Command {
     /// A handover.
     Handover(HandoverCommand),
     /// A change of a link.
-    Set(LinkEdit),
+    Set(Box<LinkEdit>),
 }
 
 impl Command {
@@ -70,7 +70,7 @@ impl Command {
         let value: Value = serde_json::from_slice(line).map_err(wrong)?;
         if value.get("set").is_some() {
             let command: SetCommand = serde_json::from_value(value).map_err(wrong)?;
-            return LinkEdit::parse(&command.change).map(Command::Set);
+            return LinkEdit::parse(&command.change).map(|edit| Command::Set(Box::new(edit)));
         }
         let command: HandoverCommand = serde_json::from_value(value).map_err(wrong)?;
         if !(0.0..=1e6).contains(&command.outage_s) {
