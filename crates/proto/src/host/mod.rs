@@ -167,6 +167,10 @@ pub struct Host {
     /// And the interface of each that belongs to one.
     other_addresses: Vec<(IpAddr, Option<InterfaceId>)>,
     /// The same by address, where there are many of them.
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all hosts have none, and so pay for a pointer only"
+    )]
     by_address: Option<Box<BTreeMap<IpAddr, Option<InterfaceId>>>>,
     interface_mtus: Few<u32>,
     routes: RouteTable,
