@@ -45,7 +45,12 @@ impl World {
                 false => self.flows[flow.0 as usize].sent_packets += 1,
             }
         }
+        let sent_on = packet.identity_within().is_some();
         let id = self.packets.insert(self.now, packet);
+        // What comes out of a tunnel has crossed the access link that the tunnel did.
+        if let Some(link) = self.arrived_over.filter(|_| sent_on) {
+            self.packets[id].cross_access(link);
+        }
         if self.signals.is_some() {
             self.begin_signal(node, interface, id);
         }

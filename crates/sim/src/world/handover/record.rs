@@ -46,8 +46,11 @@ pub struct HandoverRecord {
 pub struct FlowAtHandover {
     /// The flow's number.
     pub flow: usize,
-    /// Longest time without new data that ended after the handover began.
+    /// Longest time without new data that ended after the handover began, up to the first new data over the new link: what
+    /// comes later is not this handover's.
     pub longest_stall: Duration,
+    /// Whether new data has come over the new link.
+    pub settled: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
     /// Whether it began after the handover was complete.
@@ -128,7 +131,11 @@ impl HandoverRecord {
     ) {
         if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             let entry = &mut self.flows[place];
-            entry.longest_stall = entry.longest_stall.max(delivered.waited);
+            if !entry.settled {
+                entry.longest_stall = entry.longest_stall.max(delivered.waited);
+                let is_new = over.is_some() && over == self.links[1];
+                entry.settled = is_new && self.completed.is_some();
+            }
             if let Some(watch) = entry.watch.as_mut().filter(|_| over == self.links[1]) {
                 watch.deliver(now, delivered.bytes);
             }
@@ -193,6 +200,7 @@ impl World {
         FlowAtHandover {
             flow,
             longest_stall: Duration::ZERO,
+            settled: false,
             lost_packets: 0,
             came_later: false,
             spurious_before: self.spurious_retransmissions(flow),
@@ -233,7 +241,9 @@ impl World {
             // An observed flow may have changed its main direction since.
             entry.spurious = entry.spurious.saturating_sub(entry.spurious_before);
             let open = self.flows[entry.flow].open_stall(self.now);
-            entry.longest_stall = entry.longest_stall.max(open);
+            if !entry.settled {
+                entry.longest_stall = entry.longest_stall.max(open);
+            }
             entry.delivered = self.delivered_before(number, entry.flow);
             entry.delivered = entry.delivered.saturating_sub(entry.delivered_before);
         }
