@@ -98,6 +98,12 @@ fn the_scheme_of_study_c_loses_nothing_in_a_hard_handover() {
                 assert_eq!(with.retransmitted.unwrap(), probes, "{from}");
                 assert!(without.timeouts > Some(0), "{from}");
             }
+            // A present Linux does not wait: what the kept acknowledgment leaves out is lost to it when the timer goes off, and its window
+            // one segment (`tcp_retransmit_timer`).
+            if profile == "linux-6" && from == "server" {
+                assert!(with.timeouts > Some(0), "{from}");
+                continue;
+            }
             assert!(
                 with.delivered_bytes > without.delivered_bytes,
                 "{profile} {from}"
