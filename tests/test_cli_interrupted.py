@@ -79,5 +79,5 @@ def test_two_runs_into_one_folder_do_not_mix(baton, scenario, long_run):
 def test_a_place_that_cannot_be_a_folder_is_reported(baton, scenario):
     process = baton("run", scenario, "--out", "short.toml/out")
     assert process.returncode == 1
-    assert "short.toml: " in process.stderr
+    assert "short.toml/out: Not a directory" in process.stderr
     assert "Traceback" not in process.stderr

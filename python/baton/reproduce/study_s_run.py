@@ -47,7 +47,8 @@ SCHEMES = {
     "westwood": Scheme("Westwood+", ["congestion=westwood"]),
     "forgetting": Scheme("Westwood+, reset", ["congestion=westwood"], ["remedies=forgotten-path"]),
     "cubic": Scheme("CUBIC", ["congestion=cubic"]),
-    "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux"]),
+    # It begins when the trains are bound: Linux gives up at once where a host cannot be reached.
+    "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux", "start=10 s"]),
     "scps-vj": Scheme("SCPS-TP, VJ", [*_SCPS, "congestion=newreno"]),
     "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "congestion=vegas"]),
     "pep": Scheme("satellite PEP", ["remedies=satellite-pep"]),
@@ -145,8 +146,9 @@ def _at(moments: Floats, times: Floats, values: Floats) -> Floats:
 
 
 def jain(one: Floats, other: Floats) -> Floats:
-    """Jain's index of two rates: 1 if they are equal, a half if one is zero."""
-    index: Floats = (one + other) ** 2 / (2 * (one**2 + other**2))
+    """Jain's index of two rates: 1 if they are equal, a half if one is zero; zero if both are."""
+    squares = 2 * (one**2 + other**2)
+    index: Floats = np.divide((one + other) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
     return index
 
 
