@@ -110,6 +110,10 @@ class Scenario:
         """Names of the flows, in the order of the file."""
 
     @property
+    def class_names(self) -> list[str]:
+        """Names of the classes of flows, sorted."""
+
+    @property
     def link_names(self) -> list[str]:
         """Names of the links, in the order of the file."""
 

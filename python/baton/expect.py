@@ -30,6 +30,8 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 # The number of handovers that say something about the flows.
 HANDOVERS_COMPLETED = ("handovers", "completed")
+# Objects that are null where there was nothing to measure.
+MAY_BE_NULL = ("delay",)
 _FORM = re.compile(rf"\s*([\w.\[\]-]+)\s*({'|'.join(OPERATORS)})\s*(\S+)\s*", re.ASCII)
 _PATH = re.compile(r"[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*", re.ASCII)
 # Names of the conversations that a live run finds in its packets: transport, the server's port (of other protocols
@@ -75,7 +77,7 @@ class Expectation:
         measured: Any = summary
         for depth, segment in enumerate(self.path):
             measured = self._step(measured, segment, self.path[:depth])
-            if isinstance(measured, Missing):
+            if isinstance(measured, Missing) or (measured is None and segment in MAY_BE_NULL):
                 break
         if measured is None or isinstance(measured, Missing):
             return Outcome(self, measured, holds=False)

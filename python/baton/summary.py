@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+from types import UnionType
+from typing import Annotated, Any, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 # A summary as the engine gives it. Its keys are those of `Summary`.
 Json = dict[str, Any]
@@ -42,6 +43,19 @@ class Aerotp(TypedDict):
     measured_bit_error_rate: Annotated[float, "Bit error rate as the far end measured it last"]
 
 
+class Delay(TypedDict):
+    """One-way delays of packets with payload from `from` to `to`, each from its own sending: a retransmission anew."""
+
+    packets: Annotated[int, "Packets that arrived undamaged; of several copies the first"]
+    mean_s: Annotated[float, "Mean"]
+    p5_s: Annotated[float, "5th percentile; all percentiles are within 1 %"]
+    p50_s: Annotated[float, "Median"]
+    p95_s: Annotated[float, "95th percentile"]
+    p99_s: Annotated[float, "99th percentile"]
+    p99_9_s: Annotated[float, "99.9th percentile"]
+    largest_s: Annotated[float, "The largest"]
+
+
 class FlowSummary(TypedDict):
     """What became of a flow."""
 
@@ -65,9 +79,23 @@ class FlowSummary(TypedDict):
     copies_received: Annotated[int, "Datagrams that came to the far end again, as copies do; they are delivered once"]
     longest_stall_s: Annotated[float, "Longest time without new data for the application while some was to come"]
     lost_packets: Annotated[int, "Packets of both directions that links dropped"]
+    delay: Annotated[
+        Delay | None, "One-way delays; null if nothing arrived, over ICMP, and of a program's conversation"
+    ]
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
     aerotp: Annotated[Aerotp, "What the connection did; only over AeroTP, but not of datagrams"]
     failure: Annotated[str | None, "Why the connection ended before its time; null otherwise"]
+
+
+class ClassSummary(TypedDict):
+    """What became of all flows with the same `class` together: of their packets with payload from `from` to `to`."""
+
+    name: Annotated[str, "Name of the class"]
+    flows: Annotated[int, "How many flows are of this class"]
+    sent_packets: Annotated[int, "Packets that the sources sent, retransmissions included"]
+    delivered_packets: Annotated[int, "Those that arrived undamaged; of several copies the first"]
+    lost_packets: Annotated[int, "Those that neither arrived nor are on a link at the end of the run"]
+    delay: Annotated[Delay | None, "One-way delays of those that arrived; null if none did"]
 
 
 class HandoverFlow(TypedDict):
@@ -168,6 +196,7 @@ class Summary(TypedDict):
     events: Annotated[int, "Events handled"]
     packets: Annotated[int, "Packets sent by all hosts"]
     flows: Annotated[list[FlowSummary], "Flows, in the order of the scenario"]
+    classes: Annotated[list[ClassSummary], "Classes of flows, by name; programs' conversations are in none"]
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
     discarded: Annotated[Discarded, "Packets that hosts and routers gave up"]
     agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]
@@ -282,26 +311,34 @@ def main_flows(summary: Json, most: int) -> tuple[Json, int]:
     return {**summary, "flows": kept(flows), "handovers": handovers}, len(flows) - most
 
 
-def skeleton(flow_names: Iterable[str]) -> Json:
+def skeleton(flow_names: Iterable[str], class_names: Iterable[str] = ()) -> Json:
     """A summary without values of a run with these flows, to find out before the run which names it will have."""
-    return _skeleton(Summary, flow_names)
+    return _skeleton(Summary, flow_names, class_names)
 
 
-def live_skeleton(flow_names: Iterable[str], *, program: bool, server: bool) -> Json:
+def live_skeleton(flow_names: Iterable[str], class_names: Iterable[str] = (), *, program: bool, server: bool) -> Json:
     """The same of a live run, with a program or not, and with one in the server or not."""
     given = {"program": program, "server": server}
-    summary = _skeleton(LiveSummary, flow_names)
+    summary = _skeleton(LiveSummary, flow_names, class_names)
     summary["flows"] = [flow | _empty(ObservedFlow, []) for flow in summary["flows"]]
     return summary | {name: None for name, is_there in given.items() if not is_there}
 
 
-def _skeleton(kind: Any, flow_names: Iterable[str]) -> Json:
+def _skeleton(kind: Any, flow_names: Iterable[str], class_names: Iterable[str]) -> Json:
     summary = _empty(kind, list(flow_names))
     assert isinstance(summary, dict)
+    summary["classes"] = [{**_empty(ClassSummary, []), "name": name} for name in class_names]
     return summary
 
 
+def object_in(hint: Any) -> Any:
+    """The type of an object that may be null; any other type as it is."""
+    objects = [each for each in get_args(hint) if is_typeddict(each)]
+    return objects[0] if objects and get_origin(hint) in (Union, UnionType) else hint
+
+
 def _empty(hint: Any, flow_names: list[str]) -> Any:
+    hint = object_in(hint)
     if get_origin(hint) is list:
         (item,) = get_args(hint)
         if "name" in get_type_hints(item):

@@ -9,7 +9,7 @@ import pyarrow
 
 from baton import Scenario
 from baton.shipped import scenario_path
-from baton.summary import LiveSummary, ObservedFlow, Summary
+from baton.summary import LiveSummary, ObservedFlow, Summary, object_in
 
 from . import GENERATED, table
 
@@ -144,7 +144,7 @@ def inner(kind: Any, path: str) -> list[tuple[str, Any]]:
     found = []
     for name, hint in get_type_hints(kind).items():
         is_list = get_origin(hint) is list
-        item = get_args(hint)[0] if is_list else hint
+        item = get_args(hint)[0] if is_list else object_in(hint)
         if is_typeddict(item):
             found.append((f"{path}{'.' if path else ''}{name}{'[]' if is_list else ''}", item))
     return found

@@ -9,7 +9,7 @@ use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -165,6 +165,14 @@ impl Scenario {
     fn flow_names(&self) -> Vec<&str> {
         let flows = self.loaded.scenario.flows.iter();
         flows.map(|flow| flow.name.as_str()).collect()
+    }
+
+    /// Names of the classes of flows, sorted.
+    #[getter]
+    fn class_names(&self) -> Vec<&str> {
+        let flows = self.loaded.scenario.flows.iter();
+        let names: BTreeSet<&str> = flows.filter_map(|flow| flow.class.as_deref()).collect();
+        names.into_iter().collect()
     }
 
     /// Names of the links, in the order of the file.

@@ -27,7 +27,9 @@ class Verdict:
 def check_names(expectations: Sequence[Expectation], scenario: Scenario, *, program: bool, server: bool) -> None:
     """Raises `InputError` for an expectation on something that the run will not measure."""
     observed = {name for expectation in expectations for name in expectation.observed_flows}
-    names = live_skeleton([*scenario.flow_names, *sorted(observed)], program=program, server=server)
+    names = live_skeleton(
+        [*scenario.flow_names, *sorted(observed)], scenario.class_names, program=program, server=server
+    )
     if program:
         # Its own numbers have names that only the program knows.
         asked = (each.path for each in expectations if each.path[:2] == ("program", "reported"))

@@ -57,7 +57,7 @@ def run(options: SweepOptions) -> int:
     runs = [_load(study, point) for point in points]
     first = _first(runs)
     if until is not None and until.quantity is not None:
-        expect.Expectation.parse(f"{until.quantity} > 0").check(skeleton(first.flow_names))
+        expect.Expectation.parse(f"{until.quantity} > 0").check(skeleton(first.flow_names, first.class_names))
     seeds = range(first.seed, first.seed + (study.seeds or 0))
     if seeds.stop > 2**64:
         raise InputError(f"seeds from {first.seed} on: the last one is above {2**64 - 1}; choose a lower `seed`")

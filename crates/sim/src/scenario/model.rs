@@ -579,6 +579,8 @@ pub struct Flow {
     pub paths: Option<AerotpPaths>,
     /// Settings of a gateway's half towards the mobile, if a remedy splits the connection.
     pub gateway: Option<Profile>,
+    /// With which other flows its results are summed up, if with any.
+    pub class: Option<String>,
 }
 
 /// What is asked of a radio network for packets.

@@ -41,6 +41,9 @@ pub struct RawFlow {
     pub priority: Option<u8>,
     /// On radio networks: whether what is lost on the air is sent again. Default true.
     pub acknowledged: Option<bool>,
+    /// Class of flows with which it is summed up in the results. Default: none.
+    #[schemars(extend("format" = "name"))]
+    pub class: Option<String>,
     /// What the application does. Default "bulk".
     pub traffic: Option<RawTraffic>,
     /// When it starts. Default "0 s".

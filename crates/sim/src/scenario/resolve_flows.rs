@@ -89,6 +89,7 @@ fn flow(
         },
         remedies,
         paths,
+        class: raw.class.clone(),
     })
 }
 

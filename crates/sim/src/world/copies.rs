@@ -10,6 +10,8 @@ pub(super) struct Copies {
     /// Packets and copies that agents have taken in and not sent on, by number and copy.
     with_agents: BTreeSet<(u64, u8)>,
     made: BTreeMap<u64, u8>,
+    /// Packets with copies of which one has come to its receiver.
+    arrived: BTreeSet<u64>,
 }
 
 fn key(identity: Identity) -> (u64, u8) {
@@ -36,6 +38,12 @@ impl Copies {
         let made = self.made.entry(identity.number()).or_default();
         *made = made.saturating_add(1);
         packet.identify(identity.with_copy(*made));
+    }
+
+    /// Whether none of the same packet has come to its receiver before. A copy that is made only then is taken for a first.
+    #[inline]
+    pub fn is_first(&mut self, identity: Identity) -> bool {
+        !self.made.contains_key(&identity.number()) || self.arrived.insert(identity.number())
     }
 }
 

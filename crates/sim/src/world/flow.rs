@@ -1,5 +1,6 @@
 //! A flow under way: an application at each end, what carries their data, and what came of it.
 
+use super::delays::Delays;
 use super::observed::ObservedFlow;
 use super::progress::Progress;
 use super::traffic::{AerotpRun, Application};
@@ -8,7 +9,7 @@ use crate::record::{Quantity, Recorder, Subject};
 use crate::scenario::model::{Flow, Traffic, Transport};
 use baton_proto::aerotp;
 use baton_proto::host::{AerotpId, Host, HostEvent, SocketId};
-use baton_proto::packet::FlowId;
+use baton_proto::packet::{Body, FlowId, Packet};
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::{self, Connection, Endpoint};
 use baton_proto::time::{Duration, Instant};
@@ -65,6 +66,8 @@ pub struct FlowRun {
     pub(super) stream_bytes: Option<u64>,
     /// The event of [`FlowRun::deadline`].
     pub timer: Timer,
+    /// Node of source and sink, as the scenario says.
+    pub(super) nodes: [usize; 2],
     /// Address of source and sink.
     pub addresses: [IpAddr; 2],
     /// Port of the listening or answering end; over UDP of both, over ICMP the identifier. No other flow of
@@ -82,6 +85,10 @@ pub struct FlowRun {
     pub progress: Progress,
     /// Packets sent by both ends.
     pub sent_packets: u64,
+    /// Packets with payload that the source sent.
+    pub(super) sent_to_sink: u64,
+    /// Delays of those that have come to the sink, if any has.
+    pub(super) delays: Option<Box<Delays>>,
     /// Packets that links dropped.
     pub dropped_packets: u64,
     /// From the start to the delivery of the last byte, of a flow that has an end and has come to it.
@@ -117,6 +124,7 @@ impl FlowRun {
                 _ => None,
             },
             timer: Timer::default(),
+            nodes: [spec.from.0, spec.to.0],
             addresses,
             port,
             mobiles: [None; 2],
@@ -125,6 +133,8 @@ impl FlowRun {
             aerotp: Box::default(),
             progress: Progress::default(),
             sent_packets: 0,
+            sent_to_sink: 0,
+            delays: None,
             dropped_packets: 0,
             completion: None,
             failure: None,
@@ -188,6 +198,14 @@ impl FlowRun {
         } else {
             Role::Sink
         }
+    }
+
+    /// Whether a packet goes from the source to the sink. One end may be a mobile with an address from abroad.
+    pub(super) fn goes_to_sink(&self, packet: &Packet) -> bool {
+        if let Body::Tunnel(inner) = &packet.body {
+            return self.goes_to_sink(inner);
+        }
+        packet.ip.source == self.addresses[0] || packet.ip.destination == self.addresses[1]
     }
 
     /// Where the passive end listens or answers.

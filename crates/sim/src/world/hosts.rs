@@ -42,7 +42,7 @@ impl World {
         if let Some(flow) = packet.flow {
             match packet.identity_within().is_some() {
                 true => self.copies.send_on(&mut packet),
-                false => self.flows[flow.0 as usize].sent_packets += 1,
+                false => self.count_sent(node, flow.0 as usize, &packet),
             }
         }
         let sent_on = packet.identity_within().is_some();

@@ -1,6 +1,8 @@
 //! What came of a run, in the words of `baton run --json`.
 
 use super::World;
+use super::classes::ClassSummary;
+use super::delays::DelaySummary;
 use super::flow::FlowRun;
 use super::observed::ObservedSummary;
 use super::radio::RadioSummary;
@@ -34,6 +36,8 @@ pub struct Summary {
     pub packets: u64,
     /// Flows, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
+    /// Classes of flows, by name.
+    pub classes: Vec<ClassSummary>,
     /// Handovers, in order of time for each mobile.
     pub handovers: Vec<HandoverSummary>,
     /// Packets that hosts and routers gave up.
@@ -151,6 +155,9 @@ pub struct FlowSummary {
     pub longest_stall_s: f64,
     /// Packets of both directions that links dropped.
     pub lost_packets: u64,
+    /// One-way delays of its packets with payload, from source to sink; null if none arrived, over ICMP, and of a flow
+    /// between real hosts.
+    pub delay: Option<DelaySummary>,
     /// Round-trip times of a ping flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
@@ -267,6 +274,7 @@ pub fn summarise(world: &World) -> Summary {
             .iter()
             .map(|flow| flow_summary(world, flow))
             .collect(),
+        classes: world.classes(),
         handovers: handovers(world),
         discarded,
         agents: agents(world),
@@ -338,6 +346,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         copies_received: flow.application.came_again(),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
+        delay: flow.delays.as_ref().and_then(|delays| delays.summary()),
         ping,
         aerotp: aerotp_result(aerotp),
         failure: flow.failure.map(|event| failure(event).to_owned()),

@@ -170,6 +170,7 @@ impl World {
         self.end_signal(id, (self.now, node), None);
         self.arrived_over = self.packets[id].access();
         let packet = self.packets.remove(id);
+        self.count_delay(node, &packet);
         let host = &mut self.nodes[node].host;
         let taken_in =
             (packet.flow.is_some() && host.agents().is_some()).then_some(packet.identity);

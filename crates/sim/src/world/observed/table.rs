@@ -194,6 +194,7 @@ impl World {
             remedies: Vec::new(),
             paths: None,
             gateway: None,
+            class: None,
             name,
         };
         let subject = self.recorder.subject(&format!("flow {}", spec.name));

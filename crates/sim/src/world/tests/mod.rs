@@ -4,6 +4,7 @@ mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod conservation;
+mod delays;
 mod determinism;
 mod failback;
 mod gateways;

@@ -5,7 +5,7 @@ use super::*;
 use std::collections::BTreeMap;
 
 /// Two aircraft abroad, each in a cell of its own, and a correspondent on the ground.
-const LINKS: &str = r#"
+pub(super) const LINKS: &str = r#"
     [links.north-cell]
     between = ["north", "aircraft"]
     kind = "wired"
@@ -41,7 +41,7 @@ const LINKS: &str = r#"
 "#;
 
 /// Both aircraft and their home agent, with this key set or not.
-fn aircraft(clamp: bool) -> String {
+pub(super) fn aircraft(clamp: bool) -> String {
     let mobile = |name: &str, cell: &str| {
         format!(
             "[mobiles.{name}]\ntimetable = [{{ at = \"0 s\", attach = \"{cell}\" }}]\n\
