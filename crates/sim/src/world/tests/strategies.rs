@@ -284,6 +284,8 @@ fn bicasting_delivers_each_packet_once_and_counts_copies() {
         let results = run(&scenario(40, &[LINKS, &movement, VOICE]));
         assert_eq!(delivered(&results, "down"), ALL, "{from}");
         assert_eq!(delivered(&results, "up"), ALL, "{from}");
+        let delay = flow(&results.summary, "down").delay.unwrap();
+        assert_eq!(delay.packets, ALL / 100, "{from}: copies count once");
         let copies = agent(&results).copies;
         // A second, every 20 ms; the acknowledgement goes by the care-of address and is no copy.
         assert!((49..=51).contains(&copies), "{from}: {copies}");
