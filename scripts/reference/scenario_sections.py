@@ -740,6 +740,7 @@ remedies = "none"                   # or ["freeze-tcp", "snoop"], where one end 
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
+class = "voice"
 priority = 1
 acknowledged = true
 start = "1 s"
