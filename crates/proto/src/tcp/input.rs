@@ -403,11 +403,7 @@ impl Connection {
         // RFC 5961 section 5.2.
         let oldest = self.unacknowledged as i64 - self.largest_peer_window as i64;
         if position > self.next as i64 || position < oldest {
-            // Linux drops an acknowledgment of what was never sent in silence while the connection stands.
-            let unsent = position > self.next as i64;
-            if !(unsent && self.recovers_as_linux() && self.state == State::Established) {
-                self.challenge(now);
-            }
+            self.challenge(now);
             return false;
         }
         if position < self.unacknowledged as i64 {

@@ -319,16 +319,15 @@ fn errors_before_the_connection_stands() {
 }
 
 /// `ts_recent/reset_tsval.pkt`: a reset of ours has a timestamp. `inq/client.pkt`: data without one is taken, where RFC 7323
-/// section 3.2 has it dropped. `ts_recent/invalid_ack.pkt`: what acknowledges the unsent is dropped in silence.
+/// section 3.2 has it dropped. (`ts_recent/invalid_ack.pkt` wants silence for what acknowledges the unsent; a kernel 6.18
+/// answers it, as the interoperability test `acknowledgments_of_what_was_never_sent_change_nothing` shows.)
 #[test]
 fn smaller_habits_of_a_kernel() {
     let mut solo = with_timestamps();
     solo.at(200).receive(data(1, 1_001));
     assert_eq!(solo.connection.readable(), 1_000);
     solo.sends();
-    solo.at(1_000)
-        .receive(stamped(from_peer(TcpFlags::ACK, 1_001, 5_001), 2_000, 100));
-    assert!(solo.sends().is_empty());
+    solo.at(1_000);
     solo.connection.abort();
     let reset = solo.connection.poll_transmit(solo.now).unwrap();
     assert!(reset.header.flags.contains(TcpFlags::RST));
