@@ -88,6 +88,7 @@ SUMMARY = {
     "events": 5000,
     "packets": 4000,
     "flows": [FLOW],
+    "classes": [],
     "handovers": [HANDOVER],
     "discarded": DISCARDED,
     "agents": [],

@@ -116,6 +116,9 @@ def test_the_scoreboard_is_told_as_by_tcp_info():
     assert connection.phase == "open"
     connection.write(bytes(5000))
     sent(connection, 0.1)
+    # The first after a handshake is an update of the window and no duplicate (`tcp_may_update_window`).
+    connection.handle_segment(0.15, from_peer(IRS + 1, ISS + 1))
+    assert (connection.phase, connection.segments_sacked) == ("open", 0)
     # A peer that permits no SACK: three duplicates stand for three segments that have arrived (`tcp_add_reno_sack`).
     connection.handle_segment(0.2, from_peer(IRS + 1, ISS + 1))
     assert (connection.phase, connection.segments_sacked) == ("disorder", 1)

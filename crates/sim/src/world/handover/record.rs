@@ -46,11 +46,14 @@ pub struct HandoverRecord {
 pub struct FlowAtHandover {
     /// The flow's number.
     pub flow: usize,
-    /// Longest time without new data that ended after the handover began, up to the first new data over the new link: what
-    /// comes later is not this handover's.
+    /// Longest time without new data that ended after the handover began, until the flow had settled: what comes later is
+    /// not this handover's.
     pub longest_stall: Duration,
-    /// Whether new data has come over the new link.
+    /// Whether the handover is behind it: a connection has had 90 % of the new link's rate, other flows new data over it.
     pub settled: bool,
+    /// Whether it is a connection, which may stand still after the first data over the new link, by what its sender makes
+    /// of the change.
+    pub is_connection: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
     /// Whether it began after the handover was complete.
@@ -65,6 +68,14 @@ pub struct FlowAtHandover {
     pub delivered: u64,
     /// Waits for 90 % of the new link's rate.
     pub watch: Option<RateWatch>,
+}
+
+impl FlowAtHandover {
+    /// Whether nothing of the handover keeps it from the new link's rate, once data comes over that link.
+    fn is_at_speed(&self) -> bool {
+        let watch = self.watch.as_ref().filter(|_| self.is_connection);
+        watch.is_none_or(|watch| watch.reached.is_some())
+    }
 }
 
 /// A handover that was announced and has not begun.
@@ -133,12 +144,12 @@ impl HandoverRecord {
             let entry = &mut self.flows[place];
             if !entry.settled {
                 entry.longest_stall = entry.longest_stall.max(delivered.waited);
-                let is_new = over.is_some() && over == self.links[1];
-                entry.settled = is_new && self.completed.is_some();
             }
             if let Some(watch) = entry.watch.as_mut().filter(|_| over == self.links[1]) {
                 watch.deliver(now, delivered.bytes);
             }
+            let is_new = over.is_some() && over == self.links[1] && self.completed.is_some();
+            entry.settled |= is_new && entry.is_at_speed();
         }
     }
 }
@@ -201,6 +212,10 @@ impl World {
             flow,
             longest_stall: Duration::ZERO,
             settled: false,
+            is_connection: matches!(
+                self.flows[flow].spec.transport,
+                Transport::Tcp { .. } | Transport::Aerotp(_)
+            ),
             lost_packets: 0,
             came_later: false,
             spurious_before: self.spurious_retransmissions(flow),
