@@ -71,6 +71,7 @@ HANDOVER = {
         {
             "name": "tcp-8000-1",
             "stall_s": 0.5,
+            "interruption_s": 0.5,
             "lost_packets": 0,
             "spurious_retransmissions": 1,
             "time_to_90_percent_s": None,

@@ -106,10 +106,10 @@ class HandoverFlow(TypedDict):
         int,
         "Payload delivered, from when this handover was announced or, if it was not, began, to the same of the next",
     ]
-    stall_s: Annotated[
+    stall_s: Annotated[float, "Longest time without new data, until the next handover"]
+    interruption_s: Annotated[
         float,
-        "Longest time without new data: of a connection until it had 90 % of the new link's rate, if it ever had; of"
-        " datagrams until the first came over the new link",
+        "The same up to the first new data over the new link: the time that the handover itself took from the flow",
     ]
     lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]
     spurious_retransmissions: Annotated[int, "Segments that came to the far end with nothing new in them"]

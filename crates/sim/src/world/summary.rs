@@ -237,8 +237,10 @@ pub struct HandoverFlowSummary {
     pub name: String,
     /// Payload bytes delivered, from when the handover was announced or, if it was not, when it began.
     pub delivered_bytes: u64,
-    /// Longest time without new data.
+    /// Longest time without new data, until the next handover.
     pub stall_s: f64,
+    /// Longest time without new data up to the first new data over the new link: what the handover itself took.
+    pub interruption_s: f64,
     /// Packets of it lost with the old link or with its queue.
     pub lost_packets: u64,
     /// Spurious retransmissions.
@@ -418,6 +420,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
                 name: world.flows[entry.flow].spec.name.clone(),
                 delivered_bytes: entry.delivered,
                 stall_s: entry.longest_stall.as_secs_f64(),
+                interruption_s: entry.interruption.as_secs_f64(),
                 lost_packets: entry.lost_packets,
                 spurious_retransmissions: entry.spurious,
                 time_to_90_percent_s: entry

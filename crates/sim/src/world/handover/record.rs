@@ -46,14 +46,12 @@ pub struct HandoverRecord {
 pub struct FlowAtHandover {
     /// The flow's number.
     pub flow: usize,
-    /// Longest time without new data that ended after the handover began, until the flow had settled: what comes later is
-    /// not this handover's.
+    /// Longest time without new data that ended after the handover began.
     pub longest_stall: Duration,
-    /// Whether the handover is behind it: a connection has had 90 % of the new link's rate, other flows new data over it.
+    /// The same up to the first new data over the new link.
+    pub interruption: Duration,
+    /// Whether new data has come over the new link.
     pub settled: bool,
-    /// Whether it is a connection, which may stand still after the first data over the new link, by what its sender makes
-    /// of the change.
-    pub is_connection: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
     /// Whether it began after the handover was complete.
@@ -68,14 +66,6 @@ pub struct FlowAtHandover {
     pub delivered: u64,
     /// Waits for 90 % of the new link's rate.
     pub watch: Option<RateWatch>,
-}
-
-impl FlowAtHandover {
-    /// Whether nothing of the handover keeps it from the new link's rate, once data comes over that link.
-    fn is_at_speed(&self) -> bool {
-        let watch = self.watch.as_ref().filter(|_| self.is_connection);
-        watch.is_none_or(|watch| watch.reached.is_some())
-    }
 }
 
 /// A handover that was announced and has not begun.
@@ -142,14 +132,15 @@ impl HandoverRecord {
     ) {
         if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             let entry = &mut self.flows[place];
+            entry.longest_stall = entry.longest_stall.max(delivered.waited);
             if !entry.settled {
-                entry.longest_stall = entry.longest_stall.max(delivered.waited);
+                entry.interruption = entry.interruption.max(delivered.waited);
+                let is_new = over.is_some() && over == self.links[1];
+                entry.settled = is_new && self.completed.is_some();
             }
             if let Some(watch) = entry.watch.as_mut().filter(|_| over == self.links[1]) {
                 watch.deliver(now, delivered.bytes);
             }
-            let is_new = over.is_some() && over == self.links[1] && self.completed.is_some();
-            entry.settled |= is_new && entry.is_at_speed();
         }
     }
 }
@@ -211,11 +202,8 @@ impl World {
         FlowAtHandover {
             flow,
             longest_stall: Duration::ZERO,
+            interruption: Duration::ZERO,
             settled: false,
-            is_connection: matches!(
-                self.flows[flow].spec.transport,
-                Transport::Tcp { .. } | Transport::Aerotp(_)
-            ),
             lost_packets: 0,
             came_later: false,
             spurious_before: self.spurious_retransmissions(flow),
@@ -256,8 +244,9 @@ impl World {
             // An observed flow may have changed its main direction since.
             entry.spurious = entry.spurious.saturating_sub(entry.spurious_before);
             let open = self.flows[entry.flow].open_stall(self.now);
+            entry.longest_stall = entry.longest_stall.max(open);
             if !entry.settled {
-                entry.longest_stall = entry.longest_stall.max(open);
+                entry.interruption = entry.interruption.max(open);
             }
             entry.delivered = self.delivered_before(number, entry.flow);
             entry.delivered = entry.delivered.saturating_sub(entry.delivered_before);
