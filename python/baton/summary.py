@@ -109,7 +109,7 @@ class HandoverFlow(TypedDict):
     stall_s: Annotated[float, "Longest time without new data, until the next handover"]
     interruption_s: Annotated[
         float,
-        "The same up to the first new data over the new link: the time that the handover itself took from the flow",
+        "The same up to the first new data over the new link: what the handover itself took",
     ]
     lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]
     spurious_retransmissions: Annotated[int, "Segments that came to the far end with nothing new in them"]
