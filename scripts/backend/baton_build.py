@@ -16,6 +16,13 @@ BATOND = ROOT / "target" / "wheel" / "scripts" / "batond"
 """Its place is named in pyproject.toml, as `data`."""
 
 
+def prepare_metadata_for_build_wheel(metadata: str, settings: dict[str, Any] | None = None) -> str:
+    """Metadata of the wheel; returns its folder's name. Maturin wants the place of `batond` to be there."""
+    BATOND.parent.mkdir(parents=True, exist_ok=True)
+    folder: str = maturin.prepare_metadata_for_build_wheel(metadata, settings)
+    return folder
+
+
 def build_wheel(wheel: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """Builds both; returns the wheel's name. Raises `CalledProcessError`."""
     subprocess.run(["cargo", "build", "--release", "--locked", "--package", "baton-live"], cwd=ROOT, check=True)
