@@ -1,6 +1,6 @@
 """Validates the models. Without arguments all of them: writes `docs/validation.md`, the pages of its folder and the
-figures of the models' pages. With names of cases: prints their rows. With the folder of a `baton fidelity`: keeps its
-result in `docs`, and writes the pages on it.
+figures of the models' pages, and runs the simulated half of the kept fidelity again. With names of cases: prints their
+rows. With the folder of a `baton fidelity`: keeps its result in `docs`, and writes the pages on it.
 
     .venv/bin/python scripts/validate.py [CASE ... | --fidelity DIR]
 """
@@ -44,6 +44,7 @@ def write() -> None:
 
     with ThreadPoolExecutor() as pool:
         rows = dict(zip(CASES, pool.map(rows_of, CASES), strict=True))
+    kernel_live.simulate_anew(DOCS)
     sections = {title: {name: rows[name] for name in cases} for title, cases in SECTIONS.items()}
     pages = {
         **{file(title): area(title, cases) for title, cases in sections.items()},

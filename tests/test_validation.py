@@ -1,5 +1,6 @@
 """docs/validation.md and docs/validation are what the engine measures today, as far as it can be told in a moment."""
 
+import datetime
 import json
 import re
 from pathlib import Path
@@ -139,6 +140,24 @@ def test_a_result_of_fidelity_comes_onto_its_pages(tmp_path, monkeypatch):
     rows = (pages / soft).read_text()
     assert "| soft-slow-fast | cubic | timeouts | 2 | 0 | equal | differs |" in rows
     assert "window at handover" not in rows, "no rule judges it"
+
+
+def test_the_simulated_half_of_a_kept_result_is_run_again(tmp_path):
+    """The kernel's figures stay and judge: a goodput within its repetitions agrees, one outside every rule does not."""
+    path = {"case": "steady-1M-25ms-small", "kind": "steady", "half": "first", "quantity": "goodput_bps"}
+    stale = {"simulated": 1.0, "verdict": "differs", "cause": "as it was", "rule": "2 %", "unit": "bit/s"}
+    near = fidelity_row(**path, **stale, kernel=960e3, kernel_low=950e3, kernel_high=970e3)
+    far = near | {"congestion": "reno", "kernel": 2e6, "kernel_low": 2e6, "kernel_high": 2e6}
+    (tmp_path / kernel_live.RESULT).write_text(json.dumps(PARTIAL | {"rows": [near, far], "repetitions": 1}))
+    kernel_live.simulate_anew(tmp_path)
+    found = json.loads((tmp_path / kernel_live.RESULT).read_text())
+    rows = {(row["congestion"], row["quantity"]): row for row in found["rows"]}
+    agrees, differs = rows["cubic", "goodput_bps"], rows["reno", "goodput_bps"]
+    assert 0.95e6 < agrees["simulated"] < 1e6, "a link of 1 Mbit/s"
+    assert (agrees["kernel_low"], agrees["verdict"], agrees["cause"]) == (950e3, "agrees", None)
+    assert (differs["kernel"], differs["verdict"]) == (2e6, "differs")
+    assert found["date"] == PARTIAL["date"], "the kernel's"
+    assert found["simulated"] == datetime.date.today().isoformat()
 
 
 def test_the_pages_have_the_kept_result():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from baton.live.trials import Figures
 
+from .cases import Case
 from .causes import Causes, cause
 from .execute import Outcome
 from .rules import QUANTITIES, RULES, Quantity, Rule
@@ -58,21 +59,39 @@ class Row:
         }
 
 
+@dataclass(frozen=True)
+class Spread:
+    """One figure over the repetitions of a case."""
+
+    median: float | None
+    """Nothing if most repetitions have no value."""
+    low: float | None
+    high: float | None
+
+
 def rows(outcome: Outcome, causes: Causes) -> Iterator[Row]:
     """Every quantity that one of both has."""
-    case, live = outcome.case, outcome.compared
-    keys = list(dict.fromkeys(key for run in (*outcome.simulated, *live) for key in run))
+    live = outcome.compared
+    keys = dict.fromkeys(key for run in live for key in run)
+    kernel = {key: _spread(live, key) for key in keys}
+    yield from judge(outcome.case, outcome.simulated, kernel, causes, compared=bool(live))
+
+
+def judge(
+    case: Case, simulated: Sequence[Figures], kernel: Mapping[str, Spread], causes: Causes, *, compared: bool = True
+) -> Iterator[Row]:
+    """Holds simulated runs against what the kernel's repetitions gave, by the key of the figure."""
+    keys = list(dict.fromkeys([*(key for run in simulated for key in run), *kernel]))
     for quantity in QUANTITIES:
         for key in keys:
             base, _, number = key.partition(".")
             if base != quantity.key:
                 continue
-            simulated, kernel = _median(outcome.simulated, key), _median(live, key)
-            if simulated is None and kernel is None:
+            ours, theirs = _spread(simulated, key).median, kernel.get(key, Spread(None, None, None))
+            if ours is None and theirs.median is None:
                 continue
-            low, high = _spread(live, key)
             rule = RULES[case.kind].get(base)
-            verdict = _verdict(rule, simulated, kernel, (low, high), compared=bool(live))
+            verdict = _verdict(rule, ours, theirs, compared=compared)
             yield Row(
                 case.name,
                 case.congestion,
@@ -80,39 +99,29 @@ def rows(outcome: Outcome, causes: Causes) -> Iterator[Row]:
                 case.half,
                 quantity,
                 int(number) if number else None,
-                simulated,
-                kernel,
-                low,
-                high,
+                ours,
+                theirs.median,
+                theirs.low,
+                theirs.high,
                 rule,
                 verdict,
                 cause(causes, case.name, case.congestion, base) if verdict == DIFFERS else None,
             )
 
 
-def _median(runs: Sequence[Figures], key: str) -> float | None:
+def _spread(runs: Sequence[Figures], key: str) -> Spread:
     values = [value for run in runs if (value := run.get(key)) is not None]
-    return median(values) if 2 * len(values) > len(runs) else None
+    if not values:
+        return Spread(None, None, None)
+    return Spread(median(values) if 2 * len(values) > len(runs) else None, min(values), max(values))
 
 
-def _spread(runs: Sequence[Figures], key: str) -> tuple[float | None, float | None]:
-    values = [value for run in runs if (value := run.get(key)) is not None]
-    return (min(values), max(values)) if values else (None, None)
-
-
-def _verdict(
-    rule: Rule | None,
-    simulated: float | None,
-    kernel: float | None,
-    spread: tuple[float | None, float | None],
-    *,
-    compared: bool,
-) -> str:
+def _verdict(rule: Rule | None, simulated: float | None, kernel: Spread, *, compared: bool) -> str:
     if not compared:
         return NOT_COMPARED
     if rule is None:
         return NOT_JUDGED
-    low, high = spread
-    if simulated is None or kernel is None or low is None or high is None:
+    if simulated is None or kernel.median is None or kernel.low is None or kernel.high is None:
         return DIFFERS  # one of both never got there
-    return AGREES if low <= simulated <= high or rule.allows(kernel, simulated) else DIFFERS
+    agrees = kernel.low <= simulated <= kernel.high or rule.allows(kernel.median, simulated)
+    return AGREES if agrees else DIFFERS
