@@ -56,11 +56,7 @@ pub(super) fn on_syn(
         window_scale: agreed(profile.window_scaling, |n| n.window_shifts.is_some())
             .then(|| Receiver::wanted_shift(profile.receive_buffer)),
         sack_permitted: agreed(profile.sack, |n| n.sack),
-        // Beside all else and connection counts there is no room for both.
-        snack_permitted: agreed(
-            profile.snack && !(profile.sack && profile.transaction_opening),
-            |n| n.snack_unit.is_some(),
-        ),
+        snack_permitted: agreed(profile.snack, |n| n.snack_unit.is_some()),
         timestamps: agreed(profile.timestamps, |n| n.timestamps).then_some(timestamps),
         ..TcpOptions::default()
     }

@@ -239,7 +239,8 @@ pub const CONNECTION_COUNT_LENGTH: u32 = 8;
 
 impl TcpOptions {
     /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
-    /// no-operations, as RFC 7323 appendix A and common practice lay them out.
+    /// no-operations, as RFC 7323 appendix A and common practice lay them out. On a SYN, "SACK permitted" stands in the place of those
+    /// before timestamps.
     #[inline]
     pub fn wire_length(&self) -> u32 {
         // Asked for several times a packet, and most segments carry nothing where blocks stand.
@@ -270,7 +271,7 @@ impl TcpOptions {
         self.length_without_counts() + counts
     }
 
-    /// The connection counts that are written: beside a notice and all that a SYN may have there is no room for them.
+    /// The connection counts that are written: beside a notice and all that a SYN may have there is no room for two.
     fn counts_that_fit(&self) -> Option<ConnectionCount> {
         let count = self.sack.connection_count()?;
         let length = match count {
@@ -284,7 +285,7 @@ impl TcpOptions {
     fn length_without_counts(&self) -> u32 {
         let four = u32::from(self.maximum_segment_size.is_some())
             + u32::from(self.window_scale.is_some())
-            + u32::from(self.sack_permitted)
+            + u32::from(self.sack_permitted && self.timestamps.is_none())
             + u32::from(self.snack_permitted);
         let notice = self.notice.map_or(0, |_| u32::from(NOTICE_LENGTH));
         4 * four + notice + if self.timestamps.is_some() { 12 } else { 0 }
@@ -308,19 +309,23 @@ impl TcpOptions {
             out.extend_from_slice(&[kind::MAXIMUM_SEGMENT_SIZE, 4]);
             out.extend_from_slice(&size.to_be_bytes());
         }
-        if let Some(shift) = self.window_scale {
-            let shift = shift.min(LARGEST_WINDOW_SCALE);
-            out.extend_from_slice(&[kind::NO_OPERATION, kind::WINDOW_SCALE, 3, shift]);
-        }
-        if self.sack_permitted {
-            let [padding, option] = [kind::NO_OPERATION, kind::SACK_PERMITTED];
-            out.extend_from_slice(&[padding, padding, option, 2]);
-        }
+        let padding = kind::NO_OPERATION;
+        let permitted = match self.sack_permitted {
+            true => [kind::SACK_PERMITTED, 2],
+            false => [padding; 2],
+        };
         if let Some(timestamps) = self.timestamps {
-            let [padding, option] = [kind::NO_OPERATION, kind::TIMESTAMPS];
-            out.extend_from_slice(&[padding, padding, option, 10]);
+            out.extend_from_slice(&permitted);
+            out.extend_from_slice(&[kind::TIMESTAMPS, 10]);
             out.extend_from_slice(&timestamps.value.to_be_bytes());
             out.extend_from_slice(&timestamps.echo.to_be_bytes());
+        } else if self.sack_permitted {
+            out.extend_from_slice(&[padding; 2]);
+            out.extend_from_slice(&permitted);
+        }
+        if let Some(shift) = self.window_scale {
+            let shift = shift.min(LARGEST_WINDOW_SCALE);
+            out.extend_from_slice(&[padding, kind::WINDOW_SCALE, 3, shift]);
         }
         if let Some(notice) = self.notice {
             out.extend_from_slice(&[kind::EXPERIMENT, NOTICE_LENGTH]);
@@ -332,7 +337,6 @@ impl TcpOptions {
             out.extend_from_slice(&[kind::SCPS_CAPABILITIES, 4, SNACK_CAPABILITY, 0]);
         }
         let mut count = |kind, count: u32| {
-            let padding = kind::NO_OPERATION;
             out.extend_from_slice(&[padding, padding, kind, 6]);
             out.extend_from_slice(&count.to_be_bytes());
         };
@@ -346,15 +350,14 @@ impl TcpOptions {
             }
         }
         if let Some(snack) = self.snack_that_fits() {
-            let [padding, option] = [kind::NO_OPERATION, kind::SNACK];
-            out.extend_from_slice(&[padding, padding, option, 6]);
+            out.extend_from_slice(&[padding, padding, kind::SNACK, 6]);
             out.extend_from_slice(&snack.offset.to_be_bytes());
             out.extend_from_slice(&snack.size.to_be_bytes());
         }
         let blocks = self.blocks_that_fit();
         if !blocks.is_empty() {
-            let [padding, option] = [kind::NO_OPERATION, kind::SACK];
-            out.extend_from_slice(&[padding, padding, option, 2 + 8 * blocks.len() as u8]);
+            let length = 2 + 8 * blocks.len() as u8;
+            out.extend_from_slice(&[padding, padding, kind::SACK, length]);
             for (first, after_last) in blocks {
                 out.extend_from_slice(&first.0.to_be_bytes());
                 out.extend_from_slice(&after_last.0.to_be_bytes());

@@ -59,24 +59,46 @@ fn unknown_options_are_skipped() {
     assert_eq!(options, TcpOptions::default());
 }
 
+/// How we write these options.
+fn written(options: &[u8]) -> Vec<u8> {
+    let header = TcpHeader {
+        source_port: 0,
+        destination_port: 0,
+        sequence: SequenceNumber(0),
+        acknowledgment: SequenceNumber(0),
+        flags: TcpFlags::SYN,
+        window: 0,
+        options: with_options(options).expect("well formed"),
+    };
+    let mut bytes = Vec::new();
+    header.encode(&mut bytes);
+    assert_eq!(bytes.len() as u32, header.wire_length());
+    bytes.split_off(20)
+}
+
+/// Of SYNs and SYN-ACKs of a kernel 6.18, with all options, and without timestamps, SACK or window scaling.
+#[test]
+fn a_syn_s_options_stand_as_a_kernel_writes_them() {
+    for options in [
+        &[
+            2, 4, 0xFF, 0xD7, 4, 2, 8, 10, 0x15, 0x61, 0xA5, 0x24, 0, 0, 0, 0, 1, 3, 3, 10,
+        ][..],
+        &[2, 4, 0xFF, 0xD7, 1, 1, 4, 2, 1, 3, 3, 10],
+        &[
+            2, 4, 0xFF, 0xD7, 1, 1, 8, 10, 0xDA, 1, 0x1E, 0xAB, 0, 0, 0, 0, 1, 3, 3, 10,
+        ],
+        &[
+            2, 4, 0xFF, 0xD7, 4, 2, 8, 10, 0xE0, 0x3A, 0x9B, 0x7A, 0x7B, 10, 0xFA, 0x1B,
+        ],
+    ] {
+        assert_eq!(written(options), options);
+    }
+}
+
 /// RFC 1644 section 3.2: kinds 11 to 13, six bytes each, padded as BSD does it.
 #[test]
 fn connection_counts_have_their_layout() {
     let count = |options: &[u8]| with_options(options).map(|o| o.sack.connection_count());
-    let written = |options: &[u8]| {
-        let header = TcpHeader {
-            source_port: 0,
-            destination_port: 0,
-            sequence: SequenceNumber(0),
-            acknowledgment: SequenceNumber(0),
-            flags: TcpFlags::SYN,
-            window: 0,
-            options: with_options(options).expect("well formed"),
-        };
-        let mut bytes = Vec::new();
-        header.encode(&mut bytes);
-        bytes.split_off(20)
-    };
     let cc = [1, 1, 11, 6, 0, 0, 1, 7];
     assert_eq!(count(&cc), Ok(Some(ConnectionCount::Count(0x107))));
     let new = [1, 1, 12, 6, 0xFF, 0xFF, 0xFF, 0xFF];
@@ -169,7 +191,7 @@ fn options_never_exceed_forty_bytes() {
                 sack_permitted: true,
                 ..TcpOptions::default()
             },
-            1,
+            2,
         ),
         // Nothing of the kind is sent; but it is not to write a header that says another length.
         (
