@@ -19,6 +19,8 @@ pub(super) struct Stretch {
     pub length: u32,
     /// Whether it was sent before.
     pub again: bool,
+    /// Whether it carries PSH, if it has data.
+    pub pushed: bool,
 }
 
 /// What is to be sent.
@@ -209,6 +211,7 @@ impl Connection {
             start,
             length,
             again: true,
+            pushed: self.ends_writing(start, length),
         })
     }
 
@@ -278,7 +281,17 @@ impl Connection {
         } else {
             length as u32 + u32::from(fin)
         };
-        Some(self.send_new(now, length))
+        let mut stretch = self.send_new(now, length);
+        if probing && self.recovers_as_linux() {
+            stretch.pushed = true;
+            self.sent.push_last();
+        }
+        Some(stretch)
+    }
+
+    /// Whether nothing was written beyond this stretch.
+    fn ends_writing(&self, start: u64, length: u32) -> bool {
+        start + u64::from(length) > self.send.written()
     }
 
     /// Sender's silly-window avoidance (RFC 9293 section 3.8.6.2.1) and Nagle's rule (section 3.7.4).
@@ -350,6 +363,10 @@ impl Connection {
             self.acks.on_data_sent(now);
         }
         self.sent.push(start, length, sent_at);
+        let pushed = self.ends_writing(start, length);
+        if pushed {
+            self.sent.push_last();
+        }
         self.timers.stop(Timer::Persist);
         if self.fin_position().is_some_and(|fin| fin < self.next) {
             self.state = match self.state {
@@ -367,6 +384,7 @@ impl Connection {
             start,
             length,
             again: false,
+            pushed: pushed || self.profile.push_bursts && self.ends_piece(),
         }
     }
 
@@ -409,6 +427,7 @@ impl Connection {
             start,
             length,
             again,
+            pushed,
         } = stretch;
         let end = start + u64::from(length);
         let fin = self.fin_position().is_some_and(|fin| fin < end);
@@ -417,8 +436,7 @@ impl Connection {
         if fin {
             flags = flags.with(TcpFlags::FIN);
         }
-        let pushed = !again && self.profile.push_bursts && self.ends_piece();
-        if data > 0 && (pushed || start + u64::from(data) > self.send.written()) {
+        if data > 0 && pushed {
             flags = flags.with(TcpFlags::PSH);
         }
         let mut position = start;

@@ -20,6 +20,9 @@ pub(super) struct SentSegment {
     pub(super) resent: bool,
     /// Sent more than once: useless for measuring the round-trip time (Karn).
     pub(super) retransmitted: bool,
+    /// It ends what was written when it was sent first, or was pushed for another reason: a kernel pushes it again
+    /// (`tcp_mark_push`).
+    pub(super) pushed: bool,
     /// A kernel keeps it apart from the one before it: see [`SentQueue::pieces`].
     begins_piece: bool,
 }
@@ -198,10 +201,31 @@ impl SentQueue {
             lost: false,
             resent: false,
             retransmitted: false,
+            pushed: false,
             begins_piece: false,
         });
         self.pieces += self.pieces_at(self.segments.len() - 1);
         self.pipe += u64::from(length);
+    }
+
+    /// The segment that was sent last is pushed.
+    pub(super) fn push_last(&mut self) {
+        if let Some(last) = self.segments.back_mut() {
+            last.pushed = true;
+        }
+    }
+
+    /// Whether the segment at `index`, which was sent again now, is the last of several of one piece that a kernel sends again as
+    /// one, if another may follow.
+    pub(super) fn ends_repairs(&self, index: usize, now: Instant, may_go_on: bool) -> bool {
+        let joins = |index: usize| {
+            let segment = self.segments.get(index);
+            segment.filter(|segment| !segment.begins_piece)
+        };
+        let before = index.checked_sub(1).and_then(|i| self.segments.get(i));
+        let follows = before.is_some_and(|before| before.resent && before.sent_at == now);
+        let goes_on = may_go_on && joins(index + 1).is_some_and(SentSegment::is_waiting);
+        follows && joins(index).is_some() && !goes_on
     }
 
     /// Lets no round-trip time follow from the oldest segment.
@@ -525,7 +549,10 @@ impl SentQueue {
         if length >= segment.length {
             return;
         }
-        self.update(index, |segment| segment.length = length);
+        self.update(index, |segment| {
+            segment.length = length;
+            segment.pushed = false;
+        });
         let mut rest = segment;
         rest.start += u64::from(length);
         rest.length -= length;

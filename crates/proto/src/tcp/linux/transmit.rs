@@ -31,7 +31,6 @@ impl Connection {
             return self.send_probe(now);
         }
         let stretch = self.next_within_window(now);
-        // Only `tcp_write_xmit` looks whether the window was used, and repairs do not go through it.
         self.linux.usage.sent |= stretch.is_some_and(|stretch| !stretch.again);
         if stretch.is_none() {
             self.rate_when_stopped();
@@ -99,7 +98,15 @@ impl Connection {
             start,
             length,
             again: true,
+            pushed: self.pushes_again(now, index),
         })
+    }
+
+    /// PSH of what is sent again: as when it was written, or of the last of several that leave as one (`__tcp_transmit_skb`).
+    fn pushes_again(&self, now: Instant, index: usize) -> bool {
+        let own = self.sent.get(index).is_some_and(|segment| segment.pushed);
+        let several = || self.sent.ends_repairs(index, now, self.window_has_room());
+        own || self.profile.push_bursts && several()
     }
 
     /// `tcp_send_loss_probe`: a new segment if there is one that the peer's window takes, else the last one again.
@@ -112,8 +119,13 @@ impl Connection {
             return Some(stretch);
         }
         let last = self.sent.len().checked_sub(1)?;
-        let SentSegment { start, length, .. } = *self.sent.get(last)?;
-        let length = self.cut_to_window(start, length)?;
+        let SentSegment {
+            start,
+            length: whole,
+            pushed,
+            ..
+        } = *self.sent.get(last)?;
+        let length = self.cut_to_window(start, whole)?;
         self.last_data_sent_at = Some(now);
         self.sent.probe_last(length, now);
         self.sent.follow_copy(start, now);
@@ -123,6 +135,7 @@ impl Connection {
             start,
             length,
             again: true,
+            pushed: pushed && length == whole,
         })
     }
 
@@ -139,10 +152,12 @@ impl Connection {
         self.schedule_probe(now, false);
     }
 
-    /// The sender has to stop: was it for the window?
+    /// The sender has to stop: was it for the window? Only `tcp_write_xmit` looks, through which repairs do not go: it sends new data, or
+    /// has some that the window holds back.
     fn validate_window(&mut self, now: Instant) {
-        let limited = !self.window_has_room() || self.has_unsent() && self.waits_for_piece(now);
-        if !core::mem::take(&mut self.linux.usage.sent) && !limited {
+        let limited = !self.window_has_room() || self.waits_for_piece(now);
+        let sent = core::mem::take(&mut self.linux.usage.sent);
+        if !sent && !(limited && self.has_unsent()) {
             return;
         }
         let out = self.sent.len() as u32;

@@ -386,3 +386,82 @@ fn the_scoreboard_can_be_read() {
     assert_eq!((counts.sacked, counts.lost, counts.resent), (3, 1, 1));
     assert_eq!(solo.connection.recovery_phase(), RecoveryPhase::Recovery);
 }
+
+/// netdev, `retrans-stamp-newreno`: a lone segment's timeout turns out to have been wrong, and the window is what it was. Only
+/// `tcp_write_xmit` looks whether the window is used, through which no repair goes.
+#[test]
+fn a_repair_is_no_use_of_the_window() {
+    let mut solo = stamping(Profile {
+        sack: false,
+        ..linux()
+    });
+    solo.write(1_000);
+    solo.sends();
+    for _ in 0..6 {
+        let at = solo.wakes_at().unwrap();
+        assert_eq!(solo.at(at).sends(), ["1..1001"]);
+    }
+    solo.receive(stamped(ack(1_001), 2_000, 100));
+    assert_eq!(solo.connection.congestion_window(), 10_000);
+}
+
+/// What is sent now, in words, with a P for what is pushed.
+fn pushes(solo: &mut Solo) -> Vec<String> {
+    let mut words = Vec::new();
+    while let Some(segment) = solo.connection.poll_transmit(solo.now) {
+        let pushed = segment.header.flags.contains(TcpFlags::PSH);
+        let mark = if pushed { " P" } else { "" };
+        words.push(describe(&segment, &solo.connection) + mark);
+    }
+    words
+}
+
+/// `tcp_mark_push`: the end of a write is pushed whenever it is sent, whatever was written since.
+#[test]
+fn the_end_of_a_write_is_pushed_again() {
+    let mut solo = Solo::established(&linux());
+    for from in [1, 1_001, 2_001, 3_001, 4_001] {
+        solo.write(1_000);
+        assert_eq!(pushes(&mut solo), [format!("{from}..{} P", from + 1_000)]);
+    }
+    solo.at(200).receive(ack(1_001).sack(&[(2_001, 5_001)]));
+    assert_eq!(pushes(&mut solo), ["1001..2001 P"]);
+    // Another stack pushes what empties its buffer.
+    let mut solo = Solo::established(&profile("rfc"));
+    solo.write(1_000).sends();
+    solo.write(1_000);
+    assert_eq!(pushes(&mut solo), ["1001..2001 P"]);
+    assert_eq!(pushes(solo.at(1_200)), ["1..1001"]);
+}
+
+/// Neal Cardwell's `sack 2001:5001` on ten segments: of a window of 7 there is room for both that are lost, which leave as one,
+/// `P. 1:2001(2000)`. One alone is not pushed.
+#[test]
+fn the_last_of_several_repairs_is_pushed() {
+    let cubic = Profile {
+        congestion: crate::tcp::profile::Algorithm::Cubic,
+        ..linux()
+    };
+    let mut solo = out(&cubic, 10);
+    solo.write(10_000);
+    solo.at(200).receive(ack(1).sack(&[(2_001, 5_001)]));
+    let repairs = pushes(&mut solo);
+    assert_eq!(repairs[..2], ["1..1001", "1001..2001 P"], "{repairs:?}");
+    let mut solo = out(&linux(), 10);
+    solo.write(10_000);
+    solo.at(200).receive(ack(1).sack(&[(1_001, 4_001)]));
+    assert_eq!(pushes(&mut solo)[0], "1..1001");
+}
+
+/// `tcp_write_wakeup`: the probe that a window of less than a segment takes is pushed.
+#[test]
+fn what_fits_a_small_window_is_pushed() {
+    let mut solo = out(&linux(), 1);
+    solo.write(1_000);
+    solo.sends();
+    solo.at(200).receive(ack(2_001).window(500));
+    solo.write(1_000);
+    assert!(solo.sends().is_empty());
+    let at = solo.wakes_at().unwrap();
+    assert_eq!(pushes(solo.at(at)), ["2001..2501 P"]);
+}
