@@ -47,8 +47,7 @@ SCHEMES = {
     "westwood": Scheme("Westwood+", ["congestion=westwood"]),
     "forgetting": Scheme("Westwood+, reset", ["congestion=westwood"], ["remedies=forgotten-path"]),
     "cubic": Scheme("CUBIC", ["congestion=cubic"]),
-    # It begins when the trains are bound: Linux gives up at once where a host cannot be reached.
-    "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux", "start=10 s"]),
+    "bbr": Scheme("BBR", ["congestion=bbr", "profile=linux-6", "tcp.recovery=linux"]),
     "scps-vj": Scheme("SCPS-TP, VJ", [*_SCPS, "congestion=newreno"]),
     "scps-vegas": Scheme("SCPS-TP, Vegas", [*_SCPS, "congestion=vegas"]),
     "pep": Scheme("satellite PEP", ["remedies=satellite-pep"]),

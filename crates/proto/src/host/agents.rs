@@ -10,10 +10,12 @@
 
 mod ipv4;
 mod routers;
+mod unresolved;
 
 pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 pub use routers::AccessRouters;
 
+use self::unresolved::Unresolved;
 use super::{AerotpGateway, Discarded, InterfaceId, PathAgents};
 use crate::crosslayer::PeerMoved;
 use crate::mobility::handover_service::PointOfService;
@@ -94,6 +96,8 @@ pub struct Agents {
     pub path: Option<Box<PathAgents>>,
     /// It carries connections of others across a link by AeroTP.
     pub gateway: Option<Box<AerotpGateway>>,
+    /// What waits for mobiles of which it is not known where they are.
+    unresolved: Unresolved,
 }
 
 /// What an agent wants done with a packet.
@@ -108,6 +112,8 @@ pub(super) enum Step {
     Originate(Packet),
     /// Its source is to be told what became of it.
     Tell(IcmpError, QuotedPacket),
+    /// Its receiver is nowhere, as its source is to be told.
+    GiveBack(Packet),
 }
 
 impl From<(Towards, Packet)> for Step {
@@ -255,8 +261,42 @@ impl Agents {
         self.ipv4.as_ref()?.source_towards(remote)
     }
 
+    /// Lets a packet wait for a mobile that has no binding.
+    pub(super) fn hold_unresolved(&mut self, now: Instant, packet: Packet) {
+        self.unresolved.hold(now, packet);
+    }
+
+    /// Sends what has waited for mobiles of which it is known by now where they are.
+    pub(super) fn send_resolved(&mut self, now: Instant) {
+        while let Some(prefix) = self.home_agent.as_mut().and_then(HomeAgent::poll_bound) {
+            let reached = |address| match address {
+                IpAddr::V6(address) => prefix.contains(address),
+                IpAddr::V4(_) => false,
+            };
+            let waiting = (self.unresolved).waiting_from(prefix.address().into(), reached);
+            for address in waiting {
+                self.send_to_resolved(now, address);
+            }
+        }
+        while let Some(home) = self.ipv4.as_mut().and_then(|ipv4| ipv4.poll_bound()) {
+            self.send_to_resolved(now, home.into());
+        }
+    }
+
+    fn send_to_resolved(&mut self, now: Instant, address: IpAddr) {
+        for packet in self.unresolved.take(now, address) {
+            // A binding that has gone again lets it wait anew.
+            if let Some(packet) = self.handle_outgoing(now, packet) {
+                self.unresolved.hold(now, packet);
+            }
+        }
+    }
+
     /// What is to be done next.
     pub(super) fn poll_step(&mut self) -> Option<Step> {
+        if let Some(packet) = self.unresolved.poll_failed() {
+            return Some(Step::GiveBack(packet));
+        }
         if let Some(ipv4) = &mut self.ipv4
             && let Some(step) = ipv4.poll_step()
         {
@@ -346,6 +386,7 @@ impl Agents {
         if let Some(ipv4) = &self.ipv4 {
             ipv4.add_discarded(sum);
         }
+        sum.no_route += self.unresolved.discarded();
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
@@ -379,6 +420,7 @@ impl Agents {
         if let Some(gateway) = &self.gateway {
             ask(gateway.poll_timeout());
         }
+        ask(self.unresolved.poll_timeout());
         earliest
     }
 
@@ -406,5 +448,6 @@ impl Agents {
         if let Some(gateway) = &mut self.gateway {
             gateway.handle_timeout(now);
         }
+        self.unresolved.handle_timeout(now);
     }
 }

@@ -75,7 +75,9 @@ impl Host {
     /// Does what this host's agents want done with packets, up to the next one that leaves.
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            let step = self.agents.as_mut()?.poll_step()?;
+            let agents = self.agents.as_mut()?;
+            agents.send_resolved(now);
+            let step = agents.poll_step()?;
             if let Some(outgoing) = self.take_step(now, step) {
                 return Some(outgoing);
             }
@@ -88,6 +90,7 @@ impl Host {
             Step::Deliver(packet) => self.deliver(now, packet),
             Step::Originate(packet) => self.outbox.push_back(packet),
             Step::Tell(error, quoted) => self.tell(now, error, quoted),
+            Step::GiveBack(packet) => self.give_back(now, &packet, IcmpError::Unreachable),
             // What a tunnel has brought, to another address than the home agent's.
             Step::Forward(packet) if self.is_own(packet.ip.destination) => {
                 self.offer_to_agents(now, InterfaceId::AGENT, packet);
@@ -136,7 +139,7 @@ impl Host {
                 self.take_step(now, Step::from(sent))
             }
             None => {
-                self.give_up_unbound(&packet);
+                self.hold_unbound(now, packet);
                 None
             }
         }
@@ -146,7 +149,7 @@ impl Host {
     pub(super) fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
         match self.mobile_mut() {
             Some(mobile) => mobile.handle_outgoing(now, packet),
-            None => self.give_up_unbound(&packet),
+            None => self.hold_unbound(now, packet),
         }
     }
 
@@ -156,9 +159,10 @@ impl Host {
 
     /// A home agent's routes lead to the agent, too, for mobiles that have no home link: without a binding nobody knows where they
     /// are.
-    fn give_up_unbound(&mut self, packet: &Packet) {
-        self.discarded.no_route += 1;
-        self.send_error(packet, IcmpError::Unreachable);
+    fn hold_unbound(&mut self, now: Instant, packet: Packet) {
+        if let Some(agents) = &mut self.agents {
+            agents.hold_unresolved(now, packet);
+        }
     }
 
     pub(super) fn packet(

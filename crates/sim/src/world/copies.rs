@@ -52,7 +52,10 @@ impl World {
     pub(super) fn may_hold(&self, node: usize) -> bool {
         let agents = self.nodes[node].host.agents();
         agents.is_some_and(|agents| {
-            agents.home_agent.is_some() || agents.routers.iter().next().is_some()
+            let ipv4 = agents.ipv4.as_ref();
+            agents.home_agent.is_some()
+                || ipv4.is_some_and(|ipv4| ipv4.home_agent.is_some())
+                || agents.routers.iter().next().is_some()
         })
     }
 }

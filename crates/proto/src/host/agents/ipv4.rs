@@ -198,6 +198,11 @@ impl Ipv4Agents {
         }
     }
 
+    /// A mobile, by its home address, that has registered where it is.
+    pub(super) fn poll_bound(&mut self) -> Option<Ipv4Addr> {
+        self.home_agent.as_mut()?.poll_bound()
+    }
+
     pub(super) fn poll_event(&mut self) -> Option<AgentEvent> {
         let mobile = self.mobile.as_mut();
         let event = mobile.and_then(|mobile| mobile.node.poll_event());

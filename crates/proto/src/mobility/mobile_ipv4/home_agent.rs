@@ -77,6 +77,8 @@ pub struct HomeAgent {
     advertiser: Advertiser,
     outbox: Outbox,
     events: VecDeque<HomeAgentEvent>,
+    /// Mobiles that have registered where they are.
+    bound: VecDeque<Ipv4Addr>,
     dropped: Dropped,
 }
 
@@ -134,6 +136,7 @@ impl HomeAgent {
             expiries: BTreeSet::new(),
             outbox: Outbox::default(),
             events: VecDeque::new(),
+            bound: VecDeque::new(),
             dropped: Dropped::default(),
         }
     }
@@ -326,6 +329,11 @@ impl HomeAgent {
     /// The next thing that happened.
     pub fn poll_event(&mut self) -> Option<HomeAgentEvent> {
         self.events.pop_front()
+    }
+
+    /// A mobile, by its home address, that has registered where it is.
+    pub fn poll_bound(&mut self) -> Option<Ipv4Addr> {
+        self.bound.pop_front()
     }
 
     /// What the source of a packet is to be told by this host: a tunnel does not take it (RFC 2003 section 5.1).

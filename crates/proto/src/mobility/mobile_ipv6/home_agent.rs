@@ -173,6 +173,8 @@ pub struct HomeAgent {
     counts: HomeAgentCounts,
     outbox: VecDeque<(Towards, Packet)>,
     events: VecDeque<HomeAgentEvent>,
+    /// Addresses of mobiles, and networks behind them, whose bindings hold from now on.
+    bound: VecDeque<Ipv6Prefix>,
     /// Mobiles that have moved, by their home addresses.
     moved: VecDeque<(Ipv6Addr, PeerMoved)>,
 }
@@ -193,6 +195,7 @@ impl HomeAgent {
             counts: HomeAgentCounts::default(),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
+            bound: VecDeque::new(),
             moved: VecDeque::new(),
         }
     }
@@ -284,6 +287,11 @@ impl HomeAgent {
     /// What has happened.
     pub fn poll_event(&mut self) -> Option<HomeAgentEvent> {
         self.events.pop_front()
+    }
+
+    /// The address of a mobile, or a network behind one, whose binding was taken.
+    pub fn poll_bound(&mut self) -> Option<Ipv6Prefix> {
+        self.bound.pop_front()
     }
 
     /// A mobile, by its home address, that has moved and what its update reports.

@@ -25,6 +25,7 @@ mod steady;
 mod strategies;
 mod traffic;
 mod tunnels;
+mod unresolved;
 
 use super::summary::{FlowSummary, Summary};
 use crate::record::Table;

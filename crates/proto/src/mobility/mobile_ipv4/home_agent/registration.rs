@@ -121,6 +121,7 @@ impl HomeAgent {
                 reverse_tunnel: request.flags.contains(RequestFlags::REVERSE_TUNNEL),
                 expires: end_of(now, lifetime),
             });
+            self.bound.push_back(home_address);
             self.events.push_back(HomeAgentEvent::Bound {
                 home_address,
                 care_of_address: request.care_of_address,

@@ -259,8 +259,10 @@ impl HomeAgent {
             return;
         };
         let (lifetime, care_of) = (binding.lifetime, binding.care_of);
+        self.bound.extend(Ipv6Prefix::new(home, 128));
         for &prefix in &binding.prefixes {
             self.prefixes.insert(prefix.address(), (prefix, home));
+            self.bound.push_back(prefix);
         }
         let holds = match &self.bindings[&home.to_bits()].stage {
             Stage::Buffering(_) => update.packet_buffering,

@@ -1,0 +1,102 @@
+//! Packets for hosts of a home network that nobody answers for: neither is there a binding, nor is the host seen on the home link.
+//! The home agent is a router there, which asks for the host and lets packets wait meanwhile (RFC 4861 section 7.2.2; for IPv4,
+//! Linux's ARP). Nobody is on that link to hear it, so that it is a time only: a binding ends it, or the packets' sources are told.
+
+use crate::mobility::buffering::{BufferPolicy, Overflow, PacketBuffer};
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Three questions (MAX_MULTICAST_SOLICIT) of a second each (RETRANS_TIMER; both RFC 4861 section 10). Linux's ARP asks as often
+/// (`mcast_solicit`, `retrans_time_ms`).
+const RESOLUTION: Duration = Duration::from_secs(3);
+
+/// What waits for one host: as many bytes as Linux lets wait (`unres_qlen_bytes`, which counts its own overhead as well), where the
+/// oldest goes when there is no room (`__neigh_event_send`).
+const WAITING: BufferPolicy = BufferPolicy {
+    bytes: 212_992,
+    age: Duration::MAX,
+    overflow: Overflow::DropOldest,
+    pace: None,
+    drop_duplicates: false,
+};
+
+/// Packets that wait for it to be known where their receivers are.
+#[derive(Debug, Default)]
+pub(super) struct Unresolved {
+    waiting: BTreeMap<IpAddr, Waiting>,
+    deadlines: BTreeSet<(Instant, IpAddr)>,
+    /// Their receivers did not answer.
+    failed: VecDeque<Packet>,
+    discarded: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    until: Instant,
+    packets: PacketBuffer,
+}
+
+impl Unresolved {
+    /// Lets a packet wait for its receiver, which is asked for from the first one on.
+    pub(super) fn hold(&mut self, now: Instant, packet: Packet) {
+        let address = packet.ip.destination;
+        let deadlines = &mut self.deadlines;
+        let waiting = self.waiting.entry(address).or_insert_with(|| {
+            let until = now + RESOLUTION;
+            deadlines.insert((until, address));
+            Waiting {
+                until,
+                packets: PacketBuffer::new(WAITING),
+            }
+        });
+        waiting.packets.push(now, packet);
+    }
+
+    /// Addresses from `first` on for which packets wait, as far as `reached` says so.
+    pub(super) fn waiting_from(
+        &self,
+        first: IpAddr,
+        reached: impl Fn(IpAddr) -> bool,
+    ) -> Vec<IpAddr> {
+        let waiting = self.waiting.range(first..).map(|(&address, _)| address);
+        waiting.take_while(|&address| reached(address)).collect()
+    }
+
+    /// Takes out what waits for an address, oldest first.
+    pub(super) fn take(&mut self, now: Instant, address: IpAddr) -> Vec<Packet> {
+        let Some(mut waiting) = self.waiting.remove(&address) else {
+            return Vec::new();
+        };
+        self.deadlines.remove(&(waiting.until, address));
+        self.discarded += waiting.packets.counts().overflowed;
+        waiting.packets.release_all(now).collect()
+    }
+
+    /// The next packet whose receiver did not answer.
+    pub(super) fn poll_failed(&mut self) -> Option<Packet> {
+        self.failed.pop_front()
+    }
+
+    /// Packets that were given up: of a receiver that did not answer, or for want of room.
+    pub(super) fn discarded(&self) -> u64 {
+        let waiting = self.waiting.values();
+        let overflowed = waiting.map(|waiting| waiting.packets.counts().overflowed);
+        self.discarded + overflowed.sum::<u64>()
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|&(at, _)| at)
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        while let Some(&(at, address)) = self.deadlines.first()
+            && at <= now
+        {
+            let packets = self.take(now, address);
+            self.discarded += packets.len() as u64;
+            self.failed.extend(packets);
+        }
+    }
+}
