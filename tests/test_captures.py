@@ -165,3 +165,29 @@ def test_snacks_ask_for_what_was_lost(tmp_path):
     lost = int(snacks[0][0])
     again = fields(file, f"tcp.seq == {lost} && tcp.len > 0", "frame.number")
     assert len(again) in (1, 2)
+
+
+def test_cut_packets_keep_their_lengths_and_only_chosen_interfaces_are_captured(baton, scenario, tmp_path):
+    run = ("run", scenario, "--set", "duration=1 s")
+    assert baton(*run, "--pcap", "--out", "whole").returncode == 0
+    chosen = ("--snap-length", 64, "--pcap-interface", "laptop-lan")
+    assert baton(*run, *chosen, "--out", "cut").returncode == 0
+    assert [file.name for file in (tmp_path / "cut").glob("*.pcapng")] == ["capture-laptop-lan.pcapng"]
+    columns = ("frame.time_epoch", "frame.len", "ip.id", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags")
+    whole, cut = (tmp_path / folder / "capture-laptop-lan.pcapng" for folder in ("whole", "cut"))
+    assert fields(cut, "tcp", *columns) == fields(whole, "tcp", *columns)
+    lengths = [(int(kept), int(had)) for kept, had in fields(cut, "ip", "frame.cap_len", "frame.len")]
+    assert all(kept == min(had, 64) for kept, had in lengths)
+    assert max(had for _, had in lengths) > 1000
+    assert cut.stat().st_size < 0.2 * whole.stat().st_size
+    # A repetition captures the same.
+    process = baton("rerun", "cut")
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "capture-laptop-lan.pcapng: the same" in process.stdout
+
+
+def test_an_interface_that_is_not_there_is_wrong_input(baton, scenario, tmp_path):
+    process = baton("run", scenario, "--pcap-interface", "laptop-lam", "--out", "out")
+    assert process.returncode == 2
+    assert 'unknown interface "laptop-lam"; did you mean "laptop-lan"?' in process.stderr
+    assert not (tmp_path / "out").exists()

@@ -69,6 +69,7 @@ def test_a_live_run_ends_with_the_path_of_its_report(command, scenario, tmp_path
 def test_the_daemon_is_told_everything(command, fake, scenario):
     fake.plan(summary=WITH_PROGRAM)
     options = ["--set", "links.lan.delay=7 ms", "--server", "serve it", "--force", "--pcap", "--ignore-unsupported"]
+    options += ["--pcap-interface", "laptop-lan", "--snap-length", 128]
     process = command("live", scenario, "--out", "out", *options, "--", "prog", "--json", "-x", "--", "y")
     assert process.returncode == 0, process.stderr
     called = fake.called
@@ -78,6 +79,7 @@ def test_the_daemon_is_told_everything(command, fake, scenario):
     pairs = dict(itertools.pairwise(called))
     assert (pairs["--set"], pairs["--seed"], pairs["--out"]) == ("links.lan.delay=7 ms", "1", "out")
     assert (pairs["--server"], pairs["--program-output"]) == ("serve it", "inherit")
+    assert (pairs["--pcap-interface"], pairs["--snap-length"]) == ("laptop-lan", "128")
     assert {"--force", "--pcap", "--ignore-unsupported"} < set(called[:at])
 
 

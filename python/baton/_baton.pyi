@@ -140,6 +140,8 @@ class Scenario:
         seed: int | None = None,
         force: bool = False,
         pcap: bool = False,
+        snap_length: int | None = None,
+        pcap_interfaces: Sequence[str] = (),
         progress: Callable[[float, str], object] | None = None,
     ) -> Result:
         """Runs the scenario; other threads go on meanwhile.
@@ -147,7 +149,8 @@ class Scenario:
         Without `out`, tables stay in memory and nothing is written. With it, the results appear as the folder
         `out` when the run has ended; one that exists already is refused unless `force` is true, and even then
         replaced only if it is empty or holds results; `FolderError` says so. `pcap` adds captures of every
-        interface, in a folder.
+        interface, in a folder; with `pcap_interfaces`, only of those, as `laptop-wifi`; with `snap_length`, of the
+        first so many bytes of each packet. Raises `InputError` for an interface that is not there.
 
         `progress` is called with the simulated seconds and a word on what is going on, about twenty times a
         second; an exception in it ends the run, nothing is kept, and it is raised here.

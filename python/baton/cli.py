@@ -46,6 +46,14 @@ HandoverOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing results folder.")]
 PcapOption = Annotated[bool, typer.Option("--pcap", help="Write a pcapng capture of each interface.")]
+PcapInterfaceOption = Annotated[
+    list[str] | None,
+    typer.Option("--pcap-interface", metavar="NODE-LINK", help="Capture only here, as laptop-wifi. Repeatable."),
+]
+SnapLengthOption = Annotated[
+    int | None,
+    typer.Option("--snap-length", metavar="BYTES", min=1, max=65535, help="Capture so much of each packet."),
+]
 ExpectOption = Annotated[
     list[str] | None,
     typer.Option(metavar="EXPR", help="As 'flows.download.longest_stall_s < 2'; exit 3 if it fails. Repeatable."),
@@ -86,6 +94,8 @@ def run(
     ] = None,
     force: ForceOption = False,
     pcap: PcapOption = False,
+    pcap_interface: PcapInterfaceOption = None,
+    snap_length: SnapLengthOption = None,
     expect: ExpectOption = None,
     junit: JunitOption = None,
     allow_python: AllowPythonOption = False,
@@ -94,8 +104,9 @@ def run(
     """Run a scenario and write its results and report."""
     from baton import cli_run
 
+    captures = cli_run.Captures(pcap, pcap_interface or [], snap_length)
     options = cli_run.RunOptions(
-        scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json, allow_python
+        scenario, seed, overrides or [], handover or [], out, force, captures, expect or [], junit, json, allow_python
     )
     raise typer.Exit(cli_run.run(options))
 
@@ -121,6 +132,8 @@ def live(
     ] = None,
     force: ForceOption = False,
     pcap: PcapOption = False,
+    pcap_interface: PcapInterfaceOption = None,
+    snap_length: SnapLengthOption = None,
     expect: ExpectOption = None,
     junit: JunitOption = None,
     json: JsonOption = False,
@@ -148,8 +161,9 @@ def live(
         raise typer.Exit(machine.check_machine(as_json=json))
     if scenario is None:
         raise InputError("SCENARIO is missing: a scenario file, or a shipped one's name (`baton list scenarios`)")
+    captures = cli_run.Captures(pcap, pcap_interface or [], snap_length)
     options = cli_run.RunOptions(
-        scenario, seed, overrides or [], handover or [], out, force, pcap, expect or [], junit, json
+        scenario, seed, overrides or [], handover or [], out, force, captures, expect or [], junit, json
     )
     live_options = execution.LiveOptions(options, server, ignore_unsupported, allow_no_handover, program or [])
     if repeat is not None:

@@ -25,6 +25,15 @@ INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
+class Captures:
+    """What is to be captured; `interfaces` and `snap_length` need no `pcap` beside them."""
+
+    pcap: bool = False
+    interfaces: Sequence[str] = ()
+    snap_length: int | None = None
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """Options of `baton run`, as given."""
 
@@ -34,7 +43,7 @@ class RunOptions:
     handovers: list[str]
     out: Path | None
     force: bool
-    pcap: bool
+    captures: Captures
     expectations: list[str]
     junit: Path | None
     json: bool
@@ -105,7 +114,13 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
     prepare_report()
     with progress(scenario.duration_s) as report:
         return scenario.run(
-            real_folder(out), seed=options.seed, force=options.force, pcap=options.pcap, progress=report
+            real_folder(out),
+            seed=options.seed,
+            force=options.force,
+            pcap=options.captures.pcap,
+            snap_length=options.captures.snap_length,
+            pcap_interfaces=options.captures.interfaces,
+            progress=report,
         )
 
 

@@ -57,7 +57,8 @@ def _rerun_run(file: Path, options: RerunOptions) -> dict[str, bool]:
     if not file.exists():
         _refuse_several(file.parent)
     manifest = _of_simulated(file)
-    captures = any(name.endswith(".pcapng") for name in manifest["results"])
+    pcap = any(name.endswith(".pcapng") for name in manifest["results"])
+    chosen = manifest.get("captures") or {"interfaces": [], "snap_length": None}
     with (
         found_recordings(file, manifest["traces"], options.traces) as beside,
         tempfile.TemporaryDirectory(prefix="baton-rerun-") as folder,
@@ -66,7 +67,14 @@ def _rerun_run(file: Path, options: RerunOptions) -> dict[str, bool]:
             beside = options.traces or Path(manifest["origin"]).parent
         scenario = parsed(manifest["resolved"], beside, file, options)
         with progress(scenario.duration_s) as report:
-            again = scenario.run(Path(folder) / "again", seed=manifest["seed"], pcap=captures, progress=report)
+            again = scenario.run(
+                Path(folder) / "again",
+                seed=manifest["seed"],
+                pcap=pcap,
+                snap_length=chosen["snap_length"],
+                pcap_interfaces=chosen["interfaces"],
+                progress=report,
+            )
     if not again.complete:
         raise KeyboardInterrupt
     before, after = _hashes(manifest), {**again.manifest["traces"], **again.manifest["results"]}

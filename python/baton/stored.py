@@ -20,6 +20,13 @@ LARGEST_FILE = 2_000_000_000
 LARGEST_NUMBER, LARGEST_S = 2.0**64, 9.2e9
 
 
+class ChosenCaptures(TypedDict):
+    """What a run captured, if not all of every interface."""
+
+    interfaces: list[str]
+    snap_length: int | None
+
+
 class Manifest(TypedDict):
     """As much of a run's `manifest.json` as is read."""
 
@@ -36,6 +43,7 @@ class Manifest(TypedDict):
     overrides: list[str]
     traces: dict[str, str]
     recordings_start_s: dict[str, float]
+    captures: ChosenCaptures
     results: dict[str, str]
 
 
@@ -84,7 +92,7 @@ class KeptRun(TypedDict):
 
 
 # Keys that may not be left out; of other dictionaries any may, since earlier versions wrote fewer.
-_ALL = (Radio, Cell, Aircraft, Place, Lateness, SweepManifest, SweptPoint, KeptRun)
+_ALL = (Radio, Cell, Aircraft, Place, Lateness, ChosenCaptures, SweepManifest, SweptPoint, KeptRun)
 _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL} | {
     Verdict: {"expression", "holds"},
     FlowSummary: {"name"},

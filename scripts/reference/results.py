@@ -31,7 +31,7 @@ the report, which `baton.write_report` adds:
 | `signals.parquet` | where a mobility protocol is spoken, [who signalled what to whom, and when](#signals) |
 | `manifest.json` | version, seed, resolved scenario, hashes of recordings and tables: what `baton rerun` needs; of a live run the kernel and its settings |
 | `recordings/` | the recordings that the run has read, each with the beginning of its SHA-256 in its name |
-| `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent, and what it received with the bits that the link flipped |
+| `capture-<node>-<link>.pcapng` | with `--pcap`, what each interface sent, and what it received with the bits that the link flipped; with `--pcap-interface` only of those, with `--snap-length` so much of each packet |
 | `server.log` | of a live run, what the server's program printed |
 
 Parquet is read by pandas, Polars, DuckDB, R and others: [Read the packet table](../how-to/read-the-packet-table.md). The

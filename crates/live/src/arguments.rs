@@ -1,6 +1,7 @@
 //! The command line of `batond`.
 
 use crate::program::INSIDE;
+use baton_sim::captures::CaptureSettings;
 use baton_sim::scenario::Override;
 use lexopt::prelude::{Long, Value};
 use lexopt::{Parser, ValueExt};
@@ -9,7 +10,8 @@ use std::path::PathBuf;
 
 /// How `batond` is called.
 pub const USAGE: &str = "usage:
-  batond world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap] [--server COMMAND]
+  batond world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap] [--snap-length BYTES]
+               [--pcap-interface NAME]... [--server COMMAND]
                [--ignore-unsupported] [--run-name NAME] [--program-output inherit|stderr] [--events FD]
                [-- PROGRAM ARGUMENT...]
   batond check SCENARIO [--set KEY=VALUE]...
@@ -53,8 +55,8 @@ pub struct WorldOptions {
     pub out: Option<PathBuf>,
     /// Replace that folder.
     pub force: bool,
-    /// Write captures.
-    pub pcap: bool,
+    /// Write captures, and of what.
+    pub captures: Option<CaptureSettings>,
     /// What runs at the correspondent, for the shell.
     pub server: Option<String>,
     /// Leave out what the kernel cannot honour.
@@ -133,7 +135,21 @@ fn world(mut parser: Parser) -> Result<WorldOptions, String> {
             }
             Long("out") => options.out = Some(parser.value().map_err(text)?.into()),
             Long("force") => options.force = true,
-            Long("pcap") => options.pcap = true,
+            Long("pcap") => {
+                options.captures.get_or_insert_default();
+            }
+            Long("snap-length") => {
+                let length = parser.value().and_then(|length| length.parse());
+                options.captures.get_or_insert_default().snap_length = Some(length.map_err(text)?);
+            }
+            Long("pcap-interface") => {
+                let name = value(&mut parser)?;
+                options
+                    .captures
+                    .get_or_insert_default()
+                    .interfaces
+                    .push(name);
+            }
             Long("server") => options.server = Some(value(&mut parser)?),
             Long("ignore-unsupported") => options.ignore_unsupported = true,
             Long("run-name") => options.run_name = Some(value(&mut parser)?),

@@ -6,7 +6,7 @@ use baton_sim::sweep::panic_words;
 use baton_sim::{run, scenario};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
-use pyo3::{PyErr, PyResult};
+use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 create_exception!(
@@ -55,13 +55,24 @@ pub(crate) fn from_scenario(error: scenario::ScenarioError) -> PyErr {
 
 /// From an error of a run.
 pub(crate) fn from_run(error: run::RunError) -> PyErr {
-    use RecordError::{Busy, Exists, NoName, NotResults, Stranger};
+    use RecordError::{Busy, Exists, NoInterface, NoName, NotResults, Stranger};
     match &error {
+        run::RunError::Record(NoInterface(_)) => input_error(&error.to_string()),
         run::RunError::Record(
             Exists(_) | NotResults(_) | Stranger { .. } | Busy(_) | NoName(_),
         ) => FolderError::new_err(error.to_string()),
         _ => RunError::new_err(error.to_string()),
     }
+}
+
+/// The package's own exception for what the user gave.
+fn input_error(text: &str) -> PyErr {
+    Python::attach(|py| {
+        let made = py
+            .import("baton.errors")
+            .and_then(|errors| errors.getattr("InputError")?.call1((text,)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
 }
 
 /// From an error of a record.

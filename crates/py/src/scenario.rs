@@ -4,12 +4,14 @@ use crate::classes::{self, Classes};
 use crate::errors::{from_run, from_scenario, guarded};
 use crate::result::{Result, pathlib};
 use crate::values;
+use baton_sim::captures::CaptureSettings;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -229,7 +231,8 @@ impl Scenario {
     /// Without `out`, tables stay in memory and nothing is written. With it, the results appear as the folder
     /// `out` when the run has ended; one that exists already is refused unless `force` is true, and even then
     /// replaced only if it is empty or holds results; `FolderError` says so. `pcap` adds captures of every
-    /// interface, in a folder.
+    /// interface, in a folder; with `pcap_interfaces`, only of those, as `laptop-wifi`; with `snap_length`, of the
+    /// first so many bytes of each packet. Raises `InputError` for an interface that is not there.
     ///
     /// `progress` is called with the simulated seconds and a word on what is going on, about twenty times a
     /// second; an exception in it ends the run, nothing is kept, and it is raised here.
@@ -239,7 +242,8 @@ impl Scenario {
     ///
     /// An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised here. So is
     /// the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
-    #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, progress = None))]
+    #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, snap_length = None, pcap_interfaces = Vec::new(), progress = None))]
+    #[allow(clippy::too_many_arguments)] // Python's are keywords.
     fn run(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -247,6 +251,8 @@ impl Scenario {
         seed: Option<u64>,
         force: bool,
         pcap: bool,
+        snap_length: Option<NonZeroU32>,
+        pcap_interfaces: Vec<String>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Result> {
         let begun = Instant::now();
@@ -254,10 +260,14 @@ impl Scenario {
         let mut loaded = this.loaded.clone();
         loaded.scenario.seed = seed.unwrap_or(loaded.scenario.seed);
         let into_folder = out.is_some();
+        let chosen = CaptureSettings {
+            interfaces: pcap_interfaces,
+            snap_length,
+        };
         let options = RunOptions {
             out,
             force,
-            captures: pcap,
+            captures: (pcap || chosen != CaptureSettings::default()).then_some(chosen),
             origin: this.origin.clone(),
             overrides: this.overrides.clone(),
             commit: crate::build_commit().map(str::to_owned),

@@ -45,7 +45,7 @@ fn main() -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     };
     let file = BufWriter::new(File::create(path)?);
-    let mut capture = Capture::new(file, "mobility", "one of each message of mobility")?;
+    let mut capture = Capture::new(file, "mobility", "one of each message of mobility", None)?;
     let packets = [discovery(), routability(), bindings(), data()].concat();
     for (second, packet) in (0..).zip(&packets) {
         capture.write(Instant::from_secs(second), Direction::Outbound, packet)?;

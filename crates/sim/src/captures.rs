@@ -1,19 +1,33 @@
-//! A capture of every interface of a world.
+//! Captures of the interfaces of a world.
 
 use crate::link::End;
 use crate::pcap::{Capture, Direction};
 use crate::record::relay::{Load, Relay, WhenBehind, Writer};
 use crate::record::{LostRows, RecordError};
+use crate::scenario::error::unknown;
 use crate::scenario::model::Scenario;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-/// Captures of both ends of every link.
+/// Which interfaces are captured, and how much of each packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CaptureSettings {
+    /// Interfaces, as `<node>-<link>`; empty for all.
+    pub interfaces: Vec<String>,
+    /// Bytes that are kept of each packet, from its IP header on; `None` for all.
+    pub snap_length: Option<NonZeroU32>,
+}
+
+/// Captures of interfaces, of which each link has one at both ends.
 pub struct Captures {
     files: Vec<String>,
+    /// For each link, which of its ends are captured.
+    chosen: Vec<[bool; 2]>,
     way: Way,
 }
 
@@ -25,9 +39,9 @@ enum Way {
     Relayed(Relay<Files>),
 }
 
-/// The files, for both ends of every link.
+/// The files, for those ends of each link that are captured.
 struct Files {
-    links: Vec<[Interface; 2]>,
+    links: Vec<[Option<Interface>; 2]>,
     failure: Option<RecordError>,
 }
 
@@ -46,14 +60,19 @@ struct Seen {
 }
 
 impl Captures {
-    /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each interface.
+    /// Begins a file `capture-<node>-<link>.pcapng` in `folder` for each interface that is captured.
     ///
     /// # Errors
-    /// If one cannot be created.
-    pub fn create(folder: &Path, scenario: &Scenario) -> Result<Captures, RecordError> {
-        let files = Files::create(folder, scenario)?;
+    /// If one cannot be created, or there is no interface of a name.
+    pub fn create(
+        folder: &Path,
+        scenario: &Scenario,
+        settings: &CaptureSettings,
+    ) -> Result<Captures, RecordError> {
+        let files = Files::create(folder, scenario, settings)?;
         Ok(Captures {
             files: files.names(),
+            chosen: files.chosen(),
             way: Way::Direct(files),
         })
     }
@@ -62,15 +81,17 @@ impl Captures {
     /// memory may hold are lost and counted in `lost`.
     ///
     /// # Errors
-    /// If a file cannot be created, or there can be no thread.
+    /// If a file cannot be created, there is no interface of a name, or there can be no thread.
     pub fn relayed(
         folder: &Path,
         scenario: &Scenario,
+        settings: &CaptureSettings,
         lost: LostRows,
     ) -> Result<Captures, RecordError> {
-        let files = Files::create(folder, scenario)?;
+        let files = Files::create(folder, scenario, settings)?;
         Ok(Captures {
             files: files.names(),
+            chosen: files.chosen(),
             way: Way::Relayed(Relay::start(files, WhenBehind::Lose(lost))?),
         })
     }
@@ -91,6 +112,9 @@ impl Captures {
     }
 
     fn see(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {
+        if !self.chosen[link][end.index()] {
+            return;
+        }
         match &mut self.way {
             Way::Direct(files) => files.write(at, link, end, direction, packet),
             Way::Relayed(relay) => {
@@ -164,22 +188,30 @@ impl Writer for Files {
 }
 
 impl Files {
-    fn create(folder: &Path, scenario: &Scenario) -> Result<Files, RecordError> {
-        let mut links = Vec::with_capacity(scenario.links.len());
-        for spec in &scenario.links {
-            let interface = |end: End| {
-                let node = &scenario.nodes[spec.ends[end.index()].0];
-                let name = format!("{node}-{}", spec.config.name);
-                let file = folder.join(format!("capture-{name}.pcapng"));
-                let comment = format!("scenario {}, seed {}", scenario.name, scenario.seed);
-                let opened = File::create(&file)
-                    .and_then(|out| Capture::new(BufWriter::new(out), &name, &comment));
-                match opened {
-                    Ok(capture) => Ok(Interface { file, capture }),
-                    Err(error) => Err(RecordError::write(&file, &error)),
-                }
-            };
-            links.push([interface(End::A)?, interface(End::B)?]);
+    fn create(
+        folder: &Path,
+        scenario: &Scenario,
+        settings: &CaptureSettings,
+    ) -> Result<Files, RecordError> {
+        let names = interface_names(scenario);
+        refuse_unknown(&settings.interfaces, &names)?;
+        let comment = format!("scenario {}, seed {}", scenario.name, scenario.seed);
+        let begin = |name: &String| {
+            if !settings.interfaces.is_empty() && !settings.interfaces.contains(name) {
+                return Ok(None);
+            }
+            let file = folder.join(format!("capture-{name}.pcapng"));
+            let opened = File::create(&file).and_then(|out| {
+                Capture::new(BufWriter::new(out), name, &comment, settings.snap_length)
+            });
+            match opened {
+                Ok(capture) => Ok(Some(Interface { file, capture })),
+                Err(error) => Err(RecordError::write(&file, &error)),
+            }
+        };
+        let mut links = Vec::with_capacity(names.len());
+        for [a, b] in &names {
+            links.push([begin(a)?, begin(b)?]);
         }
         Ok(Files {
             links,
@@ -194,12 +226,20 @@ impl Files {
                 .file_name()
                 .map(|name| name.to_string_lossy().into_owned())
         };
-        self.links.iter().flatten().filter_map(name).collect()
+        let interfaces = self.links.iter().flatten().flatten();
+        interfaces.filter_map(name).collect()
+    }
+
+    fn chosen(&self) -> Vec<[bool; 2]> {
+        let links = self.links.iter();
+        links
+            .map(|ends| ends.each_ref().map(Option::is_some))
+            .collect()
     }
 
     fn write(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {
-        let interface = &mut self.links[link][end.index()];
         if self.failure.is_none()
+            && let Some(interface) = &mut self.links[link][end.index()]
             && let Err(error) = interface.capture.write(at, direction, packet)
         {
             self.failure = Some(RecordError::write(&interface.file, &error));
@@ -212,12 +252,33 @@ impl Files {
 
     fn finish(self) -> Result<(), RecordError> {
         self.check()?;
-        for interface in self.links.into_iter().flatten() {
+        for interface in self.links.into_iter().flatten().flatten() {
             let done: io::Result<_> = interface.capture.finish();
             done.map_err(|error| RecordError::write(&interface.file, &error))?;
         }
         Ok(())
     }
+}
+
+/// Names of the interfaces at both ends of each link.
+fn interface_names(scenario: &Scenario) -> Vec<[String; 2]> {
+    let links = scenario.links.iter();
+    links
+        .map(|link| {
+            [End::A, End::B].map(|end| {
+                let node = &scenario.nodes[link.ends[end.index()].0];
+                format!("{node}-{}", link.config.name)
+            })
+        })
+        .collect()
+}
+
+fn refuse_unknown(wanted: &[String], names: &[[String; 2]]) -> Result<(), RecordError> {
+    let valid: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+    let strange = wanted.iter().find(|name| !valid.contains(&name.as_str()));
+    strange.map_or(Ok(()), |name| {
+        Err(RecordError::NoInterface(unknown("interface", name, &valid)))
+    })
 }
 
 #[cfg(test)]
@@ -236,14 +297,14 @@ mod tests {
         let scenario = scenario::parse(text, "test.toml", Path::new(""), &[])
             .unwrap()
             .scenario;
-        let lost = LostRows::default();
+        let (lost, all) = (LostRows::default(), CaptureSettings::default());
         let written = ["direct", "relayed"].map(|way| {
             let name = format!("baton-captures-{way}-{}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             std::fs::create_dir_all(&folder).unwrap();
             let mut captures = match way {
-                "direct" => Captures::create(&folder, &scenario).unwrap(),
-                _ => Captures::relayed(&folder, &scenario, lost.clone()).unwrap(),
+                "direct" => Captures::create(&folder, &scenario, &all).unwrap(),
+                _ => Captures::relayed(&folder, &scenario, &all, lost.clone()).unwrap(),
             };
             for number in 0..1_000 {
                 let packet = packet(number);
@@ -267,6 +328,43 @@ mod tests {
         assert!(written[0] == written[1]);
         assert!(written[0].1.iter().all(|bytes| bytes.len() > 1_000 * 20));
         assert_eq!(lost.count(), 0);
+    }
+
+    #[test]
+    fn only_the_interfaces_that_are_named_are_captured() {
+        let text = r#"
+            name = "line"
+            duration = "1 s"
+            links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
+        "#;
+        let scenario = scenario::parse(text, "test.toml", Path::new(""), &[])
+            .unwrap()
+            .scenario;
+        let name = format!("baton-captures-chosen-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let of = |interface: &str| CaptureSettings {
+            interfaces: vec![interface.to_owned()],
+            snap_length: None,
+        };
+        let mut captures = Captures::create(&folder, &scenario, &of("b-one")).unwrap();
+        captures.sent(Instant::ZERO, 0, End::A, &packet(1));
+        captures.received(Instant::ZERO, 0, End::A, &packet(1));
+        captures.finish().unwrap();
+        let refused = Captures::create(&folder, &scenario, &of("b-on"))
+            .err()
+            .unwrap();
+        let there: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(there.len(), 1);
+        assert_eq!(
+            there[0].as_ref().unwrap().file_name(),
+            "capture-b-one.pcapng"
+        );
+        assert_eq!(
+            refused.to_string(),
+            "captures: unknown interface \"b-on\"; did you mean \"b-one\"? (valid: a-one, b-one)"
+        );
     }
 
     fn packet(identification: u16) -> Packet {

@@ -16,10 +16,13 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// `if_tsresol`: times are multiples of 10^-9 seconds.
 const NANOSECONDS: u8 = 9;
+/// `snaplen` where packets are kept whole.
+const NO_LIMIT: u32 = 0;
 
 /// Which way a packet passed the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +38,23 @@ pub struct Capture<W: Write> {
     writer: PcapNgWriter<W>,
     /// The packet's bytes, kept so that each packet need not allocate anew.
     bytes: Vec<u8>,
+    /// Bytes that are kept of each packet.
+    snap_length: usize,
 }
 
 impl<W: Write> Capture<W> {
     /// Begins a capture of the interface `name`; `comment` describes the file (Wireshark shows it in the
-    /// file's properties). Many small writes follow: `out` should be buffered.
+    /// file's properties). Of each packet the first `snap_length` bytes are kept, without one all. Many small writes
+    /// follow: `out` should be buffered.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn new(out: W, name: &str, comment: &str) -> io::Result<Capture<W>> {
+    pub fn new(
+        out: W,
+        name: &str,
+        comment: &str,
+        snap_length: Option<NonZeroU32>,
+    ) -> io::Result<Capture<W>> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![
@@ -57,7 +68,7 @@ impl<W: Write> Capture<W> {
         };
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,
-            snaplen: 0,
+            snaplen: snap_length.map_or(NO_LIMIT, NonZeroU32::get),
             options: vec![
                 InterfaceDescriptionOption::IfName(Cow::Owned(fitting(name))),
                 InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
@@ -68,10 +79,11 @@ impl<W: Write> Capture<W> {
         Ok(Capture {
             writer,
             bytes: Vec::new(),
+            snap_length: snap_length.map_or(usize::MAX, |length| length.get() as usize),
         })
     }
 
-    /// Writes a packet as the interface saw it at `at`, bit errors included. Packets stand in the file in the
+    /// Writes a packet as the interface saw it at `at`, bit errors included, and how long it was. Packets stand in the file in the
     /// order of the calls.
     ///
     /// # Errors
@@ -88,7 +100,7 @@ impl<W: Write> Capture<W> {
             interface_id: 0,
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len: self.bytes.len() as u32,
-            data: Cow::Borrowed(&self.bytes),
+            data: Cow::Borrowed(&self.bytes[..self.bytes.len().min(self.snap_length)]),
             options: vec![EnhancedPacketOption::Flags(flags)],
         };
         self.writer.write_pcapng_block(block).map_err(io_error)?;

@@ -3,7 +3,7 @@
 //! [`Run::advance`] works through one slice at a time, so that whoever drives it can show progress and stop
 //! early; [`Run::finish`] closes everything, wherever the run stands by then.
 
-use crate::captures::Captures;
+use crate::captures::{CaptureSettings, Captures};
 use crate::record::{
     LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Table, Tables,
 };
@@ -31,8 +31,8 @@ pub struct RunOptions {
     pub out: Option<PathBuf>,
     /// Replace the folder if it is there.
     pub force: bool,
-    /// Write a capture of every interface; only with a folder.
-    pub captures: bool,
+    /// Write captures, and of what; only with a folder.
+    pub captures: Option<CaptureSettings>,
     /// The scenario file, from the root, for the manifest.
     pub origin: String,
     /// The overrides as they were given, for the manifest.
@@ -103,6 +103,9 @@ pub struct Manifest {
     /// Where in their recordings links began that began later in them, by name, in seconds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub recordings_start_s: BTreeMap<String, f64>,
+    /// What was captured, if not all of every interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub captures: Option<CaptureSettings>,
     /// SHA-256 of the data files, by name.
     pub results: BTreeMap<String, String>,
     /// Of a live run: the kernel's release, and the settings of TCP that were read back from each real host.
@@ -210,11 +213,11 @@ impl Run {
         } else {
             Recorder::new(settings, names, sink)?
         };
-        let captures = match &folder {
-            Some(folder) if options.captures => Some(if options.live {
-                Captures::relayed(folder.path(), &scenario, lost.clone())?
+        let captures = match (&folder, &options.captures) {
+            (Some(folder), Some(settings)) => Some(if options.live {
+                Captures::relayed(folder.path(), &scenario, settings, lost.clone())?
             } else {
-                Captures::create(folder.path(), &scenario)?
+                Captures::create(folder.path(), &scenario, settings)?
             }),
             _ => None,
         };
@@ -233,6 +236,10 @@ impl Run {
             overrides: options.overrides.clone(),
             traces: traces.into_iter().collect(),
             recordings_start_s: recording_starts(&scenario),
+            captures: options
+                .captures
+                .clone()
+                .filter(|chosen| *chosen != CaptureSettings::default()),
             results: BTreeMap::new(),
             kernel: None,
         };

@@ -38,7 +38,7 @@ def run(
         handovers=list(handovers),
         out=None if out is None else Path(out),
         force=force,
-        pcap=False,
+        captures=cli_run.Captures(),
         expectations=list(expect),
         junit=None,
         json=False,

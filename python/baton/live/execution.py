@@ -135,7 +135,12 @@ def arguments(options: LiveOptions, overrides: Sequence[str], seed: int, out: Pa
     given += ["--program-output", "stderr" if common.json else "inherit"]
     if options.server is not None:
         given += ["--server", options.server]
-    switches = {"--force": common.force, "--pcap": common.pcap, "--ignore-unsupported": options.ignore_unsupported}
+    for interface in common.captures.interfaces:
+        given += ["--pcap-interface", interface]
+    if common.captures.snap_length is not None:
+        given += ["--snap-length", str(common.captures.snap_length)]
+    pcap = common.captures.pcap
+    switches = {"--force": common.force, "--pcap": pcap, "--ignore-unsupported": options.ignore_unsupported}
     return given + [name for name, is_on in switches.items() if is_on]
 
 

@@ -12,7 +12,8 @@ use crate::readiness::{Waker, wait_readable};
 use crate::rights::{Invoker, Rights};
 use crate::sampler::listening;
 use crate::tun::interface_name;
-use baton_sim::run::{Run, RunOptions};
+use baton_sim::record::RecordError;
+use baton_sim::run::{Run, RunError, RunOptions};
 use baton_sim::scenario::model::{AddressPolicy, LinkIndex, LinkSpec, NodeIndex, Scenario};
 use baton_sim::scenario::{self, Loaded};
 use serde_json::{Value, json};
@@ -141,12 +142,12 @@ impl Stage {
     /// The world, with the folder for its results begun.
     ///
     /// # Errors
-    /// If the results have no place.
+    /// If the results have no place, or there is no interface that is to be captured.
     pub fn run(&self, loaded: Loaded) -> Result<Run, Failure> {
         let options = RunOptions {
             out: self.options.out.clone(),
             force: self.options.force,
-            captures: self.options.pcap,
+            captures: self.options.captures.clone(),
             origin: std::path::absolute(&self.options.scenario.file)
                 .unwrap_or_else(|_| self.options.scenario.file.clone())
                 .display()
@@ -155,7 +156,12 @@ impl Stage {
             commit: Some(env!("BATON_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
             live: true,
         };
-        let begin = || Run::new(loaded, &options).map_err(Failure::run);
+        let begin = || {
+            Run::new(loaded, &options).map_err(|error| match error {
+                RunError::Record(RecordError::NoInterface(_)) => Failure::input(error),
+                _ => Failure::run(error),
+            })
+        };
         self.invoker.with_files(self.rights, begin)
     }
 

@@ -109,7 +109,7 @@ fn packets(v4: bool) -> Vec<Packet> {
 }
 
 fn capture(packets: &[(Instant, Direction, Packet)]) -> Vec<u8> {
-    let mut capture = Capture::new(Vec::new(), "wavelan", "a test").expect("memory");
+    let mut capture = Capture::new(Vec::new(), "wavelan", "a test", None).expect("memory");
     for (at, direction, packet) in packets {
         capture.write(*at, *direction, packet).expect("memory");
     }
@@ -190,6 +190,31 @@ fn blocks_as_the_draft_lays_them_out() {
     let head = [6, 76, 0, 1, 7, 29, 29].map(u32::to_le_bytes).concat();
     let tail = [[2, 0, 4, 0], [2, 0, 0, 0], [0; 4], [76, 0, 0, 0]].concat();
     assert_eq!(file[block..], [head, bytes, tail].concat());
+}
+
+#[test]
+fn a_snap_length_cuts_packets_and_tells_how_long_they_were() {
+    let udp = UdpHeader {
+        source_port: 1,
+        destination_port: 2,
+    };
+    let whole = packet(true, Body::Udp(udp, pattern(1)));
+    let mut capture = Capture::new(Vec::new(), "lan", "", NonZeroU32::new(28)).expect("memory");
+    let written = capture.write(Instant::ZERO, Direction::Outbound, &whole);
+    written.expect("memory");
+    let file = capture.finish().expect("memory");
+    let u32_at = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+    let interface = u32_at(4) as usize;
+    assert_eq!(u32_at(interface + 12), 28, "SnapLen");
+    let block = interface + u32_at(interface + 4) as usize;
+    assert_eq!(
+        [u32_at(block + 20), u32_at(block + 24)],
+        [28, 29],
+        "Captured and Original Packet Length"
+    );
+    let mut bytes = Vec::new();
+    whole.encode(&mut bytes);
+    assert_eq!(file[block + 28..block + 56], bytes[..28]);
 }
 
 #[test]
@@ -374,7 +399,7 @@ fn a_full_disk_is_reported() {
             Ok(())
         }
     }
-    let mut capture = Capture::new(Full(300), "eth0", "").expect("room for the head");
+    let mut capture = Capture::new(Full(300), "eth0", "", None).expect("room for the head");
     let packet = packets(true).swap_remove(1);
     let error = capture.write(Instant::ZERO, Direction::Inbound, &packet);
     assert_eq!(

@@ -45,6 +45,9 @@ pub enum RecordError {
     /// The target has no name that a folder could take, such as `/` or `..`.
     #[error("{}: is not a name for a folder of results; choose another with --out", .0.display())]
     NoName(PathBuf),
+    /// A capture is asked for of an interface that is not there.
+    #[error("captures: {0}")]
+    NoInterface(String),
     /// The system refused to make, move or remove something.
     #[error("{}: {reason}", path.display())]
     System {

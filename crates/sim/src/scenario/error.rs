@@ -87,7 +87,7 @@ fn lower(text: &str) -> String {
 }
 
 /// `unknown link "satelite"; did you mean "satellite"? (valid: satellite, tunnel)`.
-pub(super) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
+pub(crate) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
     let near = nearest(given, names.iter().copied());
     let listed = &names[..names.len().min(MOST_LISTED)];
     unknown_of((what, given), near, (listed, names.len()))

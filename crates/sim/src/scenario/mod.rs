@@ -8,7 +8,7 @@
 mod check;
 mod defaults;
 mod document;
-mod error;
+pub(crate) mod error;
 mod expectation;
 mod hints;
 mod idle;

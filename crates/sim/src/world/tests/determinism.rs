@@ -1,6 +1,7 @@
 //! The same scenario and seed give the same bytes.
 
 use super::*;
+use crate::captures::CaptureSettings;
 use std::fs;
 use std::path::PathBuf;
 
@@ -69,7 +70,7 @@ fn files_of(name: &str, text: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Folder::new(name);
     let options = RunOptions {
         out: Some(folder.0.clone()),
-        captures: true,
+        captures: Some(CaptureSettings::default()),
         ..RunOptions::default()
     };
     run_with(text, &options);

@@ -1,6 +1,7 @@
 //! A simulated connection, measured from the packets in its captures: the engine's own figures are the oracle.
 
 use super::*;
+use crate::captures::CaptureSettings;
 use crate::observe::{Conversation, PacketView, Side, TcpInfoSample};
 use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::{Handover, LinkIndex, NodeIndex, OldQueue};
@@ -51,7 +52,7 @@ fn observe(name: &str, text: &str) -> (Conversation, Results) {
     let options = RunOptions {
         out: Some(folder.clone()),
         force: true,
-        captures: true,
+        captures: Some(CaptureSettings::default()),
         ..RunOptions::default()
     };
     let results = run_with(text, &options);

@@ -2,6 +2,7 @@
 
 use super::aerotp::path;
 use super::*;
+use crate::captures::CaptureSettings;
 use baton_proto::packet::Packet;
 use baton_proto::wire::protocol::{AEROTP, TCP};
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -115,7 +116,7 @@ fn octets(name: &str, text: &str) -> BTreeSet<(String, u8, u8)> {
     let options = RunOptions {
         out: Some(folder.clone()),
         force: true,
-        captures: true,
+        captures: Some(CaptureSettings::default()),
         ..RunOptions::default()
     };
     run_with(text, &options);
