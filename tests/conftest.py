@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from baton import classes
+from baton import classes, cli
+from baton.live import batond
+from fake_batond import Fake
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -80,5 +82,28 @@ def baton(tmp_path):
         command = [sys.executable, "-m", "baton", *map(str, arguments)]
         options = {"cwd": tmp_path, "timeout": 120, **options}
         return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+    return run
+
+
+@pytest.fixture
+def fake(tmp_path):
+    """A daemon for live runs that only tells."""
+    return Fake(tmp_path)
+
+
+@pytest.fixture
+def command(fake, monkeypatch, capfd):
+    """Runs the command line to its end, in this process since that is faster; the daemon is one of its own, `fake`."""
+    monkeypatch.chdir(fake.folder)
+    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["baton", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        captured = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, ended.value.code, captured.out, captured.err)
 
     return run

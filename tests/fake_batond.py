@@ -138,14 +138,22 @@ class Fake:
         self.plan()
 
     def plan(self, **plan: object) -> None:
-        """What the daemon will do; by default an undisturbed run."""
+        """What the daemon will do; by default an undisturbed run. `by_seed` lists what is otherwise at each try."""
         common = {"before": [READY, {"event": "started"}], "summary": SUMMARY, "complete": True, "status": 0}
-        (self.script.parent / "plan.json").write_text(json.dumps(common | plan))
+        (self.script.parent / "plan.json").write_text(json.dumps(common | {"by_seed": {}} | plan))
+        (self.script.parent / "calls.jsonl").unlink(missing_ok=True)
 
     @property
     def called(self) -> list[str]:
         """The arguments of the last call."""
         return json.loads((self.script.parent / "called.json").read_text())
+
+    @property
+    def runs(self) -> list[list[str]]:
+        """The arguments of every run since the plan was made."""
+        log = self.script.parent / "calls.jsonl"
+        calls = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        return [call for call in calls if call[0] == "world"]
 
     def start(self, *arguments: object) -> subprocess.Popen:
         """Starts the command line in the folder, in a process that can be interrupted."""
@@ -160,12 +168,19 @@ def main() -> None:
     here = Path(__file__).parent
     plan = json.loads((here / "plan.json").read_text())
     (here / "called.json").write_text(json.dumps(sys.argv[1:]))
+    with (here / "calls.jsonl").open("a") as log:
+        print(json.dumps(sys.argv[1:]), file=log)
     if sys.argv[1] != "world":
         print(json.dumps(plan["answer"]))
         sys.exit(plan["status"])
     interrupts = []
     signal.signal(signal.SIGINT, lambda *_: interrupts.append(1))
     own = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    seed = own[own.index("--seed") + 1]
+    if tries := plan["by_seed"].get(seed):
+        calls = (json.loads(line) for line in (here / "calls.jsonl").read_text().splitlines())
+        same = [call for call in calls if "--seed" in call and call[call.index("--seed") + 1] == seed]
+        plan |= tries[min(len(same), len(tries)) - 1]
     events = os.fdopen(int(own[own.index("--events") + 1]), "w", buffering=1)
 
     def tell(event: dict) -> None:

@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -17,35 +15,11 @@ from xml.etree import ElementTree
 import pytest
 
 import baton.live
-from baton import cli
 from baton.errors import InputError
-from baton.live import batond, control, owner, trials
+from baton.live import attempts, batond, control, owner
 from baton.progress import lines_each_second
 from baton.summary import LiveSummary
-from fake_batond import FLOW, LIVE, PROGRAM, READY, SUMMARY, Fake
-
-
-@pytest.fixture
-def fake(tmp_path):
-    return Fake(tmp_path)
-
-
-@pytest.fixture
-def command(fake, monkeypatch, capfd):
-    """Runs the command line to its end, in this process since that is faster; the daemon is one of its own."""
-    monkeypatch.chdir(fake.folder)
-    monkeypatch.setattr(batond, "places", lambda: [fake.script])
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["baton", *map(str, arguments)])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        captured = capfd.readouterr()
-        return subprocess.CompletedProcess(arguments, ended.value.code, captured.out, captured.err)
-
-    return run
-
+from fake_batond import FLOW, LIVE, PROGRAM, READY, SUMMARY
 
 WITH_PROGRAM = SUMMARY | {"program": PROGRAM}
 
@@ -536,18 +510,14 @@ def test_without_sudo_nothing_changes_hands(monkeypatch):
 STALLS = [0.3, 0.5, 0.4, 0.6, 0.9]
 
 
+def stalled(stall_s):
+    return WITH_PROGRAM | {"program": PROGRAM | {"longest_stall_s": stall_s}}
+
+
 @pytest.fixture
 def repeated(command, fake, scenario, tmp_path):
     """Runs five repetitions, whose stalls are `STALLS`; the daemon tells the one of its seed."""
-    summaries = [WITH_PROGRAM | {"program": PROGRAM | {"longest_stall_s": stall}} for stall in STALLS]
-    (fake.script.parent / "summaries.json").write_text(json.dumps(summaries))
-    text = fake.script.read_text().replace(
-        '    if plan["summary"] is not None:',
-        '    number = int(own[own.index("--seed") + 1]) - 7\n'
-        '    plan["summary"] = json.loads((here / "summaries.json").read_text())[number]\n'
-        '    if plan["summary"] is not None:',
-    )
-    fake.script.write_text(text)
+    fake.plan(by_seed={seed: [{"summary": stalled(stall)}] for seed, stall in enumerate(STALLS, start=7)})
 
     def run(*options):
         common = ["--seed", 7, "--repeat", 5, "--out", "out", "--force", "--junit", "junit.xml"]
@@ -602,12 +572,13 @@ def test_a_share_of_the_repetitions_has_to_pass(repeated, tmp_path, least, statu
 
 
 def test_a_repetition_that_is_never_punctual_is_not_counted_and_said(repeated, fake):
-    summaries = json.loads((fake.script.parent / "summaries.json").read_text())
-    summaries[2]["live"]["doubts"] = ["too late"]
-    (fake.script.parent / "summaries.json").write_text(json.dumps(summaries))
+    late = {9: LIVE | {"doubts": ["too late"]}}
+    seeds = enumerate(STALLS, start=7)
+    plans = {seed: [{"summary": stalled(stall) | {"live": late.get(seed, LIVE)}}] for seed, stall in seeds}
+    fake.plan(by_seed=plans)
     process, found = repeated("--expect", "p50(program.longest_stall_s) > 0.54")
     assert process.returncode == 1
-    assert found["repetitions"][2]["doubts"] == ["too late"] * trials.MOST_TRIES
+    assert found["repetitions"][2]["doubts"] == ["too late"] * attempts.MOST_TRIES
     assert found["expectations"][1]["measured"] == pytest.approx(0.55)
     assert "repetition 3, seed 9: not to be trusted: too late" in process.stdout
 

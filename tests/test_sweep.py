@@ -14,7 +14,7 @@ import pytest
 
 from baton import InputError, Scenario, sweep
 from baton.sweep.code import InMemory
-from baton.sweep.execute import PointRuns, execute
+from baton.sweep.execute import PointRuns, execute, simulator
 from baton.sweep.flatten import flatten
 from snippets import ROOT, read
 
@@ -227,7 +227,7 @@ def test_what_is_kept_counts_whenever_ctrl_c_comes(scenario):
             raise KeyboardInterrupt
 
     folder, points = Keeper(), [PointRuns(Scenario.load(scenario), None)]
-    assert not execute(folder, points, range(1, 9), None, workers=1, progress=lambda *_: None)
+    assert not execute(folder, points, range(1, 9), None, runner=simulator(points, 1), progress=lambda *_: None)
     assert folder.kept == [(0, seed) for seed in points[0].rows]
 
 

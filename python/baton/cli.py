@@ -275,6 +275,10 @@ def sweep(
             metavar="STUDY", help="A scenario (file or shipped name), a study file, or the folder of a study."
         ),
     ],
+    program: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- PROGRAM ARGS...]", help="With --live: run in the mobile, at every point."),
+    ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, max=1_000_000, help="Runs of each point; default: the study's, or 10.")
     ] = None,
@@ -298,15 +302,23 @@ def sweep(
         Path | None, typer.Option(metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Compare remedies in all situations, for hours.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="In real time with the kernel's protocols, as `baton live`; one at a time.")
+    ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Of live runs: run in the correspondent; PROGRAM starts when it listens."),
+    ] = None,
     allow_python: AllowPythonOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Run a scenario over many values and seeds, on all cores: one table, statistics, a page."""
+    """Run a scenario over many values and seeds, on all cores or live: one table, statistics, a page."""
     from baton.sweep import cli_sweep
 
     options = cli_sweep.SweepOptions(
-        study, seeds, overrides or [], out, force, resume, jobs, until_width, json, path, full, allow_python
-    )
+        study, seeds, overrides or [], out, force, resume, jobs, until_width, json, path, full, allow_python,
+        live, server, program or [],
+    )  # fmt: skip
     raise typer.Exit(cli_sweep.run(options))
 
 

@@ -61,7 +61,8 @@ def lines_each_second() -> Iterator[Report | None]:
 SweepReport = Callable[[int, int, int], None]
 
 
-def _tell_in_line(ended: int, total: int, failed: int) -> None:
+def tell_in_lines(ended: int, total: int, failed: int) -> None:
+    """Tells it in a line of its own."""
     told = f", {failed} failed" if failed else ""
     print(f"baton: {ended} of {total} runs{told}", file=sys.stderr)
 
@@ -70,7 +71,7 @@ def _tell_in_line(ended: int, total: int, failed: int) -> None:
 def sweep_progress(*, in_lines: bool = False) -> Iterator[SweepReport]:
     """Shows runs and the time left, on standard error if that is a terminal; else, `in_lines`, a line for each run."""
     if not sys.stderr.isatty():
-        yield _tell_in_line if in_lines else lambda ended, total, failed: None
+        yield tell_in_lines if in_lines else lambda ended, total, failed: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

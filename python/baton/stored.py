@@ -71,6 +71,25 @@ class SweptPoint(TypedDict):
     reason: str | None
 
 
+class SweptMachine(TypedDict):
+    """The machine on which live runs of a sweep were made."""
+
+    name: str
+    kernel: str
+    architecture: str
+    processors: int
+    processor: str
+
+
+class SweptLive(TypedDict):
+    """What ran in the real hosts of a live sweep."""
+
+    program: list[str]
+    server: str | None
+    files: dict[str, str]
+    machine: SweptMachine
+
+
 class SweepManifest(TypedDict):
     """A `sweep.json`."""
 
@@ -79,6 +98,7 @@ class SweepManifest(TypedDict):
     commit: str | None
     name: str
     origin: str
+    live: SweptLive
     points: list[SweptPoint]
 
 
@@ -92,8 +112,9 @@ class KeptRun(TypedDict):
 
 
 # Keys that may not be left out; of other dictionaries any may, since earlier versions wrote fewer.
-_ALL = (Radio, Cell, Aircraft, Place, Lateness, ChosenCaptures, SweepManifest, SweptPoint, KeptRun)
+_ALL = (Radio, Cell, Aircraft, Place, Lateness, ChosenCaptures, SweptMachine, SweptLive, SweptPoint, KeptRun)
 _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL} | {
+    SweepManifest: set(SweepManifest.__annotations__) - {"live"},
     Verdict: {"expression", "holds"},
     FlowSummary: {"name"},
     Handover: {"at_s"},

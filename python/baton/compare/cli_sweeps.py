@@ -32,7 +32,8 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     joined = "-".join(each.folder.resolve().name for each in (a, b))
     file = Path("results") / f"compare-{joined}" / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
-    report = write_page(file, page.page(sweep, found, compared, dict(a.manifest), said))
+    swept = {key: value for key, value in a.manifest.items() if key != "live"}  # the remarks tell it of both
+    report = write_page(file, page.page(sweep, found, compared, swept, said))
     if as_json:
         places = {"a": str(path_a), "b": str(path_b), "report": str(report)}
         print(json.dumps(places | to_json(sweep, found, compared) | {"remarks": said}))

@@ -6,6 +6,7 @@ the seeds that both have, are the comparison.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,10 @@ import pyarrow.parquet as pq
 from baton.archive import SWEEP_FILE
 from baton.errors import InputError
 from baton.stored import SweepManifest, read_sweep
-from baton.sweep.execute import PointRuns
+from baton.sweep.execute import PointRuns, is_trusted
 from baton.sweep.flatten import Row
 from baton.sweep.folder import different_lines
+from baton.sweep.live_identity import machine_words
 from baton.sweep.results import RUNS_TABLE, SET, Sweep
 
 from .runs import folder_names
@@ -59,7 +61,7 @@ def open_sweep(path: Path) -> Found:
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read: {error}") from error
     swept, rows = read_sweep(path / SWEEP_FILE), dict[int, dict[int, Row]]()
-    for row in table.to_pylist():
+    for row in filter(is_trusted, table.to_pylist()):
         kept = {key: value for key, value in row.items() if key not in LEFT_OUT and not key.startswith(SET)}
         rows.setdefault(row["point"], {})[row["seed"]] = kept
     return Found(path, swept, rows)
@@ -100,6 +102,15 @@ def _ordered(a: Found, key: tuple[tuple[str, str], ...]) -> list[tuple[str, str]
     return list(a.manifest["points"][a.points[key]]["values"].items())
 
 
+def _way(of: Found) -> str:
+    """How the runs were made."""
+    live = of.manifest.get("live")
+    if live is None:
+        return "simulated"
+    program = f"; {shlex.join(live['program'])}" if live["program"] else ""
+    return f"live on {machine_words(live['machine'])}{program}"
+
+
 def remarks(a: Found, b: Found) -> Iterator[str]:
     """What the sweeps do not have in common, in words."""
     names = folder_names(a.folder, b.folder)
@@ -109,6 +120,9 @@ def remarks(a: Found, b: Found) -> Iterator[str]:
             yield f"only in {side}: {', '.join(f'{axis} = {value}' for axis, value in values.items())}"
         if len(alone) > MOST_LISTED:
             yield f"only in {side}: {len(alone) - MOST_LISTED} more points"
+    ways = [_way(each) for each in (a, b)]
+    if ways[0] != ways[1]:
+        yield f"runs: {ways[0]} / {ways[1]}"
     for key in ("version", "commit"):
         if a.manifest.get(key) != b.manifest.get(key):
             yield f"{key}: {a.manifest.get(key)} / {b.manifest.get(key)}"

@@ -16,11 +16,11 @@ from baton.expect import Outcome
 from baton.summary import Json
 from baton.sweep.statistics import Statistics, describe
 
+from .attempts import attempt
 from .cli_live import prepare, suite, write_report
 from .execution import PROGRAM_FAILED, LiveOptions, LiveResult, LiveTest
 from .over import OverRepetitions, value
 from .owner import as_invoker
-from .trials import MOST_TRIES, doubts_about
 
 #: What is told of all repetitions, beside the quantities of the expectations: paths in the summary.
 QUANTITIES = ("program.longest_stall_s", "program.wall_s", "handovers.completed")
@@ -116,18 +116,9 @@ def run(options: LiveOptions, repetitions: int, least_share: float) -> int:
 def repeat(test: LiveTest, number: int, out: Path) -> Repetition:
     """One repetition; what was late or disturbed is tried again. Raises `Interrupted`."""
     folder, seed = out / str(number), test.seed + number - 1
-    doubts: list[str] = []
-    for _ in range(MOST_TRIES):
-        result = test.run(seed, folder)
-        if result.status == cli_run.INTERRUPTED:
-            raise Interrupted("interrupted")
-        found = doubts_about(result.summary["live"])
-        if not found:
-            break
-        doubts += found
-        test = replace(test, options=replace(test.options, run=replace(test.options.run, force=True)))
+    tried = attempt(test, seed, folder)
     write_report(folder)
-    return Repetition(number, seed, folder, result, doubts, counts=not found)
+    return Repetition(number, seed, folder, tried.result, tried.doubts, tried.counts)
 
 
 def judge(name: str, every: list[Repetition], over: Sequence[OverRepetitions]) -> Repetitions:

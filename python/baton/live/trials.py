@@ -27,13 +27,8 @@ from baton.sweep.folder import write_text
 from baton.toml import loads
 
 from . import batond
+from .attempts import MOST_TRIES, doubts_about
 
-#: Times that a live run which was late or disturbed is tried.
-MOST_TRIES = 5
-#: The longest that the machine may stand still, in µs: what comes at once afterwards overflows a queue that the path
-#: would not have filled. A share of all events, which a run is trusted by, does not show it. Chosen; a machine that is
-#: left alone stays below 2 ms. A scenario whose own `lateness_bound` is longer says that so much does its path no harm.
-LONGEST_STANDSTILL_US = 5_000.0
 #: What runs may carry together, in bit/s: more takes too much of two processors. A run that carries more is alone.
 MOST_TOGETHER = 20_000_000
 #: Runs at once, however slow.
@@ -219,15 +214,6 @@ def _run(trial: Trial, number: int, plan: Plan, machine: _Machine) -> Kept:
         doubts += found
     largest = live["lateness"]["largest_us"]
     return Kept(number, measured, doubts, live["kernel"], live["sysctls"], live["sysctls_set"], largest)
-
-
-def doubts_about(live: dict[str, Any]) -> list[str]:
-    """Why a run is not compared; nothing if it is."""
-    doubts: list[str] = list(live["doubts"])
-    largest = live["lateness"]["largest_us"]
-    if largest > max(LONGEST_STANDSTILL_US, live["lateness"]["bound_us"]):
-        doubts.append(f"the machine stood still for {largest / 1000:.0f} ms")
-    return doubts
 
 
 def _live(trial: Trial, number: int, out: Path, machine: _Machine) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from baton.sweep.results import RUNS_TABLE, STATISTICS_FILE
 from baton.sweep.units import numbers
 
 Values = dict[str, str]
+TRUSTED = "live.trusted"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ def read(sweep: Found | str | PathLike[str], name: str) -> SweepValues:
     if name not in known:
         raise InputError(f"there is no quantity `{name}` in the sweep; {nearest(name, known)}")
     place, value = _column(runs, "point"), _column(runs, name)
+    if TRUSTED in runs.column_names:
+        value[_column(runs, TRUSTED) == 0] = np.nan
     axes: dict[str, list[str]] = {}
     found = []
     for number, point in enumerate(points):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from baton.progress import SweepReport
-from baton.sweep.execute import PointRuns, execute
+from baton.sweep.execute import PointRuns, execute, simulator
 from baton.sweep.flatten import Row
 from baton.sweep.folder import Kept, SweepFolder
 
@@ -56,7 +56,8 @@ def run(
             progress(before + ended, total, failed)
 
         part = Batch(folder, first, len(batch))
-        complete = execute(part, batch, seeds, None, workers=workers, progress=report, row_of=_measures)
+        runner = simulator(batch, workers)
+        complete = execute(part, batch, seeds, None, runner=runner, progress=report, row_of=_measures)
         for each in batch:
             each.scenario = None
         if not complete:

@@ -1,7 +1,7 @@
-"""Sweeps: a scenario over many values and seeds, on all cores."""
+"""Sweeps: a scenario over many values and seeds, on all cores, or live."""
 
 from __future__ import annotations
 
-from .code import Found, run
+from .code import Found, Live, run
 
-__all__ = ["Found", "run"]
+__all__ = ["Found", "Live", "run"]

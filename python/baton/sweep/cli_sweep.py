@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from baton import Scenario, ScenarioError, classes, expect, travel
 from baton.cli_run import allowed
 from baton.errors import InputError
-from baton.progress import sweep_progress
+from baton.live.owner import as_invoker
+from baton.progress import sweep_progress, tell_in_lines
 from baton.remedies.reading import study_file
 from baton.summary import Json, skeleton
 
-from . import page, tables
-from .execute import PointRuns, Until, execute
+from . import live, live_identity, page, tables
+from .code import Live
+from .execute import PointRuns, Until, execute, simulator
 from .folder import manifest, open_folder, write_text
 from .results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, differences, statistics, to_json, write_table
 from .study import Point, Study, read_study
 
-FAILED = 1
 INTERRUPTED = 130
 
 
@@ -41,6 +43,9 @@ class SweepOptions:
     path: Path | None = None
     full: bool = False
     allow_python: bool = False
+    live: bool = False
+    server: str | None = None
+    program: Sequence[str] = ()
 
 
 def run(options: SweepOptions) -> int:
@@ -51,33 +56,50 @@ def run(options: SweepOptions) -> int:
     if options.path or options.full:
         raise InputError("--path and --full belong to a study of remedies, as studies/remedies; see docs/sweeps.md")
     study = read_study(options.study, options.overrides, options.seeds)
+    study.live = _live(options, study.live)
     until = Until.parse(options.until_width) if options.until_width else None
     points = study.points()
     classes.permit(allowed(options.allow_python))
-    runs = [_load(study, point) for point in points]
+    runs, live_runs = _load(study, points)
     first = _first(runs)
-    if until is not None and until.quantity is not None:
-        expect.Expectation.parse(f"{until.quantity} > 0").check(skeleton(first.flow_names, first.class_names))
+    _check_quantity(until, first, live_runs)
     seeds = range(first.seed, first.seed + (study.seeds or 0))
     if seeds.stop > 2**64:
         raise InputError(f"seeds from {first.seed} on: the last one is above {2**64 - 1}; choose a lower `seed`")
     name = first.name if Path(options.study).suffix != ".toml" else Path(options.study).stem
     out = options.out or Path("results") / f"{name}-sweep"
     entries = [_entry(point, run) for point, run in zip(points, runs, strict=True)]
-    swept = manifest(name, study.scenario, entries)
-    with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
+    swept = manifest(name, study.scenario, entries, None if study.live is None else live_identity.identity(study.live))
+    with (
+        as_invoker() if live_runs else nullcontext(),
+        open_folder(out, swept, force=options.force, resume=options.resume) as folder,
+    ):
         for run in runs:
             if run.scenario is not None:
                 travel.keep_recordings(out, study.scenario.parent, run.scenario)
-        with sweep_progress() as progress:
-            complete = execute(folder, runs, seeds, until, workers=options.jobs, progress=progress)
+        runner = live_runs or simulator(runs, options.jobs)
+        with nullcontext(tell_in_lines) if live_runs else sweep_progress() as progress:
+            complete = execute(folder, runs, seeds, until, runner=runner, progress=progress)
         sweep = Sweep(name, out, [entry["values"] for entry in entries], seeds, runs, complete)
         found = write(sweep, swept)
     show(sweep, found, as_json=options.json)
     if not complete:
         print("baton: interrupted; what is done is kept: the same command with --resume goes on", file=sys.stderr)
         return INTERRUPTED
-    return FAILED if sweep.failures else 0
+    return sweep.exit_status
+
+
+def _live(options: SweepOptions, of_study: Live | None) -> Live | None:
+    """What runs live, by the command line or else by the study; nothing if runs are simulated. Raises `InputError`."""
+    if of_study is None and not options.live:
+        if options.program or options.server is not None:
+            raise InputError("PROGRAM and --server run live: add --live")
+        return None
+    if options.jobs is not None:
+        raise InputError("--jobs: belongs to simulated runs; live ones are made one at a time")
+    study = of_study or Live()
+    server = study.server if options.server is None else options.server
+    return Live(list(options.program) or study.program, server)
 
 
 def _compare_remedies(options: SweepOptions, file: Path) -> int:
@@ -90,16 +112,35 @@ def _compare_remedies(options: SweepOptions, file: Path) -> int:
     classes.permit("beside")
     if options.allow_python:
         raise InputError("--allow-python: a study of remedies runs classes from files beside its own; put yours there")
+    if options.live or options.server is not None or options.program:
+        raise InputError("--live: a study of remedies is simulated, since the kernel has none of them")
     kept = {each.name: getattr(options, each.name) for each in fields(cli.CompareOptions) if each.name != "file"}
     return cli.run(cli.CompareOptions(file=file, **kept))
 
 
-def _load(study: Study, point: Point) -> PointRuns:
-    """The scenario of a point, or the reason why it cannot be run."""
+def _load(study: Study, points: Sequence[Point]) -> tuple[list[PointRuns], live.LiveRuns | None]:
+    """The points, each with its scenario or the reason why it cannot be run; and what makes live runs of them."""
+    if study.live is not None:
+        return live.load(study.scenario, points, study.live)
+    return [_load_point(study, point) for point in points], None
+
+
+def _load_point(study: Study, point: Point) -> PointRuns:
     try:
         return PointRuns(Scenario.load(study.scenario, point.overrides), None)
     except ScenarioError as error:
         return PointRuns(None, str(error))
+
+
+def _check_quantity(until: Until | None, first: Scenario, live_runs: live.LiveRuns | None) -> None:
+    """Raises `InputError` if what points are stopped by is nothing that a run measures."""
+    if until is None or until.quantity is None:
+        return
+    asked = expect.Expectation.parse(f"{until.quantity} > 0")
+    if live_runs is not None:
+        live_runs.tests[0].check_names([asked])
+    else:
+        asked.check(skeleton(first.flow_names, first.class_names))
 
 
 def _first(runs: Sequence[PointRuns]) -> Scenario:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from baton.summary import Json
 
-    from .execute import PointRuns
+    from .execute import PointRuns, Runner
     from .folder import Kept
+    from .live import LiveRuns
     from .study import Point
 
 
@@ -27,6 +28,15 @@ class Found(NamedTuple):  # no dataclass: that would take most of the time of `i
     makes a data frame of it."""
     statistics: Json
     """Points, paired differences and failures: what `baton sweep --json` prints."""
+
+
+class Live(NamedTuple):
+    """What runs in the real hosts of a live sweep."""
+
+    program: Sequence[str] = ()
+    """The program in the mobile and its arguments; without one the scenario's flows run, with the kernel's TCP."""
+    server: str | None = None
+    """A command for the shell in the correspondent, as `--server` of `baton live`."""
 
 
 class InMemory:
@@ -46,35 +56,60 @@ def run(
     seeds: int = 10,
     jobs: int | None = None,
     until_width: str | None = None,
+    live: Live | None = None,
 ) -> Found:
     """Runs a scenario over all combinations of the axes' values, each with the same `seeds` seeds, on all cores.
 
     `axes` has the keys of `--set` and lists of values, like `{"flows.download.congestion": ["reno", "cubic"]}`; `jobs`
-    and `until_width` are the options of `baton sweep`. A point that cannot be run does not stop the others: it stands
-    under `failures`. Raises `InputError` for what is wrong with the axes or where nothing can be run, and
-    `KeyboardInterrupt` on Ctrl-C.
+    and `until_width` are the options of `baton sweep`. With `live` the runs are live ones, one at a time, of a
+    scenario that is named; call it from the main thread then.
+
+    A point that cannot be run does not stop the others: it stands under `failures`. Raises `InputError` for what is
+    wrong with the axes or where nothing can be run, and `KeyboardInterrupt` on Ctrl-C.
     """
     from baton.errors import InputError
 
     from . import results
-    from .execute import Until, execute
+    from .execute import Until, execute, simulator
     from .study import assigned
 
-    loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     points = assigned(axes).points()
-    runs = [_point(loaded, point) for point in points]
+    runner: Runner | None = None
+    if live is None:
+        loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+        runs = [_point(loaded, point) for point in points]
+    else:
+        loaded, runs, runner = _live(scenario, points, live, jobs)
     if all(each.scenario is None for each in runs):
         raise InputError(runs[0].reason or "there is nothing to run")
     if seeds < 1:
         raise InputError(f"seeds is {seeds}; expected how many, a whole number from 1")
     series = range(loaded.seed, loaded.seed + seeds)
     until = Until.parse(until_width) if until_width else None
-    complete = execute(InMemory(), runs, series, until, workers=jobs, progress=lambda *_: None)
+    runner = runner or simulator(runs, jobs)
+    complete = execute(InMemory(), runs, series, until, runner=runner, progress=lambda *_: None)
     if not complete:
         raise KeyboardInterrupt
     sweep = results.Sweep(loaded.name, Path(), [point.values for point in points], series, runs, complete)
     found, compared = results.statistics(sweep), list(results.differences(sweep))
     return Found(results.table(sweep), results.to_json(sweep, found, compared))
+
+
+def _live(
+    scenario: Scenario | str | PathLike[str], points: Sequence[Point], live: Live, jobs: int | None
+) -> tuple[Scenario, list[PointRuns], LiveRuns]:
+    """The scenario, its points and what makes their runs. Raises `InputError`."""
+    from baton.errors import InputError
+    from baton.shipped import scenario_path
+
+    from .live import load
+
+    if isinstance(scenario, Scenario):
+        raise InputError("scenario: is an object; expected the file or the name of a scenario, for live runs")
+    if jobs is not None:
+        raise InputError("jobs: belongs to simulated runs; live ones are made one at a time")
+    path = scenario_path(str(scenario))
+    return Scenario.load(path, live=True), *load(path, points, live)
 
 
 def _point(scenario: Scenario, point: Point) -> PointRuns:

@@ -88,12 +88,17 @@ class PointRuns:
         """
         while until and self.enough is None and self._looked < len(seeds) and self.has(seeds[self._looked]):
             self._looked += 1
-            if until.reached([self.rows[seed] for seed in seeds[: self._looked] if seed in self.rows]):
+            rows = [self.rows[seed] for seed in seeds[: self._looked] if seed in self.rows]
+            if until.reached([row for row in rows if is_trusted(row)]):
                 self.enough = self._looked
 
-    def counted(self, seeds: range) -> list[int]:
-        """Seeds of the runs that count, ascending: those after an early end do not."""
+    def ran(self, seeds: range) -> list[int]:
+        """Seeds of the runs with a row, ascending; those after an early end are not looked at."""
         return [seed for seed in seeds[: self.enough] if seed in self.rows]
+
+    def counted(self, seeds: range) -> list[int]:
+        """Seeds of the runs that count, ascending: of live ones those that are trusted."""
+        return [seed for seed in self.ran(seeds) if is_trusted(self.rows[seed])]
 
     def wanted(self, seeds: range) -> range:
         """Seeds with which the point is to be run, as far as is known."""
@@ -109,17 +114,43 @@ class Keeper(Protocol):
         """Keeps a run; `summary` is JSON."""
 
 
+Outcome = tuple[int, int, str | None, str | None]
+"""Place of the scenario and seed of a run that has ended, its summary as JSON or the reason why there is none."""
+
+
+class Runner(Protocol):
+    """Makes runs of scenarios, which it knows by their places."""
+
+    @property
+    def workers(self) -> int:
+        """Runs at once."""
+
+    def submit(self, place: int, seed: int) -> None:
+        """Asks for a run."""
+
+    def next(self) -> Outcome | None:
+        """A run that has ended; nothing if none is under way."""
+
+    def close(self) -> None:
+        """Ends those under way."""
+
+
+def simulator(points: Sequence[PointRuns], workers: int | None) -> Runner:
+    """Simulates the points that can be run, in so many threads; by default one for each core."""
+    return Pool([point.scenario for point in points if point.scenario is not None], workers)
+
+
 def execute(
     folder: Keeper,
     points: list[PointRuns],
     seeds: range,
     until: Until | None,
     *,
-    workers: int | None,
+    runner: Runner,
     progress: SweepReport,
     row_of: Callable[[Mapping[str, Any]], Row] = flatten,
 ) -> bool:
-    """Runs what is missing, in `workers` threads (by default one for each core); `row_of` makes a row of a summary.
+    """Runs what is missing; `runner` has the points that can be run, and `row_of` makes a row of a summary.
 
     Returns whether that is all; Ctrl-C ends it early.
     """
@@ -128,20 +159,18 @@ def execute(
         points[kept.point].add(kept.seed, row, kept.reason)
     for point in points:
         point.look(seeds, until)
-    scenarios = {number: point.scenario for number, point in enumerate(points) if point.scenario is not None}
-    places = {number: place for place, number in enumerate(scenarios)}
-    numbers = list(scenarios)
-    pool, told = Pool(list(scenarios.values()), workers), 0.0
+    numbers = [number for number, point in enumerate(points) if point.scenario is not None]
+    places, told = {number: place for place, number in enumerate(numbers)}, 0.0
     try:
         tasks, under_way = _missing(points, seeds), 0
         while True:
             # Some wait, so that no thread does; few, since a point may have had enough when their turn comes.
             for number, seed in tasks:
-                pool.submit(places[number], seed)
+                runner.submit(places[number], seed)
                 under_way += 1
-                if under_way >= 2 * pool.workers:
+                if under_way >= 2 * runner.workers:
                     break
-            outcome = pool.next()
+            outcome = runner.next()
             if outcome is None:
                 return True
             under_way -= 1
@@ -157,7 +186,7 @@ def execute(
     except KeyboardInterrupt:
         return False
     finally:
-        pool.close()
+        runner.close()
 
 
 def _report(points: Sequence[PointRuns], seeds: range, progress: SweepReport) -> None:
@@ -172,6 +201,11 @@ def _missing(points: Sequence[PointRuns], seeds: range) -> Iterator[tuple[int, i
         for number, point in enumerate(points):
             if seed in point.wanted(seeds) and not point.has(seed):
                 yield number, seed
+
+
+def is_trusted(row: Row) -> bool:
+    """Whether a run counts: a live one may have been late or disturbed at every try."""
+    return row.get("live.trusted") is not False
 
 
 def column(rows: Sequence[Row], name: str) -> np.ndarray:

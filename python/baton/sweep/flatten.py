@@ -2,7 +2,8 @@
 
 The names are the paths that `--expect` takes: `flows.download.goodput_bps`, `handovers.0.lost_packets`,
 `handovers.0.flows.download.stall_s`, `discarded.no_route`. What lists hold is named by its own name, or by its place
-from 0. Wall time is left out: it says something about the machine; and so are the ways of mobiles, which are for a map.
+from 0. Wall time is left out: it says something about the machine; and so are the ways of mobiles, which are for a map,
+and of live runs the command lines and the kernel's settings, which are the same in all.
 """
 
 from __future__ import annotations
@@ -11,18 +12,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Row = dict[str, float | int | str | None]
-LEFT_OUT = {"format", "name", "scenario", "seed", "wall_s", "radios"}
+LEFT_OUT = {"format", "name", "scenario", "seed", "radios", "argv", "command", "sysctls", "sysctls_set"}
 
 
 def flatten(summary: Mapping[str, Any]) -> Row:
     """Numbers and words of a summary by path; `None` for what has no value."""
-    return dict(_leaves(summary, ""))
+    return dict(_leaves({key: value for key, value in summary.items() if key != "wall_s"}, ""))
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list):
-        value = {each.get("name", str(place)): each for place, each in enumerate(value)}
-        kept = value.items()
+        kept = [(_name(each, place), each) for place, each in enumerate(value)]
     elif isinstance(value, Mapping):
         kept = [(key, inner) for key, inner in value.items() if key not in LEFT_OUT]
     else:
@@ -30,3 +30,8 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         return
     for key, inner in kept:
         yield from _leaves(inner, f"{path}.{key}" if path else key)
+
+
+def _name(value: Any, place: int) -> str:
+    """What an element of a list is called by."""
+    return str(value["name"]) if isinstance(value, Mapping) and "name" in value else str(place)

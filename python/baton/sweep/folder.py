@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from baton._baton import build_commit
 from baton.archive import SWEEP_FILE
 from baton.errors import InputError
 from baton.stored import SWEEP_FORMAT as FORMAT
-from baton.stored import SweepManifest, kept_run, read_sweep
+from baton.stored import SweepManifest, SweptLive, kept_run, read_sweep
 from baton.summary import Json
 from baton.travel import RECORDINGS
 
@@ -67,10 +68,11 @@ class SweepFolder:
             raise OSError(error.errno, why, str(self.path / RUNS_FILE)) from error
 
 
-def manifest(name: str, scenario: Path, points: Sequence[Json]) -> Json:
+def manifest(name: str, scenario: Path, points: Sequence[Json], live: SweptLive | None = None) -> Json:
     """What `sweep.json` holds. Each of `points` has `values`, `overrides`, `resolved`, `traces` and `reason`."""
     build = {"version": version.installed(), "commit": build_commit()}
-    return {"format": FORMAT, **build, "name": name, "origin": scenario.name, "points": list(points)}
+    ran = {} if live is None else {"live": live}
+    return {"format": FORMAT, **build, "name": name, "origin": scenario.name, **ran, "points": list(points)}
 
 
 @contextmanager
@@ -89,6 +91,8 @@ def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterat
         if resume:
             refuse_changes(path, read_sweep(path / SWEEP_FILE), swept)
             kept = read_runs(path, len(swept["points"]), cut=True)
+            if "live" in swept:
+                kept = [run for run in kept if _is_measured(run)]
         else:
             _remove(path)
             write_text(path / SWEEP_FILE, json.dumps(swept, indent=1, ensure_ascii=False) + "\n")
@@ -98,6 +102,11 @@ def open_folder(path: Path, swept: Json, *, force: bool, resume: bool) -> Iterat
             finally:
                 with suppress(OSError):  # told when the line was written
                     log.close()
+
+
+def _is_measured(run: Kept) -> bool:
+    """Whether a live run need not be made again: it neither failed nor was disturbed, which may be otherwise now."""
+    return run.summary is not None and bool(run.summary["live"]["trusted"])
 
 
 def _remove(path: Path) -> None:
@@ -143,6 +152,7 @@ def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
     for key in ("format", "version", "commit", "origin"):
         if before.get(key) != now[key]:
             yield f"{key}: {before.get(key)} → {now[key]}"
+    yield from _changed_programs(before.get("live"), now.get("live"))
     names_before, names_now = ([point["values"] for point in each["points"]] for each in (before, now))
     if names_before != names_now:
         yield f"points: {_named(names_before)} → {_named(names_now)}"
@@ -157,6 +167,21 @@ def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
                 yield f"trace {_own_names(trace)}: its content has changed"
         if old["resolved"] != new["resolved"] or old["traces"] != new["traces"]:
             return  # the others have most likely changed in the same way
+
+
+def _changed_programs(before: SweptLive | None, now: SweptLive | None) -> Iterator[str]:
+    """How the programs of a live sweep differ; its machine may be another one."""
+    if before is None or now is None:
+        if before is not now:
+            yield f"runs: {'simulated' if before is None else 'live'} → {'simulated' if now is None else 'live'}"
+        return
+    if before["program"] != now["program"]:
+        yield f"program: {shlex.join(before['program'])} → {shlex.join(now['program'])}"
+    if before["server"] != now["server"]:
+        yield f"server: {before['server']} → {now['server']}"
+    for file in sorted(before["files"].keys() & now["files"].keys()):
+        if before["files"][file] != now["files"][file]:
+            yield f"program {file}: its content has changed"
 
 
 def _own_names(text: str) -> str:

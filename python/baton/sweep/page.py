@@ -15,6 +15,7 @@ from baton.report.text_tables import number, table
 from baton.summary import Json
 from baton.toml import loads
 
+from . import live_identity
 from .execute import column
 from .quantities import axis_words, in_order, quantity
 from .results import Difference, Sweep
@@ -48,22 +49,23 @@ def page(
     early = sum(point.enough is not None and point.enough < len(sweep.seeds) for point in sweep.points)
     told = [
         ("Points", number(len(sweep.points))),
-        ("Runs", number(runs)),
+        ("Runs that count" if sweep.untrusted else "Runs", number(runs)),
         ("Seeds", f"{sweep.seeds.start} to {sweep.seeds.stop - 1}"),
         ("Failed", number(len(sweep.failures))),
+        ("Not to be trusted", number(len(sweep.untrusted)) if sweep.untrusted else ""),
         ("Stopped early", number(early) if early else ""),
     ]
     scenario = _scenario(swept)
     axes = ", ".join(map(axis_words, sweep.axes))
     build = " ".join(str(swept[key])[:12] for key in ("version", "commit") if swept.get(key))
     name, today = str(scenario.get("name", "")), date.today().isoformat()
-    about = [("Scenario", name), ("Swept", axes), ("Made on", today), ("Baton", build)]
+    about = [("Scenario", name), ("Swept", axes), *_ran_live(sweep, swept), ("Made on", today), ("Baton", build)]
     parts = {
         "title": html.escape(name if sweep.name == "study" and name else sweep.name),
         "description": html.escape(str(scenario.get("description", ""))),
         "banner": "" if sweep.complete else _BANNER,
         "facts": facts([each for each in (*about, *told) if each[1]]),
-        "before": _failures(sweep) + listed("What differs, or is not compared", remarks),
+        "before": _failures(sweep) + _untrusted(sweep) + listed("What differs, or is not compared", remarks),
         "details": details("How intervals and differences are found", METHODS),
         "data": embedded(data),
     }
@@ -82,13 +84,40 @@ def _scenario(swept: Json) -> Json:
     return scenario
 
 
-def _failures(sweep: Sweep) -> str:
-    def shown(failure: Json) -> list[str]:
-        point = ", ".join(f"{key} = {value}" for key, value in sweep.values[failure["point"]].items())
-        return [point or "the scenario", "all" if failure["seed"] is None else str(failure["seed"]), failure["reason"]]
+def _ran_live(sweep: Sweep, swept: Json) -> list[tuple[str, str]]:
+    """Of live runs: what ran, and on which machine, whose kernel may have been another one for some runs."""
+    live = swept.get("live")
+    if live is None:
+        return []
+    rows = (row for place in range(len(sweep.points)) for _, row in sweep.all_rows(place))
+    kernels = sorted({str(row["live.kernel"]) for row in rows if row.get("live.kernel")})
+    return [
+        ("Runs", "live: in real time, one at a time, with the kernel's protocols"),
+        *live_identity.program_words(live),
+        ("Machine", live_identity.machine_words(live["machine"])),
+        *([("Kernels of the runs", ", ".join(kernels))] if kernels != [live["machine"]["kernel"]] else []),
+    ]
 
-    rows = [shown(failure) for failure in sweep.failures]
-    return table("Failed", [("Point", ""), ("Seed", ""), ("Reason", "")], rows, texts=3) if rows else ""
+
+def _failures(sweep: Sweep) -> str:
+    listed = [(each, each["reason"]) for each in sweep.failures]
+    return _table_of_runs(sweep, "Failed", "Reason", listed)
+
+
+def _untrusted(sweep: Sweep) -> str:
+    listed = [(each, "; ".join(each["doubts"])) for each in sweep.untrusted]
+    return _table_of_runs(sweep, "Not to be trusted, and counted nowhere", "Doubts", listed)
+
+
+def _table_of_runs(sweep: Sweep, caption: str, head: str, runs: Sequence[tuple[Json, str]]) -> str:
+    """Points, seeds and a text for each; nothing without runs."""
+
+    def shown(run: Json, text: str) -> list[str]:
+        point = ", ".join(f"{key} = {value}" for key, value in sweep.values[run["point"]].items())
+        return [point or "the scenario", "all" if run["seed"] is None else str(run["seed"]), text]
+
+    rows = [shown(*each) for each in runs]
+    return table(caption, [("Point", ""), ("Seed", ""), (head, "")], rows, texts=3) if rows else ""
 
 
 def _data(

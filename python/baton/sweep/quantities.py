@@ -21,6 +21,7 @@ _WORDS = {
     "retransmitted": "retransmissions",
     "spurious retransmitted": "spurious retransmissions",
     "longest stall": "longest stall",
+    "wall": "time that it ran",
 }
 _PERCENTILE = re.compile(r"p(\d+)(?:_(\d+))?")
 # What of a handover a reader asks for first, by the ends of names; then what a flow got.
@@ -64,10 +65,12 @@ def axis_words(axis: str) -> str:
 
 
 def in_order(names: list[str]) -> list[str]:
-    """The names with what a reader asks for first at the beginning: of handovers where there are any, then of flows."""
+    """The names with what a reader asks for first at the beginning: of programs, of handovers, then of flows."""
 
     def rank(name: str) -> int:
         parts = name.split(".")
+        if parts[0] == "program":
+            return -1 if parts[-1] == "longest_stall_s" or parts[1] == "reported" else 0
         if parts[0] == "handovers" and parts[-1] in _FIRST:
             return _FIRST.index(parts[-1]) + (0 if "flows" in parts else len(_FIRST))
         return 2 * len(_FIRST)
@@ -86,6 +89,12 @@ def _what(parts: list[str]) -> tuple[str, str]:
             return _leaf(leaf), f" of {flow}"
         case ["agents", number, *leaf]:
             return f"packets {_leaf(leaf)}", f", agent {_from_one(number)}"
+        case ["program", "reported", *leaf]:
+            return f"{_leaf(leaf)}, as the program reports it", ""
+        case ["program" | "server" as which, *leaf]:
+            return _leaf(leaf), f" of the {which}"
+        case ["live", *leaf]:
+            return _leaf(leaf), ", live run"
         case ["discarded", *leaf]:
             return f"packets given up: {_leaf(leaf)}", ""
         case _:

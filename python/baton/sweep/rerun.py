@@ -24,7 +24,14 @@ def rerun_sweep(folder: Path, options: RerunOptions) -> dict[str, bool]:
     Of a point with other numbers, its seeds are named. Runs that failed are made anew, too, and have to fail again.
     """
     file = folder / SWEEP_FILE
-    points = read_sweep(file)["points"]
+    swept = read_sweep(file)
+    points = swept["points"]
+    if "live" in swept:
+        raise InputError(
+            f"{file}: is a sweep of live runs: the same command repeats its scenarios, seeds and programs, but clocks"
+            " and kernels do not repeat byte for byte. Sweep again into another folder, and compare the two with"
+            " `baton compare`; or sweep without `--live`: what is simulated can be repeated"
+        )
     kept = {(run.point, run.seed): run.summary for run in read_runs(folder, len(points))}
     if any((point["resolved"] or "").startswith(ONLY_HASHED) for point in points):
         raise InputError(f"{file}: is a study of remedies, which keeps hashes only; repeat it with `baton sweep`")

@@ -11,15 +11,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from baton.live.words import ending
 from baton.stored import SWEEP_FORMAT as FORMAT
 from baton.summary import Json
 
-from .execute import PointRuns, column
+from .execute import PointRuns, column, is_trusted
 from .flatten import Row
 from .folder import MADE
 from .statistics import Statistics, describe
 
 RUNS_TABLE, STATISTICS_FILE, PAGE = MADE
+FAILED, PROGRAM_FAILED = 1, 4
+# What of a program tells how it ended.
+ENDING = ("status", "signal", "stopped_at_end")
 SET = "set."
 """Before the keys of the axes in the table of runs."""
 
@@ -40,6 +44,11 @@ class Sweep:
         """Seeds and rows of the runs of a point that count."""
         runs = self.points[point]
         return [(seed, runs.rows[seed]) for seed in runs.counted(self.seeds)]
+
+    def all_rows(self, point: int) -> list[tuple[int, Row]]:
+        """The same, and those of live runs that are not to be trusted."""
+        runs = self.points[point]
+        return [(seed, runs.rows[seed]) for seed in runs.ran(self.seeds)]
 
     @cached_property
     def axes(self) -> dict[str, list[str]]:
@@ -62,14 +71,49 @@ class Sweep:
 
     @property
     def failures(self) -> list[Json]:
-        """Points and runs that failed, with their reasons."""
+        """Points and runs that failed, with their reasons; a live run whose program failed has numbers nevertheless."""
         listed: list[Json] = []
         for place, point in enumerate(self.points):
             if point.reason is not None:
                 listed.append({"point": place, "seed": None, "reason": point.reason})
-            failed = sorted(point.failures.items())
-            listed += [{"point": place, "seed": seed, "reason": reason} for seed, reason in failed]
+            failed = {**point.failures, **_failed_programs(self.all_rows(place))}
+            listed += [{"point": place, "seed": seed, "reason": failed[seed]} for seed in sorted(failed)]
         return listed
+
+    @property
+    def untrusted(self) -> list[Json]:
+        """Live runs that were late or disturbed at every try and count nowhere, with the reasons."""
+        return [
+            {"point": place, "seed": seed, "doubts": doubts_of(row)}
+            for place in range(len(self.points))
+            for seed, row in self.all_rows(place)
+            if not is_trusted(row)
+        ]
+
+    @property
+    def exit_status(self) -> int:
+        """1 if a run failed or is not to be trusted, 4 if only programs of live runs failed."""
+        if any(point.reason is not None or point.failures for point in self.points) or self.untrusted:
+            return FAILED
+        return PROGRAM_FAILED if self.failures else 0
+
+
+def _failed_programs(rows: Sequence[tuple[int, Row]]) -> dict[int, str]:
+    """How the programs of live runs ended that did not end well, by seed."""
+    ended = (
+        (seed, {key: row.get(f"program.{key}") for key in ENDING}) for seed, row in rows if "program.wall_s" in row
+    )
+    return {
+        seed: f"the program: {ending(program)}"
+        for seed, program in ended
+        if program["stopped_at_end"] or program["status"] != 0
+    }
+
+
+def doubts_of(row: Row) -> list[str]:
+    """Why a live run is not to be trusted, each reason once."""
+    told = (str(value) for name, value in row.items() if name.startswith("live.doubts.") and value is not None)
+    return list(dict.fromkeys(told))
 
 
 def _by_kind(name: str) -> int:
@@ -80,8 +124,8 @@ def _by_kind(name: str) -> int:
 
 
 def table(sweep: Sweep) -> pa.Table:
-    """All runs that count: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
-    rows = [(place, seed, row) for place in range(len(sweep.points)) for seed, row in sweep.rows(place)]
+    """All runs: `point`, `seed`, `set.<axis>` for each axis, then a summary's numbers by path."""
+    rows = [(place, seed, row) for place in range(len(sweep.points)) for seed, row in sweep.all_rows(place)]
     columns: dict[str, pa.Array] = {
         "point": pa.array([place for place, _, _ in rows], pa.uint32()),
         "seed": pa.array([seed for _, seed, _ in rows], pa.uint64()),
@@ -183,4 +227,5 @@ def to_json(sweep: Sweep, found: Sequence[dict[str, Statistics]], compared: Sequ
         "points": points,
         "differences": [each.to_json() for each in compared],
         "failures": sweep.failures,
+        "untrusted": sweep.untrusted,
     }

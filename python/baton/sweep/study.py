@@ -10,6 +10,9 @@ A study file is TOML:
     [[variants]]                       # values that go together, each set with a name
     name = "linux 2.0"
     set = { "flows.download.profile" = "linux-2.0", … }
+    [live]                             # real time and the kernel's protocols, with programs in the real hosts
+    program = ["./client", "server"]
+    server = "./server"
 
 A table under a quoted key with dots takes the place of what stood there; under a plain one, its keys are set one by
 one.
@@ -32,10 +35,13 @@ from baton.errors import InputError, nearest
 from baton.shipped import scenario_path
 from baton.toml import loads
 
+from .code import Live
+
 SEEDS = 10
 """Runs of a point, if neither the study nor the command line tells. Chosen: the least at which a bootstrap is used."""
 MOST_RUNS = 10_000_000
-STUDY_KEYS = {"scenario", "seeds", "set", "variants"}
+STUDY_KEYS = {"scenario", "seeds", "set", "variants", "live"}
+LIVE_KEYS = {"program", "server"}
 VARIANT = "variant"
 
 Assignment = dict[str, str]
@@ -66,6 +72,8 @@ class Study:
     """Values of each key, in order; a single one is no axis but holds for all points."""
     variants: dict[str, Assignment]
     seeds: int | None
+    live: Live | None = None
+    """What runs in the real hosts, if the points are run live."""
 
     def points(self) -> list[Point]:
         """All combinations; the last axis changes fastest. Raises `InputError`."""
@@ -165,7 +173,21 @@ def _study(path: Path, document: dict[str, Any]) -> Study:
     beside = path.parent / str(document["scenario"])
     scenario = beside if beside.is_file() else scenario_path(str(document["scenario"]))
     values = _values(f"{path}: set.", axes)
-    return Study(scenario, values, dict(_variants(path, document.get("variants", []))), seeds)
+    live = _live(path, document["live"]) if "live" in document else None
+    return Study(scenario, values, dict(_variants(path, document.get("variants", []))), seeds, live)
+
+
+def _live(path: Path, table: Any) -> Live:
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: live: expected a table, with the keys program and server, or none")
+    for key in table.keys() - LIVE_KEYS:
+        raise InputError(f"{path}: live.{key}: no such key; {nearest(key, LIVE_KEYS)}")
+    program, server = table.get("program", []), table.get("server")
+    if not isinstance(program, list) or not all(isinstance(word, str) for word in program):
+        raise InputError(f'{path}: live.program: expected the program and its arguments, as in ["./client", "server"]')
+    if server is not None and not isinstance(server, str):
+        raise InputError(f'{path}: live.server: expected a command for the shell, as in "./server"')
+    return Live(program, server)
 
 
 def assigned(axes: Mapping[str, Any]) -> Study:

@@ -1,10 +1,11 @@
-"""A sweep as a table for people: goodput and longest stall of each flow, at each point."""
+"""A sweep as a table for people: goodput and longest stall of each flow, or what a program did, at each point."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from rich.console import Console
+from rich.table import Table
 
 from baton.summary import Json
 from baton.tables import NOTHING, count, new_console, new_table, scaled, seconds
@@ -23,6 +24,31 @@ def print_sweep(found: Json) -> None:
     axes = list(dict.fromkeys(axis for point in found["points"] for axis in point["set"]))
     first, last = found["seeds"]
     console.print(f"{found['name']}: {count(len(found['points']))} points, seeds {first} to {last}")
+    has_programs = any("program.longest_stall_s" in point["quantities"] for point in found["points"])
+    console.print(_program_table(found, axes) if has_programs else _flow_table(found, axes))
+    _print_failures(console, found)
+    for run in found["untrusted"]:
+        console.print(f"NOT TRUSTED {_where(found, run)}: {'; '.join(run['doubts'])}")
+
+
+def _program_table(found: Json, axes: list[str]) -> Table:
+    """Of live runs of a program: its longest stall, and the numbers that it reported."""
+    names = {name for point in found["points"] for name in point["quantities"] if name.startswith("program.reported.")}
+    shown = {name: (name.removeprefix("program.reported."), lambda value: f"{value:.4g}") for name in sorted(names)}
+    columns: dict[str, tuple[str, Shown]] = {"program.longest_stall_s": ("Longest stall", seconds), **shown}
+    heads = [each for head, _ in columns.values() for each in (head, "95 % interval")]
+    table = new_table(*map(_short, axes), "Runs", *heads, text_columns=len(axes))
+    for point in found["points"]:
+        values = [point["set"].get(axis, NOTHING) for axis in axes]
+        cells = [
+            cell for name, (_, show) in columns.items() for cell in _of_quantity(point["quantities"].get(name), show)
+        ]
+        table.add_row(*values, count(point["runs"]) + ("*" if point["stopped_early"] else ""), *cells)
+    return table
+
+
+def _flow_table(found: Json, axes: list[str]) -> Table:
+    """Goodput, completion and longest stall of each flow."""
     used = [key for key in COLUMNS if any(_has(point, key) for point in found["points"])]
     heads = [each for key in used for each in (COLUMNS[key][0], "95 % interval")]
     table = new_table(*map(_short, axes), "Flow", "Runs", *heads, text_columns=len(axes) + 1)
@@ -34,20 +60,23 @@ def print_sweep(found: Json) -> None:
             table.add_row(*values, flow, count(point["runs"]) + ("*" if point["stopped_early"] else ""), *cells)
     if any(point["stopped_early"] for point in found["points"]):
         table.caption = "*: stopped early, the interval was narrow enough."
-    console.print(table)
-    _print_failures(console, found)
+    return table
 
 
 def _print_failures(console: Console, found: Json) -> None:
     """Each point and seed with its reason; a traceback that several share is shown once."""
     before = None
     for failure in found["failures"]:
-        point = ", ".join(f"{key} = {value}" for key, value in found["points"][failure["point"]]["set"].items())
-        seed = "" if failure["seed"] is None else f", seed {failure['seed']}"
         *traceback, error = failure["reason"].split("\n")
         shown = error if traceback == before else failure["reason"]
-        console.print(f"FAILED {point or 'the scenario'}{seed}: {shown}")
+        console.print(f"FAILED {_where(found, failure)}: {shown}")
         before = traceback
+
+
+def _where(found: Json, run: Json) -> str:
+    """The point and the seed of a run, or the point alone."""
+    point = ", ".join(f"{key} = {value}" for key, value in found["points"][run["point"]]["set"].items())
+    return (point or "the scenario") + ("" if run["seed"] is None else f", seed {run['seed']}")
 
 
 def _has(point: Json, key: str) -> bool:
@@ -62,7 +91,11 @@ def _short(axis: str) -> str:
 
 def _cells(point: Json, flow: str, key: str) -> tuple[str, str]:
     _, shown = COLUMNS[key]
-    each = point["quantities"].get(f"flows.{flow}.{key}")
+    return _of_quantity(point["quantities"].get(f"flows.{flow}.{key}"), shown)
+
+
+def _of_quantity(each: Json | None, shown: Shown) -> tuple[str, str]:
+    """The mean and its interval."""
     if each is None:
         return NOTHING, NOTHING
     missing = f" ({each['values']} of {each['runs']})" if each["values"] < each["runs"] else ""
