@@ -156,8 +156,8 @@ impl Connection {
     /// has some that the window holds back.
     fn validate_window(&mut self, now: Instant) {
         let limited = !self.window_has_room() || self.waits_for_piece(now);
-        let sent = core::mem::take(&mut self.linux.usage.sent);
-        if !sent && !(limited && self.has_unsent()) {
+        let held_back = limited && self.has_unsent();
+        if !core::mem::take(&mut self.linux.usage.sent) && !held_back {
             return;
         }
         let out = self.sent.len() as u32;
