@@ -2,6 +2,7 @@
 
 mod goodput;
 mod hostile;
+mod losses;
 mod modes;
 mod paths;
 mod survival;
@@ -134,6 +135,9 @@ pub(super) struct Pair {
     pub b: Option<Connection>,
     pub configuration: Configuration,
     pub wires: [Wire; 2],
+    /// Packets that are lost, by their numbers as they are sent.
+    pub lose: Vec<usize>,
+    pub sent: usize,
     /// What is to or from these addresses takes other wires.
     pub others: Vec<(IpAddr, [Wire; 2])>,
     flying: BTreeMap<(Instant, u64), (End, Packet)>,
@@ -172,6 +176,8 @@ impl Pair {
             b: None,
             configuration,
             wires,
+            lose: Vec::new(),
+            sent: 0,
             others: Vec::new(),
             flying: BTreeMap::new(),
             number: 0,
@@ -208,6 +214,10 @@ impl Pair {
         );
         if self.keeps {
             self.log.push((self.now, end, packet.clone()));
+        }
+        self.sent += 1;
+        if self.lose.contains(&(self.sent - 1)) {
+            return;
         }
         let ends = [packet.ip.source, packet.ip.destination];
         let mut others = self.others.iter_mut();

@@ -1,5 +1,7 @@
 //! A client (10.0.0.1), two gateways, and a server (10.0.0.4) in a row; 1 ms, 20 ms and 1 ms apart.
 
+mod losses;
+
 use super::*;
 use crate::aerotp::Coding;
 use crate::host::{HostEvent, Verdict};
@@ -24,6 +26,8 @@ struct Row {
     outage: (Instant, Instant),
     /// Nothing passes to or from the server.
     server_is_down: bool,
+    /// Packets that are lost, by their places in the log.
+    lose: Vec<usize>,
     log: Vec<(Instant, usize, usize, Packet)>,
     events: Vec<(Instant, usize, HostEvent)>,
 }
@@ -71,6 +75,7 @@ impl Row {
             damages_each: 0,
             outage: (Instant::NEVER, Instant::NEVER),
             server_is_down: false,
+            lose: Vec::new(),
             log: Vec::new(),
             events: Vec::new(),
         }
@@ -85,6 +90,9 @@ impl Row {
         };
         self.log.push((self.now, from, to, packet.clone()));
         self.count += 1;
+        if self.lose.contains(&(self.log.len() - 1)) {
+            return;
+        }
         let in_the_air = from.min(to) == 1;
         if in_the_air {
             if self.outage.0 <= self.now && self.now < self.outage.1 {
