@@ -117,7 +117,7 @@ def test_verdicts_and_files_stand_on_the_page(tmp_path: Path) -> None:
 
 def test_delays_of_flows_and_classes_stand_in_the_tables() -> None:
     delay = {"packets": 9, "mean_s": 0.0615, "p5_s": 0.05, "p50_s": 0.06, "p95_s": 0.1, "p99_s": 0.25, "p99_9_s": 1.5}
-    counts = {"sent_packets": 10_000, "delivered_packets": 9_990, "lost_packets": 10}
+    counts = {"flows": 60, "sent_packets": 10_000, "delivered_packets": 9_990, "lost_packets": 10}
     flows = [FLOW | {"delay": delay}, FLOW | {"name": "silent", "delay": None}]
     text = plain(html.unescape(flow_table({"flows": flows})))
     assert "<td class=n>61.50 ms</td><td class=n>60 ms</td><td class=n>100 ms</td><td class=n>250 ms</td>" in text
@@ -125,7 +125,7 @@ def test_delays_of_flows_and_classes_stand_in_the_tables() -> None:
     assert text.endswith(f"<td class=n>{ABSENT}</td>" * 5 + "</tr></tbody></table></div></section>")
     text = plain(class_table({"classes": [{"name": "voice", **counts, "delay": delay}]}))
     row = re.sub("<.*?>", " ", text.partition("<tbody>")[2]).split()
-    assert row == "voice 10 000 9 990 10 61.50 ms 60 ms 100 ms 250 ms 1.500 s".split()
+    assert row == "voice 60 10 000 9 990 10 61.50 ms 60 ms 100 ms 250 ms 1.500 s".split()
     assert class_table({"classes": []}) == class_table({}) == ""
     assert "Delay" not in flow_table({"flows": [FLOW]})
 

@@ -25,7 +25,7 @@ def scenario_html(scenario: Scenario) -> str:
 
 def result_html(result: Result) -> str:
     """The tables of flows and handovers."""
-    from baton.report.text_tables import flow_table, handover_table
+    from baton.report.text_tables import flow_and_handover_tables
 
     summary = result.summary
     end = "" if result.complete else ", interrupted"
@@ -34,7 +34,7 @@ def result_html(result: Result) -> str:
         facts += f", in {result.folder}"
     return (
         f"<p><b>{html.escape(summary['scenario'])}</b> {html.escape(facts)}</p>"
-        f"{flow_table(summary)}{handover_table(summary, linked=False)}"
+        f"{flow_and_handover_tables(summary, linked=False)}"
     )
 
 

@@ -60,6 +60,7 @@ class FlowSummary(TypedDict):
     """What became of a flow."""
 
     name: Annotated[str, "Name in the scenario; of a program's conversation transport, port and running number"]
+    flow_class: Annotated[str, "Its `class` in the scenario, or what several are written as; only of a flow with one"]
     transport: Annotated[str, "`tcp`, `udp`, `aerotp` or `icmp`"]
     delivered_bytes: Annotated[int, "Payload bytes delivered to the application at the far end"]
     completion_s: Annotated[float | None, "From the start to the last byte; null if unfinished or endless"]
@@ -125,6 +126,7 @@ Handover = TypedDict(
         "at_s": Annotated[float, "When it began"],
         "announced_s": Annotated["float | None", "When the old link said that it would go down; null if it did not"],
         "mobile": Annotated[str, "Which mobile"],
+        "mobile_class": Annotated[str, "The mobile in the scenario; only of one of several, which a `count` makes"],
         "from": Annotated["str | None", "Old access link; null for none"],
         "to": Annotated["str | None", "New access link; null for none"],
         "kind": Annotated[str, "`soft` or `hard`"],
@@ -189,6 +191,16 @@ class Radio(TypedDict):
     aircraft: Annotated[list[Aircraft], "The mobiles on it; of more than 100 the first"]
 
 
+class Overload(TypedDict):
+    """A link, a cell or a host that gave up a thousand packets and a tenth of what it was offered, for one reason."""
+
+    place: Annotated[str, "Name of the link, `NETWORK.CELL` of a radio network, or name of the node"]
+    way: Annotated[str, "`down` or `up` of a link, `host` of a node"]
+    cause: Annotated[str, "Why, as in the table of packets; of a host a key of `discarded`"]
+    dropped: Annotated[int, "Packets given up for that reason"]
+    offered: Annotated[int, "Packets that were offered there; of a host all that hosts sent"]
+
+
 class Summary(TypedDict):
     """What became of a run."""
 
@@ -203,6 +215,7 @@ class Summary(TypedDict):
     classes: Annotated[list[ClassSummary], "Classes of flows, by name; programs' conversations are in none"]
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
     discarded: Annotated[Discarded, "Packets that hosts and routers gave up"]
+    overloads: Annotated[list[Overload], "Where packets were given up by the thousand, the most first"]
     agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]
     radios: Annotated[list[Radio], "Radio networks, and where mobiles were; no columns of a sweep"]
 

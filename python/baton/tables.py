@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,9 +12,13 @@ from rich.table import Table
 
 from baton.cells import CellNames
 from baton.expect import Outcome
+from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes
+from baton.overload import overload_sentences
 from baton.summary import Json
 
 NOTHING = "-"
+# Flows and handovers in no class that are listed one by one.
+MOST_LISTED = 40
 
 
 def headline(summary: Json) -> str:
@@ -42,17 +47,84 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
     """Prints flows, handovers and expectations on standard output."""
     console = new_console()
     console.print(first_line)
-    if summary["flows"]:
-        console.print(flow_table(summary["flows"]))
-    for flow in summary["flows"]:
-        if flow["failure"]:
-            console.print(f"FAILED {flow['name']}: {flow['failure']}")
-    if summary["handovers"]:
-        console.print(handover_table(summary["handovers"], CellNames.of(summary)))
+    classes, flows = flow_classes(summary["flows"])
+    if classes:
+        console.print(class_table(classes))
+    _print_listed(console, flows, flow_table, "flows")
+    _print_failures(console, summary["flows"])
+    of_fleets, handovers = fleets(summary["handovers"])
+    if of_fleets:
+        console.print(fleet_table(of_fleets))
+    names = CellNames.of(summary)
+    _print_listed(console, handovers, lambda listed: handover_table(listed, names), "handovers")
     if summary.get("agents"):
         console.print(agent_table(summary["agents"]))
+    for sentence in overload_sentences(summary):
+        console.print(f"OVERLOAD {sentence}")
     if outcomes:
         console.print(expectation_table(outcomes))
+
+
+def _print_listed(
+    console: Console, listed: Sequence[Json], table: Callable[[Sequence[Json]], Table], what: str
+) -> None:
+    """A table of the first of them, and how many it lacks."""
+    if listed:
+        console.print(table(listed[:MOST_LISTED]))
+    if len(listed) > MOST_LISTED:
+        console.print(f"and {len(listed) - MOST_LISTED:,} more {what}, in summary.json")
+
+
+def _print_failures(console: Console, flows: Sequence[Json]) -> None:
+    """A line for each flow that failed; of many, for each reason."""
+    failed = [flow for flow in flows if flow["failure"]]
+    if len(failed) <= MOST_ROWS:
+        for flow in failed:
+            console.print(f"FAILED {flow['name']}: {flow['failure']}")
+        return
+    for reason, count_of in Counter(flow["failure"] for flow in failed).items():
+        console.print(f"FAILED {count_of:,} flows: {reason}")
+
+
+def class_table(classes: Sequence[FlowClass]) -> Table:
+    """One row a class of flows."""
+    table = new_table(
+        *("Class", "Flows", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts"),
+        *("Stall: median", "95 %", "largest"),
+        text_columns=1,
+    )
+    for each in classes:
+        table.add_row(
+            each.name,
+            count(len(each.flows)),
+            scaled(each.total("delivered_bytes"), "B"),
+            count(each.completed),
+            scaled(each.goodput_bps, "bit/s"),
+            count(each.total("segments_sent")),
+            f"{count(each.total('retransmitted'))} ({count(each.total('spurious_retransmitted'))})",
+            count(each.total("timeouts")),
+            *_spread(each.stall_s),
+        )
+    table.caption = (
+        "Sums over the flows; goodput: mean of them. Resent: retransmissions (spurious). Stall: longest wait of each."
+    )
+    return table
+
+
+def fleet_table(of_fleets: Sequence[Fleet]) -> Table:
+    """One row for all mobiles that are written as one."""
+    table = new_table(
+        "Handovers of", "Mobiles", "Handovers", "Completed", "Stall: median", "95 %", "largest", "Lost", text_columns=1
+    )
+    for each in of_fleets:
+        counts = (each.mobiles, len(each.handovers), each.completed)
+        table.add_row(each.name, *map(count, counts), *_spread(each.stall_s), count(each.lost_packets))
+    table.caption = "Stall: longest wait of a flow from a handover to the next. Each handover stands in summary.json."
+    return table
+
+
+def _spread(of: Spread) -> list[str]:
+    return [seconds(of.median), seconds(of.p95), seconds(of.largest)]
 
 
 def flow_table(flows: Sequence[Json]) -> Table:

@@ -393,6 +393,7 @@ cells.home = { node = "ground", position = { latitude = 50.9, longitude = 5.7, a
 timetable = [{ at = "0 s", attach = "office" }, { at = "60 s", attach = "cellular" }]
 
 [mobiles.ship]
+count = 3                                            # ship-1, ship-2 and ship-3
 failback = { prefer = ["harbour", "satellite"] }     # or: decision = { class = "python:mine.Cheapest", links = ["harbour", "satellite"] }
 
 [home_agents.airline]
@@ -424,6 +425,7 @@ timetable = [{ at = "0 s", attach = "satellite" }]
 track = { along = "valley", from = "40 km", to = "0 km", speed = "320 km/h", begin = "10 s" }
 
 [mobiles.airliner]
+count = 12
 timetable = [{ at = "0 s", attach = "aeronautical" }]
 
 [mobiles.airliner.track]
@@ -431,6 +433,7 @@ legs = [{ latitude = 50.9, longitude = 5.7, altitude = "10 km" }, { latitude = 5
 speed = "800 km/h"
 begin = "10 s"
 begin_jitter = "700 ms"
+spacing = "60 s"
 
 [mobiles.balloon]
 timetable = [{ at = "0 s", attach = "aeronautical" }]
@@ -740,6 +743,7 @@ remedies = "none"                   # or ["freeze-tcp", "snoop"], where one end 
 tcp = { receive_buffer = "64 kB" }
 traffic = "bulk"
 bytes = "20 MB"
+copies = 2
 class = "voice"
 priority = 1
 acknowledged = true

@@ -221,13 +221,11 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
         plan.wrong
             .push(Refusal::new("aerotp_gateways", message, None));
     }
-    let written = loaded.document.get("flows").and_then(toml::Value::as_array);
     for (number, flow) in scenario.flows.iter().enumerate() {
         match [flow.from, flow.to].map(|node| hosts.contains(&node)) {
             [false, false] => {}
             [true, true] => {
-                let keys = written.and_then(|flows| table_of(flows, &flow.name));
-                let ends = plan.flow(flow, keys, kernel);
+                let ends = plan.flow(flow, loaded.flow_as_written(number), kernel);
                 plan.flows.push(FlowPlan { flow: number, ends });
             }
             [from_is_real, _] => {
@@ -250,12 +248,6 @@ pub fn plan(loaded: &Loaded, kernel: &KernelFacts) -> Plan {
 /// The table of one end of a flow, source or sink.
 fn end_table(tcp: &toml::Table, place: usize) -> Option<&toml::Table> {
     tcp.get(ENDS[place])?.as_table()
-}
-
-/// The table that a flow was written in.
-fn table_of<'a>(flows: &'a [toml::Value], name: &str) -> Option<&'a toml::Table> {
-    let mut tables = flows.iter().filter_map(toml::Value::as_table);
-    tables.find(|table| table.get("name").and_then(toml::Value::as_str) == Some(name))
 }
 
 impl Plan {

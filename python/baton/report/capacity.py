@@ -52,7 +52,8 @@ class Capacities:
     def constant(self, link: str, direction: str) -> float | None:
         """The rate in bit/s of a link that has one for the whole run; else `None`."""
         table = self._direction(link, direction)
-        changed = any(change.get("link") == link for change in self._scenario.get("changes", []))
+        names = (link, _written(link))
+        changed = any(change.get("link") in names for change in self._scenario.get("changes", []))
         if table.get("kind") not in ("wired", "trace") or changed or not isinstance(table.get("rate"), str):
             return None
         found = numbers(["1 bit/s", table["rate"]])
@@ -64,7 +65,8 @@ class Capacities:
 
     def _direction(self, link: str, direction: str) -> dict[str, Any]:
         """What the scenario says of a direction: its own keys above those of the link."""
-        table = self._scenario.get("links", {}).get(link, {})
+        links = self._scenario.get("links", {})
+        table = links.get(link) or links.get(_written(link), {})
         return {**table, **table.get(direction, {})}
 
     def _file(self, name: str) -> Path | None:
@@ -76,6 +78,11 @@ class Capacities:
             if fits and hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
                 return path
         return None
+
+
+def _written(link: str) -> str:
+    """The name as which one of a counted mobile's links is written: `wifi` of `wifi-17`."""
+    return link.rpartition("-")[0]
 
 
 def _text(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from baton.cells import CellNames
+from baton.overload import overload_sentences
 
 from .handovers import handovers_in_order
 from .text_tables import number, quantity
@@ -15,7 +16,7 @@ MOST_TOLD, MOST_FLOWS = 2, 2
 
 def what_happened(summary: dict[str, Any]) -> str:
     """The sentences; nothing for a summary without flows and handovers."""
-    told = [_moves(summary), _flows(summary.get("flows") or []), _failures(summary)]
+    told = [_moves(summary), _flows(summary.get("flows") or []), _failures(summary), *overload_sentences(summary)]
     return " ".join(sentence for sentence in told if sentence)
 
 

@@ -23,8 +23,7 @@ from .text_tables import (
     agent_table,
     class_table,
     expectation_table,
-    flow_table,
-    handover_table,
+    flow_and_handover_tables,
     number,
     quantity,
     with_unit,
@@ -45,8 +44,7 @@ def page(run: Run, description: Description) -> str:
         "happened": html.escape(run.happened),
         "tables": expectation_table(run.summary)
         + class_table(run.summary)
-        + flow_table(run.summary)
-        + handover_table(run.summary)
+        + flow_and_handover_tables(run.summary)
         + agent_table(run.summary),
         "files": _files(run),
         "details": details("Scenario, as it was run", scenario_text(run.manifest)),

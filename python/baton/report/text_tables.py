@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from baton.many import Spread, fleets, flow_classes
+
 from . import handovers
 
 ABSENT = "\u2013"
@@ -71,14 +73,91 @@ def flow_table(summary: dict[str, Any]) -> str:
 
 
 def class_table(summary: dict[str, Any]) -> str:
-    """A row for each class of flows: its packets, and their delays."""
-    heads = [("Class", ""), ("Packets sent", ""), ("Delivered", ""), ("Lost", ""), *DELAY_HEADS]
-    keys = ("sent_packets", "delivered_packets", "lost_packets")
+    """A row for each class of flows: what they got, their packets, and the delays of these."""
+    heads = [("Class", ""), ("Flows", ""), ("Packets sent", ""), ("Delivered", ""), ("Lost", ""), *DELAY_HEADS]
+    keys = ("flows", "sent_packets", "delivered_packets", "lost_packets")
     rows = [
         [str(each.get("name", "")), *(number(each.get(key)) for key in keys), *_delays(each)]
         for each in summary.get("classes") or []
     ]
     return table("Classes of flows", heads, rows, texts=1) if rows else ""
+
+
+def flow_and_handover_tables(summary: dict[str, Any], linked: bool = True) -> str:
+    """Flows and handovers; of very many a row a class, and each of them folded away."""
+    by_class, by_mobile = _class_flow_table(summary), _fleet_table(summary)
+    flows, handed_over = flow_table(summary), handover_table(summary, linked)
+    return (
+        by_class
+        + (_folded("Each flow", flows) if by_class else flows)
+        + by_mobile
+        + (_folded("Each handover", handed_over) if by_mobile else handed_over)
+    )
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>{content}</details>"
+
+
+def _class_flow_table(summary: dict[str, Any]) -> str:
+    """Where flows are many, what those of a class got together."""
+    heads = [
+        ("Flows of", ""),
+        ("Number", ""),
+        ("Completed", ""),
+        ("Delivered", ""),
+        ("Goodput: mean", ""),
+        ("Segments sent", ""),
+        ("Retransmitted", ""),
+        ("of these spurious", ""),
+        ("Timeouts", ""),
+        *STALL_HEADS,
+    ]
+    rows = [
+        [
+            each.name,
+            number(len(each.flows)),
+            number(each.completed),
+            quantity(each.total("delivered_bytes"), "B"),
+            quantity(each.goodput_bps, "bit/s"),
+            *(
+                number(each.total(key))
+                for key in ("segments_sent", "retransmitted", "spurious_retransmitted", "timeouts")
+            ),
+            *_spread(each.stall_s),
+        ]
+        for each in flow_classes(summary.get("flows") or [])[0]
+    ]
+    return table("Flows by class", heads, rows, texts=1) if rows else ""
+
+
+def _fleet_table(summary: dict[str, Any]) -> str:
+    """Where handovers are many, a row for all mobiles that the scenario writes as one."""
+    heads = [
+        ("Handovers of", ""),
+        ("Mobiles", ""),
+        ("Handovers", ""),
+        ("Completed", ""),
+        *STALL_HEADS,
+        ("Packets lost", ""),
+    ]
+    rows = [
+        [
+            each.name,
+            *(number(value) for value in (each.mobiles, len(each.handovers), each.completed)),
+            *_spread(each.stall_s),
+            number(each.lost_packets),
+        ]
+        for each in fleets(summary.get("handovers") or [])[0]
+    ]
+    return table("Handovers by mobile", heads, rows, texts=1) if rows else ""
+
+
+STALL_HEADS = [("Longest stall: median", "s"), ("95 %", "s"), ("largest", "s")]
+
+
+def _spread(of: Spread) -> list[str]:
+    return [number(of.median), number(of.p95), number(of.largest)]
 
 
 DELAY_HEADS = [("Delay: mean", ""), ("median", ""), ("95 %", ""), ("99 %", ""), ("99.9 %", "")]

@@ -49,6 +49,9 @@ pub enum End {
 }
 
 impl End {
+    /// Both, A first.
+    pub const ALL: [End; 2] = [End::A, End::B];
+
     /// A number for arrays of two: 0 for A, 1 for B.
     pub const fn index(self) -> usize {
         match self {

@@ -42,6 +42,16 @@ impl LineRun {
         }
     }
 
+    /// The same run, so much earlier; at time zero it is where it has come by then.
+    pub fn advanced(self, by: Duration) -> LineRun {
+        let from = Instant::ZERO + by;
+        LineRun {
+            begin: Instant::ZERO + self.begin.saturating_since(from),
+            from_m: self.position_m(from),
+            ..self
+        }
+    }
+
     /// Where it is, in metres from the line's beginning.
     pub fn position_m(&self, at: Instant) -> f64 {
         let way = at.saturating_since(self.begin).as_secs_f64() * self.speed_m_s;

@@ -83,7 +83,7 @@ impl Position {
     }
 
     /// The point at a share (0 to 1) of the way along the great circle, the height changing evenly.
-    fn towards(&self, other: &Position, share: f64) -> Position {
+    pub(crate) fn towards(&self, other: &Position, share: f64) -> Position {
         let angle = self.angle(other);
         let sine = libm::sin(angle);
         // Close together, or on opposite sides, where there is no one way: a straight line will do.

@@ -135,6 +135,22 @@ impl Track {
         }
     }
 
+    /// The same way, so much earlier; at time zero it is where it has come by then.
+    pub fn advanced(&self, by: Duration) -> Track {
+        if by.is_zero() {
+            return self.clone();
+        }
+        let from = Instant::ZERO + by;
+        let begin = (Instant::ZERO, self.position(from));
+        let points = self.points.iter().filter(|(at, _)| *at > from);
+        let points =
+            points.map(|&(at, position)| (Instant::ZERO + at.saturating_since(from), position));
+        Track {
+            points: core::iter::once(begin).chain(points).collect(),
+            ..*self
+        }
+    }
+
     /// Where it is.
     pub fn position(&self, at: Instant) -> Position {
         let after = self.points.partition_point(|&(time, _)| time <= at);

@@ -37,6 +37,16 @@ pub(super) fn check(text: &str, flows: &[Flow]) -> Result<(), String> {
     if let (Some("flows"), Some(flow)) = (parts.next(), parts.next()) {
         let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
         if !names.contains(&flow) {
+            let of_class = flows
+                .iter()
+                .filter(|known| known.class.as_deref() == Some(flow));
+            let count = of_class.count();
+            if count > 0 {
+                return Err(format!(
+                    "{} is a class of {count} flows; expected one of them, or classes.{flow}, like \"classes.{flow}.delay.p95_s < 1\"",
+                    quoted(flow)
+                ));
+            }
             return Err(unknown("flow", flow, &names));
         }
     }

@@ -2,10 +2,12 @@
 //!
 //! The way of a file: [`document`] parses it and knows where everything stands, [`overrides`] applies
 //! `--set`, [`check`] compares it with the schema (keys, types, units, words, ranges) and reports all that
-//! is wrong, [`raw`] holds what is left in types, and [`resolve`] makes a [`model::Scenario`] of it: names
-//! become indices, defaults are filled in, and what contradicts itself is reported.
+//! is wrong, [`raw`] holds what is left in types, [`written_out`] makes many of what has a count, and [`resolve`] makes a
+//! [`model::Scenario`] of it: names become indices, defaults are filled in, and what contradicts itself is reported.
 
 mod check;
+mod copies;
+mod counted;
 mod defaults;
 mod document;
 pub(crate) mod error;
@@ -52,6 +54,7 @@ mod schema;
 mod tests;
 mod traces;
 mod units;
+mod written_out;
 
 pub use defaults::json_defaults;
 pub use error::{Diagnostic, Place, ScenarioError};
@@ -90,9 +93,20 @@ pub struct Loaded {
     pub traces: Vec<(String, String)>,
     /// What is probably not meant, such as a change after the end of the run.
     pub warnings: Vec<Diagnostic>,
+    copies: copies::Copies,
 }
 
 impl Loaded {
+    /// The table in which a flow is written: that of its copies, if it is one.
+    pub fn flow_as_written(&self, number: usize) -> Option<&toml::Table> {
+        let path = document::Path::default().key("flows").index(number);
+        let (path, _) = self.copies.written(&path);
+        let document::Step::Index(place) = path.0.last()? else {
+            return None;
+        };
+        self.document.get("flows")?.get(place)?.as_table()
+    }
+
     /// The warnings that hold for a live run too: it does what a simulated one ignores, and programs send without flows.
     pub fn warnings_when_live(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings
@@ -315,6 +329,12 @@ fn resolved(
     let Some(raw) = checked::<raw::RawScenario>(values, &mut report) else {
         return Err(report.into_error());
     };
+    let copied = written_out::written_out(&raw, &mut report);
+    if !report.is_clean() {
+        return Err(report.into_error());
+    }
+    written_out::refuse_spacing(&raw, &mut report);
+    let raw = copied.unwrap_or(raw);
     let mut traces = traces::Traces::new(directory);
     let scenario = resolve::resolve(&raw, &mut traces, &mut report);
     if !report.is_clean() {
@@ -327,13 +347,14 @@ fn resolved(
             return Err(report.into_error());
         }
     };
-    let warnings = report.warnings;
+    let (warnings, copies) = (report.warnings, report.copies);
     Ok(Loaded {
         scenario,
         document: document.table,
         resolved,
         traces: traces.hashes,
         warnings,
+        copies,
     })
 }
 

@@ -194,6 +194,8 @@ pub struct Mobile {
     pub attachment: AttachmentPolicy,
     /// The protocol that keeps it reachable; without one routes follow it at once.
     pub mobility: Option<Mobility>,
+    /// As what it is written, if it is one of several.
+    pub class: Option<String>,
     /// Whether it is the router of a network: then its links that its attachment does not speak of lead there.
     pub is_router: bool,
 }

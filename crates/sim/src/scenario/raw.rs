@@ -82,6 +82,10 @@ fn default_seed() -> u64 {
 /// A node that uses one of its links at a time, by a timetable, by failback or by a decision (exactly one of them).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawMobile {
+    /// How many there are: NAME-1, NAME-2 and on, each with links, a network behind it and flows of its own. Default: one, called
+    /// NAME.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub count: Option<u32>,
     /// Attachments, ascending in time; the first is at "0 s". Default: none, but then `failback` or `decision`.
     pub timetable: Option<Vec<RawAttachment>>,
     /// Use the most preferred link that is up. Default: none, but then a `timetable` or `decision`.

@@ -41,7 +41,10 @@ pub struct RawFlow {
     pub priority: Option<u8>,
     /// On radio networks: whether what is lost on the air is sent again. Default true.
     pub acknowledged: Option<bool>,
-    /// Class of flows with which it is summed up in the results. Default: none.
+    /// How many there are between these nodes: NAME-1, NAME-2 and on. Default: one, called NAME.
+    #[schemars(range(min = 1, max = 60_000))]
+    pub copies: Option<u32>,
+    /// Class of flows with which it is summed up in the results. Default: none; of several copies, NAME.
     #[schemars(extend("format" = "name"))]
     pub class: Option<String>,
     /// What the application does. Default "bulk".

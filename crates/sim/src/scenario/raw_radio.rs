@@ -2,6 +2,7 @@
 
 use super::raw::Named;
 use super::units::{Distance, Frequency, Power, Rate, Speed, Time};
+use baton_proto::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -136,6 +137,12 @@ pub struct RawTrack {
     pub begin: Option<Time>,
     /// Added to `begin`: drawn from the seed, uniform from zero up to this. Default "0 s".
     pub begin_jitter: Option<Time>,
+    /// With a count: each of the mobiles is so far ahead of the one before, as if it had begun so much earlier. Default "0 s".
+    pub spacing: Option<Time>,
+    /// How far ahead this one is of the first.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub ahead: Duration,
 }
 
 /// An entry of a track's timetable.

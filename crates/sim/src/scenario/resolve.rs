@@ -1,8 +1,11 @@
 //! From what is written to what is meant. Values fit their types already; here names become indices,
 //! defaults are filled in, and what contradicts itself is reported.
 
+use super::copies::Copies;
 use super::document::{Document, Path, Step};
-use super::error::{Diagnostic, MOST_LISTED, Place, ScenarioError, nearest, seconds, unknown_of};
+use super::error::{
+    Diagnostic, MOST_LISTED, Place, ScenarioError, nearest, quoted, seconds, unknown_of,
+};
 use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonClasses;
 use super::raw::{RawRecord, RawScenario};
@@ -15,7 +18,7 @@ use super::{
     resolve_protocols, resolve_regulators, resolve_remedies,
 };
 use baton_proto::time::{Duration, Instant};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More of anything (packets of a flow, bins of a series, bursts) than this is taken for a run that would
 /// never end.
@@ -36,6 +39,10 @@ pub(super) struct Report<'d> {
     pub classes: Option<&'d dyn PythonClasses>,
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
+    /// What was made of what is written.
+    pub copies: Copies,
+    /// For each written value the number of the copy that was found wrong first, or warned of.
+    told: BTreeMap<(Path, bool), u32>,
 }
 
 impl<'d> Report<'d> {
@@ -48,19 +55,48 @@ impl<'d> Report<'d> {
             known: BTreeSet::new(),
             comparisons: MOST_COMPARISONS,
             warnings: Vec::new(),
+            copies: Copies::default(),
+            told: BTreeMap::new(),
         }
     }
 
     /// The value at `path` is wrong, or what it lacks.
     pub fn wrong(&mut self, path: &Path, message: String) {
-        let place = self.document.place_of_value(path);
-        self.add(place, path, message);
+        if let Some((path, message)) = self.in_words(path, message, false) {
+            let place = self.document.place_of_value(&path);
+            self.add(place, &path, message);
+        }
     }
 
     /// The key at the end of `path` should not be there.
     pub fn wrong_key(&mut self, path: &Path, message: String) {
-        let place = self.document.place_of_key(path);
-        self.add(place, path, message);
+        if let Some((path, message)) = self.in_words(path, message, false) {
+            let place = self.document.place_of_key(&path);
+            self.add(place, &path, message);
+        }
+    }
+
+    /// Where the user wrote the value at `path`, and a message of it in the user's names. `None` if another copy of it was told
+    /// of already.
+    fn in_words(
+        &mut self,
+        path: &Path,
+        message: String,
+        is_warning: bool,
+    ) -> Option<(Path, String)> {
+        if self.copies.is_empty() {
+            return Some((path.clone(), message));
+        }
+        let (path, number) = self.copies.written(path);
+        let first = self.told.entry((path.clone(), is_warning));
+        if *first.or_insert(number) != number {
+            return None;
+        }
+        let mut message = self.copies.in_words(&message);
+        if number > 1 {
+            message += &format!(" (copy {number})");
+        }
+        Some((path, message))
     }
 
     fn add(&mut self, place: Place, path: &Path, message: String) {
@@ -77,6 +113,7 @@ impl<'d> Report<'d> {
 
     /// The value at `path`, as it is written.
     pub fn written(&self, path: &Path) -> Option<&'d toml::Value> {
+        let (path, _) = self.copies.written(path);
         let mut steps = path.0.iter();
         let Step::Key(first) = steps.next()? else {
             return None;
@@ -96,20 +133,59 @@ impl<'d> Report<'d> {
         (what, given): (&str, &str),
         (count, name_of): (usize, &dyn Fn(usize) -> &'n str),
     ) {
+        let (written, number) = self.copies.written(path);
+        let told = self.told.get(&(written.clone(), false));
+        if told.is_some_and(|first| *first != number) {
+            return;
+        }
+        if let Some(copies) = self.copies.count(given) {
+            let message = format!(
+                "{} is there {copies} times, as {given}-1 to {given}-{copies}; expected one of them",
+                quoted(given)
+            );
+            let place = self.document.place_of_value(&written);
+            self.told.insert((written.clone(), false), number);
+            return self.add(place, &written, message);
+        }
         let searched = count.min(self.comparisons);
         self.comparisons -= searched;
-        let near = nearest(given, (0..searched).map(name_of));
-        let listed: Vec<&str> = (0..count.min(MOST_LISTED)).map(name_of).collect();
-        self.wrong(path, unknown_of((what, given), near, (&listed, count)));
+        let known = (0..searched).map(|place| self.copies.name(name_of(place)));
+        let near = nearest(given, known).map(str::to_owned);
+        let (listed, count) = self.names_in_words(count, name_of);
+        let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+        let message = unknown_of((what, given), near.as_deref(), (&listed, count));
+        self.wrong(path, message);
+    }
+
+    /// The first names to list, and how many there are in all; copies have one name.
+    fn names_in_words<'n>(
+        &self,
+        count: usize,
+        name_of: &dyn Fn(usize) -> &'n str,
+    ) -> (Vec<String>, usize) {
+        if self.copies.is_empty() {
+            let listed = (0..count.min(MOST_LISTED)).map(name_of);
+            return (listed.map(str::to_owned).collect(), count);
+        }
+        let (mut known, mut listed) = (BTreeSet::new(), Vec::new());
+        for place in 0..count {
+            let name = self.copies.name(name_of(place));
+            if known.insert(name) && listed.len() < MOST_LISTED {
+                listed.push(name.to_owned());
+            }
+        }
+        (listed, known.len())
     }
 
     /// The value at `path` is probably not meant.
     pub fn warn(&mut self, path: &Path, message: String) {
-        self.warnings.push(Diagnostic {
-            place: self.document.place_of_value(path),
-            key: self.document.describe(path),
-            message,
-        });
+        if let Some((path, message)) = self.in_words(path, message, true) {
+            self.warnings.push(Diagnostic {
+                place: self.document.place_of_value(&path),
+                key: self.document.describe(&path),
+                message,
+            });
+        }
     }
 
     /// Reports each of `keys` that is given but not among `allowed`.

@@ -58,6 +58,7 @@ pub(super) fn mobiles(
             node,
             attachment,
             mobility,
+            class: report.copies.written_of(name).map(str::to_owned),
             is_router: false,
         };
         mobile.is_router = mobile

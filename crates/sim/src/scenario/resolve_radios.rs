@@ -55,7 +55,7 @@ pub(super) fn radio(
     };
     let mut aircraft = Vec::new();
     for (mobile, raw) in &sky.mobiles.0 {
-        if names(raw).any(|link| link == name) {
+        if attached(raw).any(|link| link == name) {
             let path = Path::default().key("mobiles").key(mobile);
             check_name(mobile, &path, report);
             let node = links.node(mobile);
@@ -69,7 +69,7 @@ pub(super) fn radio(
                 track: Arc::new(track),
                 jitter,
             };
-            if is_known && names(raw).all(|link| link == name) {
+            if is_known && attached(raw).all(|link| link == name) {
                 check_inside(&flier, &config, &path.key("track"), sky.end, report);
             }
             aircraft.push(flier);
@@ -141,7 +141,7 @@ fn link(
 }
 
 /// The links that a mobile's timetable, preferences or decision name.
-fn names(raw: &RawMobile) -> impl Iterator<Item = &str> {
+pub(super) fn attached(raw: &RawMobile) -> impl Iterator<Item = &str> {
     let entries = raw.timetable.iter().flatten();
     let preferred = raw.failback.iter().flat_map(|failback| &failback.prefer);
     let chosen = raw.decision.iter().flat_map(|decision| &decision.links);

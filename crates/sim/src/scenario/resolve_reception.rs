@@ -99,7 +99,7 @@ fn run<'a>(
         to_m: metres(raw.to, END_OF_LINE_M),
         speed_m_s: speed.0,
     };
-    Some((run, line))
+    Some((run.advanced(raw.ahead), line))
 }
 
 /// Looks at the tunnels of all lines.

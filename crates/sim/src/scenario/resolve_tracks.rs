@@ -50,16 +50,18 @@ pub(super) fn track(
         ("speed", raw.speed.is_some()),
         ("begin", raw.begin.is_some()),
         ("begin_jitter", raw.begin_jitter.is_some()),
+        ("spacing", raw.spacing.is_some()),
     ];
     let own: &[&str] = match *kind {
         "position" => &[],
-        "legs" => &["speed", "begin", "begin_jitter"],
-        _ => &["begin", "begin_jitter"],
+        "legs" => &["speed", "begin", "begin_jitter", "spacing"],
+        _ => &["begin", "begin_jitter", "spacing"],
     };
     report.misplaced(path, &others, own, &format!("\"{kind}\""));
     let track = shape(raw, path, traces, report)?;
     let or_zero = |time: Option<super::units::Time>| time.map_or(Duration::ZERO, |time| time.0);
-    Some((track.delayed(or_zero(raw.begin)), or_zero(raw.begin_jitter)))
+    let track = track.delayed(or_zero(raw.begin)).advanced(raw.ahead);
+    Some((track, or_zero(raw.begin_jitter)))
 }
 
 /// The track as if it began at once.

@@ -94,6 +94,7 @@ impl World {
             touched_radios: Vec::new(),
             events: 0,
             observed: Observed::default(),
+            drops: Default::default(),
             losses: scenario.losses.clone(),
             transfers: Vec::new(),
             pressures,
@@ -136,6 +137,7 @@ impl World {
                 attachment,
                 mobility,
                 is_router,
+                ..
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &attachment);
@@ -330,6 +332,7 @@ fn wires(
             link: Link::new(spec.config.clone(), seed),
             timer: Timer::default(),
             touched: false,
+            offered: [0; 2],
             repeats: spec.config.repeats(),
             reroutes: false,
             ends,

@@ -22,6 +22,7 @@ mod handover;
 mod hosts;
 mod losses;
 pub mod observed;
+pub mod overload;
 pub mod ports;
 pub mod progress;
 mod radio;
@@ -51,6 +52,7 @@ use contexts::Transfer;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
+use overload::Drops;
 use ports::{AccessNat, BehindLink, PortId, RealHosts};
 use radio::{RadioPlace, RadioRun};
 use reception::Notice;
@@ -89,6 +91,7 @@ pub struct World {
     touched_radios: Vec<usize>,
     events: u64,
     observed: Observed,
+    drops: Drops,
     /// Signalling messages that are still to be lost.
     losses: Vec<SignallingLoss>,
     /// Split connections on their way from gateway to gateway.
@@ -143,6 +146,8 @@ struct Wire {
     /// The mobile whose access link it is.
     mobile: Option<usize>,
     touched: bool,
+    /// Packets offered at ends A and B.
+    offered: [u64; 2],
     /// Whether it sends again what its channel loses.
     repeats: bool,
     /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.

@@ -5,6 +5,7 @@ use super::classes::ClassSummary;
 use super::delays::DelaySummary;
 use super::flow::FlowRun;
 use super::observed::ObservedSummary;
+use super::overload::Overload;
 use super::radio::RadioSummary;
 use crate::run::FORMAT;
 use crate::scenario::mode_name;
@@ -42,6 +43,8 @@ pub struct Summary {
     pub handovers: Vec<HandoverSummary>,
     /// Packets that hosts and routers gave up.
     pub discarded: DiscardedSummary,
+    /// Where packets were given up by the thousand, the most first.
+    pub overloads: Vec<Overload>,
     /// What agents of mobility protocols did with packets for mobiles that move; of those that did something.
     pub agents: Vec<AgentSummary>,
     /// Radio networks, and where aircraft were.
@@ -125,6 +128,9 @@ impl AgentSummary {
 pub struct FlowSummary {
     /// Name in the scenario.
     pub name: String,
+    /// Its class in the scenario; only of a flow with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_class: Option<String>,
     /// "tcp", "udp", "aerotp" or "icmp".
     pub transport: &'static str,
     /// Payload bytes delivered to the application at the far end.
@@ -210,6 +216,9 @@ pub struct HandoverSummary {
     pub announced_s: Option<f64>,
     /// Which mobile.
     pub mobile: String,
+    /// As what it is written in the scenario; only of one of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mobile_class: Option<String>,
     /// Old access link; null for none.
     pub from: Option<String>,
     /// New access link; null for none.
@@ -279,6 +288,7 @@ pub fn summarise(world: &World) -> Summary {
         classes: world.classes(),
         handovers: handovers(world),
         discarded,
+        overloads: world.overloads(),
         agents: agents(world),
         radios: world.radio_summaries(),
         program: None,
@@ -328,6 +338,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
     let simulated = FlowSummary {
         name: flow.spec.name.clone(),
+        flow_class: flow.spec.class.clone(),
         transport,
         delivered_bytes: flow.progress.delivered_bytes,
         completion_s: flow.completion.map(Duration::as_secs_f64),
@@ -433,6 +444,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
                 at_s: record.at.as_secs_f64(),
                 announced_s: record.announced.map(Instant::as_secs_f64),
                 mobile: world.scenario.nodes[mobile.node.0].clone(),
+                mobile_class: world.scenario.mobiles[number].class.clone(),
                 from: name(record.links[0]),
                 to: name(record.links[1]),
                 kind: record.kind,

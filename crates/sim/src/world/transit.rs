@@ -46,6 +46,7 @@ impl World {
         travelling.offered = self.now;
         travelling.link = link as u32;
         travelling.from = end;
+        self.wires[link].offered[end.index()] += 1;
         if let Some(captures) = &mut self.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
@@ -195,6 +196,7 @@ impl World {
         self.end_signal(id, (at, towards), Some(reason));
         let packet = self.packets.remove(id);
         self.count_cause(reason);
+        self.drops.count(link, End::ALL[from], reason);
         if reason.is_congestion() && self.has_path_agents(sender) {
             let agents = self.nodes[sender].host.agents_mut().path_mut();
             agents.handle_drop(self.now, &packet);

@@ -1,0 +1,95 @@
+//! Of copies, what the user wrote: messages tell of that, and of thousands that are wrong in the same way once.
+
+use super::document::{Path, Step};
+use std::collections::BTreeMap;
+
+/// What each copy is a copy of, and which one it is, counted from 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copies {
+    /// Of tables under a key such as "links", by their names.
+    tables: BTreeMap<(String, String), (String, u32)>,
+    /// Of each element of a list such as "flows": its place as written, and 0 where it is no copy.
+    lists: BTreeMap<&'static str, Vec<(usize, u32)>>,
+    /// Names of nodes, links and flows.
+    names: BTreeMap<String, String>,
+    /// How many there are of what is written so.
+    counts: BTreeMap<String, u32>,
+}
+
+impl Copies {
+    /// Notes that the table `name` under `key` is a copy.
+    pub fn note_table(&mut self, key: &str, name: &str, (written, number): (&str, u32)) {
+        let place = (key.to_owned(), name.to_owned());
+        self.tables.insert(place, (written.to_owned(), number));
+        self.note_name(name, written, number);
+    }
+
+    /// Notes the place of the next element of the list under `key`, and which copy it is, or 0.
+    pub fn note_element(&mut self, key: &'static str, place: usize, number: u32) {
+        self.lists.entry(key).or_default().push((place, number));
+    }
+
+    /// Notes that a node, a link or a flow has the name of a copy.
+    pub fn note_name(&mut self, name: &str, written: &str, number: u32) {
+        self.names.insert(name.to_owned(), written.to_owned());
+        let count = self.counts.entry(written.to_owned()).or_default();
+        *count = number.max(*count);
+    }
+
+    /// How many copies there are of what is written so.
+    pub fn count(&self, written: &str) -> Option<u32> {
+        self.counts.get(written).copied()
+    }
+
+    /// Where the value at `path` is written, and the number of its copy, or 0.
+    pub fn written(&self, path: &Path) -> (Path, u32) {
+        let mut path = path.clone();
+        let mut number = 0;
+        if let [Step::Key(key), place, ..] = path.0.as_mut_slice() {
+            match place {
+                Step::Key(name) => {
+                    let found = self.tables.get(&(key.clone(), name.clone()));
+                    if let Some((written, copy)) = found {
+                        (*name, number) = (written.clone(), *copy);
+                    }
+                }
+                Step::Index(index) => {
+                    let list = self.lists.get(key.as_str());
+                    if let Some(&(written, copy)) = list.and_then(|list| list.get(*index)) {
+                        (*index, number) = (written, copy);
+                    }
+                }
+            }
+        }
+        (path, number)
+    }
+
+    /// The name that is written where `name` is of a copy.
+    pub fn written_of(&self, name: &str) -> Option<&str> {
+        self.names.get(name).map(String::as_str)
+    }
+
+    /// The same; otherwise `name` itself.
+    pub fn name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.written_of(name).unwrap_or(name)
+    }
+
+    /// `message` with the names that the user wrote in place of copies'.
+    pub fn in_words(&self, message: &str) -> String {
+        let of_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        let (mut text, mut rest) = (String::new(), message);
+        while let Some(begin) = rest.find(of_name) {
+            let (before, from) = rest.split_at(begin);
+            let end = from.find(|letter| !of_name(letter)).unwrap_or(from.len());
+            text += before;
+            text += self.name(&from[..end]);
+            rest = &from[end..];
+        }
+        text + rest
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}

@@ -1,0 +1,366 @@
+//! Copies written out: a mobile with a `count` becomes so many, with what each has for itself; a flow with `copies`, or to or
+//! from such a mobile, becomes so many.
+
+use super::copies::Copies;
+use super::counted::{Fleets, name_of};
+use super::document::Path;
+use super::error::quoted;
+use super::raw::{Named, RawMobile, RawScenario};
+use super::raw_flows::RawFlow;
+use super::raw_links::RawLink;
+use super::resolve::Report;
+use super::units::prefix;
+use baton_proto::time::Duration;
+use core::net::Ipv6Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Flows that one may become: as many as a host has ports for.
+const MOST_FLOWS: u64 = 60_000;
+
+/// The scenario with all copies written out; `report` learns what they are copies of. `None` if there are none, or if
+/// something is wrong.
+pub(super) fn written_out(raw: &RawScenario, report: &mut Report<'_>) -> Option<RawScenario> {
+    let counted = raw
+        .mobiles
+        .0
+        .iter()
+        .any(|(_, mobile)| mobile.count.is_some());
+    if !counted && raw.flows.iter().all(|flow| flow.copies.is_none()) {
+        return None;
+    }
+    let fleets = Fleets::of(raw, report);
+    let mut writer = Writer {
+        raw,
+        fleets,
+        flows: BTreeMap::new(),
+        copies: Copies::default(),
+    };
+    check_flows(raw, &writer.fleets, report);
+    if !report.is_clean() {
+        return None;
+    }
+    let whole = writer.write(report);
+    writer.check_names(report);
+    report.copies = writer.copies;
+    report.is_clean().then_some(whole)
+}
+
+/// Mobiles that are there once keep no distance.
+pub(super) fn refuse_spacing(raw: &RawScenario, report: &mut Report<'_>) {
+    for (name, mobile) in &raw.mobiles.0 {
+        let spacing = mobile.track.as_ref().and_then(|track| track.spacing);
+        if spacing.is_some() && mobile.count.is_none() {
+            let path = Path::default().key("mobiles").key(name).key("track");
+            let message = "is between several mobiles; expected a count beside the track";
+            report.wrong_key(&path.key("spacing"), message.to_owned());
+        }
+    }
+}
+
+/// A flow belongs to the mobiles of one fleet, and becomes no more than hosts can tell apart.
+fn check_flows(raw: &RawScenario, fleets: &Fleets<'_>, report: &mut Report<'_>) {
+    for (index, flow) in raw.flows.iter().enumerate() {
+        let path = Path::default().key("flows").index(index);
+        let ends = [&flow.from, &flow.to].map(|end| fleets.of_node(end));
+        if let [Some(from), Some(to)] = ends
+            && from != to
+        {
+            let message = format!(
+                "{} and {} are both there several times; expected a node that is there once at one end",
+                quoted(&flow.from),
+                quoted(&flow.to)
+            );
+            report.wrong(&path.key("to"), message);
+        }
+        let of_fleet = fleets.copies(ends[0].or(ends[1])).count() as u64;
+        let count = of_fleet * u64::from(flow.copies.unwrap_or(1));
+        if count > MOST_FLOWS {
+            let (key, per_mobile) = match flow.copies {
+                Some(_) => ("copies", " for each mobile"),
+                None => ("name", ""),
+            };
+            let message = format!(
+                "makes {count} flows; expected at most {MOST_FLOWS} in all, {}{per_mobile}",
+                MOST_FLOWS / of_fleet
+            );
+            report.wrong(&path.key(key), message);
+        }
+    }
+}
+
+/// A flow that a written one has become.
+struct Written {
+    /// The fleet and the mobile of it to which it belongs.
+    mobile: Option<(usize, u32)>,
+    name: String,
+}
+
+struct Writer<'r> {
+    raw: &'r RawScenario,
+    fleets: Fleets<'r>,
+    /// By the name of each flow that has become several.
+    flows: BTreeMap<&'r str, Vec<Written>>,
+    copies: Copies,
+}
+
+impl<'r> Writer<'r> {
+    fn write(&mut self, report: &mut Report<'_>) -> RawScenario {
+        let mut whole = self.raw.clone();
+        for (node, count) in self.fleets.all_nodes() {
+            (1..=count)
+                .for_each(|number| self.copies.note_name(&name_of(node, number), node, number));
+        }
+        // Regulators of links name flows.
+        whole.flows = self.flows();
+        whole.links = Named(self.links());
+        whole.mobiles = Named(self.mobiles(report));
+        whole.changes.clear();
+        for (place, change) in self.raw.changes.iter().enumerate() {
+            for number in self.fleets.copies_of_link(&change.link) {
+                let mut copy = change.clone();
+                self.link(number, &mut copy.link);
+                self.copies.note_element("changes", place, number);
+                whole.changes.push(copy);
+            }
+        }
+        whole.aerotp_gateways.0.clear();
+        for (name, gateways) in &self.raw.aerotp_gateways.0 {
+            for number in self.fleets.copies_of_link(&gateways.link) {
+                let mut copy = gateways.clone();
+                self.link(number, &mut copy.link);
+                let named = self.note_table("aerotp_gateways", name, number);
+                whole.aerotp_gateways.0.push((named, copy));
+            }
+        }
+        if let Some(hosts) = &self.raw.live.hosts {
+            let all = hosts.iter().flat_map(|host| {
+                let copies = self.fleets.copies(self.fleets.of_node(host));
+                copies.map(move |number| numbered(host, number))
+            });
+            whole.live.hosts = Some(all.collect());
+        }
+        whole
+    }
+
+    /// Gives the name of a link the number of the mobile that it belongs to, if it belongs to one.
+    fn link(&self, number: u32, name: &mut String) {
+        if self.fleets.of_link(name).is_some() {
+            *name = numbered(name, number);
+        }
+    }
+
+    /// The same of a node.
+    fn node(&self, number: u32, name: &mut String) {
+        if self.fleets.of_node(name).is_some() {
+            *name = numbered(name, number);
+        }
+    }
+
+    /// The name of a table's copy; of what is no copy its own.
+    fn note_table(&mut self, key: &str, name: &str, number: u32) -> String {
+        let named = numbered(name, number);
+        if number > 0 {
+            self.copies.note_table(key, &named, (name, number));
+        }
+        named
+    }
+
+    fn flows(&mut self) -> Vec<RawFlow> {
+        let mut all = Vec::new();
+        for (place, flow) in self.raw.flows.iter().enumerate() {
+            let fleet = self
+                .fleets
+                .of_node(&flow.from)
+                .or(self.fleets.of_node(&flow.to));
+            if fleet.is_none() && flow.copies.is_none() {
+                self.copies.note_element("flows", place, 0);
+                all.push(flow.clone());
+                continue;
+            }
+            let mut written = Vec::new();
+            for number in self.fleets.copies(fleet) {
+                let mut copy = flow.clone();
+                copy.class.get_or_insert_with(|| flow.name.clone());
+                copy.name = numbered(&flow.name, number);
+                self.node(number, &mut copy.from);
+                self.node(number, &mut copy.to);
+                let paths = copy
+                    .aerotp
+                    .as_mut()
+                    .and_then(|aerotp| aerotp.paths.as_mut());
+                paths
+                    .into_iter()
+                    .flatten()
+                    .for_each(|link| self.link(number, link));
+                let again = flow.copies.map_or(0..=0, |copies| 1..=copies);
+                for each in again {
+                    let mut copy = copy.clone();
+                    copy.name = numbered(&copy.name, each);
+                    written.push(Written {
+                        mobile: fleet.map(|fleet| (fleet, number)),
+                        name: copy.name.clone(),
+                    });
+                    let all_so_far = written.len() as u32;
+                    self.copies.note_name(&copy.name, &flow.name, all_so_far);
+                    self.copies.note_element("flows", place, all_so_far);
+                    all.push(copy);
+                }
+            }
+            self.flows.insert(&flow.name, written);
+        }
+        all
+    }
+
+    fn links(&mut self) -> Vec<(String, RawLink)> {
+        let mut all = Vec::new();
+        for (name, link) in &self.raw.links.0 {
+            let fleet = self.fleets.of_link(name);
+            for number in self.fleets.copies(fleet) {
+                let mut copy = link.clone();
+                let ends = copy.between.iter_mut().flatten();
+                ends.for_each(|end| self.node(number, end));
+                let shapers = copy.shapers.iter_mut().flatten();
+                shapers.for_each(|shaper| self.regulated((fleet, number), &mut shaper.flows));
+                let policers = copy.policers.iter_mut().flatten();
+                policers.for_each(|policer| self.regulated((fleet, number), &mut policer.flows));
+                let named = self.note_table("links", name, number);
+                all.push((named, copy));
+            }
+        }
+        all
+    }
+
+    /// Puts the flows that each has become in its place: at a mobile's own link those of that mobile.
+    fn regulated(&self, (fleet, number): (Option<usize>, u32), flows: &mut Vec<String>) {
+        let names = core::mem::take(flows);
+        for name in names {
+            let Some(written) = self.flows.get(name.as_str()) else {
+                flows.push(name);
+                continue;
+            };
+            let passes = |flow: &&Written| match (flow.mobile, fleet) {
+                (Some((own, mobile)), Some(fleet)) => own != fleet || mobile == number,
+                _ => true,
+            };
+            flows.extend(written.iter().filter(passes).map(|flow| flow.name.clone()));
+        }
+    }
+
+    fn mobiles(&mut self, report: &mut Report<'_>) -> Vec<(String, RawMobile)> {
+        let mut all = Vec::new();
+        for (name, mobile) in &self.raw.mobiles.0 {
+            let networks = Networks::of(name, mobile, report);
+            for number in self.fleets.copies(self.fleets.of_node(name)) {
+                let mut copy = mobile.clone();
+                copy.count = None;
+                let entries = copy.timetable.iter_mut().flatten();
+                entries.for_each(|entry| self.link(number, &mut entry.attach));
+                let preferred = copy
+                    .failback
+                    .iter_mut()
+                    .flat_map(|failback| &mut failback.prefer);
+                preferred.for_each(|link| self.link(number, link));
+                let chosen = copy
+                    .decision
+                    .iter_mut()
+                    .flat_map(|decision| &mut decision.links);
+                chosen.for_each(|link| self.link(number, link));
+                if let Some(track) = &mut copy.track {
+                    let spacing = track.spacing.map_or(Duration::ZERO, |spacing| spacing.0);
+                    track.ahead = spacing.saturating_mul(u64::from(number.saturating_sub(1)));
+                }
+                if let Some(mobility) = &mut copy.mobility {
+                    mobility
+                        .home_link
+                        .iter_mut()
+                        .for_each(|link| self.link(number, link));
+                    let nodes = mobility.policy.iter_mut().flat_map(|rule| &mut rule.to);
+                    nodes.for_each(|node| self.node(number, node));
+                    if let Some(networks) = &networks {
+                        mobility.network_prefix = Some(networks.text(number));
+                    }
+                }
+                let named = self.note_table("mobiles", name, number);
+                all.push((named, copy));
+            }
+        }
+        all
+    }
+
+    /// Reports each copy that has the name of something else.
+    fn check_names(&self, report: &mut Report<'_>) {
+        let links = self.raw.links.0.iter();
+        let ends = links
+            .clone()
+            .flat_map(|(_, link)| link.between.iter().flatten());
+        let cells = links
+            .clone()
+            .flat_map(|(_, link)| link.radio.cells.iter().flat_map(|cells| &cells.0));
+        let nodes: BTreeSet<&str> = ends
+            .map(String::as_str)
+            .chain(cells.map(|(_, cell)| cell.node.as_str()))
+            .collect();
+        let links: BTreeSet<&str> = links.map(|(name, _)| name.as_str()).collect();
+        for fleet in &self.fleets.all {
+            let path = Path::default()
+                .key("mobiles")
+                .key(fleet.mobile)
+                .key("count");
+            let made = fleet.own().flat_map(|(own, is_link)| {
+                (1..=fleet.count).map(move |number| (name_of(own, number), is_link))
+            });
+            let known = |is_link: bool| if is_link { &links } else { &nodes };
+            let mut twice = made.filter(|(name, is_link)| known(*is_link).contains(name.as_str()));
+            if let Some((name, _)) = twice.next() {
+                let message = format!(
+                    "makes {}, and there is one already; expected another name for that",
+                    quoted(&name)
+                );
+                report.wrong(&path, message);
+            }
+        }
+    }
+}
+
+fn numbered(written: &str, number: u32) -> String {
+    match number {
+        0 => written.to_owned(),
+        number => name_of(written, number),
+    }
+}
+
+/// Prefixes of the networks behind several mobile routers: the one that is written, and those that follow it.
+struct Networks {
+    first: u128,
+    length: u8,
+}
+
+impl Networks {
+    /// Those of a mobile with a count. `None` if there are none, or if they do not all fit behind the first.
+    fn of(name: &str, mobile: &RawMobile, report: &mut Report<'_>) -> Option<Networks> {
+        let count = mobile.count?;
+        let text = mobile.mobility.as_ref()?.network_prefix.as_ref()?;
+        let first = prefix(text).ok()?;
+        let networks = Networks {
+            first: first.address().to_bits(),
+            length: first.length(),
+        };
+        if prefix(&networks.text(count)).is_err() {
+            let path = Path::default().key("mobiles").key(name).key("mobility");
+            let message = format!(
+                "is followed by fewer than {count} networks of its length for hosts; expected a longer prefix, like a \"/64\""
+            );
+            report.wrong(&path.key("network_prefix"), message);
+            return None;
+        }
+        Some(networks)
+    }
+
+    /// The network of a copy.
+    fn text(&self, number: u32) -> String {
+        let step = 1u128.checked_shl(128 - u32::from(self.length)).unwrap_or(0);
+        let further = step.saturating_mul(u128::from(number.saturating_sub(1)));
+        let address = Ipv6Addr::from_bits(self.first.saturating_add(further));
+        format!("{address}/{}", self.length)
+    }
+}

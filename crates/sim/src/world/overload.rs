@@ -1,0 +1,143 @@
+//! Links, cells and hosts that gave up very many packets.
+
+use super::World;
+use crate::link::{DropReason, End};
+use crate::scenario::model::LinkIndex;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// From so many packets on it is told (chosen).
+const LEAST: u64 = 1_000;
+/// And from this share of what was offered on: a tenth (chosen).
+const SHARE: u64 = 10;
+
+/// A link, a cell or a host that gave up at least a thousand packets, and a tenth of what it was offered, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Overload {
+    /// Name of the link, "NETWORK.CELL" of a radio network, or name of the node.
+    pub place: String,
+    /// "down" or "up" of a link, "host" of a node.
+    pub way: &'static str,
+    /// Why, as in the table of packets; of a host the key of the summary's `discarded`.
+    pub cause: &'static str,
+    /// Packets given up for that reason.
+    pub dropped: u64,
+    /// Packets that were offered there; of a host all that hosts sent.
+    pub offered: u64,
+}
+
+/// Packets that each link lost, by the end at which they were offered and by the reason.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drops(BTreeMap<(u32, End, DropReason), u64>);
+
+/// Packets offered at a place, and those lost there by reason.
+#[derive(Default)]
+struct Balance {
+    offered: u64,
+    dropped: BTreeMap<DropReason, u64>,
+}
+
+impl Drops {
+    /// A packet is lost that was offered at this end of a link.
+    pub fn count(&mut self, link: usize, from: End, reason: DropReason) {
+        *self.0.entry((link as u32, from, reason)).or_default() += 1;
+    }
+
+    /// Those of a link.
+    fn of(&self, link: usize, from: End) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+        let (first, last) = (DropReason::QueueFull, DropReason::Scenario);
+        let range = (link as u32, from, first)..=(link as u32, from, last);
+        self.0
+            .range(range)
+            .map(|(&(.., reason), &count)| (reason, count))
+    }
+}
+
+impl World {
+    /// Where packets were given up by the thousand, the most first.
+    pub(super) fn overloads(&self) -> Vec<Overload> {
+        let mut all = self.overloaded_hosts();
+        for ((place, from), balance) in self.balances() {
+            let way = ["down", "up"][from.index()];
+            let found = balance
+                .dropped
+                .into_iter()
+                .map(|(reason, dropped)| Overload {
+                    place: place.clone(),
+                    way,
+                    cause: reason.name(),
+                    dropped,
+                    offered: balance.offered,
+                });
+            all.extend(found);
+        }
+        all.retain(|one| one.dropped >= LEAST && one.dropped.saturating_mul(SHARE) >= one.offered);
+        all.sort_by(|one, other| {
+            other
+                .dropped
+                .cmp(&one.dropped)
+                .then(one.place.cmp(&other.place))
+        });
+        all
+    }
+
+    /// Each link's packets; those of all aircraft in a cell are the cell's.
+    fn balances(&self) -> BTreeMap<(String, End), Balance> {
+        let mut balances: BTreeMap<(String, End), Balance> = BTreeMap::new();
+        for (number, wire) in self.wires.iter().enumerate() {
+            for from in [End::A, End::B] {
+                let offered = wire.offered[from.index()];
+                if offered == 0 {
+                    continue;
+                }
+                let balance = balances.entry((self.place_of(number), from)).or_default();
+                balance.offered += offered;
+                for (reason, count) in self.drops.of(number, from) {
+                    *balance.dropped.entry(reason).or_default() += count;
+                }
+            }
+        }
+        balances
+    }
+
+    /// Name of a link; of one to a cell that of the cell.
+    fn place_of(&self, link: usize) -> String {
+        let mut radios = self.scenario.radios.iter();
+        let cell = radios.find_map(|radio| {
+            let (_, cell) = radio.ends(LinkIndex(link))?;
+            Some(format!(
+                "{}.{}",
+                radio.config.name,
+                radio.config.cells[usize::from(cell.0)].name
+            ))
+        });
+        cell.unwrap_or_else(|| self.scenario.links[link].config.name.clone())
+    }
+
+    fn overloaded_hosts(&self) -> Vec<Overload> {
+        let offered = self.packets.numbered();
+        let mut all = Vec::new();
+        for (node, name) in self.nodes.iter().zip(&self.scenario.nodes) {
+            let host = node.host.discarded();
+            let causes = [
+                ("no_route", host.no_route),
+                ("too_big", host.too_big),
+                ("hop_limit", host.hop_limit),
+                ("damaged", host.damaged),
+                ("no_receiver", host.no_receiver),
+                ("backlog", host.backlog),
+                ("messages", host.messages),
+                ("tunnelled", host.tunnelled),
+            ];
+            let found = causes.into_iter().filter(|(_, count)| *count > 0);
+            all.extend(found.map(|(cause, dropped)| Overload {
+                place: name.clone(),
+                way: "host",
+                cause,
+                dropped,
+                offered,
+            }));
+        }
+        all
+    }
+}

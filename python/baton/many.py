@@ -1,0 +1,114 @@
+"""Many flows and handovers in few rows: one for each class, which is what the scenario writes as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# From more flows or handovers on, those of a class share a row; of those in none, so many are listed.
+MOST_ROWS = 20
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, 95th percentile and largest of some values; `None` without values."""
+
+    median: float | None
+    p95: float | None
+    largest: float | None
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Spread:
+        """Percentiles are of nearest rank: values that were measured."""
+        known = sorted(value for value in values if value is not None)
+        if not known:
+            return cls(None, None, None)
+        return cls(*(known[math.ceil(share * len(known)) - 1] for share in (0.5, 0.95, 1.0)))
+
+
+@dataclass(frozen=True)
+class FlowClass:
+    """The flows of a class together."""
+
+    name: str
+    flows: list[Json]
+
+    @property
+    def completed(self) -> int:
+        """How many came to their end."""
+        return sum(flow.get("completion_s") is not None for flow in self.flows)
+
+    @property
+    def goodput_bps(self) -> float:
+        """Mean of the flows."""
+        return float(sum(flow["goodput_bps"] for flow in self.flows)) / len(self.flows)
+
+    def total(self, key: str) -> int | None:
+        """Sum of a count; `None` if nobody can know that of one of them."""
+        values = [flow.get(key) for flow in self.flows]
+        return None if any(value is None for value in values) else sum(value for value in values if value is not None)
+
+    @property
+    def stall_s(self) -> Spread:
+        """Longest stall of each."""
+        return Spread.of(flow.get("longest_stall_s") for flow in self.flows)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The handovers of all mobiles that are written as one."""
+
+    name: str
+    handovers: list[Json]
+
+    @property
+    def mobiles(self) -> int:
+        """How many of them had a handover."""
+        return len({handover["mobile"] for handover in self.handovers})
+
+    @property
+    def completed(self) -> int:
+        """How many handovers came to their end."""
+        return sum(handover.get("completed_s") is not None for handover in self.handovers)
+
+    @property
+    def lost_packets(self) -> int:
+        """Packets lost with old links and their queues."""
+        return sum(handover.get("lost_packets") or 0 for handover in self.handovers)
+
+    @property
+    def stall_s(self) -> Spread:
+        """Of each handover the longest stall of a flow."""
+        stalls = (
+            max(
+                (flow["stall_s"] for flow in handover.get("flows") or [] if flow.get("stall_s") is not None),
+                default=None,
+            )
+            for handover in self.handovers
+        )
+        return Spread.of(stalls)
+
+
+def flow_classes(flows: Sequence[Json]) -> tuple[list[FlowClass], list[Json]]:
+    """Classes of flows, in the order of their first flows, and the flows in none; no classes where flows are few."""
+    classes, others = _grouped(flows, lambda flow: flow.get("flow_class"))
+    return [FlowClass(name, members) for name, members in classes.items()], others
+
+
+def fleets(handovers: Sequence[Json]) -> tuple[list[Fleet], list[Json]]:
+    """Mobiles that are written as one, and the handovers of others; no fleets where handovers are few."""
+    found, others = _grouped(handovers, lambda handover: handover.get("mobile_class"))
+    return [Fleet(name, members) for name, members in found.items()], others
+
+
+def _grouped(listed: Sequence[Json], name_of: Callable[[Json], str | None]) -> tuple[dict[str, list[Json]], list[Json]]:
+    groups: dict[str, list[Json]] = {}
+    others: list[Json] = []
+    for each in listed:
+        name = name_of(each) if len(listed) > MOST_ROWS else None
+        (others if name is None else groups.setdefault(name, [])).append(each)
+    return groups, others

@@ -1,0 +1,82 @@
+"""Sentences about links, cells, hosts, agents and flows that lost very many packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+# As in the engine: at least so many packets, and at least this share of them.
+LEAST, SHARE = 1_000, 0.1
+# Sentences; the causes that lost most come first.
+MOST = 3
+
+_HOST = {
+    "no_route": "had no route to their destination: where was the mobile",
+    "too_big": "were larger than the next link takes: compare the links' mtu",
+    "hop_limit": "went round in a circle: look at the routes",
+    "damaged": "were damaged: look at the links' bit_error_rate",
+    "no_receiver": "were for ports where nobody listens",
+    "backlog": "met a full listen queue: start flows further apart",
+    "messages": "were messages to agents that nobody expected: look at the ladder of signals",
+    "tunnelled": "came out of a tunnel for nobody there: the mobile had left, or its registration was late or lost",
+}
+
+_LINK = {
+    "queue full": "it was asked for more than it carries: compare the flows' rates with the link's",
+    "queue management": "it was asked for more than it carries: compare the flows' rates with the link's",
+    "policer": "a policer found them too many: compare its rate with the flows'",
+    "link down": "it was down: look at the handovers and at [[changes]]",
+    "discarded": "they waited at a handover: look at old_queue",
+    "scenario": "[[losses]] says so",
+}
+_CHANNEL = "its channel lost them: look at its error rates, and at the distance on a radio network"
+
+
+def overload_sentences(summary: dict[str, Any]) -> list[str]:
+    """A sentence for each place or class that lost a tenth of its packets and a thousand, the worst first."""
+    found = sorted(_found(summary), key=lambda each: each[0], reverse=True)
+    sentences = [sentence for _, sentence in found[:MOST]]
+    if len(found) > MOST:
+        sentences.append(f"The same holds for {len(found) - MOST} more, of which summary.json tells.")
+    return sentences
+
+
+def _found(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    for each in summary.get("overloads") or []:
+        dropped, offered = each["dropped"], each["offered"]
+        if each["way"] == "host":
+            of, why = (
+                f"{each['place']} gave up {_of(dropped, offered)} packets of the run",
+                _HOST.get(each["cause"], ""),
+            )
+            yield dropped, f"{of}: they {why}."
+        else:
+            of = f"{each['place']} ({each['way']}) lost {_of(dropped, offered)} packets, {each['cause']}"
+            yield dropped, f"{of}: {_LINK.get(each['cause'], _CHANNEL)}."
+    for agent in summary.get("agents") or []:
+        dropped, offered = agent["overflowed"] + agent["expired"], agent["held"] + agent["overflowed"]
+        if dropped >= LEAST and dropped >= SHARE * offered:
+            where = f"The buffer of {agent['agent']} {agent['node']}"
+            yield dropped, f"{where} dropped {_of(dropped, offered)} packets: look at its size and age."
+    yield from _of_flows(summary)
+
+
+def _of_flows(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Classes that lost much, though no single link did; and flows that are in none."""
+    if summary.get("overloads"):
+        return
+    classes = [
+        (f"Class {each['name']}", each["sent_packets"], each["lost_packets"]) for each in summary.get("classes") or []
+    ]
+    flows = [
+        (f"Flow {flow['name']}", flow["segments_sent"], flow["lost_packets"])
+        for flow in summary.get("flows") or []
+        if not flow.get("flow_class") and flow.get("segments_sent") and flow.get("lost_packets")
+    ]
+    for name, sent, lost in [*classes, *flows]:
+        if lost >= LEAST and lost >= SHARE * sent:
+            yield lost, f"{name} lost {_of(lost, sent)} packets: the table of packets says where and why."
+
+
+def _of(dropped: int, offered: int) -> str:
+    return f"{dropped:,} of {offered:,} ({100 * dropped / max(offered, 1):.0f} %)"
