@@ -34,7 +34,7 @@ def result_html(result: Result) -> str:
         facts += f", in {result.folder}"
     return (
         f"<p><b>{html.escape(summary['scenario'])}</b> {html.escape(facts)}</p>"
-        f"{flow_and_handover_tables(summary, linked=False)}"
+        f"{flow_and_handover_tables(summary, summary, linked=False)}"
     )
 
 

@@ -44,7 +44,7 @@ def page(run: Run, description: Description) -> str:
         "happened": html.escape(run.happened),
         "tables": expectation_table(run.summary)
         + class_table(run.summary)
-        + flow_and_handover_tables(run.summary)
+        + flow_and_handover_tables(run.summary, run.whole or run.summary)
         + agent_table(run.summary),
         "files": _files(run),
         "details": details("Scenario, as it was run", scenario_text(run.manifest)),

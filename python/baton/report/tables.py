@@ -82,6 +82,8 @@ class Run:
     """Flows that the summary of the folder has and this one not, since they delivered least."""
     happened: str = ""
     """What happened in a few sentences, of all flows."""
+    whole: dict[str, Any] = field(default_factory=dict)
+    """The summary with all flows; empty if that is `summary`."""
 
     def find(self, subject: str, quantity: str) -> Series | None:
         """A series by subject (`flow download`, `link gsm down`) and quantity; `None` when it is not there or empty."""
@@ -124,7 +126,7 @@ def read_run(folder: Path) -> Run:
     signals = []
     if 0 < _rows(folder / "signals.parquet") <= MOST_SIGNALS:
         signals = signals_of(pq.ParquetFile(folder / "signals.parquet").read(SIGNAL_COLUMNS))
-    return Run(folder, manifest, summary, packets, series, signals, left_out, what_happened(whole))
+    return Run(folder, manifest, summary, packets, series, signals, left_out, what_happened(whole), whole)
 
 
 def run_of(result: Result) -> Run:

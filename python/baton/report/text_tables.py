@@ -83,9 +83,9 @@ def class_table(summary: dict[str, Any]) -> str:
     return table("Classes of flows", heads, rows, texts=1) if rows else ""
 
 
-def flow_and_handover_tables(summary: dict[str, Any], linked: bool = True) -> str:
-    """Flows and handovers; of very many a row a class, and each of them folded away."""
-    by_class, by_mobile = _class_flow_table(summary), _fleet_table(summary)
+def flow_and_handover_tables(summary: dict[str, Any], whole: dict[str, Any], linked: bool = True) -> str:
+    """Flows and handovers; of very many a row a class, of the `whole` summary, and each of them folded away."""
+    by_class, by_mobile = _class_flow_table(whole), _fleet_table(whole)
     flows, handed_over = flow_table(summary), handover_table(summary, linked)
     return (
         by_class
