@@ -32,6 +32,11 @@ Key = tuple[str, str]
 """Subject and quantity of a series."""
 
 
+def column_of(batches: Batches, name: str) -> pa.ChunkedArray:
+    """A column. Of long tables columns are read one by one: the batches of all together take too much."""
+    return pa.chunked_array([batch.column(name) for batch in batches([name])])
+
+
 def share_of_packets(batches: Batches, columns: list[str], every: int, most: int) -> pa.Table:
     """All rows of each `every`th packet, and of all packets that were lost, sent again or open a connection.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from .shares import (
     BATCH_ROWS,
     Batches,
     Series,
+    column_of,
     equal_share,
     grouped,
     key_of,
@@ -138,7 +140,7 @@ def run_of(result: Result) -> Run:
         Path(),
         result.manifest,
         result.summary,
-        _packets(pa.table(packets), len(packets)) if packets is not None else None,
+        _packets(pa.table(packets).column, len(packets)) if packets is not None else None,
         _series(pa.table(series)) if series is not None else None,
         signals_of(pa.table(signals)) if signals is not None and len(signals) <= MOST_SIGNALS else [],
     )
@@ -159,22 +161,27 @@ def _rows(path: Path) -> int:
 
 def _read_packets(path: Path) -> Packets:
     names, recorded = PACKET_COLUMNS["names"], _rows(path)
+    if recorded <= min(BATCH_ROWS, MOST_PACKETS):
+        table = pq.ParquetFile(path, read_dictionary=names).read(_COLUMNS)
+        return _packets(table.column, recorded)
+    batches = _batches_of(path, names)
     if recorded <= MOST_PACKETS:
-        return _packets(pq.ParquetFile(path, read_dictionary=names).read(_COLUMNS), recorded)
+        return _packets(partial(column_of, batches), recorded)
     every = -(-recorded // (MOST_PACKETS // 2))
-    share = share_of_packets(_batches_of(path, names), _COLUMNS, every, MOST_PACKETS // 4)
-    return _packets(share, recorded, every)
+    return _packets(share_of_packets(batches, _COLUMNS, every, MOST_PACKETS // 4).column, recorded, every)
 
 
-def _packets(table: pa.Table, recorded: int, every: int = 1) -> Packets:
-    sent = numbers_of(table["sent_ns"])
+def _packets(column: Callable[[str], pa.ChunkedArray], recorded: int, every: int = 1) -> Packets:
+    """The packets of a table, of which one column after the other is asked for."""
+    sent = numbers_of(column("sent_ns"))
     order = slice(None) if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
-    names = {name: names_of(table[name]) for name in PACKET_COLUMNS["names"]}
-    edges, start = lists_of(table["sack"], order)
-    decided, valid = values_of(table["decided_ns"])
+    names = {name: names_of(column(name)) for name in PACKET_COLUMNS["names"]}
+    edges, start = lists_of(column("sack"), order)
+    decided, valid = values_of(column("decided_ns"))
+    others = (name for name in PACKET_COLUMNS["numbers"] if name != "sent_ns")
     return Packets(
-        {name: numbers_of(table[name])[order] for name in PACKET_COLUMNS["numbers"]},
-        {name: Names(column.codes[order], column.values) for name, column in names.items()},
+        {"sent_ns": sent[order], **{name: numbers_of(column(name))[order] for name in others}},
+        {name: Names(each.codes[order], each.values) for name, each in names.items()},
         np.where(True if valid is None else valid, decided, np.nan)[order],
         edges,
         start,
@@ -184,7 +191,7 @@ def _packets(table: pa.Table, recorded: int, every: int = 1) -> Packets:
 
 
 def _read_series(path: Path) -> dict[tuple[str, str], Series]:
-    if _rows(path) > MOST_VALUES:
+    if _rows(path) > min(BATCH_ROWS, MOST_VALUES):
         return share_of_series(_batches_of(path, ["subject", "series"]), MOST_VALUES)
     return _series(pq.ParquetFile(path, read_dictionary=["subject", "series"]).read())
 
@@ -193,12 +200,27 @@ def _batches_of(path: Path, names: list[str]) -> Batches:
     """The columns of a file in batches; those in `names` are of few distinct strings."""
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for batch in pq.ParquetFile(path, read_dictionary=names).iter_batches(BATCH_ROWS, columns=columns):
-            yield batch
-            del batch
+        file = pq.ParquetFile(path, read_dictionary=names)
+        for groups in _few_groups(file.metadata):
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=columns):
+                yield batch
+                del batch
             pa.default_memory_pool().release_unused()
 
     return batches
+
+
+def _few_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
+    """Neighbouring row groups of some `BATCH_ROWS` rows together: a reader keeps what it has read of all its groups."""
+    groups, rows = list[int](), 0
+    for group in range(metadata.num_row_groups):
+        groups.append(group)
+        rows += metadata.row_group(group).num_rows
+        if rows >= BATCH_ROWS:
+            yield groups
+            groups, rows = [], 0
+    if groups:
+        yield groups
 
 
 def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
