@@ -100,3 +100,40 @@ impl Unresolved {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mobility::buffering::tests::datagram;
+
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_millis(milliseconds)
+    }
+
+    /// Linux's ip-sysctl.rst: 212,992 bytes, of which the oldest make room.
+    #[test]
+    fn as_much_waits_as_in_linux_and_three_seconds() {
+        let length = u64::from(datagram(0).wire_length());
+        let most = 212_992 / length;
+        let mut unresolved = Unresolved::default();
+        for number in 0..most + 2 {
+            unresolved.hold(at(1_000 + number), datagram(number));
+        }
+        assert_eq!(unresolved.discarded(), 2);
+        assert_eq!(unresolved.poll_timeout(), Some(at(4_000)));
+        unresolved.handle_timeout(at(3_999));
+        assert!(unresolved.poll_failed().is_none());
+        unresolved.handle_timeout(at(4_000));
+        let failed = core::iter::from_fn(|| unresolved.poll_failed());
+        let failed: Vec<Packet> = failed.collect();
+        assert_eq!(failed.len() as u64, most);
+        assert_eq!(failed[0], datagram(2));
+        assert_eq!(unresolved.discarded(), most + 2);
+        // The next one begins anew.
+        unresolved.hold(at(9_000), datagram(0));
+        assert_eq!(unresolved.poll_timeout(), Some(at(12_000)));
+        let address = datagram(0).ip.destination;
+        assert_eq!(unresolved.take(at(10_000), address), [datagram(0)]);
+        assert_eq!(unresolved.poll_timeout(), None);
+    }
+}

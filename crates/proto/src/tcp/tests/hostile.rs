@@ -43,6 +43,48 @@ fn an_acknowledgment_out_of_range_is_challenged_and_its_data_dropped() {
     assert_eq!(solo.connection.readable(), 10, "old, but within the range");
 }
 
+/// Two ends that belong to other connections, as when a gateway between them has gone; one says something. Returns how many answers there
+/// are in each of two minutes over a way of `delay` each way.
+fn answers_of_strangers(profile: &Profile, delay: Duration) -> [usize; 2] {
+    let mut ends = [Solo::established(profile), Solo::established(profile)];
+    let begin = ends[0].now;
+    let first = ends[0]
+        .receive(data(1, 1_001))
+        .receive(data(1_001, 2_001))
+        .connection
+        .poll_transmit(begin);
+    let mut flying = VecDeque::from([(begin + delay, 1, first.unwrap())]);
+    let mut answers = [0; 2];
+    while let Some((at, to, segment)) = flying.pop_front() {
+        let minute = at.saturating_since(begin).as_nanos() / 60_000_000_000;
+        if minute >= 2 {
+            break;
+        }
+        let connection = &mut ends[to].connection;
+        connection.handle_segment(at, &segment.header, segment.payload);
+        while let Some(answer) = connection.poll_transmit(at) {
+            answers[minute as usize] += 1;
+            flying.push_back((at + delay, 1 - to, answer));
+        }
+    }
+    answers
+}
+
+/// RFC 5961 section 7, and once in 500 ms for Linux: over a shorter way the exchange ends. Over a longer one, a kernel's does not.
+#[test]
+fn strangers_do_not_answer_each_other_for_ever() {
+    for name in Profile::NAMES {
+        let [first, later] = answers_of_strangers(&profile(name), ms(10));
+        assert!((1..=20).contains(&first), "{name}: {first}");
+        assert_eq!(later, 0, "{name}");
+    }
+    let over_geo = answers_of_strangers(&profile("classic"), ms(280));
+    assert!(
+        over_geo.iter().all(|&count| count <= 2 * 120),
+        "{over_geo:?}"
+    );
+}
+
 #[test]
 fn challenges_are_limited_to_ten_in_five_seconds() {
     // RFC 5961 section 7.

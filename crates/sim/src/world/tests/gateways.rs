@@ -555,3 +555,27 @@ fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
         "{said}"
     );
 }
+
+/// Two ends that a stale gateway has left apart answer what they cannot place as often as is allowed (RFC 5961 section 7; Linux's
+/// `tcp_invalid_ratelimit`), which ends the exchange where the way there and back is shorter than that. Without a limit it takes a million packets.
+#[test]
+fn ends_that_have_lost_their_place_do_not_answer_for_ever() {
+    for profile in [
+        "rfc",
+        "linux-6",
+        "classic",
+        "ns2",
+        "linux-2.0.36",
+        "scps-tp",
+    ] {
+        for (from, to) in [("server", "mobile"), ("mobile", "server")] {
+            let more = format!("bytes = \"20 MB\"\nprofile = \"{profile}\"");
+            let f = transfer(from, to, SPLIT, &more);
+            let results = run(&scenario(200, &[&apart("100 Mbit/s"), &moves_once(), &f]));
+            let rows = packets(&results);
+            let late = |row: &&PacketRow| row.link == "wifi" && row.sent > 50_000_000_000;
+            let count = rows.iter().filter(late).count();
+            assert!(count < 150, "{profile} from {from}: {count}");
+        }
+    }
+}
