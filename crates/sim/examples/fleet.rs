@@ -1,12 +1,16 @@
-//! What a fleet of aircraft behind mobile routers costs: `fleet AIRCRAFT CELLS SECONDS [mobile-ipv6]` prints the time to set it
-//! up, the time to run it, and the memory of each aircraft.
+//! What a fleet of aircraft behind mobile routers costs: `fleet AIRCRAFT CELLS SECONDS [mobile-ipv6]` prints the processor time
+//! to set it up and to run it, and the memory of each aircraft.
 
 #[path = "../tests/counting/mod.rs"]
 mod counting;
+#[path = "../benches/measured/mod.rs"]
+#[expect(dead_code, reason = "only the benchmarks print a table")]
+mod measured;
 
 use baton_proto::time::Instant;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
+use measured::processor_seconds;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -75,14 +79,14 @@ fn main() {
     let end = Instant::from_secs(seconds as u64);
     for flows in [false, true] {
         let text = text(aircraft, cells, seconds as u64, protocol, flows);
-        let (begun, before) = (std::time::Instant::now(), counting::live_bytes());
+        let (begun, before) = (processor_seconds(), counting::live_bytes());
         let each = || (counting::live_bytes() - before) / aircraft as i64;
         let loaded = scenario::parse(&text, "fleet", Path::new("."), &[]);
         let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
         let mut run = Run::new(loaded, &RunOptions::default()).expect("a run");
-        let set_up = (begun.elapsed().as_secs_f64(), each());
+        let set_up = (processor_seconds() - begun, each());
         run.advance_to(end).expect("no file");
-        let ran = (begun.elapsed().as_secs_f64() - set_up.0, each());
+        let ran = (processor_seconds() - begun - set_up.0, each());
         run.finish(None).expect("no file");
         println!(
             "{aircraft} aircraft, {cells} cells, {protocol}, flows {flows}: set up in {:.2} s, {} B each; ran in {:.2} s, {} B each",

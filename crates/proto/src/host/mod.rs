@@ -30,7 +30,7 @@ pub use aerotp::{AerotpDatagram, AerotpId};
 pub use agents::{AccessRouters, AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
 pub use few::Few;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
-pub use routes::RouteTable;
+pub use routes::{Places, RouteTable};
 pub use sockets::SocketId;
 pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 

@@ -3,46 +3,133 @@
 use super::InterfaceId;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Numbers in ascending order, each with another. A router with a route to each of thousands of hosts is asked for every packet,
+/// and numbers are mostly given out in a row: then the place of one follows from its distance to the first, and nothing is
+/// searched for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Row(Vec<(u32, u32)>);
+
+impl Row {
+    fn set(&mut self, number: u32, value: u32) {
+        match self.place(number) {
+            Ok(place) => self.0[place].1 = value,
+            Err(place) => self.0.insert(place, (number, value)),
+        }
+    }
+
+    #[inline]
+    fn of(&self, number: u32) -> Option<u32> {
+        let place = self.place(number).ok()?;
+        Some(self.0[place].1)
+    }
+
+    /// Where a number stands, or else where it would.
+    #[inline]
+    fn place(&self, number: u32) -> Result<usize, usize> {
+        let Some(&(first, _)) = self.0.first() else {
+            return Err(0);
+        };
+        // The row mostly misses one number, the router's own.
+        let guess = number.wrapping_sub(first) as usize;
+        for place in [guess, guess.wrapping_sub(1)] {
+            if let Some(&(found, _)) = self.0.get(place)
+                && found == number
+            {
+                return Ok(place);
+            }
+        }
+        self.search(number)
+    }
+
+    #[inline(never)]
+    fn search(&self, number: u32) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&number, |&(known, _)| known)
+    }
+}
+
+/// Numbers of addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Addresses {
+    v4: Row,
+    v6: BTreeMap<u128, u32>,
+}
+
+impl Addresses {
+    fn set(&mut self, address: IpAddr, value: u32) {
+        match address {
+            IpAddr::V4(address) => self.v4.set(address.to_bits(), value),
+            IpAddr::V6(address) => {
+                self.v6.insert(address.to_bits(), value);
+            }
+        }
+    }
+
+    #[inline]
+    fn of(&self, address: IpAddr) -> Option<u32> {
+        match address {
+            IpAddr::V4(address) => self.v4.of(address.to_bits()),
+            IpAddr::V6(address) => self.v6.get(&address.to_bits()).copied(),
+        }
+    }
+}
+
+/// What leads to the same place everywhere: addresses that many tables have in common, so that each needs a route to a place only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(Addresses);
+
+impl Places {
+    /// An address is at a place.
+    pub fn set(&mut self, address: IpAddr, place: u32) {
+        self.0.set(address, place);
+    }
+}
 
 /// A routing table.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// Routes to IPv4 addresses, as numbers, ascending. A router with a route to each of thousands of hosts is
-    /// asked for every packet, and addresses are mostly given out in a row: then the place of one follows from
-    /// its distance to the first, and nothing is searched for.
-    v4: Vec<(u32, InterfaceId)>,
-    v6: BTreeMap<u128, InterfaceId>,
+    /// Routes to single addresses, which come before those to places.
+    own: Addresses,
+    places: Option<Arc<Places>>,
+    /// Routes to places.
+    ways: Row,
     default: Option<InterfaceId>,
 }
 
 impl RouteTable {
     /// Sends packets for `destination` out of `interface`.
     pub fn set(&mut self, destination: IpAddr, interface: InterfaceId) {
-        match destination {
-            IpAddr::V4(address) => {
-                let address = address.to_bits();
-                match self.place(address) {
-                    Ok(place) => self.v4[place].1 = interface,
-                    Err(place) => self.v4.insert(place, (address, interface)),
-                }
-            }
-            IpAddr::V6(address) => {
-                self.v6.insert(address.to_bits(), interface);
-            }
-        }
+        self.own.set(destination, number_of(interface));
     }
 
-    /// Sends packets without a route of their own out of `interface`, or nowhere.
+    /// Has these places from now on.
+    pub fn share(&mut self, places: &Arc<Places>) {
+        self.places = Some(Arc::clone(places));
+    }
+
+    /// Sends packets for all addresses at a place out of `interface`, but for those with a route of their own.
+    pub fn set_way(&mut self, place: u32, interface: InterfaceId) {
+        self.ways.set(place, number_of(interface));
+    }
+
+    /// Sends packets without another route out of `interface`, or nowhere.
     pub fn set_default(&mut self, interface: Option<InterfaceId>) {
         self.default = interface;
     }
 
     /// Sends out of interface `to` all that would go out of `from`.
     pub fn redirect(&mut self, from: InterfaceId, to: InterfaceId) {
-        let v4 = self.v4.iter_mut().map(|(_, interface)| interface);
-        let all = v4.chain(self.v6.values_mut()).chain(self.default.as_mut());
-        all.filter(|interface| **interface == from)
-            .for_each(|interface| *interface = to);
+        let (old, new) = (number_of(from), number_of(to));
+        let rows = [&mut self.own.v4, &mut self.ways];
+        let numbers = rows.into_iter().flat_map(|row| &mut row.0);
+        let numbers = numbers.map(|(_, interface)| interface);
+        let all = numbers.chain(self.own.v6.values_mut());
+        all.filter(|interface| **interface == old)
+            .for_each(|interface| *interface = new);
+        if self.default == Some(from) {
+            self.default = Some(to);
+        }
     }
 
     /// Forgets everything.
@@ -53,37 +140,21 @@ impl RouteTable {
     /// Where a packet for `destination` goes.
     #[inline]
     pub fn lookup(&self, destination: IpAddr) -> Option<InterfaceId> {
-        let own = match destination {
-            IpAddr::V4(address) => {
-                let place = self.place(address.to_bits()).ok();
-                place.map(|place| self.v4[place].1)
-            }
-            IpAddr::V6(address) => self.v6.get(&address.to_bits()).copied(),
-        };
-        own.or(self.default)
+        let own = self.own.of(destination);
+        let found = own.or_else(|| self.ways.of(self.places.as_ref()?.0.of(destination)?));
+        found.map(interface_of).or(self.default)
     }
+}
 
-    /// Where the route to an IPv4 address stands, or else where it would.
-    #[inline]
-    fn place(&self, address: u32) -> Result<usize, usize> {
-        let Some(&(first, _)) = self.v4.first() else {
-            return Err(0);
-        };
-        // The row mostly misses one address, the router's own.
-        let guess = address.wrapping_sub(first) as usize;
-        for place in [guess, guess.wrapping_sub(1)] {
-            if let Some(&(found, _)) = self.v4.get(place)
-                && found == address
-            {
-                return Ok(place);
-            }
-        }
-        self.search(address)
-    }
+/// The number by which a table has an interface.
+fn number_of(interface: InterfaceId) -> u32 {
+    u32::try_from(interface.0).unwrap_or(u32::MAX)
+}
 
-    #[inline(never)]
-    fn search(&self, address: u32) -> Result<usize, usize> {
-        self.v4.binary_search_by_key(&address, |&(known, _)| known)
+fn interface_of(number: u32) -> InterfaceId {
+    match number {
+        u32::MAX => InterfaceId::AGENT,
+        number => InterfaceId(number as usize),
     }
 }
 
@@ -93,12 +164,12 @@ mod tests {
 
     #[test]
     fn a_route_is_found_whether_addresses_are_in_a_row_or_not() {
-        let interface = |number: u32| Some(InterfaceId(number as usize));
+        let interface = |number: u32| Some(InterfaceId((number % 1000) as usize));
         let mut table = RouteTable::default();
         let address = |number: u32| IpAddr::from(number.to_be_bytes());
         let known = [7, 5, 6, 9, u32::MAX, 0, 8, 100, 1, 2, 3];
         for number in known {
-            table.set(address(number), InterfaceId(number as usize));
+            table.set(address(number), interface(number).unwrap());
         }
         for number in known {
             assert_eq!(table.lookup(address(number)), interface(number));
@@ -113,5 +184,33 @@ mod tests {
         assert_eq!(table.lookup("::6".parse().unwrap()), interface(2));
         table.set("::6".parse().unwrap(), InterfaceId(4));
         assert_eq!(table.lookup("::6".parse().unwrap()), interface(4));
+    }
+
+    #[test]
+    fn an_address_of_its_own_comes_before_its_place_and_that_before_the_default() {
+        let [own, shared, other] = [1u8, 2, 3].map(|last| IpAddr::from([10, 0, 0, last]));
+        let far: IpAddr = "2001:db8::1".parse().unwrap();
+        let mut places = Places::default();
+        for address in [own, shared, far] {
+            places.set(address, 7);
+        }
+        let mut table = RouteTable::default();
+        table.share(&Arc::new(places));
+        table.set_default(Some(InterfaceId(9)));
+        assert_eq!(table.lookup(shared), Some(InterfaceId(9)));
+        table.set_way(7, InterfaceId(4));
+        table.set(own, InterfaceId::AGENT);
+        let found = [own, shared, far, other].map(|address| table.lookup(address).unwrap());
+        let wanted = [
+            InterfaceId::AGENT,
+            InterfaceId(4),
+            InterfaceId(4),
+            InterfaceId(9),
+        ];
+        assert_eq!(found, wanted);
+        table.redirect(InterfaceId(4), InterfaceId(5));
+        assert_eq!(table.lookup(far), Some(InterfaceId(5)));
+        table.redirect(InterfaceId::AGENT, InterfaceId(6));
+        assert_eq!(table.lookup(own), Some(InterfaceId(6)));
     }
 }

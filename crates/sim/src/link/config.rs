@@ -5,7 +5,31 @@ use super::trace::Trace;
 use crate::rng::Seed;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
+use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
+
+/// Parameters that many links have in common: a copy costs nothing until it is changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Shared(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
 
 /// A link and its two directions.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,9 +39,9 @@ pub struct LinkConfig {
     /// How the directions come to the medium.
     pub medium: Medium,
     /// From end A to end B.
-    pub down: DirectionConfig,
+    pub down: Shared<DirectionConfig>,
     /// From end B to end A.
-    pub up: DirectionConfig,
+    pub up: Shared<DirectionConfig>,
     /// Shapers and policers at its entrance, from the start of the run to its end.
     pub regulators: Vec<RegulatorConfig>,
     /// Where in its recordings it is at the start of the run.

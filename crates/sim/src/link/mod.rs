@@ -33,7 +33,7 @@ use crate::packets::PacketId;
 use crate::rng::Seed;
 use baton_proto::packet::{BitErrors, FlowId};
 use baton_proto::time::Instant;
-use config::{LinkConfig, Medium, QueueLimit, QueueManagement};
+use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, QueueManagement, Shared};
 use dcf::Dcf;
 use direction::Direction;
 use queue::Offered;
@@ -181,12 +181,40 @@ pub struct Link {
     dcf: Option<Box<Dcf>>,
     /// Shapers and policers, if there are any.
     entrance: Option<Box<Entrance>>,
-    config: Box<LinkConfig>,
+    config: Shared<LinkConfig>,
+    /// Its two directions, at hand for each hop.
+    ways: [Shared<DirectionConfig>; 2],
     /// Whether one of its queues serves by precedence.
     by_precedence: bool,
     state: State,
     seed: Seed,
-    directions: [Direction; 2],
+    directions: Directions,
+}
+
+/// Both directions of a link, made when one of them is needed first: of the links of thousands of mobiles to many cells most are
+/// never used.
+#[derive(Debug, Default)]
+struct Directions(Option<Box<[Direction; 2]>>);
+
+impl Directions {
+    #[inline]
+    fn of(&mut self, config: &LinkConfig, seed: Seed) -> &mut [Direction; 2] {
+        self.0.get_or_insert_with(|| made(config, seed))
+    }
+
+    /// Those that were made; of others nothing waits, and nothing has happened.
+    fn made(&self) -> Option<&[Direction; 2]> {
+        self.0.as_deref()
+    }
+}
+
+#[cold]
+fn made(config: &LinkConfig, seed: Seed) -> Box<[Direction; 2]> {
+    let start = config.start.resolved(config, seed);
+    Box::new([
+        Direction::new(End::A, &config.name, (&config.down, start), seed),
+        Direction::new(End::B, &config.name, (&config.up, start), seed),
+    ])
 }
 
 /// Whether packets pass, and what becomes of them otherwise.
@@ -201,22 +229,19 @@ enum State {
 
 impl Link {
     /// A link that is up and empty. Its random draws belong to `seed` and to the link's name.
-    pub fn new(config: LinkConfig, seed: Seed) -> Link {
-        let start = config.start.resolved(&config, seed);
-        let directions = [
-            Direction::new(End::A, &config.name, (&config.down, start), seed),
-            Direction::new(End::B, &config.name, (&config.up, start), seed),
-        ];
+    pub fn new(config: impl Into<Shared<LinkConfig>>, seed: Seed) -> Link {
+        let config = config.into();
         let mut link = Link {
             deadlines: [Instant::NEVER; 2],
             release_at: Instant::NEVER,
             dcf: None,
             entrance: Entrance::new(&config.regulators),
             by_precedence: is_by_precedence(&config),
-            config: Box::new(config),
+            ways: [config.down.clone(), config.up.clone()],
+            config,
             state: State::Up,
             seed,
-            directions,
+            directions: Directions::default(),
         };
         link.set_medium(Instant::ZERO);
         link
@@ -238,8 +263,8 @@ impl Link {
     #[inline]
     fn take_in(&mut self, now: Instant, from: End, offered: Offered) {
         if self.dcf.is_none() && self.state == State::Up {
-            let direction = &mut self.directions[from.index()];
-            let config = self.config.direction(from.index());
+            let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
+            let config = &self.ways[from.index()];
             pipe::offer(direction, config, now, offered);
             self.deadlines[from.index()] = pipe::next_deadline(direction, config);
         } else {
@@ -284,7 +309,8 @@ impl Link {
         let admission = entrance.offer(now, from, flow, offered);
         self.release_at = entrance.next_release();
         if let Admission::Refused(reason) = admission {
-            self.directions[from.index()].drop(now, offered.packet, reason);
+            let directions = self.directions.of(&self.config, self.seed);
+            directions[from.index()].drop(now, offered.packet, reason);
             self.note_deadline(from);
         }
         admission == Admission::Passes
@@ -307,7 +333,7 @@ impl Link {
     #[cold]
     fn offer_otherwise(&mut self, now: Instant, from: End, offered: Offered) {
         self.move_on(now);
-        let direction = &mut self.directions[from.index()];
+        let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
         match self.state {
             State::Up => {
                 if direction.enqueue(now, offered, true) {
@@ -338,8 +364,8 @@ impl Link {
             if deadline > now {
                 return None;
             }
-            let direction = &mut self.directions[from.index()];
-            let config = self.config.direction(from.index());
+            let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
+            let config = &self.ways[from.index()];
             pipe::catch_up(direction, config, now);
             // Otherwise it was only the earliest moment at which there might have been one.
             if direction.next_fate() == deadline {
@@ -355,19 +381,21 @@ impl Link {
     /// for each attempt that has failed up to `now`. To be asked before [`poll`](Link::poll), where links repeat.
     pub fn poll_failure(&mut self, now: Instant) -> Option<(End, PacketId)> {
         self.catch_up(now);
-        let failure = |from: End| Some((from, self.directions[from.index()].take_failure()?));
-        [End::A, End::B].into_iter().find_map(failure)
+        let directions = self.directions.0.as_mut()?;
+        let failure = |from: End| Some((from, directions[from.index()].take_failure()?));
+        End::ALL.into_iter().find_map(failure)
     }
 
     #[cold]
     fn poll_shared(&mut self, now: Instant) -> Option<Fate> {
         self.catch_up(now);
-        let fates = self.directions.each_ref().map(Direction::next_fate);
+        let directions = self.directions.0.as_mut()?;
+        let fates = directions.each_ref().map(Direction::next_fate);
         let from = first_of(fates);
         if fates[from.index()] > now {
             return None;
         }
-        self.directions[from.index()].take_fate()
+        directions[from.index()].take_fate()
     }
 
     /// When to poll next, if nothing else happens before; `None` while the link holds nothing that moves.
@@ -376,7 +404,9 @@ impl Link {
     pub fn next_deadline(&self) -> Option<Instant> {
         if let Some(dcf) = &self.dcf {
             let release = (self.release_at != Instant::NEVER).then_some(self.release_at);
-            return earlier(dcf.next_deadline(&self.directions, &self.config), release);
+            let directions = self.directions.made();
+            let own = directions.and_then(|made| dcf.next_deadline(made, &self.config));
+            return earlier(own, release);
         }
         let [down, up] = self.deadlines;
         let first = down.min(up).min(self.release_at);
@@ -386,15 +416,17 @@ impl Link {
     /// Takes other parameters from `now` on. What has begun serialising keeps its end, unless it stood
     /// still at rate zero; what waits is not dropped by a smaller queue. When medium access is switched on or
     /// off, it begins anew.
-    pub fn reconfigure(&mut self, now: Instant, config: LinkConfig) {
+    pub fn reconfigure(&mut self, now: Instant, config: impl Into<Shared<LinkConfig>>) {
+        let config = config.into();
         self.catch_up(now);
-        let [down, up] = &mut self.directions;
+        let [down, up] = self.directions.of(&self.config, self.seed);
         pipe::retrace(down, &self.config.down, &config.down);
         pipe::retrace(up, &self.config.up, &config.up);
         down.reconfigure(&config.name, &config.down, self.seed);
         up.reconfigure(&config.name, &config.up, self.seed);
         self.by_precedence = is_by_precedence(&config);
-        *self.config = config;
+        self.ways = [config.down.clone(), config.up.clone()];
+        self.config = config;
         self.set_medium(now);
         if self.state == State::Up {
             self.start(now, End::A);
@@ -409,7 +441,7 @@ impl Link {
     /// and so is what is offered meanwhile.
     pub fn set_down(&mut self, now: Instant, keep_queue: bool) {
         self.catch_up(now);
-        for direction in &mut self.directions {
+        for direction in self.directions.of(&self.config, self.seed) {
             direction.put_back(now);
             if !keep_queue {
                 direction.drop_waiting(now, DropReason::LinkDown);
@@ -441,7 +473,7 @@ impl Link {
     /// Drops what waits; what is being serialised or in flight goes on.
     pub fn discard_queue(&mut self, now: Instant) {
         self.catch_up(now);
-        for direction in &mut self.directions {
+        for direction in self.directions.of(&self.config, self.seed) {
             direction.drop_waiting(now, DropReason::Discarded);
         }
         self.drop_at_entrance(now, DropReason::Discarded);
@@ -452,8 +484,9 @@ impl Link {
     /// IP stays there, with what is offered meanwhile and finds room.
     pub fn hold_at_ip(&mut self, now: Instant) {
         self.catch_up(now);
-        for (index, direction) in self.directions.iter_mut().enumerate() {
-            direction.drop_own(now, self.config.direction(index).flow_control);
+        let directions = self.directions.of(&self.config, self.seed);
+        for (direction, config) in directions.iter_mut().zip(&self.ways) {
+            direction.drop_own(now, config.flow_control);
         }
         self.state = State::Holding;
         self.note_deadlines();
@@ -463,14 +496,15 @@ impl Link {
     /// down is nothing. Without flow control nothing waits at IP.
     pub fn take_from_ip(&mut self, now: Instant, from: End) -> Vec<PacketId> {
         self.catch_up(now);
-        let Some(flow_control) = self.config.direction(from.index()).flow_control else {
+        let Some(flow_control) = self.ways[from.index()].flow_control else {
             return Vec::new();
         };
         let own = match self.state {
             State::Up => flow_control,
             State::Holding | State::Dropping => QueueLimit::Packets(0),
         };
-        let mut taken = self.directions[from.index()].take_beyond(own);
+        let directions = self.directions.of(&self.config, self.seed);
+        let mut taken = directions[from.index()].take_beyond(own);
         if let Some(entrance) = &mut self.entrance {
             taken.extend(entrance.take_waiting(from));
             self.release_at = entrance.next_release();
@@ -485,7 +519,8 @@ impl Link {
         };
         for from in [End::A, End::B] {
             for packet in entrance.take_waiting(from) {
-                self.directions[from.index()].drop(now, packet, reason);
+                let directions = self.directions.of(&self.config, self.seed);
+                directions[from.index()].drop(now, packet, reason);
             }
         }
         self.release_at = Instant::NEVER;
@@ -503,7 +538,8 @@ impl Link {
     /// As [`catch_up`](Link::catch_up), without what shapers let pass.
     fn move_on(&mut self, now: Instant) {
         if let Some(dcf) = &mut self.dcf {
-            return dcf.catch_up(&mut self.directions, &self.config, now);
+            let directions = self.directions.of(&self.config, self.seed);
+            return dcf.catch_up(directions, &self.config, now);
         }
         self.catch_up_direction(now, End::A);
         self.catch_up_direction(now, End::B);
@@ -512,7 +548,8 @@ impl Link {
     /// Packets and bytes that wait at an end, at shapers included, as of the last call that took a time, a packet or fate at
     /// this end, or [`catch_up`](Link::catch_up). The one being serialised is not counted.
     pub fn queue(&self, from: End) -> (u32, u64) {
-        let (packets, bytes) = self.directions[from.index()].queue();
+        let made = self.directions.made();
+        let (packets, bytes) = made.map_or((0, 0), |made| made[from.index()].queue());
         let (shaped, shaped_bytes) = self.at_entrance(from);
         (packets + shaped, bytes + shaped_bytes)
     }
@@ -525,7 +562,8 @@ impl Link {
     /// Whether nothing that was offered at this end waits, is being serialised or in flight, as of the same
     /// calls as [`queue`](Link::queue).
     pub fn is_empty(&self, from: End) -> bool {
-        self.directions[from.index()].is_empty() && self.at_entrance(from).0 == 0
+        let made = self.directions.made();
+        made.is_none_or(|made| made[from.index()].is_empty()) && self.at_entrance(from).0 == 0
     }
 
     /// Present parameters.
@@ -539,16 +577,17 @@ impl Link {
     }
 
     fn catch_up_direction(&mut self, now: Instant, from: End) {
-        let direction = &mut self.directions[from.index()];
-        pipe::catch_up(direction, self.config.direction(from.index()), now);
+        if let Some(directions) = &mut self.directions.0 {
+            let direction = &mut directions[from.index()];
+            pipe::catch_up(direction, &self.ways[from.index()], now);
+        }
     }
 
     /// Works out again when a direction has something to tell next.
     fn note_deadline(&mut self, from: End) {
-        if self.dcf.is_none() {
-            let direction = &self.directions[from.index()];
-            self.deadlines[from.index()] =
-                pipe::next_deadline(direction, self.config.direction(from.index()));
+        if let (None, Some(directions)) = (&self.dcf, self.directions.made()) {
+            let direction = &directions[from.index()];
+            self.deadlines[from.index()] = pipe::next_deadline(direction, &self.ways[from.index()]);
         }
     }
 
@@ -559,10 +598,10 @@ impl Link {
 
     /// Begins with the head of a queue if nothing is in service before it.
     fn start(&mut self, now: Instant, from: End) {
-        let direction = &mut self.directions[from.index()];
+        let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];
         match &mut self.dcf {
             Some(dcf) => dcf.start(direction, from, now),
-            None => pipe::start(direction, self.config.direction(from.index()), now),
+            None => pipe::start(direction, &self.ways[from.index()], now),
         }
     }
 
@@ -580,7 +619,7 @@ impl Link {
                 )));
             }
         }
-        for direction in &mut self.directions {
+        for direction in self.directions.of(&self.config, self.seed) {
             direction.stop_service();
         }
     }

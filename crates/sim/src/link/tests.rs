@@ -69,8 +69,8 @@ pub(super) fn plain() -> LinkConfig {
     LinkConfig {
         name: "test".into(),
         medium: Medium::FullDuplex,
-        down: direction.clone(),
-        up: direction,
+        down: direction.clone().into(),
+        up: direction.into(),
         regulators: Vec::new(),
         start: Start::At(Duration::ZERO),
         mtu: 1500,
@@ -659,7 +659,7 @@ mod conservation {
                 config.medium = Medium::Dcf(presets::wifi::MEDIUM_ACCESS);
                 config.down.channel.packet_error_rate = 0.4;
                 config.down.delay = Duration::from_micros(3);
-                config.up.queue = variant(1).down.queue;
+                config.up.queue = variant(1).down.queue.clone();
             }
         }
         config

@@ -57,7 +57,7 @@ fn smallest(kind: &str, keys: &str) -> Option<LinkConfig> {
         "name = \"smallest\"\nduration = \"1 s\"\n[links.l]\nbetween = [\"a\", \"b\"]\nkind = \"{kind}\"\n{rate}\n{keys}\n"
     );
     let loaded = super::parse(&text, "smallest", std::path::Path::new(""), &[]).ok()?;
-    Some(loaded.scenario.links.into_iter().next()?.config)
+    Some((*loaded.scenario.links.first()?.config).clone())
 }
 
 fn link(kind: &str, config: &LinkConfig) -> Value {

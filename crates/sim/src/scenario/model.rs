@@ -2,7 +2,7 @@
 
 pub use super::ipv4_prefix::Ipv4Prefix;
 
-use crate::link::config::LinkConfig;
+use crate::link::config::{LinkConfig, Shared};
 use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
 use crate::link::reception::Reception;
 use crate::position::Track;
@@ -113,7 +113,7 @@ pub struct SignallingLoss {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
     /// Parameters at the start.
-    pub config: LinkConfig,
+    pub config: Shared<LinkConfig>,
     /// The nodes at ends A and B.
     pub ends: [NodeIndex; 2],
     /// Where it is up, if that depends on where its mobile is.
@@ -180,7 +180,7 @@ pub struct LinkChange {
     /// Which link.
     pub link: LinkIndex,
     /// Parameters from then on (all earlier changes included).
-    pub config: LinkConfig,
+    pub config: Shared<LinkConfig>,
     /// Whether the link works from then on.
     pub up: bool,
 }

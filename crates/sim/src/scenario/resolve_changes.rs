@@ -6,7 +6,7 @@ use super::raw_links::{RawChange, RawState};
 use super::resolve::Report;
 use super::resolve_direction::check_direction;
 use super::resolve_links::{Links, check_repeating, layers, set_mtu, trace_keys};
-use crate::link::config::LinkConfig;
+use crate::link::config::{LinkConfig, Shared};
 use baton_proto::time::Instant;
 
 /// Resolves the changes and puts them in order of time.
@@ -19,7 +19,7 @@ pub(super) fn changes(
     let top = Path::default().key("changes");
     let mut order: Vec<usize> = (0..raw.len()).collect();
     order.sort_by_key(|index| raw[*index].at.0);
-    let mut present: Vec<(LinkConfig, bool)> = links
+    let mut present: Vec<(Shared<LinkConfig>, bool)> = links
         .specs
         .iter()
         .map(|link| (link.config.clone(), true))

@@ -198,7 +198,7 @@ pub(super) fn links(
         let place = LinkIndex(links.specs.len());
         links.link_places.insert(name.clone(), place);
         links.specs.push(LinkSpec {
-            config,
+            config: config.into(),
             ends,
             reception,
         });

@@ -11,7 +11,7 @@ use super::resolve::{Report, node};
 use super::resolve_links::{Links, check_name, set_mtu, trace_keys};
 use super::resolve_tracks::{first_outside, position, track};
 use super::traces::Traces;
-use crate::link::config::QueueLimit;
+use crate::link::config::{LinkConfig, QueueLimit};
 use crate::link::ldacs1::error_rate::ErrorRates;
 use crate::link::ldacs1::modulation::Modulation;
 use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig, StationId};
@@ -39,7 +39,8 @@ pub(super) fn nodes((name, raw): (&str, &RawLink), links: &mut Links, report: &m
     }
 }
 
-/// Resolves the network called `name` and adds its links to the others. Cells' nodes must be known.
+/// Resolves the network called `name` and adds its links to the others, each called "network.cell.mobile". Cells' nodes must be
+/// known.
 pub(super) fn radio(
     (name, raw): (&str, &RawLink),
     sky: &Sky<'_>,
@@ -84,11 +85,24 @@ pub(super) fn radio(
         aircraft,
         first_link: LinkIndex(links.specs.len()),
     };
+    let mut cells = Vec::new();
+    for (number, &node) in nodes.iter().enumerate() {
+        let mut config = presets::ldacs1::link("", &radio.config, CellId(number as u16));
+        set_mtu(raw.mtu, &path, &mut config, report);
+        cells.push((node, config));
+    }
     for mobile in radio.aircraft.iter().map(|aircraft| aircraft.node) {
-        for (cell, &node) in nodes.iter().enumerate() {
-            let mut spec = link(&radio, (mobile, CellId(cell as u16)), node, links);
-            set_mtu(raw.mtu, &path, &mut spec.config, report);
-            links.specs.push(spec);
+        for ((node, config), cell) in cells.iter().zip(&radio.config.cells) {
+            let name = format!("{name}.{}.{}", cell.name, links.nodes[mobile.0]);
+            let config = LinkConfig {
+                name,
+                ..config.clone()
+            };
+            links.specs.push(LinkSpec {
+                config: config.into(),
+                ends: [*node, mobile],
+                reception: None,
+            });
         }
     }
     let nodes = radio.aircraft.iter().map(|aircraft| aircraft.node);
@@ -118,26 +132,6 @@ fn track_of(
         return None;
     };
     track(raw, &path.key("track"), traces, report)
-}
-
-/// The link of a mobile to a cell, called "network.cell.mobile".
-fn link(
-    radio: &Radio,
-    (mobile, cell): (NodeIndex, CellId),
-    node: NodeIndex,
-    links: &Links,
-) -> LinkSpec {
-    let name = format!(
-        "{}.{}.{}",
-        radio.config.name,
-        radio.config.cells[usize::from(cell.0)].name,
-        links.nodes[mobile.0]
-    );
-    LinkSpec {
-        config: presets::ldacs1::link(&name, &radio.config, cell),
-        ends: [node, mobile],
-        reception: None,
-    }
 }
 
 /// The links that a mobile's timetable, preferences or decision name.

@@ -75,15 +75,11 @@ fn check_flows(raw: &RawScenario, fleets: &Fleets<'_>, report: &mut Report<'_>) 
         let of_fleet = fleets.copies(ends[0].or(ends[1])).count() as u64;
         let count = of_fleet * u64::from(flow.copies.unwrap_or(1));
         if count > MOST_FLOWS {
-            let (key, per_mobile) = match flow.copies {
-                Some(_) => ("copies", " for each mobile"),
-                None => ("name", ""),
-            };
             let message = format!(
-                "makes {count} flows; expected at most {MOST_FLOWS} in all, {}{per_mobile}",
+                "makes {count} flows; expected at most {MOST_FLOWS} in all, {} for each mobile",
                 MOST_FLOWS / of_fleet
             );
-            report.wrong(&path.key(key), message);
+            report.wrong(&path.key("copies"), message);
         }
     }
 }

@@ -21,7 +21,7 @@ impl World {
         let change = LinkChange {
             at,
             link,
-            config,
+            config: config.into(),
             up,
         };
         self.scenario.changes.push(change);

@@ -3,9 +3,10 @@
 
 use super::ports::BehindLink;
 use super::{Node, Wire};
-use baton_proto::host::InterfaceId;
+use baton_proto::host::{InterfaceId, Places};
 use core::net::IpAddr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
 /// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind one
@@ -22,9 +23,18 @@ pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) 
             routes.set_default(Some(neighbour.there));
         }
     }
+    let (places, groups) = places(nodes, behind_links);
+    let places = Arc::new(places);
+    for node in nodes.iter_mut() {
+        node.host.routes_mut().share(&places);
+    }
     for destination in 0..nodes.len() {
-        let addresses: Vec<IpAddr> = nodes[destination].host.addresses().collect();
-        ways.set_towards(destination, &addresses, nodes);
+        ways.set_towards(destination, destination as u32, nodes);
+    }
+    for (destinations, place) in groups {
+        for destination in destinations {
+            ways.set_towards(destination, place, nodes);
+        }
     }
     // The network behind a mobile router knows no other way out.
     for mobile in (0..nodes.len())
@@ -37,10 +47,38 @@ pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) 
     }
     for behind in behind_links {
         let (far, interface) = behind.far;
-        ways.set_towards(far, &[behind.address], nodes);
         let routes = nodes[far].host.routes_mut();
         routes.set(behind.address, interface);
     }
+}
+
+/// The place of each address: the number of its node. What lies behind a link is where that leads to; of an address that is at
+/// several nodes, each of which may be out of reach, the last that can be reached counts, and it has a place of its own with
+/// these.
+fn places(nodes: &[Node], behind_links: &[BehindLink]) -> (Places, BTreeMap<Vec<usize>, u32>) {
+    let mut at: BTreeMap<IpAddr, Vec<usize>> = BTreeMap::new();
+    let own = nodes.iter().enumerate();
+    let own = own.flat_map(|(node, state)| state.host.addresses().map(move |own| (own, node)));
+    let behind = behind_links
+        .iter()
+        .map(|behind| (behind.address, behind.far.0));
+    for (address, node) in own.chain(behind) {
+        let at = at.entry(address).or_default();
+        at.retain(|known| *known != node);
+        at.push(node);
+    }
+    let (mut places, mut groups) = (Places::default(), BTreeMap::new());
+    for (address, at) in at {
+        let place = match at[..] {
+            [node] => node as u32,
+            _ => {
+                let next = (nodes.len() + groups.len()) as u32;
+                *groups.entry(at).or_insert(next)
+            }
+        };
+        places.set(address, place);
+    }
+    (places, groups)
 }
 
 /// Whether an agent decides about what leaves the node. One of Mobile IPv4 takes it before a route is asked for.
@@ -111,13 +149,10 @@ impl Ways {
         }
     }
 
-    /// Gives every node that has a choice a route towards a node for these addresses.
-    fn set_towards(&mut self, destination: usize, addresses: &[IpAddr], nodes: &mut [Node]) {
-        let mut set = |(node, interface): Hop| {
-            let routes = nodes[node].host.routes_mut();
-            let own = addresses.iter();
-            own.for_each(|&address| routes.set(address, interface));
-        };
+    /// Gives every node that has a choice a route to a place, which is at a node.
+    fn set_towards(&mut self, destination: usize, place: u32, nodes: &mut [Node]) {
+        let mut set =
+            |(node, interface): Hop| nodes[node].host.routes_mut().set_way(place, interface);
         let [Neighbour { node, back, .. }] = self.in_use[destination][..] else {
             return self.known(destination).iter().copied().for_each(set);
         };

@@ -132,12 +132,12 @@ fn check_links(scenario: &Scenario, rows: &[Row]) -> Verdict {
                 .changes
                 .iter()
                 .filter(|change| change.link.0 == index)
-                .map(|change| &change.config),
+                .map(|change| &*change.config),
         );
         for direction in 0..2 {
             let configs: Vec<&DirectionConfig> = configs
                 .iter()
-                .map(|config| [&config.down, &config.up][direction])
+                .map(|config| &**[&config.down, &config.up][direction])
                 .collect();
             let delivered = rows.iter().filter(|row| {
                 (row.link, row.direction) == (index, direction) && row.is_delivered()

@@ -84,9 +84,9 @@ fn limits(scenario: &Scenario, keeping: &[&str]) -> BTreeMap<String, (&'static s
             .changes
             .iter()
             .filter(|change| change.link.0 == index);
-        let configs: Vec<&LinkConfig> = [&link.config]
+        let configs: Vec<&LinkConfig> = [&*link.config]
             .into_iter()
-            .chain(changes.map(|change| &change.config))
+            .chain(changes.map(|change| &*change.config))
             .collect();
         for direction in 0..2 {
             let bounds: Vec<(&str, f64)> = configs

@@ -7,8 +7,8 @@ mod group;
 
 use super::Towards;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy};
-use crate::mobility::discovery;
 use crate::mobility::draws::Draws;
+use crate::mobility::{discovery, pop};
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::IcmpMessage;
@@ -177,7 +177,7 @@ impl AccessRouter {
 
     /// The next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
-        self.outbox.pop_front()
+        pop(&mut self.outbox)
     }
 
     /// Whether [`poll_transmit`](Self::poll_transmit) has something.

@@ -11,6 +11,7 @@
 
 mod fast_handover;
 mod group;
+mod interfaces;
 mod optimization;
 mod packets;
 mod registration;
@@ -18,8 +19,8 @@ mod registration;
 use super::{SharedKey, Towards};
 use crate::crosslayer::PathParameters;
 use crate::mobility::address_configuration::{
-    AddressConfiguration, Attachment, ConfigurationEvent, ConfigurationSettings,
-    ConfigurationTimes, DuplicateAddressDetection,
+    Attachment, ConfigurationEvent, ConfigurationSettings, ConfigurationTimes,
+    DuplicateAddressDetection,
 };
 use crate::mobility::binding::BindingTimes;
 use crate::mobility::draws::Draws;
@@ -36,6 +37,7 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use fast_handover::Routers;
 use group::Group;
+use interfaces::Interfaces;
 use optimization::Peer;
 use registration::Registration;
 use std::collections::{BTreeMap, VecDeque};
@@ -182,7 +184,7 @@ struct Place {
 #[derive(Clone, Debug)]
 pub struct MobileNode {
     settings: MobileSettings,
-    interfaces: Vec<AddressConfiguration>,
+    interfaces: Interfaces,
     preferred: usize,
     place: Option<Place>,
     access: NetworkAccess,
@@ -214,13 +216,8 @@ impl MobileNode {
             times: settings.configuration_times,
             home_prefix: Some(settings.home_prefix),
         };
-        let interfaces = (0..interfaces).map(|_| {
-            let secret = [draws.bits(), draws.bits()].map(u64::to_be_bytes);
-            let secret = core::array::from_fn(|place| secret[place / 8][place % 8]);
-            AddressConfiguration::new(configuration, Draws::new(secret))
-        });
         MobileNode {
-            interfaces: interfaces.collect(),
+            interfaces: Interfaces::new(configuration, interfaces, &mut draws),
             preferred: 0,
             place: None,
             access: NetworkAccess::default(),
@@ -282,7 +279,7 @@ impl MobileNode {
         address.is_multicast()
             || self.is_own(address)
             || [self.home.latest(), self.former].contains(&Some(address))
-            || self.interfaces.iter().any(|one| one.has(address))
+            || self.interfaces.position(|one| one.has(address)).is_some()
     }
 
     /// Uses this interface as soon as it is attached, and as long as it is (802.21 Link_Handover_Imminent, or the
@@ -375,7 +372,7 @@ impl MobileNode {
         ask(self.home.poll_timeout(refreshes));
         ask(self.routers.poll_timeout());
         ask(self.group.poll_timeout());
-        for interface in &self.interfaces {
+        for (_, interface) in self.interfaces.iter() {
             ask(interface.poll_timeout());
         }
         for peer in self.peers.values() {
@@ -386,7 +383,7 @@ impl MobileNode {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        for interface in &mut self.interfaces {
+        for (_, interface) in self.interfaces.iter_mut() {
             interface.handle_timeout(now);
         }
         if let Some(settings) = &self.settings.access {
@@ -405,7 +402,7 @@ impl MobileNode {
 
     /// The next packet to send, and out of which interface.
     pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
-        for (place, interface) in self.interfaces.iter_mut().enumerate() {
+        for (place, interface) in self.interfaces.iter_mut() {
             if let Some(packet) = interface.poll_transmit() {
                 return Some((Towards::Interface(place), packet));
             }
@@ -431,7 +428,7 @@ impl MobileNode {
 
     /// Finds out where the mobile is now, and does what a change asks for.
     fn settle(&mut self, now: Instant) {
-        for interface in &mut self.interfaces {
+        for (_, interface) in self.interfaces.iter_mut() {
             while let Some(event) = interface.poll_event() {
                 if let ConfigurationEvent::Duplicate(address) = event {
                     self.events
@@ -463,7 +460,7 @@ impl MobileNode {
         let Some(settings) = &self.settings.access else {
             return;
         };
-        for (place, interface) in self.interfaces.iter().enumerate() {
+        for (place, interface) in self.interfaces.iter() {
             let attached = (place, interface.attachment());
             self.access.follow(now, attached, settings, &mut self.draws);
         }

@@ -16,6 +16,6 @@ pub fn link(name: &str, network: &NetworkConfig, cell: CellId) -> LinkConfig {
         config
     };
     let mut config = symmetric(name, Medium::FullDuplex, direction(Direction::Forward));
-    config.up = direction(Direction::Return);
+    config.up = direction(Direction::Return).into();
     config
 }

@@ -10,7 +10,7 @@ pub mod wired;
 
 use super::config::{
     ChannelConfig, Damaged, DirectionConfig, Framing, LinkConfig, Medium, QueueConfig, QueueLimit,
-    QueueManagement, Start,
+    QueueManagement, Shared, Start,
 };
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -45,6 +45,7 @@ fn plain(rate: DataRate, delay: Duration, queue: QueueLimit) -> DirectionConfig 
 
 /// A link that is the same both ways, with Ethernet's MTU of 1500 B.
 fn symmetric(name: &str, medium: Medium, direction: DirectionConfig) -> LinkConfig {
+    let direction = Shared::from(direction);
     LinkConfig {
         name: name.to_string(),
         medium,

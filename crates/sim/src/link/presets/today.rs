@@ -36,7 +36,7 @@ pub fn starlink(name: &str) -> LinkConfig {
 fn access(name: &str, rates: [u64; 2], delay_us: u64, queue_ms: u64) -> LinkConfig {
     let [down, up] = rates.map(|rate| direction(rate, delay_us, queue_ms));
     LinkConfig {
-        up,
+        up: up.into(),
         ..symmetric(name, Medium::FullDuplex, down)
     }
 }

@@ -155,7 +155,7 @@ impl World {
             security_parameter_index: 256 + number as u32,
             key: long_secret(seed, &format!("mobile {name} home key")),
         };
-        let mut care_of = Vec::new();
+        let mut care_of = Vec::with_capacity(access.len());
         let mut group = Vec::new();
         for &link in access {
             let Some(prefix) = access_prefix(mobility.home_link, &agent, link) else {

@@ -528,7 +528,7 @@ impl World {
     pub(super) fn apply_change(&mut self, number: usize) {
         let change = self.scenario.changes[number].clone();
         let wire = &mut self.wires[change.link.0];
-        let is_new = wire.works != change.up || *wire.link.config() != change.config;
+        let is_new = wire.works != change.up || *wire.link.config() != *change.config;
         wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
         for (node, interface) in wire.ends {

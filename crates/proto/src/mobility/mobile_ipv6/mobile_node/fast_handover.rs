@@ -2,7 +2,7 @@
 //! 5568, the reactive mode: its section 3.3).
 
 use super::{MobileEvent, MobileNode};
-use crate::mobility::address_configuration::Attachment;
+use crate::mobility::address_configuration::{AddressConfiguration, Attachment};
 use crate::mobility::binding::{BindingSequence, Retransmission};
 use crate::mobility::mobile_ipv6::{addresses_v6, mobility_packet};
 use crate::packet::Packet;
@@ -98,9 +98,10 @@ impl MobileNode {
 
     fn is_attached_as(&self, address: Ipv6Addr) -> bool {
         let at_home = address == self.settings.home_address;
-        self.interfaces
-            .iter()
-            .any(|one| one.has(address) || at_home && one.attachment() == Attachment::Home)
+        let is_so = |one: &AddressConfiguration| {
+            one.has(address) || at_home && one.attachment() == Attachment::Home
+        };
+        self.interfaces.position(is_so).is_some()
     }
 
     fn send_fast_update(&mut self, told: Told) {

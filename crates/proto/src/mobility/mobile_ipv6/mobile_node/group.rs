@@ -104,8 +104,7 @@ impl MobileNode {
 
     /// Over the link where the mobile has the address that the member knows.
     fn send_to_member(&mut self, to: Member, mut update: BindingUpdate) {
-        let mut all = self.interfaces.iter();
-        let Some(interface) = all.position(|one| one.has(to.care_of)) else {
+        let Some(interface) = self.interfaces.position(|one| one.has(to.care_of)) else {
             return;
         };
         self.group.sequence = self.group.sequence.next();

@@ -240,11 +240,8 @@ impl MobileNode {
         let care_of = self.care_of()?;
         let place = |attachment| {
             let interface = match attachment {
-                Attachment::Away(bound) => self.interfaces.iter().position(|one| one.has(bound)),
-                other => {
-                    let mut all = self.interfaces.iter();
-                    all.position(|one| one.attachment() == other)
-                }
+                Attachment::Away(bound) => self.interfaces.position(|one| one.has(bound)),
+                other => self.interfaces.position(|one| one.attachment() == other),
             };
             Some(Place {
                 interface: interface?,
