@@ -15,9 +15,7 @@ _HOST = {
     "too_big": "were larger than the next link takes: compare the links' mtu",
     "hop_limit": "went round in a circle: look at the routes",
     "damaged": "were damaged: look at the links' bit_error_rate",
-    "no_receiver": "were for ports where nobody listens",
     "backlog": "met a full listen queue: start flows further apart",
-    "messages": "were messages to agents that nobody expected: look at the ladder of signals",
     "tunnelled": "came out of a tunnel for nobody there: the mobile had left, or its registration was late or lost",
 }
 

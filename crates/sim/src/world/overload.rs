@@ -114,6 +114,7 @@ impl World {
         cell.unwrap_or_else(|| self.scenario.links[link].config.name.clone())
     }
 
+    /// What is said to nobody in particular, and by agents, is often for nobody: it is left out.
     fn overloaded_hosts(&self) -> Vec<Overload> {
         let offered = self.packets.numbered();
         let mut all = Vec::new();
@@ -124,9 +125,7 @@ impl World {
                 ("too_big", host.too_big),
                 ("hop_limit", host.hop_limit),
                 ("damaged", host.damaged),
-                ("no_receiver", host.no_receiver),
                 ("backlog", host.backlog),
-                ("messages", host.messages),
                 ("tunnelled", host.tunnelled),
             ];
             let found = causes.into_iter().filter(|(_, count)| *count > 0);

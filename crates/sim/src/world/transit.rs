@@ -196,7 +196,6 @@ impl World {
         self.end_signal(id, (at, towards), Some(reason));
         let packet = self.packets.remove(id);
         self.count_cause(reason);
-        self.drops.count(link, End::ALL[from], reason);
         if reason.is_congestion() && self.has_path_agents(sender) {
             let agents = self.nodes[sender].host.agents_mut().path_mut();
             agents.handle_drop(self.now, &packet);
@@ -206,9 +205,12 @@ impl World {
         }
         let wire = &self.wires[link];
         // What routers tell all on a link is no loss where nobody is.
+        if packet.ip.destination.is_multicast() {
+            return;
+        }
+        self.drops.count(link, End::ALL[from], reason);
         if let Some(mobile) = wire.mobile
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
-            && !packet.ip.destination.is_multicast()
         {
             self.mobiles[mobile].lose(link, wire.works, packet.flow);
         }
