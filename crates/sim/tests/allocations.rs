@@ -108,6 +108,8 @@ fn five_thousand_aircraft_are_set_up_and_the_last_one_is_reached() {
     // One cell takes a minute to let nearly all of them register; who was not heard asks again and again.
     let summary = run.finish(None).unwrap().summary;
     assert_eq!(summary.flows[0].delivered_bytes, 500);
+    // Advertisements to a cell without aircraft are no loss.
+    assert_eq!(summary.overloads, []);
 }
 
 /// Bytes of each of so many aircraft more, without flows, before anything has happened.
