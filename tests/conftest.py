@@ -1,5 +1,6 @@
 """Shared by all tests."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import settings
 from baton import classes, cli
 from baton.live import batond
 from fake_batond import Fake
+from live_tests import until_quiet, why_not_here
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -58,6 +60,38 @@ traffic = "constant"
 rate = "16 kbit/s"
 packet_size = "100 B"
 """
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "live: makes live runs; tests/live_tests.py has the rule")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("live") and (why := why_not_here()):
+        pytest.skip(why)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Calls a live test as its rule says; others are called as ever."""
+    if pyfuncitem.get_closest_marker("live") is None or "tmp_path" not in pyfuncitem.funcargs:
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    arguments = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
+
+    def call():
+        try:
+            pyfuncitem.obj(**arguments)
+        except Exception as error:
+            return error
+        return None
+
+    error, why = until_quiet(call, lambda error: error is not None, pyfuncitem.funcargs["tmp_path"])
+    if why:
+        pytest.skip(why)
+    if error is not None:
+        raise error
+    return True
 
 
 @pytest.fixture(autouse=True)

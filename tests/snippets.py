@@ -5,7 +5,7 @@ language says:
 
 `python`   runs; all blocks of a page are one program
 `text`     is what the Python blocks since the last one print
-`sh`       runs, and ends with status 0; with `sudo` only where live runs are possible
+`sh`       runs, and ends with status 0; with `sudo` by the rule for live runs (`live_tests.py`)
 `console`  runs what stands behind `$ `, and compares with what it prints
 `toml`     is a scenario, or keys of one that are completed to it, and is checked
 

@@ -36,11 +36,6 @@ timetable = [{ at = "0 s", attach = "wifi" }]
 @pytest.fixture
 def run(tmp_path):
     """Runs the step of the test with inputs of a workflow; its status, its outputs, and its page."""
-    check = subprocess.run(
-        [sys.executable, "-m", "baton", "live", "--check"], capture_output=True, text=True, check=False
-    )
-    if check.returncode:
-        pytest.skip(check.stdout + check.stderr)
     (tmp_path / "walk.toml").write_text(SCENARIO)
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "page").write_bytes(bytes(2_000_000))
@@ -76,6 +71,7 @@ def environment(step, inputs):
 WEB = f"{shlex.quote(sys.executable)} -m http.server 8000 --directory served"
 
 
+@pytest.mark.live
 def test_a_download_that_outlives_its_handover_passes(run, tmp_path):
     status, outputs, page, said = run(
         scenario="walk.toml",
@@ -94,6 +90,7 @@ def test_a_download_that_outlives_its_handover_passes(run, tmp_path):
     assert "| `flows.0.longest_stall_s > 0.4` | holds |  |" in page
 
 
+@pytest.mark.live
 def test_an_expectation_that_does_not_hold_fails_the_step_and_says_why(run):
     status, outputs, page, said = run(
         scenario="walk.toml",
@@ -108,6 +105,7 @@ def test_an_expectation_that_does_not_hold_fails_the_step_and_says_why(run):
     assert "::error title=Handover test::an expectation did not hold" in said
 
 
+@pytest.mark.live
 def test_a_program_that_fails_and_a_scenario_that_is_wrong_fail_the_step(run):
     status, _, page, _ = run(scenario="walk.toml", handover="1 s soft", program="sleep 1.5; false")
     assert status == 4

@@ -12,20 +12,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from baton.live import batond
-
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "ci.md").read_text()
 COMMAND = f"{sys.executable} -m baton"
 
 
-def why_not() -> str:
-    """Why this machine cannot run anything live; empty if it can."""
-    _, machine = batond.ask("machine")
-    return "" if machine["ok"] else "; ".join(machine["problems"])
-
-
-WHY_NOT = why_not()
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=f"no live runs here: {WHY_NOT}")
+pytestmark = pytest.mark.live
 
 
 def steps() -> list[str]:
