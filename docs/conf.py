@@ -36,7 +36,7 @@ NAVIGATION = {
         "how-to/read-the-packet-table",
         "how-to/*",
     ],
-    "Look up": ["glossary", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
+    "Look up": ["glossary", "measures", "reference/*", "formats", "trust", "AeroTP <aerotp>"],
     "Trust": ["models/README", "models/*", "validation", "fidelity", "performance"],
 }
 # Pages below a page, in the side bar too.

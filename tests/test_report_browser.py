@@ -128,7 +128,7 @@ def test_panels_tables_and_handovers_are_there(open_page: Any, handover_report: 
     page = open_page(handover_report)
     assert titles(page) == TCP_PANELS
     assert page.locator("table").count() == 2
-    assert page.locator("table th[scope=col]").count() == 20
+    assert page.locator("table th[scope=col]").count() == 21
     marks = page.evaluate(
         "[...document.querySelectorAll('.plot')].map((plot) => [plot.layout.annotations.map((a) => a.text),"
         " plot.layout.shapes.filter((s) => s.type === 'rect').map((s) => [s.x0, s.x1])])"

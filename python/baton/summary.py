@@ -56,6 +56,56 @@ class Delay(TypedDict):
     largest_s: Annotated[float, "The largest"]
 
 
+class LostBy(TypedDict):
+    """Lost packets by the cause of their loss."""
+
+    queue: Annotated[int, "A link's queue had no room or its manager (RED, CoDel) chose them, or a policer did"]
+    channel: Annotated[int, "A link's channel lost them, or damaged them beyond a checksum"]
+    link_down: Annotated[
+        int, "A link was down or went down with them, or its queue was discarded: what a handover or an outage takes"
+    ]
+    buffer: Annotated[int, "An agent's buffer had no room, held them for too long, or held the same segment already"]
+    host: Annotated[
+        int,
+        "A host or router gave them up: no route, too long, hop limit, nobody at the port, out of a tunnel for nobody",
+    ]
+
+
+class Packets(TypedDict):
+    """A flow's packets of one way: `sent` is the sum of `delivered`, `lost` and `under_way`."""
+
+    sent: Annotated[
+        int,
+        "Packets sent, each once whatever tunnels and copies there are; those that gateways send in their hosts' place,"
+        " and those that found no way out of their own host, too",
+    ]
+    delivered: Annotated[int, "Those that came to their host, or to a gateway that answers for it; of copies the first"]
+    lost: Annotated[int, "Those that came to nobody: the sum of `lost_by`"]
+    under_way: Annotated[int, "Those on links and in buffers at the end of the run"]
+    lost_by: Annotated[LostBy, "Why they were lost; of several copies why the last one was"]
+
+
+class PacketsOfWays(TypedDict):
+    """What became of a flow's packets."""
+
+    to_sink: Annotated[Packets, "Those from `from` to `to`"]
+    to_source: Annotated[Packets, "Those back: acknowledgments, answers, requests"]
+
+
+class LostByOfWays(TypedDict):
+    """Lost packets of each way."""
+
+    to_sink: Annotated[LostBy, "Those from `from` to `to`"]
+    to_source: Annotated[LostBy, "Those back"]
+
+
+class PacketInterruption(TypedDict):
+    """The mobility interruption time of each way, by its packets."""
+
+    to_sink: Annotated[float | None, "From `from` to `to`"]
+    to_source: Annotated[float | None, "The way back"]
+
+
 class FlowSummary(TypedDict):
     """What became of a flow."""
 
@@ -79,7 +129,8 @@ class FlowSummary(TypedDict):
     duplicate_acks: Annotated[int, "Duplicate acknowledgments that the source received"]
     copies_received: Annotated[int, "Datagrams that came to the far end again, as copies do; they are delivered once"]
     longest_stall_s: Annotated[float, "Longest time without new data for the application while some was to come"]
-    lost_packets: Annotated[int, "Packets of both directions that links dropped"]
+    lost_packets: Annotated[int, "Packets of both ways that links dropped, each copy for itself, as in packets.parquet"]
+    packets: Annotated[PacketsOfWays, "What became of its packets, each counted once"]
     delay: Annotated[
         Delay | None, "One-way delays; null if nothing arrived, over ICMP, and of a program's conversation"
     ]
@@ -95,7 +146,7 @@ class ClassSummary(TypedDict):
     flows: Annotated[int, "How many flows are of this class"]
     sent_packets: Annotated[int, "Packets that the sources sent, retransmissions included"]
     delivered_packets: Annotated[int, "Those that arrived undamaged; of several copies the first"]
-    lost_packets: Annotated[int, "Those that neither arrived nor are on a link at the end of the run"]
+    lost_packets: Annotated[int, "Those that neither arrived nor are on a link or in a buffer at the end of the run"]
     delay: Annotated[Delay | None, "One-way delays of those that arrived; null if none did"]
 
 
@@ -112,7 +163,15 @@ class HandoverFlow(TypedDict):
         float,
         "The same up to the first new data over the new link: what the handover itself took",
     ]
+    packet_interruption_s: Annotated[
+        PacketInterruption,
+        "From the last packet that came over the old link to the first over the new, negative where that came before;"
+        " null where one of them did not come",
+    ]
     lost_packets: Annotated[int, "Packets of it lost with the old link or with its queue"]
+    lost_by: Annotated[
+        LostByOfWays, "All that it lost, from when this handover was announced or, if it was not, began, to the next"
+    ]
     spurious_retransmissions: Annotated[int, "Segments that came to the far end with nothing new in them"]
     time_to_90_percent_s: Annotated[
         float | None, "From the handover until the flow got 90 % of the new link's rate; null if it never did"

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from baton import losses
 from baton.cells import CellNames
 from baton.expect import Outcome
 from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes
@@ -158,8 +159,9 @@ def handover_table(handovers: Sequence[Json], names: CellNames) -> Table:
             names.shown(handover["to"] or NOTHING),
             handover["kind"],
             seconds(handover["completed_s"]),
-            count(handover["lost_packets"]),
+            losses.of_handover(handover) or count(handover["lost_packets"]),
         )
+    table.caption = "Lost: packets until the next handover, and where."
     return table
 
 

@@ -73,7 +73,8 @@ def page() -> str:
         " messages ended; sort them by `sent_ns`. The report draws them as a chart of each handover.\n",
         columns(signals, description(signals)["columns"]),
         "## The summary\n\nThe paths that `--expect` and the columns of a sweep use are these keys with dots between them, flows by their"
-        " name: `flows.download.longest_stall_s`, `handovers.0.lost_packets`.\n",
+        " name: `flows.download.longest_stall_s`, `handovers.0.lost_packets`. What stalls, interruptions and losses are is defined with"
+        " [the measures](../measures.md).\n",
         *summary_tables(),
     ]
     return "\n".join(parts).rstrip() + "\n"

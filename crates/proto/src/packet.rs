@@ -386,6 +386,30 @@ impl Packet {
         }
     }
 
+    /// The packet in all its tunnels.
+    #[inline]
+    pub fn innermost(&self) -> &Packet {
+        let mut packet = self;
+        while let Body::Tunnel(inner) = &packet.body {
+            packet = inner;
+        }
+        packet
+    }
+
+    /// Whether it, in tunnels or not, has payload of a transport. What a kernel wrote is not looked at.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        let of_transport = |body: &Body| match body {
+            Body::Tcp(_, payload) | Body::Udp(_, payload) => !payload.is_empty(),
+            Body::Aerotp(packet) => !packet.payload.is_empty(),
+            _ => false,
+        };
+        match &self.innermost().body {
+            Body::Extended(extended) => of_transport(&extended.body),
+            body => of_transport(body),
+        }
+    }
+
     /// Whether the headers are values: not so in a packet that a kernel wrote.
     pub const fn is_typed(&self) -> bool {
         !matches!(self.body, Body::Verbatim(_))

@@ -1,6 +1,7 @@
 //! The packets of a world in a slab: links and events hold a four-byte id instead of a packet.
 
 use crate::link::End;
+use crate::world::packet_counts::Way;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use baton_proto::time::Instant;
 use baton_proto::wire::udp::UdpHeader;
@@ -58,10 +59,10 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Puts a packet in, `now`. One that was never sent before gets the next number.
+    /// Puts a packet in, `now`. One that was never sent before gets the next number, and is known to go this way.
     // Each is written once, into its slot: built beside it, it would be copied twice.
     #[inline]
-    pub fn insert(&mut self, now: Instant, packet: Packet) -> PacketId {
+    pub fn insert(&mut self, now: Instant, packet: Packet, way: Way) -> PacketId {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(FREE);
             self.slots.len() as u32 - 1
@@ -72,7 +73,11 @@ impl Packets {
         travelling.packet = packet;
         let mut identity = travelling.packet.identity_within();
         if !identity.is_some() {
-            identity = Identity::new(self.numbered, now);
+            let sent = identity.sent_before().unwrap_or(now);
+            identity = Identity::new(self.numbered, sent);
+            if way == Way::ToSource {
+                identity = identity.going_back();
+            }
             self.numbered += 1;
         }
         travelling.packet.identify(identity);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from baton import losses
 from baton.cells import CellNames
 
 
@@ -52,6 +53,14 @@ def handovers_in_order(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(listed, key=lambda handover: float(handover["at_s"]))
 
 
+def links_moved_between(summary: dict[str, Any], flow: str) -> set[str]:
+    """The links between which the mobiles of a flow move."""
+    met = [
+        each for each in summary.get("handovers") or [] if flow in [one.get("name") for one in each.get("flows") or []]
+    ]
+    return {str(each[end]) for each in met for end in ("from", "to") if each.get(end)}
+
+
 @dataclass
 class HandoverRow:
     """A row of the table: a handover as one flow met it. `None` is not measured or not reached."""
@@ -64,7 +73,9 @@ class HandoverRow:
     switch_s: float | None
     flow: str
     stall_s: float | None
-    lost_packets: int | None
+    interruption_s: tuple[float | None, float | None]
+    """From the last packet over the old link to the first over the new, to the sink and back."""
+    lost: str | None
     spurious_retransmissions: int | None
     time_to_90_percent_s: float | None
 
@@ -76,6 +87,7 @@ def rows(summary: dict[str, Any]) -> list[HandoverRow]:
         at, completed = float(handover["at_s"]), handover.get("completed_s")
         flows = handover.get("flows") or [{"name": "", "lost_packets": handover.get("lost_packets")}]
         for flow in flows:
+            interrupted, lost = flow.get("packet_interruption_s") or {}, flow.get("lost_packets")
             table.append(
                 HandoverRow(
                     number,
@@ -86,7 +98,8 @@ def rows(summary: dict[str, Any]) -> list[HandoverRow]:
                     completed - at if completed is not None else None,
                     str(flow.get("name") or ""),
                     flow.get("stall_s"),
-                    flow.get("lost_packets"),
+                    (interrupted.get("to_sink"), interrupted.get("to_source")),
+                    losses.of_handover_flow(flow) or (None if lost is None else f"{lost:,}"),
                     flow.get("spurious_retransmissions"),
                     flow.get("time_to_90_percent_s"),
                 )

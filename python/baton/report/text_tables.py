@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from baton import losses
 from baton.many import Spread, fleets, flow_classes
 
 from . import handovers
@@ -57,7 +58,7 @@ def flow_table(summary: dict[str, Any]) -> str:
                 number(flow.get("spurious_retransmitted")),
                 number(flow.get("timeouts")),
                 number(flow.get("longest_stall_s")),
-                number(flow.get("lost_packets")),
+                losses.of_flow(flow) or number(flow.get("lost_packets")),
             ]
         )
     if any("delay" in flow for flow in flows):
@@ -184,6 +185,7 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
         ("At", "s"),
         ("Switch took", "s"),
         ("Stall", "s"),
+        ("Interrupted there / back", "s"),
         ("Packets lost", ""),
         ("Spurious retransmissions", ""),
         ("Until 90 % of the new rate", "s"),
@@ -202,13 +204,21 @@ def handover_table(summary: dict[str, Any], linked: bool = True) -> str:
                 number(row.at_s),
                 number(row.switch_s, "unfinished"),
                 number(row.stall_s),
-                number(row.lost_packets),
+                interrupted(row),
+                row.lost or ABSENT,
                 number(row.spurious_retransmissions),
                 number(row.time_to_90_percent_s, "not reached" if row.flow else ABSENT),
             ]
         )
         before = row.number
     return table("Handovers", heads, rows, texts=3) if rows else ""
+
+
+def interrupted(row: handovers.HandoverRow) -> str:
+    """How long no packet came, to the sink and back; only what was measured."""
+    if row.interruption_s == (None, None):
+        return ABSENT
+    return " / ".join(number(each) for each in row.interruption_s)
 
 
 def agent_table(summary: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ pub use routers::AccessRouters;
 use self::unresolved::Unresolved;
 use super::{AerotpGateway, Discarded, InterfaceId, PathAgents};
 use crate::crosslayer::PeerMoved;
+use crate::mobility::buffering::Held;
 use crate::mobility::handover_service::PointOfService;
 use crate::mobility::mobile_ipv4;
 use crate::mobility::mobile_ipv6::{
@@ -353,6 +354,14 @@ impl Agents {
         }
         let event = self.home_agent.as_mut()?.poll_event()?;
         Some(AgentEvent::HomeAgent(event))
+    }
+
+    /// A packet that a buffer has taken in or dropped.
+    pub(super) fn poll_held(&mut self) -> Option<Held> {
+        let agent = self.home_agent.as_mut().and_then(HomeAgent::poll_held);
+        agent
+            .or_else(|| self.routers.poll_held())
+            .or_else(|| self.unresolved.poll_held())
     }
 
     /// Adds what the agents gave up.

@@ -1,6 +1,6 @@
 //! What a host tells a packet's source of what became of it (RFC 792, RFC 4443).
 
-use super::{Host, InterfaceId};
+use super::{Host, InterfaceId, Unsent};
 use crate::packet::{Body, Packet};
 use crate::rate::DataRate;
 use crate::time::Instant;
@@ -31,6 +31,7 @@ impl Host {
 
     /// The first hop is this host's own: it tells its transports what a router would tell them.
     pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
+        self.unsent.extend(Unsent::of(&packet));
         let (whole, packet) = match self.has_path_agents() {
             true => (packet.wire_length(), packet.into_transport()),
             false => (packet.wire_length(), packet),

@@ -36,6 +36,7 @@ pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 
 use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
+use crate::mobility::buffering::Held;
 use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::{self, Endpoint};
@@ -155,6 +156,31 @@ pub struct Discarded {
     pub tunnelled: u64,
 }
 
+/// A packet of a flow that its own host gave up before it was sent: there was no way for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its IP header, of a tunnel that of the packet inside.
+    pub ip: IpHeader,
+    /// Whether it has payload of a transport.
+    pub has_data: bool,
+}
+
+impl Unsent {
+    /// Of what belongs to a flow and was never sent before.
+    pub fn of(packet: &Packet) -> Option<Unsent> {
+        let flow = packet
+            .flow
+            .filter(|_| !packet.identity_within().is_some())?;
+        Some(Unsent {
+            flow,
+            ip: packet.innermost().ip,
+            has_data: packet.has_data(),
+        })
+    }
+}
+
 /// More further addresses than this are not searched one after the other.
 const MOST_SEARCHED: usize = 8;
 
@@ -178,6 +204,9 @@ pub struct Host {
     outbox: VecDeque<Packet>,
     sockets: Sockets,
     discarded: Discarded,
+    /// Whether what was handed in last has come to somebody.
+    accepted: bool,
+    unsent: Vec<Unsent>,
     agents: Option<Box<Agents>>,
     /// What stands in the code points of flows, but for those where it is zero.
     code_points: BTreeMap<FlowId, CodePoint>,
@@ -199,6 +228,8 @@ impl Host {
             events: VecDeque::new(),
             identification: 0,
             discarded: Discarded::default(),
+            accepted: false,
+            unsent: Vec::new(),
             agents: None,
             code_points: BTreeMap::new(),
             aerotp: None,
@@ -378,6 +409,23 @@ impl Host {
             agents.add_discarded(&mut sum);
         }
         sum
+    }
+
+    /// Whether a packet has come to this host's transports, or to an agent that answers for others, since this was asked last.
+    #[inline]
+    pub fn take_accepted(&mut self) -> bool {
+        core::mem::take(&mut self.accepted)
+    }
+
+    /// A packet of this host's own that it has given up before it was sent.
+    #[inline]
+    pub fn poll_unsent(&mut self) -> Option<Unsent> {
+        self.unsent.pop()
+    }
+
+    /// A packet that an agent here has begun to hold, or that was to be held and was dropped.
+    pub fn poll_held(&mut self) -> Option<Held> {
+        self.agents.as_mut()?.poll_held()
     }
 
     /// Whether the agents on the path have learnt something of a packet since this was asked last, though it was forwarded:

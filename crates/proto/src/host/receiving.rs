@@ -19,7 +19,7 @@ impl Host {
             Ok(decoded) if self.takes(&decoded.ip) || self.ends_here(&decoded) => {
                 self.take_in(now, interface, decoded);
             }
-            _ => self.discarded.damaged += 1,
+            _ => self.count_damaged(),
         }
     }
 
@@ -72,6 +72,7 @@ impl Host {
 
     /// Hands a packet to this host's transports.
     pub(super) fn deliver(&mut self, now: Instant, packet: Packet) {
+        self.accepted = true;
         let ip = packet.ip;
         match packet.body {
             Body::Tcp(header, payload) => {
@@ -97,7 +98,7 @@ impl Host {
                         });
                     }
                     sockets::Delivery::Nobody(reset) => {
-                        self.discarded.no_receiver += 1;
+                        self.count_unreceived();
                         if let Some(reset) = reset {
                             self.send(
                                 remote.address,
@@ -121,7 +122,7 @@ impl Host {
                         payload,
                     });
                 } else {
-                    self.discarded.no_receiver += 1;
+                    self.count_unreceived();
                     let unheard = Packet {
                         body: Body::Udp(header, payload),
                         ..packet
@@ -135,8 +136,20 @@ impl Host {
             | Body::Tunnel(_)
             | Body::Extended(_)
             | Body::Opaque { .. }
-            | Body::Verbatim(_) => self.discarded.no_receiver += 1,
+            | Body::Verbatim(_) => self.count_unreceived(),
         }
+    }
+
+    /// Nobody here takes the packet that was handed in.
+    pub(super) fn count_unreceived(&mut self) {
+        self.accepted = false;
+        self.discarded.no_receiver += 1;
+    }
+
+    /// What was handed in is damaged beyond its checksums.
+    pub(super) fn count_damaged(&mut self) {
+        self.accepted = false;
+        self.discarded.damaged += 1;
     }
 
     fn handle_icmp(
@@ -154,7 +167,7 @@ impl Host {
             IcmpMessage::Error { kind, quoted } => self.handle_error(now, kind, quoted),
             IcmpMessage::NeighborDiscovery(_)
             | IcmpMessage::MulticastListenerReport(_)
-            | IcmpMessage::AgentDiscovery(_) => self.discarded.no_receiver += 1,
+            | IcmpMessage::AgentDiscovery(_) => self.count_unreceived(),
         }
     }
 

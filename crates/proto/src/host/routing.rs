@@ -54,6 +54,10 @@ impl Host {
         match look {
             Look::Pass => None,
             Look::Take => Some(Verdict::Local),
+            Look::Absorb => {
+                self.accepted = true;
+                Some(Verdict::Discard)
+            }
             Look::Drop => Some(Verdict::Discard),
         }
     }

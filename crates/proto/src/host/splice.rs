@@ -424,6 +424,7 @@ impl Host {
         if !self.crosses(&packet) {
             return Some(packet);
         }
+        self.accepted = true;
         let (source, destination) = (packet.ip.source, packet.ip.destination);
         match &packet.body {
             Body::Aerotp(_) => self.take_from_air(now, packet),

@@ -1,7 +1,7 @@
 //! What leaves a host: what its agents, its transports and itself want sent.
 
 use super::agents::Step;
-use super::{HOP_LIMIT, Host, InterfaceId};
+use super::{HOP_LIMIT, Host, InterfaceId, Unsent};
 use crate::mobility::mobile_ipv6::MobileNode;
 use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Packet};
 use crate::time::Instant;
@@ -90,7 +90,10 @@ impl Host {
             Step::Deliver(packet) => self.deliver(now, packet),
             Step::Originate(packet) => self.outbox.push_back(packet),
             Step::Tell(error, quoted) => self.tell(now, error, quoted),
-            Step::GiveBack(packet) => self.give_back(now, &packet, IcmpError::Unreachable),
+            Step::GiveBack(packet) => {
+                self.unsent.extend(Unsent::of(&packet));
+                self.give_back(now, &packet, IcmpError::Unreachable);
+            }
             // What a tunnel has brought, to another address than the home agent's.
             Step::Forward(packet) if self.is_own(packet.ip.destination) => {
                 self.offer_to_agents(now, InterfaceId::AGENT, packet);
@@ -125,6 +128,7 @@ impl Host {
             Ok(InterfaceId::AGENT) => self.leave_by_agent(now, packet),
             Ok(interface) => Some((interface, packet)),
             Err(error) => {
+                self.unsent.extend(Unsent::of(&packet));
                 self.give_back(now, &packet, error);
                 None
             }
@@ -133,13 +137,15 @@ impl Host {
 
     /// Gives a packet to the mobile node, whose routes lead to its agent, and returns it as it leaves.
     fn leave_by_agent(&mut self, now: Instant, packet: Packet) -> Option<(InterfaceId, Packet)> {
-        match self.mobile_mut() {
-            Some(mobile) => {
-                let sent = mobile.address_outgoing(now, packet)?;
-                self.take_step(now, Step::from(sent))
-            }
+        let unsent = Unsent::of(&packet);
+        let Some(mobile) = self.mobile_mut() else {
+            self.hold_unbound(now, packet);
+            return None;
+        };
+        match mobile.address_outgoing(now, packet) {
+            Some(sent) => self.take_step(now, Step::from(sent)),
             None => {
-                self.hold_unbound(now, packet);
+                self.unsent.extend(unsent);
                 None
             }
         }

@@ -14,7 +14,7 @@ mod edge;
 
 pub use edge::{EdgeBuffer, Via, fingerprint};
 
-use crate::packet::Packet;
+use crate::packet::{FlowId, Identity, Packet};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use crate::wire::tcp::{TcpFlags, TcpHeader};
@@ -77,6 +77,30 @@ impl BufferCounts {
     }
 }
 
+/// A packet of a flow that a buffer has taken in or dropped: for whoever follows packets through a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Which packet.
+    pub identity: Identity,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Whether it was dropped, now or after it was held.
+    pub dropped: bool,
+}
+
+impl Held {
+    /// Of a packet that has a number. Only a simulation gives packets one, and hears of them.
+    pub fn of(packet: &Packet, dropped: bool) -> Option<Held> {
+        let identity = packet.identity_within();
+        let flow = packet.flow.filter(|_| identity.is_some())?;
+        Some(Held {
+            identity,
+            flow,
+            dropped,
+        })
+    }
+}
+
 /// A queue of packets, bounded in bytes and age, that holds until it is told to release.
 ///
 /// By choice, a TCP segment all of whose sequence space is held already is dropped (study D, section 5.7): the link
@@ -90,6 +114,8 @@ pub struct PacketBuffer {
     /// When the next packet may go, while releasing.
     next_release: Option<Instant>,
     counts: BufferCounts,
+    /// What became of packets and has not been taken.
+    told: Vec<Held>,
 }
 
 impl PacketBuffer {
@@ -109,6 +135,7 @@ impl PacketBuffer {
                 duplicates: 0,
                 most_bytes: 0,
             },
+            told: Vec::new(),
         }
     }
 
@@ -132,29 +159,40 @@ impl PacketBuffer {
         self.drop_expired(now);
         if self.policy.drop_duplicates && self.holds_segment_of(&packet) {
             self.counts.duplicates += 1;
-            return;
+            return self.tell(&packet, true);
         }
         let length = packet.wire_length();
         let room = |bytes: u32| bytes.saturating_add(length) <= self.policy.bytes;
         if length > self.policy.bytes
             || self.policy.overflow == Overflow::DropNewest && !room(self.bytes)
         {
-            return self.count_overflow(length);
+            return self.count_overflow(&packet);
         }
         while self.bytes.saturating_add(length) > self.policy.bytes
             && let Some(oldest) = self.pop()
         {
-            self.count_overflow(oldest.wire_length());
+            self.count_overflow(&oldest);
         }
         self.bytes += length;
         self.counts.held += 1;
         self.counts.most_bytes = self.counts.most_bytes.max(self.bytes);
+        self.tell(&packet, false);
         self.packets.push_back((now, packet));
     }
 
-    fn count_overflow(&mut self, bytes: u32) {
+    fn count_overflow(&mut self, packet: &Packet) {
         self.counts.overflowed += 1;
-        self.counts.overflowed_bytes += u64::from(bytes);
+        self.counts.overflowed_bytes += u64::from(packet.wire_length());
+        self.tell(packet, true);
+    }
+
+    fn tell(&mut self, packet: &Packet, dropped: bool) {
+        self.told.extend(Held::of(packet, dropped));
+    }
+
+    /// What has become of packets since this was asked last.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
+        self.told.drain(..)
     }
 
     /// From now on packets are handed out, at the policy's pace.
@@ -193,8 +231,10 @@ impl PacketBuffer {
         while let Some(&(since, _)) = self.packets.front()
             && since + self.policy.age <= now
         {
-            self.pop();
-            self.counts.expired += 1;
+            if let Some(packet) = self.pop() {
+                self.counts.expired += 1;
+                self.tell(&packet, true);
+            }
         }
     }
 
@@ -213,9 +253,10 @@ impl PacketBuffer {
 
     /// Drops all that is held, as too old: nobody will come for it.
     pub fn drop_all(&mut self) {
-        self.counts.expired += self.packets.len() as u64;
-        self.packets.clear();
-        self.bytes = 0;
+        while let Some(packet) = self.pop() {
+            self.counts.expired += 1;
+            self.tell(&packet, true);
+        }
     }
 
     fn pop(&mut self) -> Option<Packet> {

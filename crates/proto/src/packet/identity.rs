@@ -3,9 +3,9 @@
 use super::{Body, Packet};
 use crate::time::Instant;
 
-/// A packet's number in its run, when it was first sent, and which copy of it this is.
+/// A packet's number in its run, when it was first sent, which way of its flow it goes, and which copy of it this is.
 ///
-/// All three stay through tunnels and with whatever agents put in front of a packet: what travels in a tunnel has the
+/// All of it stays through tunnels and with whatever agents put in front of a packet: what travels in a tunnel has the
 /// identity of the packet inside.
 // Bytes, so that it needs no alignment and fits beside `Packet::retransmission`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,28 +14,54 @@ pub struct Identity([u8; 15]);
 /// Where in its bytes the number of the copy stands, and where the time.
 const COPY: usize = 6;
 const SENT: usize = 7;
+/// The bit of the number's last byte that says which way the packet goes.
+const BACK: u8 = 0x80;
 
 impl Identity {
     /// That of a packet that was not yet sent.
     pub const NONE: Identity = Identity([0xFF; 15]);
 
-    /// That of a packet which is sent for the first time. Of the number, 48 bits count.
+    /// That of a packet which is sent for the first time. Of the number, 47 bits count.
     pub fn new(number: u64, sent: Instant) -> Identity {
         let mut bytes = [0; 15];
         bytes[..COPY].copy_from_slice(&number.to_le_bytes()[..COPY]);
+        bytes[COPY - 1] &= !BACK;
         bytes[SENT..].copy_from_slice(&sent.as_nanos().to_le_bytes());
         Identity(bytes)
     }
 
     /// Whether the packet was sent.
     pub fn is_some(&self) -> bool {
-        *self != Identity::NONE
+        self.0[..COPY] != [0xFF; COPY]
+    }
+
+    /// The same of a packet that goes from its flow's sink to its source.
+    pub const fn going_back(mut self) -> Identity {
+        self.0[COPY - 1] |= BACK;
+        self
+    }
+
+    /// Whether the packet goes from its flow's sink to its source.
+    pub const fn goes_back(&self) -> bool {
+        self.0[COPY - 1] & BACK != 0
+    }
+
+    /// That of a further packet, which a gateway sends in this one's place: it has yet to get its number, and keeps the time.
+    pub fn again(mut self) -> Identity {
+        self.0[..SENT].copy_from_slice(&Identity::NONE.0[..SENT]);
+        self
+    }
+
+    /// When the packet was first sent in whose place this one goes that has no number yet; `None` if in no other's place.
+    pub fn sent_before(&self) -> Option<Instant> {
+        (*self != Identity::NONE).then(|| self.sent())
     }
 
     /// Running number of the packet in its run.
     pub fn number(&self) -> u64 {
         let mut bytes = [0; 8];
         bytes[..COPY].copy_from_slice(&self.0[..COPY]);
+        bytes[COPY - 1] &= !BACK;
         u64::from_le_bytes(bytes)
     }
 
@@ -107,5 +133,27 @@ mod tests {
             (identity.number(), sent, 3)
         );
         assert_eq!(format!("{copy:?}"), "20015998343868.3");
+    }
+
+    #[test]
+    fn a_way_back_changes_neither_number_nor_time() {
+        let sent = Instant::from_millis(7);
+        let most = (1 << 47) - 2;
+        for number in [0, 5, most] {
+            let there = Identity::new(number, sent);
+            let back = there.going_back();
+            assert_eq!((there.goes_back(), back.goes_back()), (false, true));
+            assert_eq!((back.number(), back.sent()), (number, sent));
+            assert!(back.is_some() && back.with_copy(2).goes_back());
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_has_no_number_but_a_time() {
+        let sent = Instant::from_millis(7);
+        let again = Identity::new(5, sent).with_copy(1).again();
+        assert!(!again.is_some());
+        assert_eq!(again.sent_before(), Some(sent));
+        assert_eq!(Identity::NONE.sent_before(), None);
     }
 }

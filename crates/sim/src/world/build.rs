@@ -77,7 +77,7 @@ impl World {
             now: Instant::ZERO,
             queue: EventQueue::default(),
             packets: Packets::default(),
-            copies: Default::default(),
+            accounts: Default::default(),
             nodes,
             wires,
             flows,
@@ -182,6 +182,7 @@ impl World {
                 announced: None,
                 preparation: None,
                 losses_before: Losses::default(),
+                lost_before: None,
                 subject,
                 flows,
                 protocol: None,
@@ -375,7 +376,8 @@ fn flows(
         next_ports[source] = port.checked_add(1).unwrap_or(FIRST_PORT);
         next_ports[sink] = next_ports[source];
         let id = FlowId(number as u32);
-        let run = FlowRun::new(id, spec, addresses, port, application, subject);
+        let mut run = FlowRun::new(id, spec, addresses, port, application, subject);
+        run.in_custody = !scenario.aerotp_gateways.is_empty();
         nodes[source].ports.insert(run.port, number);
         nodes[sink].ports.insert(run.port, number);
         if started[number]

@@ -1,6 +1,6 @@
 //! One-way delays of the packets of a flow, in a histogram of bounded size.
 
-use baton_proto::packet::{Body, Packet};
+use baton_proto::packet::Packet;
 use baton_proto::time::Duration;
 use serde::Serialize;
 
@@ -161,22 +161,7 @@ pub struct DelaySummary {
 /// Whether a packet, in tunnels or not, brings payload of a transport undamaged.
 #[inline]
 pub(super) fn brings_data(packet: &Packet) -> bool {
-    if !packet.bit_errors.is_empty() {
-        return false;
-    }
-    match &packet.body {
-        Body::Tunnel(inner) => brings_data(inner),
-        Body::Extended(extended) => has_payload(&extended.body),
-        body => has_payload(body),
-    }
-}
-
-fn has_payload(body: &Body) -> bool {
-    match body {
-        Body::Tcp(_, payload) | Body::Udp(_, payload) => !payload.is_empty(),
-        Body::Aerotp(packet) => !packet.payload.is_empty(),
-        _ => false,
-    }
+    packet.bit_errors.is_empty() && packet.has_data()
 }
 
 #[cfg(test)]

@@ -2,14 +2,16 @@
 
 use super::delays::Delays;
 use super::observed::ObservedFlow;
+use super::packet_counts::{LossCounts, PacketCounts, Way};
 use super::progress::Progress;
 use super::traffic::{AerotpRun, Application};
 use crate::kernel::Timer;
+use crate::observe::Side;
 use crate::record::{Quantity, Recorder, Subject};
 use crate::scenario::model::{Flow, Traffic, Transport};
 use baton_proto::aerotp;
 use baton_proto::host::{AerotpId, Host, HostEvent, SocketId};
-use baton_proto::packet::{Body, FlowId, Packet};
+use baton_proto::packet::{FlowId, IpHeader};
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::{self, Connection, Endpoint};
 use baton_proto::time::{Duration, Instant};
@@ -83,13 +85,17 @@ pub struct FlowRun {
     pub aerotp: Box<AerotpRun>,
     /// What has been delivered.
     pub progress: Progress,
-    /// Packets sent by both ends.
-    pub sent_packets: u64,
-    /// Packets with payload that the source sent.
-    pub(super) sent_to_sink: u64,
+    /// Whether gateways may hold its data, between the packets that bring and take it.
+    pub(super) in_custody: bool,
+    /// What became of its packets, for each [`Way`].
+    pub(super) packets: [PacketCounts; 2],
+    /// Packets with payload that were sent to the sink.
+    pub(super) data_to_sink: u64,
+    /// For each way, when a packet has come to its end last, and over which access link.
+    pub(super) arrivals: [Option<(Instant, usize)>; 2],
     /// Delays of those that have come to the sink, if any has.
     pub(super) delays: Option<Box<Delays>>,
-    /// Packets that links dropped.
+    /// Packets that links dropped, each copy for itself.
     pub dropped_packets: u64,
     /// From the start to the delivery of the last byte, of a flow that has an end and has come to it.
     pub completion: Option<Duration>,
@@ -132,8 +138,10 @@ impl FlowRun {
             sockets: [None; 2],
             aerotp: Box::default(),
             progress: Progress::default(),
-            sent_packets: 0,
-            sent_to_sink: 0,
+            in_custody: false,
+            packets: [PacketCounts::default(); 2],
+            data_to_sink: 0,
+            arrivals: [None; 2],
             delays: None,
             dropped_packets: 0,
             completion: None,
@@ -200,12 +208,31 @@ impl FlowRun {
         }
     }
 
-    /// Whether a packet goes from the source to the sink. One end may be a mobile with an address from abroad.
-    pub(super) fn goes_to_sink(&self, packet: &Packet) -> bool {
-        if let Body::Tunnel(inner) = &packet.body {
-            return self.goes_to_sink(inner);
+    /// Which way a packet goes that a node sends first. What its ends send goes to the other end. A gateway's packets show it by
+    /// their addresses, of which one may be that of a mobile abroad.
+    pub(super) fn way(&self, node: usize, ip: &IpHeader) -> Way {
+        let is_from_source = match &self.observed {
+            Some(observed) => observed.side_of(node) == Side::Opener,
+            None if self.nodes.contains(&node) => node == self.nodes[0],
+            None => ip.source == self.addresses[0] || ip.destination == self.addresses[1],
+        };
+        match is_from_source {
+            true => Way::ToSink,
+            false => Way::ToSource,
         }
-        packet.ip.source == self.addresses[0] || packet.ip.destination == self.addresses[1]
+    }
+
+    /// A measure of each [`Way`], with the end first from which the data comes: of conversations it shows which that is.
+    pub(super) fn source_first<T>(&self, [there, back]: [T; 2]) -> [T; 2] {
+        match self.observation() {
+            Some((_, Side::Responder)) => [back, there],
+            _ => [there, back],
+        }
+    }
+
+    /// What it has lost so far, for each [`Way`].
+    pub(super) fn losses(&self) -> [LossCounts; 2] {
+        self.packets.map(|counts| counts.lost)
     }
 
     /// Where the passive end listens or answers.
@@ -375,17 +402,31 @@ impl FlowRun {
             .get_or_insert(now.saturating_since(self.spec.start));
     }
 
-    /// How long nothing has come although something should. Where the last packet may be lost for good, as over UDP and ICMP,
-    /// this ends with the source.
+    /// How long nothing has come although something should. Where the last data may be lost for good, and whoever has it does not
+    /// tell, this ends with the source.
     pub fn open_stall(&self, now: Instant) -> Duration {
         if let Some(stall) = self.observed_stall(now) {
             return stall;
         }
         let until = match self.spec.stop {
-            Some(stop) if self.spec.transport.loses() => now.min(stop),
+            Some(stop) if self.spec.transport.loses() && !self.is_datagrams() => now.min(stop),
             _ => now,
         };
         self.progress.current_stall(until)
+    }
+
+    /// Whether all of its data that is under way is in datagrams of its own: in no connection, not even between gateways.
+    fn is_datagrams(&self) -> bool {
+        !self.spec.transport.connects() && !self.in_custody && self.observed.is_none()
+    }
+
+    /// Ends a wait for datagrams that will not come, since all are lost or delivered and the source rests. Returns how long it was.
+    pub(super) fn end_silence(&mut self, now: Instant) -> Option<Duration> {
+        let ends = self.progress.is_waiting()
+            && self.is_datagrams()
+            && self.packets.iter().all(PacketCounts::are_settled)
+            && self.application.rests();
+        ends.then(|| self.progress.give_up_waiting(now))
     }
 
     /// Whom its series are about.

@@ -1,6 +1,7 @@
 //! Hosts and the flows' applications on them.
 
 use super::flow::{Delivered, Opened, Role};
+use super::packet_counts::Way;
 use super::{Event, World};
 use baton_proto::host::{AerotpId, HostEvent, InterfaceId, SocketId};
 use baton_proto::packet::Packet;
@@ -23,6 +24,7 @@ impl World {
                 break;
             }
         }
+        self.settle_accounts(node);
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);
         }
@@ -39,14 +41,11 @@ impl World {
 
     /// Counts a host's own packet and hands it to the link behind an interface.
     pub(super) fn send(&mut self, node: usize, interface: InterfaceId, mut packet: Packet) {
-        if let Some(flow) = packet.flow {
-            match packet.identity_within().is_some() {
-                true => self.copies.send_on(&mut packet),
-                false => self.count_sent(node, flow.0 as usize, &packet),
-            }
-        }
+        let way = packet.flow.map_or(Way::ToSink, |flow| {
+            self.account_sent(node, flow, &mut packet)
+        });
         let sent_on = packet.identity_within().is_some();
-        let id = self.packets.insert(self.now, packet);
+        let id = self.packets.insert(self.now, packet, way);
         // What comes out of a tunnel has crossed the access link that the tunnel did.
         if let Some(link) = self.arrived_over.filter(|_| sent_on) {
             self.packets[id].cross_access(link);
@@ -158,6 +157,9 @@ impl World {
             None => {}
         }
         self.pump(node);
+        if self.flows[flow].application.is_stopped() {
+            self.end_silence(flow);
+        }
         self.arm_flow(flow);
     }
 

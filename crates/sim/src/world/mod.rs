@@ -5,6 +5,7 @@
 //! Links that were touched stand in a list and are polled before the next event, so that what a packet sets
 //! off at one moment has happened before the next moment begins.
 
+mod accounts;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod agents;
@@ -14,7 +15,6 @@ mod build;
 mod by_hand;
 mod classes;
 mod contexts;
-mod copies;
 mod delays;
 pub mod flow;
 mod gateways;
@@ -23,6 +23,7 @@ mod hosts;
 mod losses;
 pub mod observed;
 pub mod overload;
+pub mod packet_counts;
 pub mod ports;
 pub mod progress;
 mod radio;
@@ -66,7 +67,7 @@ pub struct World {
     now: Instant,
     queue: EventQueue<Event>,
     packets: Packets,
-    copies: copies::Copies,
+    accounts: accounts::Accounts,
     nodes: Vec<Node>,
     wires: Vec<Wire>,
     flows: Vec<FlowRun>,

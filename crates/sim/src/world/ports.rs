@@ -14,6 +14,7 @@ pub(super) use build::BehindLink;
 pub(super) use nat::AccessNat;
 
 use super::World;
+use super::packet_counts::LossCause;
 use crate::addresses::node_addresses;
 use crate::packets::PacketId;
 use crate::scenario::model::AddressPolicy;
@@ -158,7 +159,10 @@ impl World {
         self.observe_sent(node, &mut packet);
         match self.first_hop(port, &packet) {
             Ok(interface) => self.send(node, interface, packet),
-            Err(error) => self.refuse(port, &packet, error),
+            Err(error) => {
+                self.account_unsent(node, &packet);
+                self.refuse(port, &packet, error);
+            }
         }
         self.settle();
     }
@@ -223,6 +227,11 @@ impl World {
         let packet = self.packets.remove(id);
         self.arrived_over = access;
         self.observe_delivered(node, number, &packet);
+        if let Some(flow) = packet.flow {
+            // Its kernel's checksums find the damage.
+            let lost = (!packet.bit_errors.is_empty()).then_some(LossCause::Channel);
+            self.end_way(flow, packet.identity_within(), lost);
+        }
         self.arrived_over = None;
         if let Some(port) = self.nodes[node].port.or(self.wires[link as usize].port) {
             let at = self.now;

@@ -2,9 +2,11 @@
 //!
 //! A *stall* is a time in which the application at the far end gets nothing although something is to come:
 //! it begins with the last delivery before it, or, if all that the source had handed over was delivered by
-//! then, with the moment at which the source hands over more; it ends with the next delivery, or the end of
-//! the run. A flow that never delivers anything stalls from its start. So the stall of a steady datagram flow
-//! is its delay or its interval, whichever is shorter; one lost datagram adds an interval.
+//! then, with the moment at which the source hands over more; it ends with the next delivery, when nothing is to come any
+//! more, or with the run. Of datagrams nothing is to come when the source rests (between spurts, or at its end) and none is
+//! under way: the silence between two spurts is no stall, though the last datagram of the first one may be lost. A flow
+//! that never delivers anything stalls from its start. So the stall of a steady datagram flow is its delay or its interval,
+//! whichever is shorter; one lost datagram adds an interval.
 
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -45,15 +47,22 @@ impl Progress {
         self.waiting_since = Some(now);
     }
 
-    /// What was waited for until now does not come.
-    pub fn give_up_waiting(&mut self, now: Instant) {
-        self.longest_stall = self.longest_stall.max(self.current_stall(now));
+    /// What was waited for until now does not come. Returns how long the wait was.
+    pub fn give_up_waiting(&mut self, now: Instant) -> Duration {
+        let waited = self.current_stall(now);
+        self.longest_stall = self.longest_stall.max(waited);
         self.waiting_since = None;
+        waited
     }
 
     /// Nothing is to be delivered any more.
     pub fn stop_waiting(&mut self) {
         self.waiting_since = None;
+    }
+
+    /// Whether something is to be delivered.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting_since.is_some()
     }
 
     /// How long nothing has come although something should.

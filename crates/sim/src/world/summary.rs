@@ -4,8 +4,10 @@ use super::World;
 use super::classes::ClassSummary;
 use super::delays::DelaySummary;
 use super::flow::FlowRun;
+use super::handover::FlowAtHandover;
 use super::observed::ObservedSummary;
 use super::overload::Overload;
+use super::packet_counts::{BothWays, LossCounts, PacketSummary};
 use super::radio::RadioSummary;
 use crate::run::FORMAT;
 use crate::scenario::mode_name;
@@ -159,8 +161,10 @@ pub struct FlowSummary {
     /// Longest time without new data for the application while some was to come: from the last delivery, or
     /// from when the source had something to deliver, to the next delivery or to the end of the run.
     pub longest_stall_s: f64,
-    /// Packets of both directions that links dropped.
+    /// Packets of both directions that links dropped, each copy for itself: what the table of packets has.
     pub lost_packets: u64,
+    /// What became of its packets, each counted once: sent is delivered, lost and under way.
+    pub packets: BothWays<PacketSummary>,
     /// One-way delays of its packets with payload, from source to sink; null if none arrived, over ICMP, and of a flow
     /// between real hosts.
     pub delay: Option<DelaySummary>,
@@ -250,8 +254,13 @@ pub struct HandoverFlowSummary {
     pub stall_s: f64,
     /// Longest time without new data up to the first new data over the new link: what the handover itself took.
     pub interruption_s: f64,
+    /// From the last packet that came over the old link to the first one over the new, in seconds; negative where that came
+    /// before; null where one of them did not come.
+    pub packet_interruption_s: BothWays<Option<f64>>,
     /// Packets of it lost with the old link or with its queue.
     pub lost_packets: u64,
+    /// Packets of it that were lost, by cause, from when the handover was announced or, if it was not, when it began.
+    pub lost_by: BothWays<LossCounts>,
     /// Spurious retransmissions.
     pub spurious_retransmissions: u64,
     /// From the handover until the flow got 90 % of the new link's rate; null if it never did.
@@ -272,6 +281,8 @@ pub fn summarise(world: &World) -> Summary {
         discarded.messages += host.messages;
         discarded.tunnelled += host.tunnelled;
     }
+    let mut under_way = vec![[0; 2]; world.flows.len()];
+    world.for_each_under_way(|flow, way, _| under_way[flow.0 as usize][way as usize] += 1);
     Summary {
         format: FORMAT,
         scenario: world.scenario.name.clone(),
@@ -283,7 +294,8 @@ pub fn summarise(world: &World) -> Summary {
         flows: world
             .flows
             .iter()
-            .map(|flow| flow_summary(world, flow))
+            .zip(under_way)
+            .map(|(flow, under_way)| flow_summary(world, flow, under_way))
             .collect(),
         classes: world.classes(),
         handovers: handovers(world),
@@ -320,7 +332,7 @@ fn agents(world: &World) -> Vec<AgentSummary> {
     all
 }
 
-fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
+fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSummary {
     let transport = match flow.spec.transport {
         Transport::Tcp { .. } => "tcp",
         Transport::Udp => "udp",
@@ -346,7 +358,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         segments_sent: match (statistics, aerotp_statistics[0]) {
             (Some(statistics), _) => statistics.segments_sent,
             (None, Some(statistics)) => statistics.packets,
-            (None, None) => flow.sent_packets,
+            (None, None) => flow.packets.iter().map(|counts| counts.sent).sum(),
         },
         retransmitted: match (statistics, aerotp_statistics[0]) {
             (Some(statistics), _) => Some(statistics.retransmitted),
@@ -359,6 +371,7 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         copies_received: flow.application.came_again(),
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
+        packets: packets(flow, under_way),
         delay: flow.delays.as_ref().and_then(|delays| delays.summary()),
         ping,
         aerotp: aerotp_result(aerotp),
@@ -369,6 +382,21 @@ fn flow_summary(world: &World, flow: &FlowRun) -> FlowSummary {
         Some((observed, main)) => observed.summary(world, flow, main, simulated),
         None => simulated,
     }
+}
+
+/// What became of a flow's packets, of which so many are under way.
+fn packets(flow: &FlowRun, under_way: [u64; 2]) -> BothWays<PacketSummary> {
+    let of_way = |way: usize| {
+        let counts = &flow.packets[way];
+        PacketSummary {
+            sent: counts.sent,
+            delivered: counts.delivered,
+            lost: counts.lost.total(),
+            under_way: under_way[way],
+            lost_by: counts.lost,
+        }
+    };
+    flow.source_first([of_way(0), of_way(1)]).into()
 }
 
 /// What the connections at source and sink did.
@@ -427,7 +455,13 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
         for record in &mobile.handovers {
             let rate = |link: usize| world.path_parameters(number, link).to_mobile;
             let rate = |link: Option<usize>| link.map(|link| rate(link).bits_per_second());
+            let crossings =
+                |entry: &FlowAtHandover| entry.crossings.map(|crossing| crossing.interruption_s());
             let flows = record.flows.iter().map(|entry| HandoverFlowSummary {
+                packet_interruption_s: world.flows[entry.flow]
+                    .source_first(crossings(entry))
+                    .into(),
+                lost_by: world.flows[entry.flow].source_first(entry.lost).into(),
                 name: world.flows[entry.flow].spec.name.clone(),
                 delivered_bytes: entry.delivered,
                 stall_s: entry.longest_stall.as_secs_f64(),

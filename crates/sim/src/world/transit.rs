@@ -1,6 +1,7 @@
 //! Packets on their way: offered to links, delivered or dropped, handed on.
 
 use super::World;
+use super::packet_counts::LossCause;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
@@ -17,8 +18,7 @@ impl World {
                 return self.offer_to_radio(link, end, id);
             }
             if !self.translate_offered(link, end, id) {
-                self.packets.remove(id);
-                return;
+                return self.give_up(id);
             }
         }
         let length = self.leave(link, end, id);
@@ -88,8 +88,7 @@ impl World {
                     captures.received(fate.at, link, fate.from, &self.packets[fate.packet].packet);
                 }
                 if is_access && !self.translate_delivered(link, fate.from, fate.packet) {
-                    self.packets.remove(fate.packet);
-                    return;
+                    return self.give_up(fate.packet);
                 }
                 self.arrive(at, fate.packet);
             }
@@ -156,7 +155,8 @@ impl World {
             Verdict::Local => self.arrive_for_good(at, id),
             Verdict::Discard => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
-                self.packets.remove(id);
+                let packet = self.packets.remove(id);
+                self.put_in_hand(node, &packet, false);
                 self.pump(node);
             }
         }
@@ -171,19 +171,20 @@ impl World {
         self.end_signal(id, (self.now, node), None);
         self.arrived_over = self.packets[id].access();
         let packet = self.packets.remove(id);
-        self.count_delay(node, &packet);
+        self.put_in_hand(node, &packet, true);
         let host = &mut self.nodes[node].host;
-        let taken_in =
-            (packet.flow.is_some() && host.agents().is_some()).then_some(packet.identity);
-        if let Some(identity) = taken_in {
-            self.copies.take_in(identity);
-        }
         host.handle_packet(self.now, interface, packet);
         self.pump(node);
-        if let Some(identity) = taken_in.filter(|_| !self.may_hold(node)) {
-            self.copies.end(identity);
-        }
         self.arrived_over = None;
+    }
+
+    /// A translator of addresses lets a packet not pass.
+    #[cold]
+    fn give_up(&mut self, id: PacketId) {
+        let packet = self.packets.remove(id);
+        if let Some(flow) = packet.flow {
+            self.end_way(flow, packet.identity_within(), Some(LossCause::Host));
+        }
     }
 
     #[inline(never)]
@@ -202,6 +203,7 @@ impl World {
         }
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;
+            self.end_way(flow, packet.identity_within(), Some(reason.into()));
         }
         let wire = &self.wires[link];
         // What routers tell all on a link is no loss where nobody is.

@@ -2,7 +2,7 @@
 
 use super::generate::END_S;
 use super::rows::{self, Row};
-use super::{Verdict, batches, ensure, queues, tcp};
+use super::{Verdict, batches, counts, ensure, queues, tcp};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use baton_proto::rate::DataRate;
@@ -19,6 +19,7 @@ pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
     let rows = rows::read(scenario, results);
     check_ways(scenario, results, &rows)?;
     check_links(scenario, &rows)?;
+    counts::check(results, &rows)?;
     check_series(results)?;
     queues::check(scenario, results, &rows)?;
     for flow in 0..scenario.flows.len() {

@@ -4,7 +4,9 @@
 //! `BATON_STRESS_COUNT` and `BATON_STRESS_FIRST` say how many, and the first seed (`make stress`).
 
 mod check;
+mod counts;
 mod generate;
+mod moving;
 mod patience;
 mod queues;
 mod rows;
@@ -21,6 +23,8 @@ use std::path::Path;
 const COUNT: u64 = 1_000;
 /// More than any of these scenarios needs by far: who needs more goes round in circles.
 const MOST_EVENTS: u64 = 3_000_000;
+/// Scenarios with mobility protocols and gateways of an ordinary test run.
+const MOVING: u64 = 300;
 /// One scenario in so many is run twice.
 const TWICE: u64 = 8;
 /// Where the recordings lie that scenarios name.
@@ -55,29 +59,44 @@ fn random_scenarios_keep_all_invariants() {
         if seed > first && (seed - first).is_multiple_of(1_000) {
             println!("{} of {count} scenarios", seed - first);
         }
-        let text = generate::scenario(seed);
         let twice = seed.is_multiple_of(TWICE);
-        let Err(reason) = attempt(&text, twice) else {
-            continue;
-        };
-        let (text, reason) = shrink::smallest(text, reason, |text| attempt(text, twice).err());
-        panic!(
-            "seed {seed} breaks an invariant: {reason}\nTo repeat it, save this in {FOLDER} and `baton run` it:\n\n{text}"
-        );
+        try_out(seed, generate::scenario(seed), |text| {
+            let (scenario, results) = run(text)?;
+            check::check(&scenario, &results)?;
+            if twice {
+                compare(&results, &run(text)?.1)?;
+            }
+            Ok(())
+        });
     }
 }
 
+#[test]
+fn packets_add_up_through_tunnels_buffers_and_gateways() {
+    let first = setting("BATON_STRESS_FIRST", 1);
+    let count = setting("BATON_STRESS_COUNT", MOVING);
+    for seed in first..first + count {
+        try_out(seed, moving::scenario(seed), |text| {
+            let (scenario, results) = run(text)?;
+            moving::check(&scenario, &results)
+        });
+    }
+}
+
+/// Tries a scenario out; one that fails is made small.
+fn try_out(seed: u64, text: String, check: impl Fn(&str) -> Verdict) {
+    let Err(reason) = attempt(&text, &check) else {
+        return;
+    };
+    let (text, reason) = shrink::smallest(text, reason, |text| attempt(text, &check).err());
+    panic!(
+        "seed {seed} breaks an invariant: {reason}\nTo repeat it, save this in {FOLDER} and `baton run` it:\n\n{text}"
+    );
+}
+
 /// Runs a scenario and checks it. A panic is a breach too.
-fn attempt(text: &str, twice: bool) -> Verdict {
-    catch_unwind(AssertUnwindSafe(|| {
-        let (scenario, results) = run(text)?;
-        check::check(&scenario, &results)?;
-        if twice {
-            compare(&results, &run(text)?.1)?;
-        }
-        Ok(())
-    }))
-    .unwrap_or_else(|panic| {
+fn attempt(text: &str, check: &impl Fn(&str) -> Verdict) -> Verdict {
+    catch_unwind(AssertUnwindSafe(|| check(text))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         Err(format!("panic: {}", text.unwrap_or_default()))

@@ -11,6 +11,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub struct Row {
     pub number: u64,
+    pub copy: u32,
     /// The link, its direction (0 is down), and the nodes that it comes from and goes to.
     pub link: usize,
     pub direction: usize,
@@ -72,7 +73,7 @@ fn of_batch(scenario: &Scenario, batch: &RecordBatch) -> Vec<Row> {
     let sent = column("sent_ns").as_primitive::<Int64Type>();
     let decided = column("decided_ns").as_primitive::<Int64Type>();
     let small = |name: &str| column(name).as_primitive::<UInt32Type>().clone();
-    let [wire_bytes, payload] = ["wire_bytes", "payload_bytes"].map(small);
+    let [wire_bytes, payload, copy] = ["wire_bytes", "payload_bytes", "copy"].map(small);
     let [sequence, acknowledgment, window] = ["sequence", "acknowledgment", "window"].map(small);
     let retransmission = column("retransmission").as_boolean();
     let text = |values: &[Option<Rc<str>>], index: usize| values[index].clone().unwrap_or_default();
@@ -89,6 +90,7 @@ fn of_batch(scenario: &Scenario, batch: &RecordBatch) -> Vec<Row> {
             let flow = flows[index].as_deref();
             Row {
                 number: number.value(index),
+                copy: copy.value(index),
                 link,
                 direction,
                 from: ends[direction],

@@ -154,9 +154,9 @@ impl Host {
                     payload,
                 });
             }
-            Delivery::Damaged => self.discarded.damaged += 1,
+            Delivery::Damaged => self.count_damaged(),
             Delivery::Nobody(reset) => {
-                self.discarded.no_receiver += 1;
+                self.count_unreceived();
                 if let Some(reset) = reset {
                     self.send(remote.address, Body::Aerotp(reset), flow);
                 }

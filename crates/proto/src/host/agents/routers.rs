@@ -1,12 +1,12 @@
 //! The access routers of one host, of which a ground station has one for each mobile: whoever asks one of them finds it without
 //! asking the others.
 
-use crate::mobility::buffering::BufferPolicy;
+use crate::mobility::buffering::{BufferPolicy, Held};
 use crate::mobility::mobile_ipv6::{AccessRouter, GroupMobile, Towards};
 use crate::packet::Packet;
 use crate::time::Instant;
 use core::net::{IpAddr, Ipv6Addr};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Access routers in the order in which they were added, which is the one in which they are asked.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct AccessRouters {
     speaking: BTreeSet<u32>,
     /// Those that mobiles have left.
     holding: BTreeSet<u32>,
+    /// What their buffers have told of packets.
+    held: VecDeque<Held>,
 }
 
 impl AccessRouters {
@@ -126,9 +128,15 @@ impl AccessRouters {
         None
     }
 
+    /// A packet that a buffer has taken in or dropped.
+    pub(super) fn poll_held(&mut self) -> Option<Held> {
+        self.held.pop_front()
+    }
+
     /// Notes what has changed with one that was asked or told something.
     fn note(&mut self, place: u32) {
-        let router = &self.all[place as usize];
+        let router = &mut self.all[place as usize];
+        self.held.extend(router.take_told());
         let due = router.poll_timeout();
         let noted = core::mem::replace(&mut self.due[place as usize], due);
         if due != noted {

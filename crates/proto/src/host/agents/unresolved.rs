@@ -2,7 +2,7 @@
 //! The home agent is a router there, which asks for the host and lets packets wait meanwhile (RFC 4861 section 7.2.2; for IPv4,
 //! Linux's ARP). Nobody is on that link to hear it, so that it is a time only: a binding ends it, or the packets' sources are told.
 
-use crate::mobility::buffering::{BufferPolicy, Overflow, PacketBuffer};
+use crate::mobility::buffering::{BufferPolicy, Held, Overflow, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use core::net::IpAddr;
@@ -30,6 +30,8 @@ pub(super) struct Unresolved {
     /// Their receivers did not answer.
     failed: VecDeque<Packet>,
     discarded: u64,
+    /// What has become of packets.
+    told: VecDeque<Held>,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,7 @@ impl Unresolved {
             }
         });
         waiting.packets.push(now, packet);
+        self.told.extend(waiting.packets.take_told());
     }
 
     /// Addresses from `first` on for which packets wait, as far as `reached` says so.
@@ -72,6 +75,11 @@ impl Unresolved {
         self.deadlines.remove(&(waiting.until, address));
         self.discarded += waiting.packets.counts().overflowed;
         waiting.packets.release_all(now).collect()
+    }
+
+    /// A packet that has begun to wait, or that was given up.
+    pub(super) fn poll_held(&mut self) -> Option<Held> {
+        self.told.pop_front()
     }
 
     /// The next packet whose receiver did not answer.
@@ -96,6 +104,8 @@ impl Unresolved {
         {
             let packets = self.take(now, address);
             self.discarded += packets.len() as u64;
+            let given_up = packets.iter().filter_map(|packet| Held::of(packet, true));
+            self.told.extend(given_up);
             self.failed.extend(packets);
         }
     }

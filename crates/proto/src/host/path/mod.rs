@@ -95,7 +95,9 @@ pub(super) enum Look {
     Pass,
     /// An agent takes it in.
     Take,
-    /// It ends here.
+    /// It ends here: an agent has taken in what it says, and may say it in other words.
+    Absorb,
+    /// It is dropped.
     Drop,
 }
 

@@ -152,17 +152,18 @@ impl Snooping {
         } else {
             (Watched::Pass, Vec::new())
         };
-        self.outbox.extend(sent);
+        self.outbox.extend(sent.into_iter().map(again));
         let look = match watched {
             Watched::Pass => Look::Pass,
-            Watched::Drop => Look::Drop,
+            Watched::Drop => Look::Absorb,
             Watched::WithoutBlocks => {
                 self.outbox.extend(without_blocks(one_hop_on(packet)));
-                Look::Drop
+                Look::Absorb
             }
             Watched::Acknowledge => {
-                self.outbox.extend(watching.acknowledgment_again());
-                Look::Drop
+                let acknowledgment = watching.acknowledgment_again();
+                self.outbox.extend(acknowledgment.map(again));
+                Look::Absorb
             }
         };
         match watching.is_over() {
@@ -212,7 +213,8 @@ impl Snooping {
             && at <= now
         {
             if let Some(watching) = self.connections.get_mut(&key) {
-                self.outbox.extend(watching.handle_timeout(now));
+                let sent = watching.handle_timeout(now);
+                self.outbox.extend(sent.into_iter().map(again));
             }
             self.queue(&key);
         }
@@ -229,6 +231,12 @@ fn one_hop_on(packet: &Packet) -> Packet {
     let mut packet = packet.clone();
     packet.ip.hop_limit = packet.ip.hop_limit.saturating_sub(1);
     packet
+}
+
+/// A copy as a packet of its own: the one of which it was made has gone on.
+fn again(mut copy: Packet) -> Packet {
+    copy.identify(copy.identity_within().again());
+    copy
 }
 
 /// An acknowledgment without its SACK blocks.

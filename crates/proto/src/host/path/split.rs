@@ -150,6 +150,7 @@ impl Host {
                 let split = self.path_mut().and_then(|path| path.split_mut(&served));
                 let admitted = split.map(|split| split.listener.admit(header, payload.length()));
                 if admitted == Some(Admission::Accept) {
+                    self.accepted = true;
                     self.open_split(now, served, (pair, packet.flow), header);
                 }
             }

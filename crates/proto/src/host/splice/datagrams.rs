@@ -58,10 +58,10 @@ impl Host {
             return;
         };
         splice.last_datagram = now;
-        if !splice.aerotp.write_record(payload) {
-            gateway.discards.datagrams += 1;
-        }
+        let has_room = splice.aerotp.write_record(payload);
+        gateway.discards.datagrams += u64::from(!has_room);
         gateway.touched.insert(ends);
+        self.accepted = has_room;
     }
 
     /// A datagram without state, from the other gateway.
@@ -72,8 +72,7 @@ impl Host {
         flow: Option<FlowId>,
     ) {
         if matches!(packet.condition, Condition::Damaged(_)) {
-            self.discarded.damaged += 1;
-            return;
+            return self.count_damaged();
         }
         let from = end(source, packet.header.source_port);
         let to = end(destination, packet.header.destination_port);

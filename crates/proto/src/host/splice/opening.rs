@@ -122,6 +122,7 @@ impl Host {
             // forged at one gateway would come back from the other.
             if body.header.opening.is_none() || body.header.mack.is_some() {
                 gateway.discards.strangers += 1;
+                self.accepted = false;
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
                     let reset = Body::Aerotp(Box::new(reset));
                     let reset = self.packet((destination, source), reset, flow);

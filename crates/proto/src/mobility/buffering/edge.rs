@@ -1,6 +1,6 @@
 //! What a node at the edge does with the packets for one mobile that comes and goes.
 
-use super::{BufferCounts, BufferPolicy, PacketBuffer};
+use super::{BufferCounts, BufferPolicy, Held, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::Instant;
 use core::hash::Hasher;
@@ -83,8 +83,10 @@ impl EdgeBuffer {
         });
         if let Some(newer) = known {
             while self.buffer.packets.len() > newer {
-                self.buffer.pop();
-                self.buffer.counts.duplicates += 1;
+                if let Some(packet) = self.buffer.pop() {
+                    self.buffer.counts.duplicates += 1;
+                    self.buffer.tell(&packet, true);
+                }
             }
         }
         self.deliver(now);
@@ -123,6 +125,11 @@ impl EdgeBuffer {
     /// Drops all that is held, as too old.
     pub fn drop_all(&mut self) {
         self.buffer.drop_all();
+    }
+
+    /// What has become of packets since this was asked last.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
+        self.buffer.take_told()
     }
 
     /// What became of the packets that were held.

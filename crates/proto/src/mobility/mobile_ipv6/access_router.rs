@@ -6,7 +6,7 @@ mod departed;
 mod group;
 
 use super::Towards;
-use crate::mobility::buffering::{BufferCounts, BufferPolicy};
+use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
 use crate::mobility::draws::Draws;
 use crate::mobility::{discovery, pop};
 use crate::packet::{Body, Packet};
@@ -231,6 +231,12 @@ impl AccessRouter {
         address == self.settings.link_local
             || address == self.settings.address
             || self.departures.takes(address)
+    }
+
+    /// What its buffers have done with packets since this was asked last.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
+        let copies = self.group.take_told();
+        self.departures.take_told().chain(copies)
     }
 
     /// What became of the packets of mobiles that left, and of copies for mobiles that may come.

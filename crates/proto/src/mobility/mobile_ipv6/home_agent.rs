@@ -8,7 +8,7 @@ use super::{SharedKey, Towards};
 use crate::crosslayer::PeerMoved;
 use crate::mobility::address_configuration::DuplicateAddressDetection;
 use crate::mobility::binding::BindingSequence;
-use crate::mobility::buffering::{BufferCounts, BufferPolicy, PacketBuffer};
+use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held, PacketBuffer};
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -175,6 +175,8 @@ pub struct HomeAgent {
     events: VecDeque<HomeAgentEvent>,
     /// Addresses of mobiles, and networks behind them, whose bindings hold from now on.
     bound: VecDeque<Ipv6Prefix>,
+    /// What buffers have told of packets.
+    held: VecDeque<Held>,
     /// Mobiles that have moved, by their home addresses.
     moved: VecDeque<(Ipv6Addr, PeerMoved)>,
 }
@@ -196,6 +198,7 @@ impl HomeAgent {
             outbox: VecDeque::new(),
             events: VecDeque::new(),
             bound: VecDeque::new(),
+            held: VecDeque::new(),
             moved: VecDeque::new(),
         }
     }
@@ -294,6 +297,11 @@ impl HomeAgent {
         self.bound.pop_front()
     }
 
+    /// A packet that a buffer has taken in or dropped.
+    pub fn poll_held(&mut self) -> Option<Held> {
+        self.held.pop_front()
+    }
+
     /// A mobile, by its home address, that has moved and what its update reports.
     pub fn poll_moved(&mut self) -> Option<(Ipv6Addr, PeerMoved)> {
         self.moved.pop_front()
@@ -334,9 +342,12 @@ impl HomeAgent {
         let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
         };
-        let stage = match &binding.stage {
+        let stage = match &mut binding.stage {
             Stage::Detecting { at, .. } => Some(*at),
-            Stage::Buffering(buffer) => buffer.poll_timeout(),
+            Stage::Buffering(buffer) => {
+                self.held.extend(buffer.take_told());
+                buffer.poll_timeout()
+            }
             Stage::Bound | Stage::Gone => None,
         };
         let deadline = stage.map_or(binding.expires, |due| due.min(binding.expires));
@@ -357,6 +368,7 @@ impl HomeAgent {
         self.remove_prefixes(home, &binding.prefixes);
         if let Stage::Buffering(mut buffer) = binding.stage {
             buffer.drop_all();
+            self.held.extend(buffer.take_told());
             self.counts.buffered.add(buffer.counts());
         }
     }

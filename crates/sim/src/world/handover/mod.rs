@@ -9,10 +9,11 @@ mod reroute;
 
 pub use decider::Decider;
 pub use preparation::Preparation;
-pub use record::{Announcement, HandoverRecord, Losses};
+pub use record::{Announcement, FlowAtHandover, FlowLosses, HandoverRecord, Losses};
 
 use super::agents::ProtocolRun;
 use super::flow::Delivered;
+use super::packet_counts::Way;
 use super::{Event, Wire, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
@@ -45,6 +46,8 @@ pub struct MobileRun {
     pub preparation: Option<Preparation>,
     /// Packets lost since the link in use went down, for the handover that this may lead to.
     pub losses_before: Losses,
+    /// What its flows had lost when the link in use went down, for the handover that this may lead to.
+    pub lost_before: Option<FlowLosses>,
     pub subject: Subject,
     /// Flows that begin or end here.
     pub flows: Vec<usize>,
@@ -92,6 +95,13 @@ impl MobileRun {
             self.losses_before.add(flow);
         } else if let Some(record) = self.handovers.last_mut() {
             record.lose(flow);
+        }
+    }
+
+    /// A flow's packet has come to the end of its way over one of this mobile's access links.
+    pub fn arrive(&mut self, now: Instant, which: (usize, Way), over: usize) {
+        if let Some(record) = self.handovers.last_mut() {
+            record.arrive(now, which, over);
         }
     }
 
@@ -334,6 +344,7 @@ impl World {
             flows,
         };
         record.add_losses(&core::mem::take(&mut mobile.losses_before));
+        mobile.lost_before = None;
         mobile.handovers.push(record);
     }
 
@@ -560,7 +571,9 @@ impl World {
         self.touch(link);
         if let (Some(number), true) = (mobile, turned) {
             if self.mobiles[number].attached == Some(link) {
+                let lost = (!up).then(|| self.losses_of(number));
                 self.mobiles[number].losses_before = Losses::default();
+                self.mobiles[number].lost_before = lost;
                 let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
                 self.signal(number, link, signal);
             }

@@ -3,6 +3,7 @@
 use super::super::World;
 use super::super::flow::{Delivered, FlowRun};
 use super::super::observed::ObservedFlow;
+use super::super::packet_counts::{LossCounts, Way};
 use super::super::progress::RateWatch;
 use crate::link::End;
 use crate::link::config::Medium;
@@ -54,6 +55,12 @@ pub struct FlowAtHandover {
     pub settled: bool,
     /// Packets of it that were lost with the old link or with its queue.
     pub lost_packets: u64,
+    /// For each way its losses before the handover was announced or, if it was not, before it began.
+    pub lost_before: [LossCounts; 2],
+    /// Those since; filled in when the next handover is announced or begins.
+    pub lost: [LossCounts; 2],
+    /// For each way, when packets came to its end over the old and the new link.
+    pub crossings: [Crossing; 2],
     /// Whether it began after the handover was complete.
     pub came_later: bool,
     /// Its spurious retransmissions before the handover.
@@ -68,6 +75,34 @@ pub struct FlowAtHandover {
     pub watch: Option<RateWatch>,
 }
 
+impl FlowAtHandover {
+    /// Nothing new has come for so long.
+    fn note_wait(&mut self, waited: Duration) {
+        self.longest_stall = self.longest_stall.max(waited);
+        if !self.settled {
+            self.interruption = self.interruption.max(waited);
+        }
+    }
+}
+
+/// When packets of one way of a flow came to its end, around a handover.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Crossing {
+    /// The last one that had crossed the old link.
+    last_over_old: Option<Instant>,
+    /// The first one that had crossed the new link.
+    first_over_new: Option<Instant>,
+}
+
+impl Crossing {
+    /// Seconds from the last packet over the old link to the first one over the new, negative where that came before.
+    pub fn interruption_s(&self) -> Option<f64> {
+        let (last, first) = (self.last_over_old?, self.first_over_new?);
+        let ahead = last.saturating_since(first).as_secs_f64();
+        Some(first.saturating_since(last).as_secs_f64() - ahead)
+    }
+}
+
 /// A handover that was announced and has not begun.
 #[derive(Clone, Debug)]
 pub struct Announcement {
@@ -75,7 +110,12 @@ pub struct Announcement {
     pub at: Instant,
     /// Flows, and the payload bytes that each had delivered.
     pub delivered: Vec<(usize, u64)>,
+    /// What each had lost.
+    pub lost: FlowLosses,
 }
+
+/// Flows and what each has lost, for each way.
+pub type FlowLosses = Vec<(usize, [LossCounts; 2])>;
 
 /// Packets that went with a link, by flow.
 #[derive(Clone, Debug, Default)]
@@ -121,6 +161,28 @@ impl HandoverRecord {
         }
     }
 
+    /// A wait of a flow has ended in vain.
+    pub fn note_wait(&mut self, flow: usize, waited: Duration) {
+        if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
+            self.flows[place].note_wait(waited);
+        }
+    }
+
+    /// A flow's packet has come to the end of its way over this access link.
+    pub fn arrive(&mut self, now: Instant, (flow, way): (usize, Way), over: usize) {
+        let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) else {
+            return;
+        };
+        let crossing = &mut self.flows[place].crossings[way as usize];
+        let [old, new] = self.links.map(|link| link == Some(over));
+        // To the same link again: what comes after it is in use is over the new one.
+        if new && !(old && self.completed.is_none()) {
+            crossing.first_over_new.get_or_insert(now);
+        } else if old {
+            crossing.last_over_old = Some(now);
+        }
+    }
+
     /// A flow's bytes have come to the application, set free by a packet that came over the access link `over`.
     /// What the old link still delivers says nothing of the new one's rate.
     pub fn deliver(
@@ -132,9 +194,8 @@ impl HandoverRecord {
     ) {
         if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             let entry = &mut self.flows[place];
-            entry.longest_stall = entry.longest_stall.max(delivered.waited);
+            entry.note_wait(delivered.waited);
             if !entry.settled {
-                entry.interruption = entry.interruption.max(delivered.waited);
                 let is_new = over.is_some() && over == self.links[1];
                 entry.settled = is_new && self.completed.is_some();
             }
@@ -156,6 +217,8 @@ impl World {
             })
             .map(|&flow| FlowAtHandover {
                 delivered_before: self.delivered_before(number, flow),
+                lost_before: self.lost_before(number, flow),
+                crossings: self.crossings_before(number, flow),
                 ..self.flow_at_handover(flow)
             })
             .collect()
@@ -168,7 +231,38 @@ impl World {
         self.mobiles[number].announced = Some(Announcement {
             at: self.now,
             delivered: flows.map(bytes).collect(),
+            lost: self.losses_of(number),
         });
+    }
+
+    /// What the flows of a mobile have lost so far.
+    pub(in super::super) fn losses_of(&self, number: usize) -> FlowLosses {
+        let flows = self.mobiles[number].flows.iter();
+        flows
+            .map(|&flow| (flow, self.flows[flow].losses()))
+            .collect()
+    }
+
+    /// What a flow lost before the next handover was announced, or before its mobile's link went down, or else until now.
+    fn lost_before(&self, number: usize, flow: usize) -> [LossCounts; 2] {
+        let mobile = &self.mobiles[number];
+        let announced = mobile.announced.as_ref().map(|next| &next.lost);
+        let known = announced.or(mobile.lost_before.as_ref());
+        let mut known = known.into_iter().flatten();
+        let known = known.find(|(known, _)| *known == flow);
+        known.map_or_else(|| self.flows[flow].losses(), |&(_, losses)| losses)
+    }
+
+    /// When the last packets of a flow have come to its ends, if they came over the link that its mobile is leaving.
+    fn crossings_before(&self, number: usize, flow: usize) -> [Crossing; 2] {
+        let old = self.mobiles[number].attached;
+        self.flows[flow].arrivals.map(|arrival| {
+            let arrival = arrival.filter(|&(_, over)| Some(over) == old);
+            Crossing {
+                last_over_old: arrival.map(|(at, _)| at),
+                first_over_new: None,
+            }
+        })
     }
 
     /// Payload bytes that a flow delivered before the next handover was announced, or if it is not, until now.
@@ -205,6 +299,9 @@ impl World {
             interruption: Duration::ZERO,
             settled: false,
             lost_packets: 0,
+            lost_before: self.flows[flow].losses(),
+            lost: Default::default(),
+            crossings: Default::default(),
             came_later: false,
             spurious_before: self.spurious_retransmissions(flow),
             spurious: 0,
@@ -244,10 +341,9 @@ impl World {
             // An observed flow may have changed its main direction since.
             entry.spurious = entry.spurious.saturating_sub(entry.spurious_before);
             let open = self.flows[entry.flow].open_stall(self.now);
-            entry.longest_stall = entry.longest_stall.max(open);
-            if !entry.settled {
-                entry.interruption = entry.interruption.max(open);
-            }
+            entry.note_wait(open);
+            let lost = self.lost_before(number, entry.flow);
+            entry.lost = [0, 1].map(|way| lost[way].since(&entry.lost_before[way]));
             entry.delivered = self.delivered_before(number, entry.flow);
             entry.delivered = entry.delivered.saturating_sub(entry.delivered_before);
         }

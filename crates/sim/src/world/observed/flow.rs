@@ -80,7 +80,7 @@ impl ObservedFlow {
     }
 
     /// Which end lives at a node that sends.
-    pub(super) fn side_of(&self, node: usize) -> Side {
+    pub(in super::super) fn side_of(&self, node: usize) -> Side {
         if self.nodes[0] == Some(node) {
             Side::Opener
         } else {

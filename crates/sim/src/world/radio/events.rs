@@ -129,7 +129,9 @@ impl World {
             aircraft.lost_at = Some(now);
             self.wires[link].works = false;
             if self.mobiles[mobile].attached == Some(link) {
+                let lost = self.losses_of(mobile);
                 self.mobiles[mobile].losses_before = Losses::default();
+                self.mobiles[mobile].lost_before = Some(lost);
             }
         }
         self.tell_mobile(mobile, link, LinkSignal::Down);

@@ -74,6 +74,15 @@ fn a_soft_handover_loses_nothing_and_overtakes() {
     );
     let record = handover(&results, 0);
     assert_eq!((record.kind, record.lost_packets), ("soft", 0));
+    // The last one over the old link comes 2.5 s after the first over the new.
+    let interruption = record.flows[0].packet_interruption_s;
+    let first_over_new = 4.05 + 0.00008 + 0.008 + 0.02;
+    near(
+        interruption.to_sink.unwrap(),
+        first_over_new - slow[80],
+        1e-9,
+    );
+    assert_eq!(interruption.to_source, None);
     assert_eq!((record.at_s, record.completed_s), (4.05, Some(4.05)));
     assert_eq!(
         (record.from.as_deref(), record.to.as_deref()),
@@ -145,6 +154,44 @@ fn nothing_passes_in_an_outage() {
     // 28.08 ms after it was sent: but until 2.0 s nothing was to come.
     near(record.flows[0].stall_s, 3.1 + 0.18008 - 2.0, 1e-6);
     assert_eq!(record.flows[0].lost_packets, 11);
+    let lost = record.flows[0].lost_by;
+    assert_eq!((lost.to_sink.link_down, lost.to_sink.total()), (11, 11));
+    assert_eq!(lost.to_source.total(), 0);
+    let interruption = record.flows[0].packet_interruption_s.to_sink.unwrap();
+    near(interruption, (3.1 + 0.18008) - (1.9 + 0.02808), 1e-6);
+    let counts = flow(&results.summary, "f").packets.to_sink;
+    // One every 100 ms for 10 s, that at the end included. The last two are on their way over the slow link.
+    assert_eq!((counts.sent, counts.lost, counts.under_way), (101, 11, 2));
+    assert_eq!(counts.lost_by.link_down, 11);
+    assert_eq!(counts.delivered, 88);
+}
+
+/// Both ways, each for itself: a download's segments and its acknowledgments.
+#[test]
+fn an_interruption_is_told_of_each_way() {
+    let mobile = laptop(
+        "fast",
+        r#"{ at = "2.01 s", attach = "slow", handover = "hard", outage = "1 s" }"#,
+    );
+    let download = "[[flows]]\nname = \"f\"\nfrom = \"server\"\nto = \"laptop\"\n";
+    let results = run(&scenario(20, &[LINKS, &mobile, download]));
+    let rows = packets(&results);
+    let ends = |down: bool, link: &str| {
+        // The wire between router and server has no delay, and for an ACK of 52 B, or of more with SACK, takes some microseconds.
+        let of = rows.iter().filter(move |row| {
+            row.link == link && row.down == down && row.is_delivered() && row.flow == "f"
+        });
+        of.map(PacketRow::decided_s).collect::<Vec<f64>>()
+    };
+    let interruption = handover(&results, 0).flows[0].packet_interruption_s;
+    for (down, measured) in [
+        (true, interruption.to_sink),
+        (false, interruption.to_source),
+    ] {
+        let (old, new) = (ends(down, "fast"), ends(down, "slow"));
+        near(measured.unwrap(), new[0] - old[old.len() - 1], 1e-5);
+        assert!(measured.unwrap() > 1.0);
+    }
 }
 
 #[test]

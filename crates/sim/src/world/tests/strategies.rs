@@ -105,6 +105,23 @@ fn lost_at_handover(results: &Results, name: &str) -> u64 {
     flow.unwrap().lost_packets
 }
 
+/// Both flows send 1250 datagrams, as their applications do, those included that find the aircraft nowhere; each is delivered,
+/// or lost for some reason, once.
+fn check_voice(results: &Results) {
+    for name in ["down", "up"] {
+        let counts = flow(&results.summary, name).packets;
+        let ways = (counts.to_sink, counts.to_source);
+        assert_eq!(
+            (ways.0.sent, ways.1.sent, ways.0.under_way),
+            (1250, 0, 0),
+            "{name}"
+        );
+        assert_eq!(ways.0.delivered * 100, delivered(results, name), "{name}");
+        assert_eq!(ways.0.delivered + ways.0.lost, 1250, "{name}");
+        assert_eq!(ways.0.lost_by.total(), ways.0.lost, "{name}");
+    }
+}
+
 /// From Link_Going_Down on the home agent holds what comes (study D, figure 8), from home as from abroad; the same
 /// handover without it loses what comes until the home agent knows of the new place.
 #[test]
@@ -116,9 +133,13 @@ fn a_home_agent_that_buffers_loses_nothing_where_others_do() {
         let without = run(&text("", ""));
         let lost = (ALL - delivered(&without, "down")) / 100;
         assert!((15..40).contains(&lost), "{from}: {lost}");
+        check_voice(&without);
+        let handover = &without.summary.handovers[0].flows[0];
+        assert_eq!(handover.lost_by.to_sink.total(), lost, "{from}");
         assert!(without.summary.agents.is_empty());
         let with = run(&text("buffering = {}", "asks_for_buffering = true"));
         assert_eq!(delivered(&with, "down"), ALL, "{from}");
+        check_voice(&with);
         assert_eq!(lost_at_handover(&with, "down"), 0, "{from}");
         let agent = agent(&with);
         let update = first(&signals(&with), "Binding Update", 20.0).clone();
@@ -197,6 +218,13 @@ fn a_full_buffer_drops_and_says_how_much() {
         assert_eq!(agent.overflowed_bytes, agent.overflowed * 148);
         assert_eq!((agent.released, agent.most_bytes), (20, 20 * 148));
         assert_eq!(delivered(&results, "down"), ALL - agent.overflowed * 100);
+        let lost_by = flow(&results.summary, "down").packets.to_sink.lost_by;
+        assert_eq!(
+            (lost_by.buffer, lost_by.total()),
+            (agent.overflowed, agent.overflowed)
+        );
+        let handover = &results.summary.handovers[0].flows[0];
+        assert_eq!(handover.lost_by.to_sink, lost_by);
     }
 }
 
@@ -215,6 +243,11 @@ fn what_waits_too_long_is_dropped() {
     assert!((24..=26).contains(&agent.released), "{agent:?}");
     assert_eq!(agent.held, agent.released + agent.expired);
     assert_eq!(delivered(&results, "down"), ALL - agent.expired * 100);
+    let lost_by = flow(&results.summary, "down").packets.to_sink.lost_by;
+    assert_eq!(
+        (lost_by.buffer, lost_by.total()),
+        (agent.expired, agent.expired)
+    );
 }
 
 /// Study D, section 5.7: a sender that times out while its segments are held sends the first again, and that is held
@@ -286,6 +319,7 @@ fn bicasting_delivers_each_packet_once_and_counts_copies() {
         assert_eq!(delivered(&results, "up"), ALL, "{from}");
         let delay = flow(&results.summary, "down").delay.unwrap();
         assert_eq!(delay.packets, ALL / 100, "{from}: copies count once");
+        check_voice(&results);
         let copies = agent(&results).copies;
         // A second, every 20 ms; the acknowledgement goes by the care-of address and is no copy.
         assert!((49..=51).contains(&copies), "{from}: {copies}");

@@ -52,6 +52,53 @@ fn exact_on_and_off_times() {
     assert_eq!(sent[9..12], [900, 3000, 3100]);
 }
 
+/// Ten datagrams of 18 ms in the first second, one every 100 ms, and the next ten from 11 s on. The path is down for a while.
+fn longest_stall_of_spurts(down_s: f64, up_s: f64) -> f64 {
+    let traffic = "traffic = \"on-off\"\nrate = \"77760 bit/s\"\npacket_size = \"972 B\"\non = \"1 s\"\noff = \"10 s\"\nrandom = false";
+    let changes = [(down_s, "down"), (up_s, "up")].map(|(at, state)| {
+        format!("[[changes]]\nat = \"{at} s\"\nlink = \"path\"\nstate = \"{state}\"\n")
+    });
+    let results = run(&scenario(20, &[PAIR, DATAGRAM, traffic, &changes.concat()]));
+    let flow = flow(&results.summary, "f");
+    let lost = flow.packets.to_sink.lost;
+    assert_eq!(
+        (flow.packets.to_sink.sent, flow.packets.to_sink.delivered),
+        (20, 20 - lost)
+    );
+    flow.longest_stall_s
+}
+
+#[test]
+fn the_silence_after_a_spurt_is_no_stall_though_its_last_datagram_is_lost() {
+    // That of 0.9 s meets a link that is down, and is lost at once: nobody waits for it.
+    near(longest_stall_of_spurts(0.85, 5.0), 0.018, 1e-9);
+    // Lost on its way, 5 ms before it would have come.
+    near(longest_stall_of_spurts(0.913, 5.0), 0.018, 1e-9);
+}
+
+#[test]
+fn an_outage_within_a_spurt_is_a_stall() {
+    // Those of 0.4, 0.5 and 0.6 s are lost: from the first of them to the arrival of the one of 0.7 s.
+    near(longest_stall_of_spurts(0.35, 0.65), 0.7 + 0.018 - 0.4, 1e-9);
+    // All from 0.4 s on are lost, the last one at 0.9 s: then nothing is to come any more.
+    near(longest_stall_of_spurts(0.35, 5.0), 0.5, 1e-9);
+}
+
+#[test]
+fn an_outage_until_the_end_lasts_until_the_source_stops() {
+    let traffic = "traffic = \"constant\"\nrate = \"77760 bit/s\"\npacket_size = \"972 B\"\nstop = \"2.05 s\"";
+    let outage = "[[changes]]\nat = \"1.05 s\"\nlink = \"path\"\nstate = \"down\"\n";
+    let results = run(&scenario(20, &[PAIR, DATAGRAM, traffic, outage]));
+    let flow = flow(&results.summary, "f");
+    // From the datagram of 1.1 s on nothing comes.
+    near(flow.longest_stall_s, 0.95, 1e-9);
+    let counts = flow.packets.to_sink;
+    assert_eq!(
+        (counts.sent, counts.delivered, counts.lost_by.link_down),
+        (21, 11, 10)
+    );
+}
+
 #[test]
 fn random_on_and_off_times_have_their_mean() {
     let traffic = "traffic = \"on-off\"\nrate = \"80 kbit/s\"\npacket_size = \"100 B\"\non = \"1 s\"\noff = \"3 s\"\n[record]\nseries = false\npackets = false";

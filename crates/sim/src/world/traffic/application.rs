@@ -96,6 +96,16 @@ impl Application {
         self.stopped
     }
 
+    /// Whether its source sends nothing for now: it is done, has stopped, or pauses.
+    pub fn rests(&self) -> bool {
+        match &self.kind {
+            _ if self.stopped => true,
+            Kind::Blocks(blocks) => blocks.rests(),
+            Kind::Ping(ping) => ping.deadline().is_none(),
+            Kind::Bulk | Kind::Pages(_) => false,
+        }
+    }
+
     /// Begins nothing new: the active end closes when what it has handed over is gone.
     pub fn stop(&mut self, active: Role) {
         self.stopped = true;

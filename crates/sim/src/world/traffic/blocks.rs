@@ -17,6 +17,8 @@ pub(super) struct Blocks {
     /// What has come to the far end in datagrams.
     pub received: Received,
     next: Instant,
+    /// Whether the next block begins a time on.
+    pauses_now: bool,
     /// When the present time on ends.
     on_until: Option<Instant>,
     pauses: Option<Pauses>,
@@ -85,6 +87,7 @@ impl Blocks {
             emitted: 0,
             received: Received::default(),
             next: start,
+            pauses_now: false,
             on_until,
             pauses,
         }
@@ -117,6 +120,11 @@ impl Blocks {
         self.limit.is_some_and(|limit| self.emitted >= limit)
     }
 
+    /// Whether all blocks are out, or those of this time on.
+    pub fn rests(&self) -> bool {
+        self.pauses_now || self.is_done()
+    }
+
     /// Payload bytes of a block.
     pub fn size(&self) -> u32 {
         self.size
@@ -134,9 +142,11 @@ impl Blocks {
             .transmission_time(u64::from(self.size) * 8)
             .unwrap_or(Duration::MAX);
         self.next += interval;
+        self.pauses_now = false;
         if let (Some(pauses), Some(on_until)) = (&mut self.pauses, &mut self.on_until) {
             // A time on has at least one block, so that however short it is drawn this comes to an end.
             while self.next >= *on_until {
+                self.pauses_now = true;
                 self.next = *on_until + pauses.draw(pauses.off);
                 *on_until = self.next + pauses.draw(pauses.on).max(interval);
             }

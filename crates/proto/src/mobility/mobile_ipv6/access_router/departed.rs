@@ -7,7 +7,7 @@
 
 use super::{AccessRouter, Neighbor};
 use crate::mobility::binding::{BindingSequence, duration};
-use crate::mobility::buffering::{BufferCounts, EdgeBuffer, Via};
+use crate::mobility::buffering::{BufferCounts, EdgeBuffer, Held, Via};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6, is_routable, mobility_packet};
 use crate::mobility::tunnel::{Refusal, Tunnels, error_about};
 use crate::packet::{Body, Packet};
@@ -42,6 +42,7 @@ pub(super) struct Departures {
     tunnels: Tunnels,
     /// Of those that are forgotten.
     counts: BufferCounts,
+    told: Vec<Held>,
 }
 
 impl Departures {
@@ -50,6 +51,7 @@ impl Departures {
             all: BTreeMap::new(),
             tunnels: Tunnels::new(path_mtu, false),
             counts: BufferCounts::default(),
+            told: Vec::new(),
         }
     }
 
@@ -58,6 +60,13 @@ impl Departures {
         let present = self.all.values().map(|one| one.buffer.counts());
         present.for_each(|one| counts.add(one));
         counts
+    }
+
+    /// What has become of packets since this was asked last.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
+        let present = self.all.values_mut();
+        let present = present.flat_map(|one| one.buffer.take_told());
+        present.chain(self.told.drain(..))
     }
 
     pub fn are_some(&self) -> bool {
@@ -99,6 +108,7 @@ impl Departures {
     fn forget(&mut self, address: Ipv6Addr) {
         if let Some(mut gone) = self.all.remove(&address) {
             gone.buffer.drop_all();
+            self.told.extend(gone.buffer.take_told());
             self.counts.add(gone.buffer.counts());
         }
     }

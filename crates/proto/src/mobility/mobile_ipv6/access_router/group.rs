@@ -9,7 +9,7 @@
 
 use super::AccessRouter;
 use crate::mobility::binding::duration;
-use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer};
+use crate::mobility::buffering::{BufferCounts, BufferPolicy, EdgeBuffer, Held};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6, mobility_packet};
 use crate::mobility::tunnel::decapsulate;
 use crate::packet::{Body, Packet};
@@ -52,6 +52,12 @@ impl Group {
         let all = self.mobiles.values();
         all.for_each(|member| counts.add(member.buffer.counts()));
         counts
+    }
+
+    /// What has become of copies since this was asked last.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
+        let all = self.mobiles.values_mut();
+        all.flat_map(|member| member.buffer.take_told())
     }
 
     pub fn poll_timeout(&self) -> Option<Instant> {

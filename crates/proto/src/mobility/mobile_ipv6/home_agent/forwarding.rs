@@ -168,6 +168,7 @@ impl HomeAgent {
                 Some(packet) => self.send_to_mobile(now, home, packet),
                 None => {
                     if buffer.is_released() {
+                        self.held.extend(buffer.take_told());
                         self.counts.buffered.add(buffer.counts());
                         binding.stage = Stage::Bound;
                     }

@@ -334,6 +334,7 @@ impl HomeAgent {
             let packets = buffer.release_all(now);
             self.outbox
                 .extend(packets.map(|packet| (Towards::Network, packet)));
+            self.held.extend(buffer.take_told());
             self.counts.buffered.add(buffer.counts());
         }
     }

@@ -1,0 +1,264 @@
+//! Where the packets of flows are, from when each is sent to its end: on a link, in the hand of a host, or in an agent's
+//! buffer. All of them begin in [`World::count_sent`] or [`World::count_unsent`], and end in [`World::end_way`].
+
+use super::World;
+use super::delays::brings_data;
+use super::packet_counts::{LossCause, Way};
+use baton_proto::host::Unsent;
+use baton_proto::packet::{Body, FlowId, Identity, IpHeader, Packet};
+use baton_proto::wire::icmp::IcmpMessage;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Packets of flows that are on no link, and copies.
+#[derive(Debug, Default)]
+pub(super) struct Accounts {
+    /// The packet that a host is taking in.
+    in_hand: Option<InHand>,
+    /// Packets and copies in buffers, by number and copy: flow, identity, and whether they have payload.
+    held: BTreeMap<(u64, u8), (FlowId, Identity, bool)>,
+    /// Packets of which agents have made copies, by number, until the last one's end.
+    several: BTreeMap<u64, Several>,
+}
+
+/// A packet that a host is taking in.
+#[derive(Clone, Copy, Debug)]
+struct InHand {
+    node: usize,
+    flow: FlowId,
+    identity: Identity,
+    has_data: bool,
+    is_damaged: bool,
+    is_error: bool,
+}
+
+/// A packet with copies.
+#[derive(Clone, Copy, Debug)]
+struct Several {
+    made: u8,
+    /// How many of them, itself included, have not come to their end.
+    left: u16,
+    /// Whether one has come to its receiver.
+    has_arrived: bool,
+}
+
+fn key(identity: Identity) -> (u64, u8) {
+    (identity.number(), identity.copy())
+}
+
+fn way_of(identity: Identity) -> Way {
+    match identity.goes_back() {
+        false => Way::ToSink,
+        true => Way::ToSource,
+    }
+}
+
+impl Accounts {
+    /// An agent sends a packet that was sent before: that which it has in hand or held, or else a further copy, which is marked.
+    fn send_on(&mut self, packet: &mut Packet) {
+        let identity = packet.identity_within();
+        if self.leave_hand(identity).is_some() || self.held.remove(&key(identity)).is_some() {
+            return;
+        }
+        let several = self.several.entry(identity.number()).or_insert(Several {
+            made: 0,
+            left: 1,
+            has_arrived: false,
+        });
+        several.made = several.made.saturating_add(1);
+        several.left += 1;
+        packet.identify(identity.with_copy(several.made));
+    }
+
+    /// Takes this packet out of the host's hand, if it is there.
+    fn leave_hand(&mut self, identity: Identity) -> Option<InHand> {
+        let is_it = |hand: &mut InHand| key(hand.identity) == key(identity);
+        self.in_hand.take_if(is_it)
+    }
+
+    /// A packet or a copy has come to its end; says whether that is the packet's. Of copies that is the first arrival, or
+    /// the last one's loss if none has arrived.
+    fn end(&mut self, identity: Identity, is_lost: bool) -> bool {
+        let Some(several) = self.several.get_mut(&identity.number()) else {
+            return true;
+        };
+        several.left -= 1;
+        let (left, had_arrived) = (several.left, several.has_arrived);
+        several.has_arrived |= !is_lost;
+        if left == 0 {
+            self.several.remove(&identity.number());
+        }
+        !had_arrived && (!is_lost || left == 0)
+    }
+
+    /// Whether one of a packet's copies has come to its receiver.
+    fn has_arrived(&self, identity: Identity) -> bool {
+        let several = self.several.get(&identity.number());
+        several.is_some_and(|several| several.has_arrived)
+    }
+}
+
+impl World {
+    /// A host sends a flow's packet: one that was never sent before is counted, and knows from then on which way it goes.
+    #[inline]
+    pub(super) fn account_sent(&mut self, node: usize, flow: FlowId, packet: &mut Packet) -> Way {
+        let identity = packet.identity_within();
+        if identity.is_some() {
+            self.hear_held(node);
+            self.accounts.send_on(packet);
+            return way_of(identity);
+        }
+        self.count_sent((node, flow), &packet.innermost().ip, brings_data(packet))
+    }
+
+    fn count_sent(&mut self, (node, flow): (usize, FlowId), ip: &IpHeader, has_data: bool) -> Way {
+        let flow = &mut self.flows[flow.0 as usize];
+        let way = flow.way(node, ip);
+        flow.packets[way as usize].sent += 1;
+        if way == Way::ToSink && has_data {
+            flow.data_to_sink += 1;
+        }
+        way
+    }
+
+    /// A host is given a packet, to take it in or to give it up. What becomes of it shows when the host has been polled.
+    #[inline]
+    pub(super) fn put_in_hand(&mut self, node: usize, packet: &Packet, is_for_it: bool) {
+        self.accounts.in_hand = packet.flow.map(|flow| InHand {
+            node,
+            flow,
+            identity: packet.identity_within(),
+            has_data: brings_data(packet),
+            is_damaged: !packet.bit_errors.is_empty(),
+            is_error: is_for_it && matches!(packet.body, Body::Icmp(IcmpMessage::Error { .. })),
+        });
+    }
+
+    /// A host has been polled until it had nothing more to say. What it had in hand, and neither sent on nor holds, has come to
+    /// its end there.
+    #[inline]
+    pub(super) fn settle_accounts(&mut self, node: usize) {
+        self.hear_held(node);
+        self.hear_unsent(node);
+        let is_accepted = self.nodes[node].host.take_accepted();
+        let Some(hand) = self.accounts.in_hand.filter(|hand| hand.node == node) else {
+            return;
+        };
+        self.accounts.in_hand = None;
+        // An agent that an error is for says to nobody that it has taken it.
+        let lost = match (is_accepted || hand.is_error, hand.is_damaged) {
+            (true, _) => None,
+            (false, true) => Some(LossCause::Channel),
+            (false, false) => Some(LossCause::Host),
+        };
+        let is_end = self.end_way(hand.flow, hand.identity, lost);
+        let flow = &mut self.flows[hand.flow.0 as usize];
+        if is_end && lost.is_none() && hand.has_data && node == flow.nodes[1] {
+            let delay = self.now.saturating_since(hand.identity.sent());
+            flow.delays.get_or_insert_default().add(delay);
+        }
+    }
+
+    /// Hears what a host's buffers have taken in and dropped.
+    fn hear_held(&mut self, node: usize) {
+        if self.nodes[node].host.agents().is_none() {
+            return;
+        }
+        while let Some(held) = self.nodes[node].host.poll_held() {
+            let hand = self.accounts.leave_hand(held.identity);
+            let key = key(held.identity);
+            if held.dropped {
+                self.accounts.held.remove(&key);
+                self.end_way(held.flow, held.identity, Some(LossCause::Buffer));
+            } else {
+                let has_data = hand.is_some_and(|hand| hand.has_data);
+                let kept = (held.flow, held.identity, has_data);
+                self.accounts.held.insert(key, kept);
+            }
+        }
+    }
+
+    /// Hears which of its own packets a host could send nowhere.
+    #[inline]
+    fn hear_unsent(&mut self, node: usize) {
+        while let Some(unsent) = self.nodes[node].host.poll_unsent() {
+            self.count_unsent(node, &unsent);
+        }
+    }
+
+    /// A real host's packet finds no way from there.
+    pub(super) fn account_unsent(&mut self, node: usize, packet: &Packet) {
+        if let Some(unsent) = Unsent::of(packet) {
+            self.count_unsent(node, &unsent);
+        }
+    }
+
+    fn count_unsent(&mut self, node: usize, unsent: &Unsent) {
+        let way = self.count_sent((node, unsent.flow), &unsent.ip, unsent.has_data);
+        let flow = &mut self.flows[unsent.flow.0 as usize];
+        flow.packets[way as usize].end(Some(LossCause::Host));
+        self.end_silence(unsent.flow.0 as usize);
+    }
+
+    /// A packet of a flow, or one of several copies of it, has come to its end: to whom it was for, or for this cause to
+    /// nobody. Says whether that was the packet's end.
+    pub(super) fn end_way(
+        &mut self,
+        flow: FlowId,
+        identity: Identity,
+        lost: Option<LossCause>,
+    ) -> bool {
+        let way = way_of(identity);
+        if lost.is_none() {
+            self.note_arrival(flow.0 as usize, way);
+        }
+        let is_end = self.accounts.end(identity, lost.is_some());
+        if is_end {
+            self.flows[flow.0 as usize].packets[way as usize].end(lost);
+            self.end_silence(flow.0 as usize);
+        }
+        is_end
+    }
+
+    /// Where no datagram of a flow is to come any more, nobody waits, and its mobiles know how long that was in vain.
+    pub(super) fn end_silence(&mut self, flow: usize) {
+        let run = &mut self.flows[flow];
+        let Some(waited) = run.end_silence(self.now) else {
+            return;
+        };
+        for &mobile in &run.movers {
+            if let Some(record) = self.mobiles[mobile].handovers.last_mut() {
+                record.note_wait(flow, waited);
+            }
+        }
+    }
+
+    /// A packet of a flow has come to the end of its way: tells it the mobiles whose access links it may have crossed.
+    fn note_arrival(&mut self, flow: usize, way: Way) {
+        let Some(over) = self.arrived_over else {
+            return;
+        };
+        let run = &mut self.flows[flow];
+        run.arrivals[way as usize] = Some((self.now, over));
+        for &mobile in &run.movers {
+            self.mobiles[mobile].arrive(self.now, (flow, way), over);
+        }
+    }
+
+    /// Calls `count` with the flow and the way of every packet that is on a link or in a buffer, and whether it has payload;
+    /// once for each packet, however many copies there are.
+    pub(super) fn for_each_under_way(&self, mut count: impl FnMut(FlowId, Way, bool)) {
+        let mut seen = BTreeSet::new();
+        let on_links = self.packets.iter().filter_map(|travelling| {
+            let packet = &travelling.packet;
+            Some((packet.flow?, packet.identity_within(), packet.has_data()))
+        });
+        let held = self.accounts.held.values().copied();
+        for (flow, identity, has_data) in on_links.chain(held) {
+            let is_several = self.accounts.several.contains_key(&identity.number());
+            let is_first = !is_several || seen.insert(identity.number());
+            if is_first && !self.accounts.has_arrived(identity) {
+                count(flow, way_of(identity), has_data);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What became of the packets of a flow, by the way that they went and by the cause of their loss.
+
+use crate::link::DropReason;
+use serde::Serialize;
+
+/// The two ways of a flow's packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// From the source to the sink.
+    ToSink,
+    /// From the sink to the source.
+    ToSource,
+}
+
+/// Why a packet came to nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// A link's queue had no room for it or its manager chose it, or a policer did.
+    Queue,
+    /// A link's channel lost it, or damaged it beyond a checksum.
+    Channel,
+    /// The link was down or went down with it, or its queue was discarded at a handover.
+    LinkDown,
+    /// An agent that holds packets for mobiles had no room for it, or held it for too long.
+    Buffer,
+    /// A host gave it up.
+    Host,
+}
+
+impl From<DropReason> for LossCause {
+    fn from(reason: DropReason) -> LossCause {
+        match reason {
+            DropReason::QueueFull | DropReason::QueueManagement | DropReason::Policer => {
+                LossCause::Queue
+            }
+            DropReason::ChannelError
+            | DropReason::BurstLoss
+            | DropReason::Shadowing
+            | DropReason::RetryLimit
+            | DropReason::Scenario => LossCause::Channel,
+            DropReason::LinkDown | DropReason::Discarded => LossCause::LinkDown,
+        }
+    }
+}
+
+/// Lost packets, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LossCounts {
+    /// Queues of links were full or chose them (RED, CoDel), or policers did.
+    pub queue: u64,
+    /// Channels of links lost them, or damaged them beyond a checksum.
+    pub channel: u64,
+    /// Links were down or went down with them, or their queues were discarded at a handover.
+    pub link_down: u64,
+    /// Buffers of agents had no room for them, held them for too long, or held the same segment already.
+    pub buffer: u64,
+    /// Hosts and routers gave them up: no route, too long, hop limit, nobody at the port, out of a tunnel for nobody there.
+    pub host: u64,
+}
+
+impl LossCounts {
+    fn count_mut(&mut self, cause: LossCause) -> &mut u64 {
+        match cause {
+            LossCause::Queue => &mut self.queue,
+            LossCause::Channel => &mut self.channel,
+            LossCause::LinkDown => &mut self.link_down,
+            LossCause::Buffer => &mut self.buffer,
+            LossCause::Host => &mut self.host,
+        }
+    }
+
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.queue + self.channel + self.link_down + self.buffer + self.host
+    }
+
+    /// Those since the counts were as `before`.
+    pub const fn since(&self, before: &LossCounts) -> LossCounts {
+        LossCounts {
+            queue: self.queue - before.queue,
+            channel: self.channel - before.channel,
+            link_down: self.link_down - before.link_down,
+            buffer: self.buffer - before.buffer,
+            host: self.host - before.host,
+        }
+    }
+}
+
+/// What became of a flow's packets of one way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PacketCounts {
+    pub sent: u64,
+    pub delivered: u64,
+    pub lost: LossCounts,
+}
+
+impl PacketCounts {
+    /// A packet has come to its end: to whom it was for, or for this cause to nobody.
+    pub fn end(&mut self, lost: Option<LossCause>) {
+        match lost {
+            None => self.delivered += 1,
+            Some(cause) => *self.lost.count_mut(cause) += 1,
+        }
+    }
+
+    /// Whether all that was sent is delivered or lost.
+    pub const fn are_settled(&self) -> bool {
+        self.sent == self.delivered + self.lost.total()
+    }
+}
+
+/// A flow's packets of one way: `sent` is the sum of `delivered`, `lost` and `under_way`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PacketSummary {
+    /// Sent by its hosts, each once however many tunnels and copies there are; those of gateways that speak in their place
+    /// included. One that found no way out of its own host counts, too.
+    pub sent: u64,
+    /// Those that came to the host that they were for, or to a gateway that answers in its place; of copies the first.
+    pub delivered: u64,
+    /// Those that came to nobody.
+    pub lost: u64,
+    /// Those that are on links or in buffers at the end of the run.
+    pub under_way: u64,
+    /// Why packets were lost; of several copies the last one's cause. Their sum is `lost`.
+    pub lost_by: LossCounts,
+}
+
+/// A measure of each way of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BothWays<T> {
+    /// From the source to the sink.
+    pub to_sink: T,
+    /// From the sink to the source: acknowledgments, answers, requests.
+    pub to_source: T,
+}
+
+impl<T> From<[T; 2]> for BothWays<T> {
+    fn from([to_sink, to_source]: [T; 2]) -> BothWays<T> {
+        BothWays { to_sink, to_source }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the summary says of a flow's packets adds up, and fits what crossed the links.
+
+use super::rows::Row;
+use super::{Verdict, ensure};
+use baton_sim::run::Results;
+use baton_sim::world::packet_counts::{LossCounts, PacketSummary};
+use baton_sim::world::summary::{FlowSummary, Summary};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Checks all flows.
+pub fn check(results: &Results, rows: &[Row]) -> Verdict {
+    let summary = &results.summary;
+    for (index, flow) in summary.flows.iter().enumerate() {
+        for way in [flow.packets.to_sink, flow.packets.to_source] {
+            check_sums(&flow.name, &way)?;
+        }
+        let own: Vec<&Row> = rows.iter().filter(|row| row.flow == Some(index)).collect();
+        check_rows(flow, &own)?;
+        check_handovers(summary, flow)?;
+    }
+    Ok(())
+}
+
+/// Every packet is sent once, and then is delivered, lost for one reason, or under way.
+fn check_sums(name: &str, way: &PacketSummary) -> Verdict {
+    ensure!(
+        way.sent == way.delivered + way.lost + way.under_way,
+        "{name}: packets do not add up: {way:?}"
+    );
+    ensure!(
+        way.lost == way.lost_by.total(),
+        "{name}: losses do not add up: {way:?}"
+    );
+    Ok(())
+}
+
+/// The causes that links know, from the table of packets.
+fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
+    let ways = [flow.packets.to_sink, flow.packets.to_source];
+    let sum = |of: fn(&PacketSummary) -> u64| ways.iter().map(of).sum::<u64>();
+    let numbers: BTreeSet<u64> = rows.iter().map(|row| row.number).collect();
+    let (sent, on_links) = (sum(|way| way.sent), numbers.len() as u64);
+    let by_hosts = sum(|way| way.lost_by.host);
+    ensure!(
+        on_links <= sent && sent - on_links <= by_hosts,
+        "{}: {sent} sent, {on_links} of them on links, {by_hosts} given up by hosts",
+        flow.name
+    );
+    let fates = |wanted: &[&str]| {
+        let of = rows.iter().filter(|row| wanted.contains(&&*row.fate));
+        of.count() as u64
+    };
+    let queue = fates(&["queue full", "queue management", "policer"]);
+    let down = fates(&["link down", "discarded"]);
+    let channel = fates(&["channel error", "burst loss", "shadowing", "retry limit"]);
+    let under_way = fates(&["under way"]);
+    let counted = [
+        (sum(|way| way.lost_by.queue), queue),
+        (sum(|way| way.lost_by.link_down), down),
+    ];
+    // Beyond what channels lose, checksums do; beyond what is on links, buffers hold.
+    let at_least = [
+        (sum(|way| way.lost_by.channel), channel),
+        (sum(|way| way.under_way), under_way),
+    ];
+    let has_copies = rows.iter().any(|row| row.copy > 0);
+    let fits = has_copies
+        || counted.iter().all(|(counted, rows)| counted == rows)
+            && at_least.iter().all(|(counted, rows)| counted >= rows);
+    ensure!(
+        fits,
+        "{}: the table has queue {queue}, link down {down}, channel {channel}, under way {under_way}: {ways:?}",
+        flow.name
+    );
+    let delays = flow.delay.map_or(0, |delay| delay.packets);
+    ensure!(
+        delays <= ways[0].delivered,
+        "{}: {delays} delays of {} packets",
+        flow.name,
+        ways[0].delivered
+    );
+    Ok(())
+}
+
+/// What a mobile's handovers have lost is no more than all that was lost.
+fn check_handovers(summary: &Summary, flow: &FlowSummary) -> Verdict {
+    let all = [flow.packets.to_sink, flow.packets.to_source].map(|way| way.lost_by);
+    let mut of_mobiles: BTreeMap<&str, [Vec<LossCounts>; 2]> = BTreeMap::new();
+    for handover in &summary.handovers {
+        let of_mobile = of_mobiles.entry(&handover.mobile).or_default();
+        let here = handover.flows.iter().filter(|one| one.name == flow.name);
+        for one in here {
+            of_mobile[0].push(one.lost_by.to_sink);
+            of_mobile[1].push(one.lost_by.to_source);
+        }
+    }
+    for (mobile, ways) in of_mobiles {
+        for (lost, all) in ways.iter().zip(all) {
+            let causes: [fn(&LossCounts) -> u64; 5] = [
+                |counts| counts.queue,
+                |counts| counts.channel,
+                |counts| counts.link_down,
+                |counts| counts.buffer,
+                |counts| counts.host,
+            ];
+            let within =
+                |cause: &fn(&LossCounts) -> u64| lost.iter().map(cause).sum::<u64>() <= cause(&all);
+            ensure!(
+                causes.iter().all(within),
+                "{}: handovers of {mobile} lost {lost:?} of {all:?}",
+                flow.name
+            );
+        }
+    }
+    Ok(())
+}

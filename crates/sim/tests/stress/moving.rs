@@ -1,0 +1,275 @@
+//! Random scenarios with agents: mobility protocols whose packets go through tunnels, in copies and through buffers, and
+//! gateways that answer for others. An aircraft changes cells; behind it there may be a network.
+
+use super::rows;
+use super::{Verdict, counts, ensure};
+use baton_proto::time::Duration;
+use baton_sim::rng::{Seed, Stream};
+use baton_sim::run::Results;
+use baton_sim::scenario::model::{Scenario, Traffic, Transport};
+use std::fmt::Write;
+
+/// A datagram every 20 ms.
+const DATAGRAM: &str =
+    "transport = \"udp\"\ntraffic = \"constant\"\nrate = \"40 kbit/s\"\npacket_size = \"100 B\"";
+/// Seconds of a run.
+const END_S: u64 = 30;
+
+/// What moves, and by which protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum World {
+    MobileIpv6,
+    Nemo,
+    MobileIpv4,
+    Gateways,
+    AerotpGateways,
+}
+
+struct Generator {
+    draws: Stream,
+    world: World,
+    text: String,
+}
+
+/// The scenario of a seed.
+pub fn scenario(seed: u64) -> String {
+    let mut draws = Seed(seed).stream("stress moving");
+    let worlds = [
+        World::MobileIpv6,
+        World::MobileIpv6,
+        World::Nemo,
+        World::MobileIpv4,
+        World::Gateways,
+        World::AerotpGateways,
+    ];
+    let world = worlds[draws.below(worlds.len() as u64) as usize];
+    let mut generator = Generator {
+        draws,
+        world,
+        text: format!("name = \"moving\"\nseed = {seed}\nduration = \"{END_S} s\"\n"),
+    };
+    generator.links();
+    generator.mobility();
+    generator.flows();
+    generator.text
+}
+
+/// Counts add up, and a source of datagrams has sent as many as its rate says.
+pub fn check(scenario: &Scenario, results: &Results) -> Verdict {
+    let rows = rows::read(scenario, results);
+    counts::check(results, &rows)?;
+    for (spec, flow) in scenario.flows.iter().zip(&results.summary.flows) {
+        let Traffic::Constant {
+            rate, packet_size, ..
+        } = spec.traffic
+        else {
+            continue;
+        };
+        // AeroTP gateways send in the source's place, once more.
+        if spec.transport != Transport::Udp || !scenario.aerotp_gateways.is_empty() {
+            continue;
+        }
+        let time = spec.stop.unwrap_or_default().saturating_since(spec.start);
+        let interval = rate.transmission_time(u64::from(packet_size) * 8);
+        let interval = interval.unwrap_or(Duration::MAX).as_nanos();
+        let wanted = time.as_nanos().div_ceil(interval);
+        let way = flow.packets.to_sink;
+        ensure!(
+            way.sent == wanted,
+            "{}: sends {wanted} datagrams, {} counted",
+            flow.name,
+            way.sent
+        );
+        ensure!(
+            way.delivered * u64::from(packet_size) >= flow.delivered_bytes,
+            "{}: {} bytes out of {} datagrams",
+            flow.name,
+            flow.delivered_bytes,
+            way.delivered
+        );
+    }
+    Ok(())
+}
+
+impl Generator {
+    fn pick<'a>(&mut self, values: &[&'a str]) -> &'a str {
+        values[self.draws.below(values.len() as u64) as usize]
+    }
+
+    fn link(&mut self, name: &str, [from, to]: [&str; 2], delay: &str) {
+        let rate = self.pick(&["100 kbit/s", "1 Mbit/s", "10 Mbit/s"]);
+        let queue = self.pick(&["5 packets", "20 kB", "1000 packets"]);
+        let noise = self.pick(&[
+            "",
+            "",
+            "packet_error_rate = 0.02",
+            "bit_error_rate = 1e-5\ndamaged = \"delivered\"",
+            "retransmission = { attempts = 3, pause = \"3 ms\" }\npacket_error_rate = 0.1",
+        ]);
+        let _ = writeln!(
+            self.text,
+            "\n[links.{name}]\nbetween = [\"{from}\", \"{to}\"]\nkind = \"wired\"\nrate = \"{rate}\"\n\
+             delay = \"{delay}\"\nqueue = \"{queue}\"\n{noise}"
+        );
+    }
+
+    fn links(&mut self) {
+        for cell in ["home-agent", "north", "south"] {
+            let delay = self.pick(&["5 ms", "50 ms", "300 ms"]);
+            self.link(&format!("{cell}-cell"), [cell, "aircraft"], delay);
+            self.link(&format!("{cell}-ground"), [cell, "hub"], "10 ms");
+        }
+        self.link("ground", ["edge", "hub"], "10 ms");
+        self.link("lan", ["correspondent", "edge"], "1 ms");
+        if self.world == World::Nemo {
+            self.link("cabin", ["aircraft", "seat"], "1 ms");
+        }
+        if self.world == World::AerotpGateways {
+            let rule = self.pick(&[
+                "",
+                "rules = [{ mode = \"near-reliable\" }]",
+                "rules = [{ mode = \"unreliable-datagram\" }]",
+            ]);
+            let _ = writeln!(
+                self.text,
+                "\n[aerotp_gateways.air]\nlink = \"ground\"\n{rule}"
+            );
+        }
+    }
+
+    fn mobility(&mut self) {
+        let keys = match self.world {
+            World::MobileIpv6 | World::Nemo => self.ipv6(),
+            World::MobileIpv4 => self.ipv4(),
+            World::Gateways | World::AerotpGateways => String::new(),
+        };
+        self.text += "\n[mobiles.aircraft]\ntimetable = [\n";
+        let cells = ["home-agent-cell", "north-cell", "south-cell"];
+        let mut cell = self.draws.below(3);
+        let _ = writeln!(
+            self.text,
+            "  {{ at = \"0 s\", attach = \"{}\" }},",
+            cells[cell as usize]
+        );
+        let (mut at_ms, mut moves) = (4_000, 0);
+        loop {
+            at_ms += 2_500 + self.draws.below(6_000);
+            if at_ms > 24_000 {
+                break;
+            }
+            // The first two lead to all cells.
+            let skipped = if moves < 2 { 0 } else { self.draws.below(2) };
+            cell = (cell + 1 + skipped) % 3;
+            moves += 1;
+            let how = self.pick(&[
+                "",
+                ", handover = \"soft\", overlap = \"1 s\"",
+                ", handover = \"hard\"",
+                ", handover = \"hard\", outage = \"300 ms\"",
+                ", handover = \"hard\", outage = \"2 s\"",
+            ]);
+            let announced = self.pick(&["", "", ", announced = \"400 ms\""]);
+            let _ = writeln!(
+                self.text,
+                "  {{ at = \"{at_ms} ms\", attach = \"{}\"{how}{announced} }},",
+                cells[cell as usize]
+            );
+        }
+        let _ = writeln!(self.text, "]\n{keys}");
+    }
+
+    fn ipv6(&mut self) -> String {
+        let agent = self.pick(&[
+            "",
+            "buffering = {}",
+            "buffering = { size = \"2 kB\" }",
+            "buffering = { size = \"3 kB\", overflow = \"drop-oldest\" }",
+            "buffering = { age = \"200 ms\", pace = \"50 kbit/s\" }",
+            "bicasting = \"1 s\"",
+        ]);
+        let _ = writeln!(
+            self.text,
+            "\n[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\n\
+             duplicate_address_detection = \"unique-prefix\"\n{agent}"
+        );
+        let asks = self.pick(&["", "asks_for_buffering = true, "]);
+        let more = self.pick(&[
+            "",
+            "access_router_buffering = {}, ",
+            "multicast_buffering = {}, ",
+            "multicast_buffering = { size = \"2 kB\" }, ",
+            "route_optimization = true, ",
+        ]);
+        let protocol = match self.world {
+            World::Nemo => "\"nemo\", network_prefix = \"2001:db8:1:100::/64\"",
+            _ => "\"mobile-ipv6\"",
+        };
+        let more = match self.world {
+            World::Nemo if more.contains("route") => "",
+            _ => more,
+        };
+        format!(
+            "mobility = {{ protocol = {protocol}, home_agent = \"home-agent\", home_link = \"home-agent-cell\", \
+             {asks}{more}duplicate_address_detection = \"icao-address\" }}"
+        )
+    }
+
+    fn ipv4(&mut self) -> String {
+        let agents = self.pick(&["", "[foreign_agents.north]\n[foreign_agents.south]"]);
+        let _ = writeln!(
+            self.text,
+            "\n[home_agents.home-agent]\nprefix = \"192.0.2.0/24\"\n{agents}"
+        );
+        "mobility = { protocol = \"mobile-ipv4\", home_agent = \"home-agent\" }".to_owned()
+    }
+
+    fn flows(&mut self) {
+        let far = if self.world == World::Nemo {
+            "seat"
+        } else {
+            "aircraft"
+        };
+        for number in 0..1 + self.draws.below(4) {
+            let mut ends = ["correspondent", far];
+            if self.draws.below(2) == 1 {
+                ends.reverse();
+            }
+            let start = 3 + self.draws.below(6);
+            let _ = writeln!(
+                self.text,
+                "\n[[flows]]\nname = \"f{number}\"\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{start} s\"\nstop = \"26 s\"",
+                ends[0], ends[1]
+            );
+            let kind = match self.draws.below(6) {
+                0 | 1 => DATAGRAM.to_owned(),
+                2 => "transport = \"udp\"\ntraffic = \"on-off\"\nrate = \"50 kbit/s\"\npacket_size = \"160 B\"\non = \"700 ms\"\noff = \"1 s\"".to_owned(),
+                3 if self.world != World::AerotpGateways => {
+                    "traffic = \"ping\"\ninterval = \"100 ms\"".to_owned()
+                }
+                _ => self.download(),
+            };
+            self.text += &kind;
+            self.text.push('\n');
+        }
+    }
+
+    fn download(&mut self) -> String {
+        let remedies = self.pick(&[
+            "\"none\"",
+            "[\"split-connection\"]",
+            "[\"satellite-pep\"]",
+            "[\"snoop\"]",
+            "[\"snoop\"]",
+        ]);
+        let remedies = match self.world {
+            World::MobileIpv6 | World::Gateways => remedies,
+            _ => "\"none\"",
+        };
+        // Snoop asks for SACK.
+        let profile = match remedies {
+            "[\"snoop\"]" => "linux-6",
+            _ => self.pick(&["rfc", "linux-6", "ns2"]),
+        };
+        format!("profile = \"{profile}\"\nremedies = {remedies}")
+    }
+}

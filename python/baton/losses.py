@@ -1,0 +1,34 @@
+"""Lost packets by cause, in few words for tables: `35 link, 2 queue`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+# The causes of a summary's `lost_by`, in the order in which they are told.
+CAUSES = {"link_down": "link", "queue": "queue", "channel": "channel", "buffer": "buffer", "host": "host"}
+
+
+def of_flow(flow: dict[str, Any]) -> str | None:
+    """What a flow lost, both ways together; `None` of a summary that does not tell."""
+    packets = flow.get("packets")
+    return in_words([way["lost_by"] for way in packets.values()]) if packets else None
+
+
+def of_handover_flow(flow: dict[str, Any]) -> str | None:
+    """What a flow lost at a handover, both ways together; `None` of a summary that does not tell."""
+    lost_by = flow.get("lost_by")
+    return in_words(lost_by.values()) if lost_by else None
+
+
+def of_handover(handover: dict[str, Any]) -> str | None:
+    """What all flows lost at a handover; `None` if none was there, or of a summary that does not tell."""
+    flows = [flow.get("lost_by") for flow in handover.get("flows") or []]
+    return in_words(way for flow in flows for way in flow.values()) if flows and all(flows) else None
+
+
+def in_words(lost: Iterable[dict[str, int]]) -> str:
+    """The sums by cause, without those that are zero."""
+    counts = list(lost)
+    sums = {words: sum(each[cause] for each in counts) for cause, words in CAUSES.items()}
+    return ", ".join(f"{count:,} {words}" for words, count in sums.items() if count) or "0"
