@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 
 from baton import report
 from baton.errors import InputError
-from baton.report import segments
+from baton.report import packet_panels, segments
 from baton.report.columns import ColumnStore
 from baton.report.journeys import FlowPackets, PacketIndex, address_of
 from baton.report.tables import Packets, read_run
@@ -190,3 +190,47 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_a_hundred_thousand_segments_take_little_room(tmp_path: Path) -> None:
     path = report.write(large_folder(tmp_path, segments=100_000))
     assert path.stat().st_size < 30e6 / 10 + 2e6  # a tenth of the bound for a million, and the drawing library
+
+
+def way(packet: int, sent_ms: int, *links: str, end: str = "delivered") -> list[dict]:
+    """A packet's rows on its links, each of 10 ms; `end` is what became of it on the last one."""
+    rows = []
+    for hop, link in enumerate(links):
+        sent, is_last = (sent_ms + 10 * hop) * 10**6, hop + 1 == len(links)
+        decided = None if is_last and end == "under way" else sent + 10**7
+        here = {"packet": packet, "link": link, "sent_ns": sent, "decided_ns": decided}
+        sequence = ISN + 1 + 1500 * packet
+        rows.append(here | {"payload_bytes": 1500, "sequence": sequence, "fate": end if is_last else "delivered"})
+    return rows
+
+
+def test_goodput_behind_a_mobile_router_is_told_by_the_router_s_link(tmp_path: Path) -> None:
+    rows = [
+        *way(1, 0, "wired", "cellular", "seat"),
+        *way(2, 100, "wired", "station", "seat"),
+        *way(3, 200, "wired", "station", "seat"),
+        *way(4, 300, "wired", "station", end="link down"),
+    ]
+    flow = FlowPackets.of(PacketIndex.of(packets(tmp_path, *rows)), "download")
+    by_link = packet_panels.new_data_by_link(flow, {"cellular", "station"})
+    assert {link: (time.tolist(), size.sum()) for link, (time, size) in by_link.items()} == {
+        "cellular": ([30 * 10**6], 1500),
+        "station": ([130 * 10**6, 230 * 10**6], 3000),
+    }
+    assert set(packet_panels.new_data_by_link(flow, set())) == {"seat"}
+
+
+def test_the_delays_say_what_became_of_every_packet(tmp_path: Path) -> None:
+    back = {"packet": 9, "link": "seat", "sent_ns": 0, "decided_ns": 10**7, "acknowledgment": ISN}
+    rows = [
+        back,
+        *way(1, 0, "wired", "seat"),
+        *way(2, 100, "wired", "seat"),
+        *way(3, 200, "wired", end="queue full"),
+        *way(4, 300, "wired", end="under way"),
+        *way(5, 400, "wired"),  # nobody has sent it on
+    ]
+    flow = FlowPackets.of(PacketIndex.of(packets(tmp_path, *rows)), "download")
+    note = packet_panels.delay(flow).note
+    counts = "5 packets sent, 2 delivered, 1 lost on links, 1 under way, 1 given up by hosts or in buffers."
+    assert note.startswith(counts), note

@@ -8,7 +8,7 @@ from baton.cells import CellNames
 
 from . import packet_panels, series_panels
 from .figures import Description, FlowFigure, Panel, Trace, link_roles
-from .handovers import Mark, marks
+from .handovers import Mark, links_moved_between, marks
 from .journeys import FlowPackets, PacketIndex
 from .ladders import ladders
 from .maps import maps
@@ -50,7 +50,9 @@ class FlowPanels:
 
     def goodput(self) -> Panel:
         """By link only where all packets are known."""
-        by_link = packet_panels.new_data_by_link(self.packets) if self.packets is not None and self._whole else None
+        by_link = None
+        if self.packets is not None and self._whole:
+            by_link = packet_panels.new_data_by_link(self.packets, links_moved_between(self.run.summary, self.name))
         ways = packet_panels.data_ways(self.packets) if self.packets is not None else {}
         return series_panels.goodput(self.run, self.name, self.transport, by_link, self.roles, ways)
 

@@ -62,6 +62,11 @@ class FlowPackets:
         """Of `rows`, those with which an end offers a packet to its first link."""
         return np.asarray(rows[self.index.first[rows]])
 
+    def under_way(self, rows: np.ndarray) -> np.ndarray:
+        """Of `rows`, those with which a packet is on a link at the end of the run."""
+        index = self.index
+        return np.asarray(rows[index.last[rows] & ~index.delivered[rows] & ~index.lost[rows]])
+
     def lost(self, rows: np.ndarray) -> np.ndarray:
         """Of `rows`, those with which a link lost a packet, in order of the loss."""
         gone = rows[self.index.lost[rows]]

@@ -46,13 +46,24 @@ def delay(flow: FlowPackets, *, tall: bool = True) -> Panel:
     if len(gone):
         when = decided[gone].astype(np.int64)
         traces.append(Trace("lost", "drop", "marks", when, until_loss * factor, None, *_where(flow, gone)))
-    counts = ", ".join(
-        f"{number(len(rows))} {what}"
-        for rows, what in ((sent, "packets sent"), (arrived, "delivered"), (gone, "lost"))
-        if flow.packets.every == 1
-    )
+    counts = _counts(flow, sent, arrived, gone) if flow.packets.every == 1 else ""
     note = f"{counts}{'. ' if counts else ''}A lost packet stands at its loss.{_share(flow)}"
     return Panel("One-way delay", "delay", unit, traces, note, tall=tall)
+
+
+def _counts(flow: FlowPackets, sent: np.ndarray, arrived: np.ndarray, gone: np.ndarray) -> str:
+    """How many packets there were, and what became of them; copies that are lost are lost, too."""
+    under_way = len(flow.under_way(flow.outward[np.isin(_numbers(flow, flow.outward), _numbers(flow, sent))]))
+    given_up = len(sent) - len(arrived) - len(gone) - under_way
+    counts = [(len(sent), "packets sent"), (len(arrived), "delivered"), (len(gone), "lost on links")]
+    counts += [(under_way, "under way"), (given_up, "given up by hosts or in buffers")]
+    told = [each for place, each in enumerate(counts) if place < 3 or each[0] > 0]
+    return ", ".join(f"{number(count)} {what}" for count, what in told)
+
+
+def _numbers(flow: FlowPackets, rows: np.ndarray) -> np.ndarray:
+    """The running numbers of packets."""
+    return np.asarray(flow.packets.numbers["packet"][rows])
 
 
 def distribution(flow: FlowPackets) -> Panel:
@@ -93,18 +104,37 @@ def numbers(flow: FlowPackets) -> Panel:
     return Panel("Packets", "running number", "packets", traces)
 
 
-def new_data_by_link(flow: FlowPackets) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each link that delivered new data to the receiver: times in ns and payload bytes."""
+def new_data_by_link(flow: FlowPackets, moved: set[str]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """For each link that brought new data to the receiver: times of arrival in ns and payload bytes.
+
+    That is the last link; but of a packet that crossed a link in `moved`, between which a mobile moves, that one: the
+    mobile sends, or its network is behind it.
+    """
     packets = flow.packets
     payload, link, protocol = packets.numbers["payload_bytes"], packets.names["link"], packets.names["protocol"]
     rows = flow.arrived(flow.outward[payload[flow.outward] > 0], flow.inward)
     if len(rows) and protocol.codes[rows[0]] == protocol.code("tcp"):
         rows = rows[_first_copies(packets.numbers["sequence"][rows], packets.names["source"].codes[rows])]
+    carriers = _carriers(flow, rows, moved)
     found = {}
-    for code in distinct(link.codes[rows]).tolist():
-        mine = rows[link.codes[rows] == code]
+    for code in distinct(carriers).tolist():
+        mine = rows[carriers == code]
         found[link.values[code]] = (packets.decided_ns[mine].astype(np.int64), payload[mine])
     return found
+
+
+def _carriers(flow: FlowPackets, rows: np.ndarray, moved: set[str]) -> np.ndarray:
+    """The number of the link that counts for each packet that arrived with one of `rows`."""
+    link, packet = flow.packets.names["link"], flow.packets.numbers["packet"]
+    carriers = link.codes[rows].copy()
+    crossed = flow.outward[flow.index.delivered[flow.outward]]
+    crossed = crossed[np.isin(link.codes[crossed], [link.code(name) for name in sorted(moved)])]
+    if len(crossed):
+        crossed = crossed[np.argsort(packet[crossed], kind="stable")]
+        last = np.searchsorted(packet[crossed], packet[rows], side="right") - 1
+        known = (last >= 0) & (packet[crossed][last] == packet[rows])
+        carriers[known] = link.codes[crossed[last[known]]]
+    return np.asarray(carriers)
 
 
 def data_ways(flow: FlowPackets) -> dict[str, str]:

@@ -97,7 +97,8 @@ def goodput(
     """
     delivered = run.find(f"flow {flow}", "delivered bytes")
     interval = bin_length(run, delivered)
-    panel = Panel("Goodput", "rate", "bit/s", [], f"New data per {interval:g} s, by the link that delivered it.")
+    note = f"New data per {interval:g} s, by the link that delivered it; where a mobile moved on the way, by its link."
+    panel = Panel("Goodput", "rate", "bit/s", [], note)
     if delivered is not None:
         name = "read by the application" if transport == "tcp" else "delivered"
         panel.traces.append(Trace(name, "total", "steps", *rate_of(run, delivered, interval)))
