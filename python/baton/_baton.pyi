@@ -141,7 +141,7 @@ class Scenario:
         force: bool = False,
         pcap: bool = False,
         snap_length: int | None = None,
-        pcap_interfaces: Sequence[str] = (),
+        pcap_interfaces: Sequence[str] = ...,
         progress: Callable[[float, str], object] | None = None,
     ) -> Result:
         """Runs the scenario; other threads go on meanwhile.
