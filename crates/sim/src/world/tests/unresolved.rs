@@ -86,5 +86,7 @@ fn what_nobody_comes_for_is_answered_after_three_seconds() {
         let download = flow(&results.summary, "download");
         assert!(download.failure.is_some(), "{download:?}");
         assert_eq!(results.summary.discarded.no_route, 3);
+        let sent = download.packets.to_sink;
+        assert_eq!((sent.sent, sent.lost_by.buffer, sent.under_way), (3, 3, 0));
     }
 }
