@@ -39,6 +39,14 @@ def test_a_sentence_says_what_happened() -> None:
     )
 
 
+def test_what_a_buffer_dropped_is_lost_too() -> None:
+    """As on a page of results: with the link that went nothing was lost, and yet three packets did not come."""
+    lost = {"to_sink": {"link_down": 0, "buffer": 2, "host": 0}, "to_source": {"link_down": 0, "buffer": 0, "host": 1}}
+    flow = STALLED | {"lost_packets": 0, "lost_by": lost}
+    told = plain(what_happened({"handovers": [MOVE | {"flows": [flow]}], "flows": [FLOW]}))
+    assert "stood still for 0.423 s and lost 3 packets." in told
+
+
 def test_of_many_handovers_the_worst_is_told() -> None:
     moves = [MOVE | {"at_s": 10.0 * n, "flows": [STALLED | {"stall_s": n / 10}]} for n in (1, 3, 2)]
     told = plain(what_happened({"handovers": moves, "flows": []}))

@@ -21,6 +21,12 @@ def of_handover_flow(flow: dict[str, Any]) -> str | None:
     return in_words(lost_by.values()) if lost_by else None
 
 
+def at_handover(flow: dict[str, Any]) -> int:
+    """How many packets a flow lost at a handover, both ways together; without causes, those lost with the old link."""
+    lost_by = flow.get("lost_by")
+    return sum(sum(way.values()) for way in lost_by.values()) if lost_by else flow.get("lost_packets") or 0
+
+
 def of_handover(handover: dict[str, Any]) -> str | None:
     """What all flows lost at a handover; `None` if none was there, or of a summary that does not tell."""
     flows = [flow.get("lost_by") for flow in handover.get("flows") or []]

@@ -72,9 +72,8 @@ class SweptPoint(TypedDict):
 
 
 class SweptMachine(TypedDict):
-    """The machine on which live runs of a sweep were made."""
+    """The machine on which live runs of a sweep were made; not its name, so that results can be handed on."""
 
-    name: str
     kernel: str
     architecture: str
     processors: int

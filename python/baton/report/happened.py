@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from baton import losses
 from baton.cells import CellNames
 from baton.overload import overload_sentences
 
@@ -48,7 +49,7 @@ def _worst(listed: list[dict[str, Any]]) -> str:
     if not found:
         return ""
     stall, flow, handover = max(found, key=lambda each: each[0])
-    lost = flow.get("lost_packets") or 0
+    lost = losses.at_handover(flow)
     what = f" and lost {number(lost)} packet{'' if lost == 1 else 's'}" if lost else ""
     if len(found) == 1:
         return f"; {flow['name']} stood still for {_seconds(stall)}{what}"

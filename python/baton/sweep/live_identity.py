@@ -59,7 +59,6 @@ def machine() -> SweptMachine:
     """This machine."""
     system = os.uname()
     return {
-        "name": system.nodename,
         "kernel": system.release,
         "architecture": system.machine,
         "processors": os.cpu_count() or 1,
@@ -82,7 +81,7 @@ def machine_words(told: SweptMachine) -> str:
     processors = (
         f"{told['processors']} x {told['processor']}" if told["processor"] else f"{told['processors']} processors"
     )
-    return f"{told['name']}: Linux {told['kernel']}, {told['architecture']}, {processors}"
+    return f"Linux {told['kernel']}, {told['architecture']}, {processors}"
 
 
 def program_words(live: SweptLive) -> Sequence[tuple[str, str]]:
