@@ -81,7 +81,7 @@ def class_table(summary: dict[str, Any]) -> str:
         [str(each.get("name", "")), *(number(each.get(key)) for key in keys), *_delays(each)]
         for each in summary.get("classes") or []
     ]
-    return table("Classes of flows", heads, rows, texts=1) if rows else ""
+    return table("Packets and delays by class", heads, rows, texts=1) if rows else ""
 
 
 def flow_and_handover_tables(summary: dict[str, Any], whole: dict[str, Any], linked: bool = True) -> str:
