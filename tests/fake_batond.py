@@ -92,6 +92,7 @@ SUMMARY = {
     "classes": [],
     "handovers": [HANDOVER],
     "discarded": DISCARDED,
+    "overloads": [],
     "agents": [],
     "radios": [],
     "program": None,

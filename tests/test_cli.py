@@ -41,7 +41,7 @@ def test_json_is_one_object_with_the_promised_keys(baton, scenario):
     assert summary.keys() == {*Summary.__annotations__, "expectations", "report"}
     assert (summary["scenario"], summary["seed"], summary["simulated_s"]) == ("short", 7, 4.0)
     download, voice = summary["flows"]
-    assert {*download, "ping", "aerotp"} == {*FlowSummary.__annotations__}
+    assert {*download, "ping", "aerotp", "flow_class"} == {*FlowSummary.__annotations__}
     assert (download["name"], download["transport"]) == ("download", "tcp")
     assert (voice["name"], voice["transport"]) == ("voice", "udp")
     # 2 Mbit/s for 2 s bound what can have come by the handover; a tenth of it must.
@@ -49,7 +49,7 @@ def test_json_is_one_object_with_the_promised_keys(baton, scenario):
     # 16 kbit/s for 4 s are 8000 bytes, less what is under way at the end.
     assert 7000 <= voice["delivered_bytes"] <= 8000
     (handover,) = summary["handovers"]
-    assert handover.keys() == Handover.__annotations__.keys()
+    assert {*handover, "mobile_class"} == {*Handover.__annotations__}
     assert (handover["at_s"], handover["from"], handover["to"], handover["kind"]) == (2.0, "lan", "modem", "soft")
     assert handover["flows"][0].keys() == HandoverFlow.__annotations__.keys()
     assert summary["discarded"].keys() == Discarded.__annotations__.keys()

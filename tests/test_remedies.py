@@ -557,7 +557,8 @@ def test_copies_of_the_last_acknowledgment_help_a_sender_with_sack_where_it_was_
         assert with_copies["stall_s"] < without["stall_s"] - 1
         assert with_copies["delivered_bytes"] > 1.1 * without["delivered_bytes"]
     else:
-        assert with_copies == without
+        # The copies themselves are packets that come over the new link.
+        assert with_copies | {"packet_interruption_s": without["packet_interruption_s"]} == without
 
 
 # --- whole comparisons ---

@@ -12,7 +12,22 @@ from types import UnionType
 from typing import Annotated, Any, TypedDict, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from baton.errors import InputError, refuse_newer
-from baton.summary import Aircraft, Cell, FlowSummary, Handover, HandoverFlow, Lateness, LiveSummary, Place, Radio
+from baton.summary import (
+    Aircraft,
+    Cell,
+    FlowSummary,
+    Handover,
+    HandoverFlow,
+    Lateness,
+    LiveSummary,
+    LostBy,
+    LostByOfWays,
+    Overload,
+    Packets,
+    PacketsOfWays,
+    Place,
+    Radio,
+)
 
 MANIFEST_FORMAT, SUMMARY_FORMAT, SWEEP_FORMAT = 2, 1, 1
 LARGEST_FILE = 2_000_000_000
@@ -111,7 +126,8 @@ class KeptRun(TypedDict):
 
 
 # Keys that may not be left out; of other dictionaries any may, since earlier versions wrote fewer.
-_ALL = (Radio, Cell, Aircraft, Place, Lateness, ChosenCaptures, SweptMachine, SweptLive, SweptPoint, KeptRun)
+_COUNTS = (LostBy, LostByOfWays, Packets, PacketsOfWays, Overload)
+_ALL = (Radio, Cell, Aircraft, Place, Lateness, ChosenCaptures, SweptMachine, SweptLive, SweptPoint, KeptRun, *_COUNTS)
 _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL} | {
     SweepManifest: set(SweepManifest.__annotations__) - {"live"},
     Verdict: {"expression", "holds"},
@@ -120,7 +136,7 @@ _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL
     HandoverFlow: {"name"},
 }
 # Of the others null is not taken for a key that is left out.
-_STRICT = (Manifest, SweepManifest, SweptPoint, KeptRun, Place)
+_STRICT = (Manifest, SweepManifest, SweptPoint, KeptRun, Place, *_COUNTS)
 RERUN_NEEDS = {"format", "complete", "simulated_s", "origin", "seed", "resolved", "traces", "results"}
 
 
