@@ -128,6 +128,21 @@ def test_an_overloaded_link_is_named_with_its_share_and_cause(capsys: pytest.Cap
     assert line.removeprefix("OVERLOAD ") in what_happened(summary)
 
 
+def test_datagrams_that_wait_for_ever_are_told_of(tmp_path: Path) -> None:
+    """20 kbit/s over a link of 10 kbit/s with a queue for all: half of them have not come when the run ends."""
+    (tmp_path / "slow.toml").write_text(
+        'name = "slow"\nduration = "100 s"\n\n[links.line]\nbetween = ["a", "b"]\nkind = "wired"\nrate = "10 kbit/s"\n'
+        'queue = "100000 packets"\n\n[[flows]]\nname = "report"\nfrom = "a"\nto = "b"\ntransport = "udp"\n'
+        'traffic = "constant"\nrate = "20 kbit/s"\npacket_size = "100 B"\n'
+    )
+    [told] = overload_sentences(dict(Scenario.load(tmp_path / "slow.toml").run().summary))
+    waiting, sent = (int(each.replace(",", "")) for each in re.findall(r"[\d,]+", told)[:2])
+    # 128 B with headers go each 102 ms, and one comes each 40 ms.
+    assert sent == pytest.approx(2_500, abs=2)
+    assert sent - waiting == pytest.approx(100_000 / 102.4, abs=3)
+    assert "datagrams of report were still under way" in told
+
+
 def test_what_is_no_overload_is_not_told(crowd: dict[str, Any]) -> None:
     assert crowd["overloads"] == []
     assert overload_sentences(crowd) == []

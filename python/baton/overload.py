@@ -1,4 +1,4 @@
-"""Sentences about links, cells, hosts, agents and flows that lost very many packets."""
+"""Sentences about links, cells, hosts, agents and flows that lost very many packets, or let them wait."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHANNEL = "its channel lost them: look at its error rates, and at the distance 
 
 
 def overload_sentences(summary: dict[str, Any]) -> list[str]:
-    """A sentence for each place or class that lost a tenth of its packets and a thousand, the worst first."""
+    """A sentence for each place or class that lost or let wait a tenth of its packets and a thousand, worst first."""
     found = sorted(_found(summary), key=lambda each: each[0], reverse=True)
     sentences = [sentence for _, sentence in found[:MOST]]
     if len(found) > MOST:
@@ -57,6 +57,21 @@ def _found(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
             where = f"The buffer of {agent['agent']} {agent['node']}"
             yield dropped, f"{where} dropped {_of(dropped, offered)} packets: look at its size and age."
     yield from _of_flows(summary)
+    yield from _of_waiting(summary)
+
+
+def _of_waiting(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Datagrams that a queue without an end has let wait: nothing is lost, and nothing arrives in time."""
+    sums: dict[str, tuple[int, int]] = {}
+    for flow in summary.get("flows") or []:
+        if flow.get("transport") == "udp" and flow.get("packets"):
+            of, way = flow.get("flow_class") or flow["name"], flow["packets"]["to_sink"]
+            waiting, sent = sums.get(of, (0, 0))
+            sums[of] = (waiting + way["under_way"], sent + way["sent"])
+    for of, (waiting, sent) in sums.items():
+        if waiting >= LEAST and waiting >= SHARE * sent:
+            still = f"{_of(waiting, sent)} datagrams of {of} were still under way at the end"
+            yield waiting, f"{still}: a link on their way is asked for more than it carries."
 
 
 def _of_flows(summary: dict[str, Any]) -> Iterator[tuple[int, str]]:
