@@ -1,0 +1,103 @@
+"""Counts the places to touch: the files outside its own folder that name one of several things of a kind.
+
+    python scripts/places.py [--files] [--check]
+
+Prints a row a kind: the most files of code that name one of its instances, and that instance. `--files` lists them.
+`--check` prints only the kinds that exceed their bound, and exits with status 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Where an addition may have to touch code. Tests and pages are not counted.
+CODE = ("crates", "fuzz", "python/baton", "scripts")
+SUFFIXES = {".rs", ".py", ".pyi", ".js"}
+PROTO, SIM, BATON = "crates/proto/src/", "crates/sim/src/", "python/baton/"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something of which there are several, each in a folder or a file of its own."""
+
+    name: str
+    bound: int
+    """Most files outside an instance's own that may name it."""
+    instances: dict[str, tuple[str, ...]]
+    """By the words that name an instance, as a pattern without case: the paths that are its own, by how they begin."""
+
+
+KINDS = (
+    Kind("congestion control", 9, {name: (f"{PROTO}tcp/congestion/{name}",) for name in ("westwood", "vegas", "hybla")}),
+    Kind("queue discipline", 18, {"codel": (f"{SIM}link/codel",)}),
+    Kind("link with cells", 60, {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{SIM}link/presets/ldacs1")}),
+    Kind("shared link", 30, {"dcf": (f"{SIM}link/dcf",)}),
+    Kind("channel", 12, {"burst": (f"{SIM}link/channel",)}),
+    Kind("remedy at an end", 4, {"eclair": (f"{PROTO}remedies/eclair",), "atcp": (f"{PROTO}remedies/atcp",)}),
+    Kind("remedy at a gateway", 30, {"snoop": (f"{PROTO}remedies/snoop",)}),
+    Kind(
+        "mobility protocol",
+        40,
+        {
+            "mobile_?ipv4": (f"{PROTO}mobility/mobile_ipv4", f"{PROTO}wire/mobile_ipv4"),
+            "mobile_?ipv6": (f"{PROTO}mobility/mobile_ipv6", f"{PROTO}wire/mobility_header"),
+        },
+    ),
+    Kind("transport", 60, {"aerotp": (f"{PROTO}aerotp", f"{PROTO}wire/aerotp")}),
+    Kind("importer", 3, {"drive_log": (f"{BATON}trace_import/drive_log",)}),
+    Kind("report panel", 3, {"map_svg": (f"{BATON}report/map_svg",), "ladder_svg": (f"{BATON}report/ladder_svg",)}),
+    Kind("study", 8, {"study_a": (f"{BATON}reproduce/study_a",), "study_t": (f"{BATON}reproduce/study_t",)}),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the table or what exceeds it; returns the exit status."""
+    unknown = set(arguments) - {"--files", "--check"}
+    if unknown:
+        print(f"{min(unknown)}: unknown option; there are --files and --check", file=sys.stderr)
+        return 2
+    check, exceeded = "--check" in arguments, False
+    if not check:
+        print("| kind | files that name one | bound | most named |\n|---|---|---|---|")
+    for kind in KINDS:
+        word, places = max(((word, named(word, own)) for word, own in kind.instances.items()), key=lambda each: len(each[1]))
+        exceeds = len(places) > kind.bound
+        exceeded |= exceeds
+        if check and exceeds:
+            print(f"{kind.name}: `{word}` is named in {len(places)} files outside its own, {kind.bound} at the most:")
+        elif not check:
+            print(f"| {kind.name} | {len(places)} | {kind.bound} | `{word}` |")
+        if "--files" in arguments or (check and exceeds):
+            print("\n".join(f"    {place}" for place in places))
+    return 1 if check and exceeded else 0
+
+
+def named(word: str, own: tuple[str, ...]) -> list[str]:
+    """The files of code that name an instance and are not its own."""
+    pattern = re.compile(word, re.IGNORECASE)
+    return [place for place, text in code().items() if not place.startswith(own) and pattern.search(text)]
+
+
+@cache
+def code() -> dict[str, str]:
+    """Every file of code without tests, by its path."""
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in sorted(files())}
+
+
+def files() -> Iterator[Path]:
+    """The files in which an addition may have to touch code."""
+    for folder in CODE:
+        for path in (ROOT / folder).rglob("*"):
+            parts = {*path.parts, path.stem}
+            if path.suffix in SUFFIXES and path != Path(__file__) and not parts & {"tests", "benches", "examples"}:
+                yield path
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
