@@ -39,6 +39,7 @@ lint: docs $(VENV)/built $(VENV)/installed-dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	python scripts/check_architecture.py
+	python scripts/places.py --check
 	ruff check $(PYTHON_SOURCES)
 	ruff format --check $(PYTHON_SOURCES)
 	mypy

@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from baton import Scenario
-from baton.errors import InputError
+from baton import Scenario, ScenarioError
 
 ROOT = Path(__file__).resolve().parents[1]
 SEEDS = (1, 2)
@@ -59,7 +58,7 @@ def of_scenario(path: Path) -> dict[str, dict[str, str]]:
     """The hashes of a scenario's runs, by name and seed; none of a file that is no scenario."""
     try:
         scenario = Scenario.load(path)
-    except InputError:
+    except ScenarioError:
         return {}
     name = str(path.relative_to(ROOT))
     return {f"{name}, seed {seed}": of_run(scenario, seed) for seed in SEEDS}
