@@ -11,7 +11,27 @@ from baton import cli, stored
 from conftest import SCENARIO
 
 # What may stand where something else was: every kind of JSON, and what is at the edge of each.
-VALUES = [None, True, -1, 0, 99, 2**64, 10**400, 1e300, float("nan"), "", "x", "\ud800", "a\nb", [], [1], {}, {"a": []}]
+VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    99,
+    2**60 + 1,
+    2**63,
+    2**64,
+    10**400,
+    1e300,
+    float("nan"),
+    "",
+    "x",
+    "\ud800",
+    "a\nb",
+    [],
+    [1],
+    {},
+    {"a": []},
+]
 
 
 @pytest.fixture(scope="module")

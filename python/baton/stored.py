@@ -32,7 +32,7 @@ from baton.summary import (
 MANIFEST_FORMAT, SUMMARY_FORMAT, SWEEP_FORMAT = 2, 1, 1
 LARGEST_FILE = 2_000_000_000
 # Nothing in these files is larger, of either sign; times have to fit into nanoseconds of 64 bits.
-LARGEST_NUMBER, LARGEST_S = 2.0**64, 9.2e9
+LARGEST_NUMBER, LARGEST_SEED, LARGEST_S = 2**63 - 1, 2**64 - 1, 9.2e9
 
 
 class ChosenCaptures(TypedDict):
@@ -286,7 +286,8 @@ def _misfit(key: str, value: Any, hint: Any) -> str | None:
 
 def _misfit_number(key: str, value: Any, hint: type) -> str | None:
     is_number = isinstance(value, int if hint is int else (int, float)) and not isinstance(value, bool)
-    largest = LARGEST_S if key.endswith("_s") else LARGEST_NUMBER
+    is_seed = key.rpartition(".")[2] == "seed"
+    largest = LARGEST_S if key.endswith("_s") else LARGEST_SEED if is_seed else LARGEST_NUMBER
     if is_number and abs(value) <= largest:
         return None
     return f"a {'whole ' if hint is int else ''}number of at most {largest:g}"

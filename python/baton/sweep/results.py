@@ -156,7 +156,7 @@ def _array(values: list[Any]) -> pa.Array:
     if kinds == {int}:
         return pa.array(values, pa.int64())
     if kinds <= {int, float}:
-        return pa.array(values, pa.float64())
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
