@@ -287,16 +287,20 @@ mod tests {
     use crate::scenario;
     use baton_proto::packet::{BitErrors, Body, Identity, IpHeader};
 
-    #[test]
-    fn relayed_captures_have_the_bytes_of_direct_ones() {
+    /// One link between two nodes.
+    fn line() -> Scenario {
         let text = r#"
             name = "line"
             duration = "1 s"
             links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
         "#;
-        let scenario = scenario::parse(text, "test.toml", Path::new(""), &[])
-            .unwrap()
-            .scenario;
+        let loaded = scenario::parse(text, "test.toml", Path::new(""), &[]);
+        loaded.unwrap().scenario
+    }
+
+    #[test]
+    fn relayed_captures_have_the_bytes_of_direct_ones() {
+        let scenario = line();
         let (lost, all) = (LostRows::default(), CaptureSettings::default());
         let written = ["direct", "relayed"].map(|way| {
             let name = format!("baton-captures-{way}-{}", std::process::id());
@@ -332,14 +336,7 @@ mod tests {
 
     #[test]
     fn only_the_interfaces_that_are_named_are_captured() {
-        let text = r#"
-            name = "line"
-            duration = "1 s"
-            links.one = { between = ["a", "b"], kind = "wired", rate = "1 Mbit/s", delay = "1 ms" }
-        "#;
-        let scenario = scenario::parse(text, "test.toml", Path::new(""), &[])
-            .unwrap()
-            .scenario;
+        let scenario = line();
         let name = format!("baton-captures-chosen-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();

@@ -97,7 +97,7 @@ pub struct Agents {
     pub path: Option<Box<PathAgents>>,
     /// It carries connections of others across a link by AeroTP.
     pub gateway: Option<Box<AerotpGateway>>,
-    /// What waits for mobiles of which it is not known where they are.
+    /// Packets for mobiles without a binding.
     unresolved: Unresolved,
 }
 
@@ -267,7 +267,7 @@ impl Agents {
         self.unresolved.hold(now, packet);
     }
 
-    /// Sends what has waited for mobiles of which it is known by now where they are.
+    /// Sends the packets that waited for mobiles which have a binding now.
     pub(super) fn send_resolved(&mut self, now: Instant) {
         while let Some(prefix) = self.home_agent.as_mut().and_then(HomeAgent::poll_bound) {
             let reached = |address| match address {

@@ -163,7 +163,7 @@ pub struct Unsent {
     pub flow: FlowId,
     /// Its IP header, of a tunnel that of the packet inside.
     pub ip: IpHeader,
-    /// Whether it has payload of a transport.
+    /// True with payload of a transport.
     pub has_data: bool,
 }
 
@@ -204,7 +204,7 @@ pub struct Host {
     outbox: VecDeque<Packet>,
     sockets: Sockets,
     discarded: Discarded,
-    /// Whether what was handed in last has come to somebody.
+    /// True once a packet has come to a transport or an agent; cleared when asked.
     accepted: bool,
     unsent: Vec<Unsent>,
     agents: Option<Box<Agents>>,
@@ -411,7 +411,7 @@ impl Host {
         sum
     }
 
-    /// Whether a packet has come to this host's transports, or to an agent that answers for others, since this was asked last.
+    /// Tells, once, that a packet has come to this host's transports or to an agent that answers for others.
     #[inline]
     pub fn take_accepted(&mut self) -> bool {
         core::mem::take(&mut self.accepted)

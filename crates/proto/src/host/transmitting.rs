@@ -163,8 +163,7 @@ impl Host {
         self.agents.as_mut()?.mobile.as_mut()
     }
 
-    /// A home agent's routes lead to the agent, too, for mobiles that have no home link: without a binding nobody knows where they
-    /// are.
+    /// Lets a packet for a mobile without a binding and without a home link wait for its binding.
     fn hold_unbound(&mut self, now: Instant, packet: Packet) {
         if let Some(agents) = &mut self.agents {
             agents.hold_unresolved(now, packet);

@@ -159,7 +159,7 @@ pub struct FlowSummary {
     /// Datagrams that came to the far end again, as copies do; they are not delivered twice.
     pub copies_received: u64,
     /// Longest time without new data for the application while some was to come: from the last delivery, or
-    /// from when the source had something to deliver, to the next delivery or to the end of the run.
+    /// from when the source had something to deliver, to the next delivery, to the moment from which nothing is to come, or to the end of the run.
     pub longest_stall_s: f64,
     /// Packets of both directions that links dropped, each copy for itself: what the table of packets has.
     pub lost_packets: u64,

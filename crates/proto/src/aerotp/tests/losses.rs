@@ -3,7 +3,7 @@
 use super::*;
 
 const BYTES: u32 = 3000;
-/// Those of three packets with an opening; no two packets bring more.
+/// Packets of an exchange with an opening, three; no two lost ones bring more.
 const OF_TWO_PACKETS: u64 = 2 * 1472;
 
 /// A asks and closes, B answers and closes. Ends with both, or after ten minutes.

@@ -23,7 +23,7 @@ pub struct AccessRouters {
     speaking: BTreeSet<u32>,
     /// Those that mobiles have left.
     holding: BTreeSet<u32>,
-    /// What their buffers have told of packets.
+    /// Packets that their buffers have taken in or dropped.
     held: VecDeque<Held>,
 }
 

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// (`mcast_solicit`, `retrans_time_ms`).
 const RESOLUTION: Duration = Duration::from_secs(3);
 
-/// What waits for one host: as many bytes as Linux lets wait (`unres_qlen_bytes`, which counts its own overhead as well), where the
-/// oldest goes when there is no room (`__neigh_event_send`).
+/// Limit for one host, Linux's (`unres_qlen_bytes`, which counts its own overhead as well); the oldest packet makes room
+/// (`__neigh_event_send`).
 const WAITING: BufferPolicy = BufferPolicy {
     bytes: 212_992,
     age: Duration::MAX,
@@ -22,7 +22,7 @@ const WAITING: BufferPolicy = BufferPolicy {
     drop_duplicates: false,
 };
 
-/// Packets that wait for it to be known where their receivers are.
+/// Packets whose receivers are being resolved.
 #[derive(Debug, Default)]
 pub(super) struct Unresolved {
     waiting: BTreeMap<IpAddr, Waiting>,
@@ -30,7 +30,7 @@ pub(super) struct Unresolved {
     /// Their receivers did not answer.
     failed: VecDeque<Packet>,
     discarded: u64,
-    /// What has become of packets.
+    /// Packets that have begun to wait, or were given up.
     told: VecDeque<Held>,
 }
 

@@ -175,7 +175,7 @@ pub struct HomeAgent {
     events: VecDeque<HomeAgentEvent>,
     /// Addresses of mobiles, and networks behind them, whose bindings hold from now on.
     bound: VecDeque<Ipv6Prefix>,
-    /// What buffers have told of packets.
+    /// Packets that buffers have taken in or dropped.
     held: VecDeque<Held>,
     /// Mobiles that have moved, by their home addresses.
     moved: VecDeque<(Ipv6Addr, PeerMoved)>,
