@@ -396,7 +396,7 @@ impl Packet {
         packet
     }
 
-    /// Whether it, in tunnels or not, has payload of a transport. What a kernel wrote is not looked at.
+    /// Tells if it, in tunnels or not, has payload of a transport. A kernel's packets are not looked at.
     #[inline]
     pub fn has_data(&self) -> bool {
         let of_transport = |body: &Body| match body {

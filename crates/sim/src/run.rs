@@ -103,7 +103,7 @@ pub struct Manifest {
     /// Where in their recordings links began that began later in them, by name, in seconds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub recordings_start_s: BTreeMap<String, f64>,
-    /// What was captured, if not all of every interface.
+    /// Interfaces and lengths that were captured, if not all of every interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub captures: Option<CaptureSettings>,
     /// SHA-256 of the data files, by name.

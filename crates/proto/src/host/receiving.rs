@@ -146,7 +146,7 @@ impl Host {
         self.discarded.no_receiver += 1;
     }
 
-    /// What was handed in is damaged beyond its checksums.
+    /// Counts a packet damaged beyond its checksums.
     pub(super) fn count_damaged(&mut self) {
         self.accepted = false;
         self.discarded.damaged += 1;

@@ -75,7 +75,7 @@ impl Addresses {
     }
 }
 
-/// What leads to the same place everywhere: addresses that many tables have in common, so that each needs a route to a place only.
+/// Addresses by the place that they lead to, shared by many tables: each needs a route to the place only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(Addresses);
 

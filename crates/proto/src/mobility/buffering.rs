@@ -84,7 +84,7 @@ pub struct Held {
     pub identity: Identity,
     /// Its flow.
     pub flow: FlowId,
-    /// Whether it was dropped, now or after it was held.
+    /// True if it was dropped, now or after it was held.
     pub dropped: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct PacketBuffer {
     /// When the next packet may go, while releasing.
     next_release: Option<Instant>,
     counts: BufferCounts,
-    /// What became of packets and has not been taken.
+    /// Packets taken in or dropped that nobody has asked about yet.
     told: Vec<Held>,
 }
 
@@ -190,7 +190,7 @@ impl PacketBuffer {
         self.told.extend(Held::of(packet, dropped));
     }
 
-    /// What has become of packets since this was asked last.
+    /// Hands out the packets taken in or dropped since this was asked last.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         self.told.drain(..)
     }

@@ -41,7 +41,7 @@ impl Identity {
         self
     }
 
-    /// Whether the packet goes from its flow's sink to its source.
+    /// True if the packet goes from its flow's sink to its source.
     pub const fn goes_back(&self) -> bool {
         self.0[COPY - 1] & BACK != 0
     }
@@ -52,7 +52,7 @@ impl Identity {
         self
     }
 
-    /// When the packet was first sent in whose place this one goes that has no number yet; `None` if in no other's place.
+    /// Time at which the packet was first sent in whose place this one, still without a number, goes; `None` if it replaces none.
     pub fn sent_before(&self) -> Option<Instant> {
         (*self != Identity::NONE).then(|| self.sent())
     }

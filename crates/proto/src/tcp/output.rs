@@ -19,7 +19,7 @@ pub(super) struct Stretch {
     pub length: u32,
     /// Whether it was sent before.
     pub again: bool,
-    /// Whether it carries PSH, if it has data.
+    /// True if it carries PSH, should it have data.
     pub pushed: bool,
 }
 
@@ -289,7 +289,7 @@ impl Connection {
         Some(stretch)
     }
 
-    /// Whether nothing was written beyond this stretch.
+    /// Tells if nothing was written beyond this stretch.
     fn ends_writing(&self, start: u64, length: u32) -> bool {
         start + u64::from(length) > self.send.written()
     }

@@ -202,7 +202,7 @@ impl Directions {
         self.0.get_or_insert_with(|| made(config, seed))
     }
 
-    /// Those that were made; of others nothing waits, and nothing has happened.
+    /// The directions, if they were made; otherwise nothing waits and nothing has happened.
     fn made(&self) -> Option<&[Direction; 2]> {
         self.0.as_deref()
     }

@@ -3,7 +3,7 @@
 use super::document::{Path, Step};
 use std::collections::BTreeMap;
 
-/// What each copy is a copy of, and which one it is, counted from 1.
+/// Names and places of copies: the original of each, and its number, counted from 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
     /// Of tables under a key such as "links", by their names.
@@ -12,7 +12,7 @@ pub(super) struct Copies {
     lists: BTreeMap<&'static str, Vec<(usize, u32)>>,
     /// Names of nodes, links and flows.
     names: BTreeMap<String, String>,
-    /// How many there are of what is written so.
+    /// Number of copies by the written name.
     counts: BTreeMap<String, u32>,
 }
 
@@ -36,12 +36,12 @@ impl Copies {
         *count = number.max(*count);
     }
 
-    /// How many copies there are of what is written so.
+    /// Number of copies of a written name.
     pub fn count(&self, written: &str) -> Option<u32> {
         self.counts.get(written).copied()
     }
 
-    /// Where the value at `path` is written, and the number of its copy, or 0.
+    /// Finds the place where the value at `path` is written, and the number of its copy, or 0.
     pub fn written(&self, path: &Path) -> (Path, u32) {
         let mut path = path.clone();
         let mut number = 0;

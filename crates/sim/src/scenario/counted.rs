@@ -66,7 +66,7 @@ impl<'r> Fleets<'r> {
         self.links.get(link).copied()
     }
 
-    /// How often a link is there, and the number of each copy; once, with 0, if it is of no fleet.
+    /// Numbers of a link's copies; one 0 if it is of no fleet.
     pub fn copies_of_link(&self, link: &str) -> impl Iterator<Item = u32> + use<> {
         self.copies(self.of_link(link))
     }

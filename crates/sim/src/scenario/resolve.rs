@@ -39,7 +39,7 @@ pub(super) struct Report<'d> {
     pub classes: Option<&'d dyn PythonClasses>,
     /// What is probably not meant.
     pub warnings: Vec<Diagnostic>,
-    /// What was made of what is written.
+    /// Copies made of written tables.
     pub copies: Copies,
     /// For each written value the number of the copy that was found wrong first, or warned of.
     told: BTreeMap<(Path, bool), u32>,

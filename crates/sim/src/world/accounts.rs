@@ -35,9 +35,9 @@ struct InHand {
 #[derive(Clone, Copy, Debug)]
 struct Several {
     made: u8,
-    /// How many of them, itself included, have not come to their end.
+    /// Number of them, itself included, that have not come to their end.
     left: u16,
-    /// Whether one has come to its receiver.
+    /// True once one has come to its receiver.
     has_arrived: bool,
 }
 
@@ -90,7 +90,7 @@ impl Accounts {
         !had_arrived && (!is_lost || left == 0)
     }
 
-    /// Whether one of a packet's copies has come to its receiver.
+    /// Tells if one of a packet's copies has come to its receiver.
     fn has_arrived(&self, identity: Identity) -> bool {
         let several = self.several.get(&identity.number());
         several.is_some_and(|several| several.has_arrived)
@@ -219,7 +219,7 @@ impl World {
         is_end
     }
 
-    /// Where no datagram of a flow is to come any more, nobody waits, and its mobiles know how long that was in vain.
+    /// Ends the wait of a flow to which no datagram is to come any more, and tells its mobiles how long it was.
     pub(super) fn end_silence(&mut self, flow: usize) {
         let run = &mut self.flows[flow];
         let Some(waited) = run.end_silence(self.now) else {

@@ -3,7 +3,7 @@
 use super::*;
 
 const BYTES: u32 = 3000;
-/// Packets of an exchange with an opening, three; no two lost ones bring more.
+/// Bytes that two lost packets carry at the most.
 const OF_TWO_PACKETS: u64 = 2 * 1472;
 
 /// A asks and closes, B answers and closes. Ends with both, or after ten minutes.

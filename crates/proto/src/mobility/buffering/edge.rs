@@ -127,7 +127,7 @@ impl EdgeBuffer {
         self.buffer.drop_all();
     }
 
-    /// What has become of packets since this was asked last.
+    /// Hands out the packets taken in or dropped since this was asked last.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         self.buffer.take_told()
     }

@@ -233,7 +233,7 @@ impl AccessRouter {
             || self.departures.takes(address)
     }
 
-    /// What its buffers have done with packets since this was asked last.
+    /// Hands out the packets that its buffers have taken in or dropped since this was asked last.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         let copies = self.group.take_told();
         self.departures.take_told().chain(copies)

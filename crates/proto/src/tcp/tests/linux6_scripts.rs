@@ -405,7 +405,7 @@ fn a_repair_is_no_use_of_the_window() {
     assert_eq!(solo.connection.congestion_window(), 10_000);
 }
 
-/// What is sent now, in words, with a P for what is pushed.
+/// Segments sent now, in words, with a P for a pushed one.
 fn pushes(solo: &mut Solo) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(segment) = solo.connection.poll_transmit(solo.now) {

@@ -62,7 +62,7 @@ impl Departures {
         counts
     }
 
-    /// What has become of packets since this was asked last.
+    /// Hands out the packets taken in or dropped since this was asked last.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         let present = self.all.values_mut();
         let present = present.flat_map(|one| one.buffer.take_told());

@@ -54,7 +54,7 @@ impl Group {
         counts
     }
 
-    /// What has become of copies since this was asked last.
+    /// Hands out the copies taken in or dropped since this was asked last.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         let all = self.mobiles.values_mut();
         all.flat_map(|member| member.buffer.take_told())
