@@ -10,25 +10,25 @@ CAUSES = {"link_down": "link", "queue": "queue", "channel": "channel", "buffer":
 
 
 def of_flow(flow: dict[str, Any]) -> str | None:
-    """What a flow lost, both ways together; `None` of a summary that does not tell."""
+    """Tells a flow's losses, both ways together; `None` of a summary that does not tell."""
     packets = flow.get("packets")
     return in_words([way["lost_by"] for way in packets.values()]) if packets else None
 
 
 def of_handover_flow(flow: dict[str, Any]) -> str | None:
-    """What a flow lost at a handover, both ways together; `None` of a summary that does not tell."""
+    """Tells a flow's losses at a handover, both ways together; `None` of a summary that does not tell."""
     lost_by = flow.get("lost_by")
     return in_words(lost_by.values()) if lost_by else None
 
 
 def at_handover(flow: dict[str, Any]) -> int:
-    """How many packets a flow lost at a handover, both ways together; without causes, those lost with the old link."""
+    """Counts a flow's losses at a handover, both ways together; without causes, those with the old link."""
     lost_by = flow.get("lost_by")
     return sum(sum(way.values()) for way in lost_by.values()) if lost_by else flow.get("lost_packets") or 0
 
 
 def of_handover(handover: dict[str, Any]) -> str | None:
-    """What all flows lost at a handover; `None` if none was there, or of a summary that does not tell."""
+    """Tells the losses of all flows at a handover; `None` if none was there, or of a summary that does not tell."""
     flows = [flow.get("lost_by") for flow in handover.get("flows") or []]
     return in_words(way for flow in flows for way in flow.values()) if flows and all(flows) else None
 

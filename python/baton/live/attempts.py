@@ -22,13 +22,13 @@ LONGEST_STANDSTILL_US = 5_000.0
 
 @dataclass
 class Attempted:
-    """What came of a run's last try."""
+    """Result of a run's last try."""
 
     result: LiveResult
     doubts: list[str] = field(default_factory=list)
     """Why earlier tries, or all of them, do not count."""
     counts: bool = True
-    """Whether the last try was neither late nor disturbed."""
+    """True if the last try was neither late nor disturbed."""
 
 
 def attempt(test: LiveTest, seed: int, folder: Path) -> Attempted:
