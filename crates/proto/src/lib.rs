@@ -9,6 +9,7 @@ pub mod aerotp;
 pub mod crosslayer;
 pub mod fec;
 pub mod host;
+pub mod interface;
 pub mod mobility;
 pub mod nat;
 pub mod packet;

@@ -4,9 +4,8 @@
 use super::{address, ip, plain, protection};
 use crate::bytes::Bytes;
 use baton_proto::aerotp::Configuration;
-use baton_proto::host::{
-    AerotpGateway, Host, HostEvent, InterfaceId, Rule, Selector, SocketId, Verdict,
-};
+use baton_proto::host::{AerotpGateway, Host, HostEvent, Rule, Selector, SocketId, Verdict};
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{BitErrors, Body, Identity, Packet, Payload};
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::profile::Profile;

@@ -1,7 +1,8 @@
 //! Mobile IPv4: a mobile with four links, its home agent, a foreign agent below a gateway, a router with a server of addresses.
 
 use super::network::Protocol;
-use baton_proto::host::{Host, InterfaceId, Ipv4Mobile};
+use baton_proto::host::{Host, Ipv4Mobile};
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::mobile_ipv4::{
     AddressServer, Advertising, CareOf, Clock, ConflictCheck, Delivery, ForeignAgent,
     ForeignAgentConfig, HomeAgent, HomeAgentConfig, Interface, MobileNode, MobileNodeConfig,

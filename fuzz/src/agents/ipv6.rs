@@ -1,7 +1,8 @@
 //! Mobile IPv6: a mobile with three links, its home agent, a router of two visited networks, a correspondent.
 
 use super::network::Protocol;
-use baton_proto::host::{Host, InterfaceId};
+use baton_proto::host::Host;
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
 };

@@ -2,7 +2,8 @@
 
 use crate::bytes::Bytes;
 use crate::checksums::mend;
-use baton_proto::host::{Host, InterfaceId, LinkSignal, Verdict};
+use baton_proto::host::{Host, Verdict};
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::packet::{Packet, Payload};
 use baton_proto::tcp::Endpoint;
 use baton_proto::time::{Duration, Instant};
@@ -87,7 +88,7 @@ impl<P: Protocol> Network<P> {
         match bytes.u8() % 8 {
             0 => self.run_for(Duration::from_millis(u64::from(bytes.u16() / 4))),
             1 => self.move_to(usize::from(bytes.u8()) % P::ACCESS),
-            2 => self.link(usize::from(bytes.u8()) % P::ACCESS, LinkSignal::Down),
+            2 => self.link(usize::from(bytes.u8()) % P::ACCESS, LinkEvent::Down),
             3 => drop(self.flying.pop_front()),
             4 => self.send_data(bytes.bool()),
             5 => {
@@ -121,12 +122,12 @@ impl<P: Protocol> Network<P> {
 
     fn move_to(&mut self, link: usize) {
         let [(_, interface), _] = P::WIRES[link];
-        let signal = LinkSignal::HandoverImminent;
+        let signal = LinkEvent::HandoverImminent;
         self.hosts[MOBILE].handle_link(self.now, InterfaceId(interface), signal);
-        self.link(link, LinkSignal::Up);
+        self.link(link, LinkEvent::Up);
     }
 
-    fn link(&mut self, link: usize, signal: LinkSignal) {
+    fn link(&mut self, link: usize, signal: LinkEvent) {
         for (node, interface) in P::WIRES[link] {
             self.hosts[node].handle_link(self.now, InterfaceId(interface), signal);
         }

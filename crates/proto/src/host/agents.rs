@@ -16,7 +16,7 @@ pub use ipv4::{Ipv4Agents, Ipv4Mobile};
 pub use routers::AccessRouters;
 
 use self::unresolved::Unresolved;
-use super::{AerotpGateway, Discarded, InterfaceId, PathAgents};
+use super::{AerotpGateway, Discarded, InterfaceId, LinkEvent, PathAgents};
 use crate::crosslayer::PeerMoved;
 use crate::mobility::buffering::Held;
 use crate::mobility::handover_service::PointOfService;
@@ -32,34 +32,6 @@ use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use core::net::IpAddr;
-
-/// What a link tells its ends (IEEE 802.21 section 6.3; the names are its own).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkSignal {
-    /// Link_Up: packets pass, perhaps at another point of attachment than before.
-    Up,
-    /// Link_Going_Down: it will soon be down.
-    GoingDown,
-    /// It stays after all (802.21's event rollback).
-    Rollback,
-    /// Link_Down.
-    Down,
-    /// Link_Handover_Imminent: this is the link to use from now on.
-    HandoverImminent,
-}
-
-impl LinkSignal {
-    /// Its name in the standard.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LinkSignal::Up => "Link_Up",
-            LinkSignal::GoingDown => "Link_Going_Down",
-            LinkSignal::Rollback => "Link_Event_Rollback",
-            LinkSignal::Down => "Link_Down",
-            LinkSignal::HandoverImminent => "Link_Handover_Imminent",
-        }
-    }
-}
 
 /// What an agent has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,22 +134,23 @@ impl Agents {
     }
 
     /// A link says something of itself.
-    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkEvent) {
         if let Some(ipv4) = &mut self.ipv4 {
             ipv4.handle_link(now, interface, signal);
         }
         if let Some(mobile) = &mut self.mobile {
             match signal {
-                LinkSignal::Up => mobile.link_up(now, interface.0),
-                LinkSignal::GoingDown => mobile.link_going_down(now, interface.0),
-                LinkSignal::Rollback => mobile.link_rollback(now, interface.0),
-                LinkSignal::Down => mobile.link_down(now, interface.0),
-                LinkSignal::HandoverImminent => mobile.prefer(now, interface.0),
+                LinkEvent::Up => mobile.link_up(now, interface.0),
+                LinkEvent::GoingDown => mobile.link_going_down(now, interface.0),
+                LinkEvent::Rollback => mobile.link_rollback(now, interface.0),
+                LinkEvent::Down => mobile.link_down(now, interface.0),
+                LinkEvent::HandoverImminent => mobile.prefer(now, interface.0),
+                _ => {}
             }
         }
         self.routers.tell(interface.0, |router| match signal {
-            LinkSignal::Up => router.handle_link_up(),
-            LinkSignal::Down => router.handle_link_down(),
+            LinkEvent::Up => router.handle_link_up(),
+            LinkEvent::Down => router.handle_link_down(),
             _ => {}
         });
     }
@@ -187,16 +160,16 @@ impl Agents {
         &mut self,
         now: Instant,
         interface: InterfaceId,
-        (signal, neighbor): (LinkSignal, Neighbor),
+        (signal, neighbor): (LinkEvent, Neighbor),
     ) {
         self.routers.tell(interface.0, |router| match signal {
-            LinkSignal::GoingDown => router.handle_departure(now, neighbor),
-            LinkSignal::Down => {
+            LinkEvent::GoingDown => router.handle_departure(now, neighbor),
+            LinkEvent::Down => {
                 router.handle_loss(neighbor.address);
                 router.handle_departure(now, neighbor);
             }
-            LinkSignal::Up | LinkSignal::Rollback => router.handle_return(now, neighbor.address),
-            LinkSignal::HandoverImminent => {}
+            LinkEvent::Up | LinkEvent::Rollback => router.handle_return(now, neighbor.address),
+            _ => {}
         });
     }
 

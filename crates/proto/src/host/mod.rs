@@ -27,7 +27,7 @@ mod transmitting;
 mod transports;
 
 pub use aerotp::{AerotpDatagram, AerotpId};
-pub use agents::{AccessRouters, AgentEvent, Agents, Ipv4Agents, Ipv4Mobile, LinkSignal};
+pub use agents::{AccessRouters, AgentEvent, Agents, Ipv4Agents, Ipv4Mobile};
 pub use few::Few;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
 pub use routes::{Places, RouteTable};
@@ -36,6 +36,7 @@ pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 
 use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
 use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload};
@@ -49,15 +50,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Initial hop limit of packets (RFC 1700's recommended default of 64).
 const HOP_LIMIT: u8 = 64;
-
-/// An interface by its place in its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InterfaceId(pub usize);
-
-impl InterfaceId {
-    /// No interface: a route that leads here hands its packets to the host's mobility agent.
-    pub const AGENT: InterfaceId = InterfaceId(usize::MAX);
-}
 
 /// What a host does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,7 +304,7 @@ impl Host {
     }
 
     /// A link says something of itself at one of this host's interfaces.
-    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkEvent) {
         if let Some(agents) = &mut self.agents {
             agents.handle_link(now, interface, signal);
         }
@@ -364,7 +356,7 @@ impl Host {
         &mut self,
         now: Instant,
         interface: InterfaceId,
-        said: (LinkSignal, Neighbor),
+        said: (LinkEvent, Neighbor),
     ) {
         if let Some(agents) = &mut self.agents {
             agents.handle_neighbor(now, interface, said);

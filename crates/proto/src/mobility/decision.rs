@@ -1,39 +1,9 @@
 //! A decision which link to use that whoever runs the stack brings along: told what links say, it answers.
 
+use crate::interface::LinkEvent;
 use crate::time::{Duration, Instant};
 use core::fmt;
 use std::sync::Arc;
-
-/// What a link says to its mobile (IEEE 802.21's events).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkEvent {
-    /// There is a signal.
-    Detected,
-    /// It can be used.
-    Up,
-    /// What is received has crossed a bound: the margin, on its way up, or a radio network's own.
-    ParametersReport,
-    /// It will soon be down.
-    GoingDown,
-    /// It stays after all.
-    Rollback,
-    /// It cannot be used.
-    Down,
-}
-
-impl LinkEvent {
-    /// The standard's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LinkEvent::Detected => "Link_Detected",
-            LinkEvent::Up => "Link_Up",
-            LinkEvent::ParametersReport => "Link_Parameters_Report",
-            LinkEvent::GoingDown => "Link_Going_Down",
-            LinkEvent::Rollback => "Link_Event_Rollback",
-            LinkEvent::Down => "Link_Down",
-        }
-    }
-}
 
 /// Why a decision is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use super::counting;
 use super::measured::processor_seconds;
 use baton_proto::aerotp::Configuration;
 use baton_proto::host::{
-    AerotpGateway, AerotpId, Host, HostEvent, InterfaceId, Rule, Selector, SocketId, Verdict,
+    AerotpGateway, AerotpId, Host, HostEvent, Rule, Selector, SocketId, Verdict,
 };
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Packet, Payload};
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::Endpoint;

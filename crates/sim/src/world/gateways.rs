@@ -4,7 +4,8 @@ use super::World;
 use super::flow::FlowRun;
 use crate::scenario::model::Transport;
 use baton_proto::crosslayer::CrossLayerSignal;
-use baton_proto::host::{InterfaceId, Served, Service, Split};
+use baton_proto::host::{Served, Service, Split};
+use baton_proto::interface::InterfaceId;
 use baton_proto::remedies::{GatewayPart, Scheme};
 use core::net::IpAddr;
 

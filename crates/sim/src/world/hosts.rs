@@ -3,7 +3,8 @@
 use super::flow::{Delivered, Opened, Role};
 use super::packet_counts::Way;
 use super::{Event, World};
-use baton_proto::host::{AerotpId, HostEvent, InterfaceId, SocketId};
+use baton_proto::host::{AerotpId, HostEvent, SocketId};
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::Packet;
 use baton_proto::rate::DataRate;
 

@@ -3,7 +3,7 @@
 use super::World;
 use crate::link::{DropReason, Fate, Outcome};
 use crate::packets::PacketId;
-use baton_proto::host::InterfaceId;
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::wire::mobility_header::{MobilityMessage, PacketBuffering};
 

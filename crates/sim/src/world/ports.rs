@@ -19,7 +19,7 @@ use crate::addresses::node_addresses;
 use crate::packets::PacketId;
 use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{LinkIndex, NodeIndex};
-use baton_proto::host::InterfaceId;
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{IpHeader, Packet};
 use baton_proto::time::Instant;
 use baton_proto::wire::icmp::IcmpError;

@@ -3,8 +3,7 @@
 use super::{Event, World};
 use crate::link::reception::ReceptionEvent;
 use crate::rng::Seed;
-use baton_proto::host::LinkSignal;
-use baton_proto::mobility::decision::LinkEvent;
+use baton_proto::interface::LinkEvent;
 use baton_proto::packet::Signal;
 use baton_proto::time::{Duration, Instant};
 
@@ -50,12 +49,12 @@ impl World {
             LinkEvent::Down => self.turn_and_record(link, false),
             LinkEvent::GoingDown => self.tell_going_down(link, true),
             LinkEvent::Rollback => self.tell_going_down(link, false),
-            LinkEvent::Detected | LinkEvent::ParametersReport => self.tell_notice(link, &event),
+            _ => self.tell_notice(link, &event),
         }
     }
 
     fn turn_and_record(&mut self, link: usize, up: bool) {
-        let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
+        let signal = if up { LinkEvent::Up } else { LinkEvent::Down };
         self.record_unless_signalled(link, signal);
         self.turn(link, up);
     }
@@ -63,8 +62,8 @@ impl World {
     /// Tells the mobile that a link that is up will not be for long, or that it stays.
     fn tell_going_down(&mut self, link: usize, going_down: bool) {
         let signal = match going_down {
-            true => LinkSignal::GoingDown,
-            false => LinkSignal::Rollback,
+            true => LinkEvent::GoingDown,
+            false => LinkEvent::Rollback,
         };
         self.record_unless_signalled(link, signal);
         let Some(number) = self.wires[link].mobile else {
@@ -81,7 +80,7 @@ impl World {
     }
 
     /// Records what no protocol is told, which would record it itself.
-    fn record_unless_signalled(&mut self, link: usize, signal: LinkSignal) {
+    fn record_unless_signalled(&mut self, link: usize, signal: LinkEvent) {
         let Some(number) = self.wires[link].mobile else {
             return;
         };

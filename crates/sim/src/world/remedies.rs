@@ -11,7 +11,8 @@ use crate::link::End;
 use crate::link::config::{LinkConfig, QueueLimit};
 use crate::scenario::model::{Mobility, Transport};
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
-use baton_proto::host::{InterfaceId, LinkSignal, SocketId};
+use baton_proto::host::SocketId;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::rate::DataRate;
 use baton_proto::remedies::{Scheme, Side, Tells};
 use baton_proto::time::Duration;
@@ -56,7 +57,7 @@ impl World {
     }
 
     /// What a mobile's own layers are to hear of a signal of one of its links.
-    pub(super) fn tell_of_link(&mut self, number: usize, link: usize, signal: LinkSignal) {
+    pub(super) fn tell_of_link(&mut self, number: usize, link: usize, signal: LinkEvent) {
         let mobile = &self.mobiles[number];
         if mobile.attached != Some(link) {
             return;
@@ -66,14 +67,14 @@ impl World {
             .last()
             .is_some_and(|last| last.completed.is_none());
         let told = match signal {
-            LinkSignal::GoingDown => CrossLayerSignal::GoingDown,
-            LinkSignal::Rollback => CrossLayerSignal::Rollback,
-            LinkSignal::Down => CrossLayerSignal::Disconnected,
+            LinkEvent::GoingDown => CrossLayerSignal::GoingDown,
+            LinkEvent::Rollback => CrossLayerSignal::Rollback,
+            LinkEvent::Down => CrossLayerSignal::Disconnected,
             // The end of a handover says so itself.
-            LinkSignal::Up if !under_way => {
+            LinkEvent::Up if !under_way => {
                 CrossLayerSignal::Connected(self.path_parameters(number, link))
             }
-            LinkSignal::Up | LinkSignal::HandoverImminent => return,
+            _ => return,
         };
         self.tell(number, &told);
         let (gateway, _) = self.wires[link].far_from(self.mobiles[number].node.0);

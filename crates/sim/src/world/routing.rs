@@ -3,7 +3,8 @@
 
 use super::ports::BehindLink;
 use super::{Node, Wire};
-use baton_proto::host::{InterfaceId, Places};
+use baton_proto::host::Places;
+use baton_proto::interface::InterfaceId;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,7 +5,8 @@ use super::World;
 use crate::link::DropReason;
 use crate::packets::PacketId;
 use crate::record::{SignalRecord, SignalWay};
-use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
+use baton_proto::host::AgentEvent;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::packet::Signal;
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
@@ -68,7 +69,7 @@ impl World {
     }
 
     /// A link tells its end at a node.
-    pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkSignal) {
+    pub(super) fn record_link_signal(&mut self, node: usize, link: usize, signal: LinkEvent) {
         self.record_link(node, link, Signal::new(signal.name(), String::new()));
     }
 

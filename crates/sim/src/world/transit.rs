@@ -5,7 +5,8 @@ use super::packet_counts::LossCause;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
-use baton_proto::host::{InterfaceId, Verdict};
+use baton_proto::host::Verdict;
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::BitErrors;
 use baton_proto::time::Instant;
 

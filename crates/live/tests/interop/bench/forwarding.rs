@@ -2,7 +2,8 @@
 
 use super::{Bench, LONGEST_PACKET, Side};
 use baton_live::readiness::wait_readable;
-use baton_proto::host::{HostEvent, InterfaceId, Verdict};
+use baton_proto::host::{HostEvent, Verdict};
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::Duration;
 use baton_sim::world::ports::{InterfaceEvent, PortId};

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::aerotp::Event;
-use crate::host::{Host, HostEvent, InterfaceId};
+use crate::host::{Host, HostEvent};
+use crate::interface::InterfaceId;
 use crate::packet::{Body, Packet};
 use crate::rate::DataRate;
 use crate::time::Duration;

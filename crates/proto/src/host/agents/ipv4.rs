@@ -5,7 +5,7 @@
 //! else comes here if the home agent intercepts it or the foreign agent tunnels it back, and goes on if neither wants it after
 //! all. What transports send is offered to the mobile node, or to the home agent, whose mobile it may be for.
 
-use super::{AgentEvent, Discarded, InterfaceId, LinkSignal, Step};
+use super::{AgentEvent, Discarded, InterfaceId, LinkEvent, Step};
 use crate::mobility::mobile_ipv4::{
     AddressServer, CareOf, ForeignAgent, HomeAgent, Interface, MobileNode, Transmit,
 };
@@ -42,18 +42,18 @@ impl Ipv4Mobile {
 
     /// Which link to use is told before the link says that it is up. That a link will go down changes nothing: Mobile IPv4
     /// knows no preparation.
-    fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+    fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkEvent) {
         let here = Interface(interface.0);
         match signal {
-            LinkSignal::HandoverImminent => self.preferred = Some(interface),
-            LinkSignal::Up if self.preferred == Some(interface) => {
+            LinkEvent::HandoverImminent => self.preferred = Some(interface),
+            LinkEvent::Up if self.preferred == Some(interface) => {
                 let mut known = self.care_of.iter();
                 if let Some(&(_, care_of)) = known.find(|(known, _)| *known == interface) {
                     self.node.attach(now, here, care_of);
                 }
             }
-            LinkSignal::Down => self.node.detach(here),
-            LinkSignal::Up | LinkSignal::GoingDown | LinkSignal::Rollback => {}
+            LinkEvent::Down => self.node.detach(here),
+            _ => {}
         }
     }
 }
@@ -88,7 +88,7 @@ impl Ipv4Agents {
             || foreign_agent.is_some_and(|agent| agent.forwards(source))
     }
 
-    pub(super) fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkSignal) {
+    pub(super) fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkEvent) {
         if let Some(mobile) = &mut self.mobile {
             mobile.handle_link(now, interface, signal);
         }

@@ -7,7 +7,7 @@
 pub mod two_ray;
 
 use crate::position::line::{LineRun, Span, Stretch, outside};
-use baton_proto::mobility::decision::LinkEvent;
+use baton_proto::interface::LinkEvent;
 use baton_proto::time::{Duration, Instant};
 use two_ray::TwoRay;
 

@@ -6,7 +6,8 @@ use crate::rng::Seed;
 use crate::scenario::model::{CareOfSource, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario};
 use crate::world::World;
 use crate::world::ports::BehindLink;
-use baton_proto::host::{InterfaceId, Ipv4Mobile};
+use baton_proto::host::Ipv4Mobile;
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::mobile_ipv4::{
     self, AddressServer, Advertising, CareOf, Clock, ForeignAgent, ForeignAgentConfig, HomeAgent,
     HomeAgentConfig, Interface, MobileNode, MobileNodeConfig, PolicyTable,

@@ -9,7 +9,7 @@ use crate::scenario::model::{
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
-use baton_proto::host::InterfaceId;
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::ConfigurationTimes;
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;

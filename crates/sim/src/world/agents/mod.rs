@@ -8,7 +8,8 @@ use super::World;
 use super::ports::BehindLink;
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Scenario};
 use baton_proto::crosslayer::CrossLayerSignal;
-use baton_proto::host::{AgentEvent, InterfaceId, LinkSignal};
+use baton_proto::host::AgentEvent;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::mobile_ipv4::MobileNodeEvent;
 use baton_proto::mobility::mobile_ipv6::{MobileEvent, Neighbor};
 use core::net::IpAddr;
@@ -67,7 +68,7 @@ impl World {
         for number in 0..self.mobiles.len() {
             self.take_down_unused(number);
             if let Some(link) = self.mobiles[number].attached {
-                self.signal(number, link, LinkSignal::HandoverImminent);
+                self.signal(number, link, LinkEvent::HandoverImminent);
                 self.signal_up(number, link);
             }
         }
@@ -81,7 +82,7 @@ impl World {
     /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself, or it will be so later.
     pub(super) fn signal_up(&mut self, number: usize, link: usize) {
         if self.wires[link].radio.is_none() && self.wires[link].works {
-            self.signal(number, link, LinkSignal::Up);
+            self.signal(number, link, LinkEvent::Up);
         }
     }
 
@@ -101,7 +102,7 @@ impl World {
     }
 
     /// Tells the ends of a mobile's access link what the link says, and lets them answer.
-    pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkSignal) {
+    pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkEvent) {
         self.tell_of_link(number, link, signal);
         let mobile = &mut self.mobiles[number];
         let Some(protocol) = &mut mobile.protocol else {
@@ -109,15 +110,15 @@ impl World {
         };
         match signal {
             // Again, where it is perhaps another point of attachment.
-            LinkSignal::Up => {
+            LinkEvent::Up => {
                 protocol.up.insert(link);
             }
-            LinkSignal::Down if !protocol.up.remove(&link) => return,
-            LinkSignal::GoingDown if !protocol.up.contains(&link) => return,
+            LinkEvent::Down if !protocol.up.remove(&link) => return,
+            LinkEvent::GoingDown if !protocol.up.contains(&link) => return,
             _ => {}
         }
         let node = mobile.node.0;
-        let told = protocol.told || signal != LinkSignal::Up;
+        let told = protocol.told || signal != LinkEvent::Up;
         let neighbor = self.neighbor(number, link);
         let (router, at_router) = self.wires[link].far_from(node);
         let at_mobile = self.interface(node, link);

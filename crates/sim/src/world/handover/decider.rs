@@ -3,9 +3,8 @@
 use super::{Chooser, Due};
 use crate::scenario::model::{Handover, OldQueue};
 use crate::world::World;
-use baton_proto::mobility::decision::{
-    Answer, Decision, LinkEvent, LinkView, MobileView, Occasion,
-};
+use baton_proto::interface::LinkEvent;
+use baton_proto::mobility::decision::{Answer, Decision, LinkView, MobileView, Occasion};
 use baton_proto::time::{Duration, Instant};
 
 /// A decision is asked again this much later at the earliest, so that a run ends.
@@ -76,7 +75,7 @@ impl Decider {
             }
             LinkEvent::GoingDown => known.view.going_down = true,
             LinkEvent::Rollback => known.view.going_down = false,
-            LinkEvent::Detected | LinkEvent::ParametersReport => {}
+            _ => {}
         }
     }
 

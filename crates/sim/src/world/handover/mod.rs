@@ -18,8 +18,7 @@ use super::{Event, Wire, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex, OldQueue};
-use baton_proto::host::LinkSignal;
-use baton_proto::mobility::decision::LinkEvent;
+use baton_proto::interface::LinkEvent;
 use baton_proto::mobility::failback::Failback;
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
@@ -195,7 +194,7 @@ impl World {
             let (attached, next) = (mobile.attached, entry.link);
             self.note_announcement(number);
             if let Some(link) = attached {
-                self.signal(number, link, LinkSignal::GoingDown);
+                self.signal(number, link, LinkEvent::GoingDown);
             }
             if let Some(LinkIndex(link)) = next {
                 self.prepare(number, link);
@@ -449,7 +448,7 @@ impl World {
                     wire.link.set_down(self.now, old_queue == OldQueue::Stays);
                 }
                 self.touch(link);
-                self.signal(number, link, LinkSignal::Down);
+                self.signal(number, link, LinkEvent::Down);
             }
         }
     }
@@ -463,7 +462,7 @@ impl World {
             // The protocol says when it is complete.
             Some(link) if self.mobiles[number].protocol.is_some() => {
                 self.report_path(number, link);
-                self.signal(number, link, LinkSignal::HandoverImminent);
+                self.signal(number, link, LinkEvent::HandoverImminent);
                 self.signal_up(number, link);
             }
             _ => self.complete_last_record(number, link),
@@ -525,7 +524,7 @@ impl World {
         self.wires[link].broken = true;
         self.wires[link].link.set_down(self.now, false);
         self.touch(link);
-        self.signal(number, link, LinkSignal::Down);
+        self.signal(number, link, LinkEvent::Down);
     }
 
     pub(super) fn record_attachment(&mut self, number: usize) {
@@ -574,7 +573,7 @@ impl World {
                 let lost = (!up).then(|| self.losses_of(number));
                 self.mobiles[number].losses_before = Losses::default();
                 self.mobiles[number].lost_before = lost;
-                let signal = if up { LinkSignal::Up } else { LinkSignal::Down };
+                let signal = if up { LinkEvent::Up } else { LinkEvent::Down };
                 self.signal(number, link, signal);
             }
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
@@ -593,7 +592,7 @@ impl World {
                 LinkEvent::Down => failback.handle_link(now, rank, false),
                 LinkEvent::GoingDown => failback.handle_going_down(now, rank, true),
                 LinkEvent::Rollback => failback.handle_going_down(now, rank, false),
-                LinkEvent::Detected | LinkEvent::ParametersReport => {}
+                _ => {}
             }
         }
         self.tell_decision(number, link, event);

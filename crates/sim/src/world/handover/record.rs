@@ -8,7 +8,7 @@ use super::super::progress::RateWatch;
 use crate::link::End;
 use crate::link::config::Medium;
 use crate::scenario::model::Transport;
-use baton_proto::host::InterfaceId;
+use baton_proto::interface::InterfaceId;
 use baton_proto::packet::FlowId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use super::{AddressPolicy, Port, PortId, PortState};
 use crate::addresses::{node_addresses, numbered};
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use crate::world::World;
-use baton_proto::host::InterfaceId;
+use baton_proto::interface::InterfaceId;
 use baton_proto::nat::Nat;
 use core::net::IpAddr;
 

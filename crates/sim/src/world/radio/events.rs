@@ -5,8 +5,7 @@ use super::super::handover::{Chooser, Losses};
 use crate::link::ldacs1::{Event, Message, MessageKind, Signal};
 use crate::record::{SignalRecord, SignalWay};
 use crate::scenario::model::LinkIndex;
-use baton_proto::host::LinkSignal;
-use baton_proto::mobility::decision::LinkEvent;
+use baton_proto::interface::LinkEvent;
 use baton_proto::packet;
 
 impl World {
@@ -45,13 +44,13 @@ impl World {
             Signal::Up { .. } => self.radio_up(radio, event),
             Signal::Down => self.radio_down(radio, event),
             Signal::GoingDown { to } => {
-                self.tell_mobile(mobile, link, LinkSignal::GoingDown);
+                self.tell_mobile(mobile, link, LinkEvent::GoingDown);
                 if to.is_none() {
                     self.tell_of_network(mobile, radio, LinkEvent::GoingDown);
                 }
             }
             Signal::Rollback => {
-                self.tell_mobile(mobile, link, LinkSignal::Rollback);
+                self.tell_mobile(mobile, link, LinkEvent::Rollback);
                 self.tell_of_network(mobile, radio, LinkEvent::Rollback);
             }
             Signal::HandoverImminent { to } => {
@@ -59,10 +58,10 @@ impl World {
                 let new = self.radio_link(radio, station, to);
                 if self.mobiles[mobile].radio == Some(radio) {
                     self.open_record(mobile, self.now, Some(new), "hard");
-                    self.tell_mobile(mobile, new, LinkSignal::HandoverImminent);
+                    self.tell_mobile(mobile, new, LinkEvent::HandoverImminent);
                 } else {
                     let node = self.mobiles[mobile].node.0;
-                    self.record_link_signal(node, new, LinkSignal::HandoverImminent);
+                    self.record_link_signal(node, new, LinkEvent::HandoverImminent);
                 }
             }
             Signal::Detected => self.record_radio(mobile, link, "Link_Detected", String::new()),
@@ -104,14 +103,14 @@ impl World {
                 last.is_some_and(|last| last.links[1] == Some(link) && last.completed.is_none());
             if !is_open {
                 self.open_record(mobile, lost_at.unwrap_or(self.now), Some(link), "hard");
-                self.tell_mobile(mobile, link, LinkSignal::HandoverImminent);
+                self.tell_mobile(mobile, link, LinkEvent::HandoverImminent);
             }
             self.use_link(mobile, Some(link));
             if self.mobiles[mobile].protocol.is_none() {
                 self.complete_last_record(mobile, Some(link));
             }
         }
-        self.tell_mobile(mobile, link, LinkSignal::Up);
+        self.tell_mobile(mobile, link, LinkEvent::Up);
         self.tell_of_network(mobile, radio, LinkEvent::Up);
     }
 
@@ -134,14 +133,14 @@ impl World {
                 self.mobiles[mobile].lost_before = Some(lost);
             }
         }
-        self.tell_mobile(mobile, link, LinkSignal::Down);
+        self.tell_mobile(mobile, link, LinkEvent::Down);
         if lost {
             self.tell_of_network(mobile, radio, LinkEvent::Down);
         }
     }
 
     /// Tells the ends of an access link, or the record alone where no protocol listens.
-    fn tell_mobile(&mut self, mobile: usize, link: usize, signal: LinkSignal) {
+    fn tell_mobile(&mut self, mobile: usize, link: usize, signal: LinkEvent) {
         if self.mobiles[mobile].protocol.is_some() {
             self.signal(mobile, link, signal);
         } else {
