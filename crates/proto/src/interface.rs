@@ -4,9 +4,19 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub usize);
 
+/// Number of the first virtual interface; all others are those of links.
+const FIRST_VIRTUAL: usize = 0xFFFF_FF00;
+
 impl InterfaceId {
-    /// No interface: a route that leads here hands its packets to the host's mobility agent.
-    pub const AGENT: InterfaceId = InterfaceId(usize::MAX);
+    /// The virtual interface with this number, such as the entry of a tunnel.
+    pub const fn virtual_number(number: u8) -> InterfaceId {
+        InterfaceId(FIRST_VIRTUAL + number as usize)
+    }
+
+    /// True for an interface that has no link behind it.
+    pub const fn is_virtual(self) -> bool {
+        self.0 >= FIRST_VIRTUAL
+    }
 }
 
 /// An event of a link, told to the nodes at its ends (IEEE 802.21-2008, section 6.3).

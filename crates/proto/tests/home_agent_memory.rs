@@ -3,6 +3,7 @@
 #[path = "../../sim/tests/counting/mod.rs"]
 mod counting;
 
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{DuplicateAddressDetection, Uniqueness};
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::mobile_ipv6::{
@@ -71,7 +72,7 @@ fn a_registered_mobile_takes_less_than_1_kib() {
     let mut agent = HomeAgent::new(HomeAgentSettings {
         address: Ipv6Addr::from_bits(AGENT),
         home_prefix: Ipv6Prefix::new(home(0), 64).expect("a length"),
-        home_interface: 0,
+        home_interface: InterfaceId(0),
         longest_lifetime: BindingLifetime::at_most(3600),
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: Duration::from_secs(1),

@@ -1,12 +1,12 @@
 //! Mobile IPv4: a mobile with four links, its home agent, a foreign agent below a gateway, a router with a server of addresses.
 
 use super::network::Protocol;
-use baton_proto::host::{Host, Ipv4Mobile};
+use baton_proto::host::Host;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::mobile_ipv4::{
     AddressServer, Advertising, CareOf, Clock, ConflictCheck, Delivery, ForeignAgent,
-    ForeignAgentConfig, HomeAgent, HomeAgentConfig, Interface, MobileNode, MobileNodeConfig,
-    PolicyTable,
+    ForeignAgentConfig, HomeAgent, HomeAgentConfig, LinkServer, Mobile, MobileNode,
+    MobileNodeConfig, PolicyTable,
 };
 use baton_proto::packet::{Body, Packet, Payload};
 use baton_proto::time::{Duration, Instant};
@@ -31,7 +31,7 @@ const fn key(index: u32) -> SecurityAssociation {
 
 fn advertising(interfaces: &[usize]) -> Advertising {
     Advertising {
-        interfaces: interfaces.iter().copied().map(Interface).collect(),
+        interfaces: interfaces.iter().copied().map(InterfaceId).collect(),
         interval: Duration::from_secs(1),
         prefix_length: 24,
     }
@@ -60,7 +60,7 @@ fn mobile() -> Host {
     let care_of = care_of.into_iter().enumerate();
     let care_of = care_of.map(|(interface, care_of)| (InterfaceId(interface), care_of));
     let mut host = host(HOME, 4);
-    host.agents_mut().ipv4_mut().mobile = Some(Ipv4Mobile::new(node, care_of.collect()));
+    host.add_layer(Mobile::new(node, care_of.collect()));
     host
 }
 
@@ -90,7 +90,7 @@ fn home() -> Host {
         host.routes_mut()
             .set(address.into(), InterfaceId(interface));
     }
-    host.agents_mut().ipv4_mut().home_agent = Some(agent);
+    host.add_layer(agent);
     host
 }
 
@@ -142,26 +142,25 @@ impl Protocol for MobileIpv4 {
         let mut visited = host(FOREIGN_AGENT, 3);
         visited.routes_mut().set(MODEM.into(), InterfaceId(1));
         let agent = foreign(FOREIGN_AGENT, Some(GATEWAY), &[0]);
-        visited.agents_mut().ipv4_mut().foreign_agent = Some(agent);
+        visited.add_layer(agent);
         let mut gateway = host(GATEWAY, 1);
         gateway.udp_bind(9);
         let agent = foreign(GATEWAY, None, &[]);
-        gateway.agents_mut().ipv4_mut().foreign_agent = Some(agent);
+        gateway.add_layer(agent);
         let mut leasing = host(SERVER, 2);
         leasing.routes_mut().set(LEASED.into(), InterfaceId(0));
         let server = AddressServer::new(SERVER, 24, [LEASED, LEASED], Duration::from_secs(60));
-        let servers = &mut leasing.agents_mut().ipv4_mut().address_servers;
-        servers.push((InterfaceId(0), server));
+        leasing.add_layer(LinkServer {
+            interface: InterfaceId(0),
+            server,
+        });
         vec![mobile(), home(), visited, gateway, leasing]
     }
 
     fn bindings(host: &Host, now: Instant) -> Vec<IpAddr> {
-        let Some(agents) = host.agents().and_then(|agents| agents.ipv4.as_ref()) else {
-            return Vec::new();
-        };
-        let mobile = agents.mobile.as_ref();
+        let mobile = host.layer::<Mobile>();
         let point = mobile.and_then(|mobile| mobile.node().registered(now));
-        let home = agents.home_agent.as_ref();
+        let home = host.layer::<HomeAgent>();
         let bound = home.map(|home| home.care_of_addresses(now, HOME));
         let own = point.map(|point| point.care_of_address);
         own.into_iter()
@@ -185,14 +184,11 @@ impl Protocol for MobileIpv4 {
     }
 
     fn malformed(host: &Host) -> u64 {
-        let agents = host.agents().and_then(|agents| agents.ipv4.as_ref());
-        let of_agents = agents.map_or(0, |agents| {
-            let mobile = agents.mobile.as_ref().map(|agent| agent.node().dropped());
-            let home = agents.home_agent.as_ref().map(HomeAgent::dropped);
-            let foreign = agents.foreign_agent.as_ref().map(ForeignAgent::dropped);
-            let all = [mobile, home, foreign].into_iter().flatten();
-            all.map(|dropped| dropped.malformed).sum()
-        });
+        let mobile = host.layer::<Mobile>().map(|agent| agent.node().dropped());
+        let home = host.layer::<HomeAgent>().map(HomeAgent::dropped);
+        let foreign = host.layer::<ForeignAgent>().map(ForeignAgent::dropped);
+        let all = [mobile, home, foreign].into_iter().flatten();
+        let of_agents: u64 = all.map(|dropped| dropped.malformed).sum();
         host.discarded().damaged + of_agents
     }
 
@@ -203,16 +199,11 @@ impl Protocol for MobileIpv4 {
         let IpAddr::V4(to) = packet.ip.destination else {
             return false;
         };
-        let is_for = |agents: &baton_proto::host::Ipv4Agents| {
-            let mobile = agents.mobile.as_ref();
-            let home = agents.home_agent.as_ref().map(HomeAgent::address);
-            let foreign = agents.foreign_agent.as_ref().map(ForeignAgent::address);
-            mobile.is_some_and(|mobile| mobile.node().is_own(to.into()))
-                || [home, foreign].contains(&Some(to))
-        };
-        let agents = host.agents().and_then(|agents| agents.ipv4.as_ref());
-        ports.destination_port == PORT
-            && Message::decode(bytes).is_err()
-            && agents.is_some_and(|agents| is_for(agents))
+        let mobile = host.layer::<Mobile>();
+        let home = host.layer::<HomeAgent>().map(HomeAgent::address);
+        let foreign = host.layer::<ForeignAgent>().map(ForeignAgent::address);
+        let is_for_agent = mobile.is_some_and(|mobile| mobile.node().is_own(to.into()))
+            || [home, foreign].contains(&Some(to));
+        ports.destination_port == PORT && Message::decode(bytes).is_err() && is_for_agent
     }
 }

@@ -2,6 +2,7 @@
 
 use super::network::Protocol;
 use baton_proto::host::Host;
+use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
@@ -10,8 +11,8 @@ use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::buffering::{BufferPolicy, Overflow};
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::mobile_ipv6::{
-    AccessRouter, AdvertisingSettings, Correspondent, GroupMobile, HomeAgent, HomeAgentSettings,
-    MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
+    AccessRouter, AccessRouters, AdvertisingSettings, Correspondent, GroupMobile, HomeAgent,
+    HomeAgentSettings, MobileNode, MobileSettings, SharedKey, Strategy, Subscriber,
 };
 use baton_proto::packet::{Body, Packet};
 use baton_proto::time::{Duration, Instant};
@@ -89,8 +90,9 @@ fn mobile() -> Host {
         clamp_segment_size: false,
     };
     let mut host = host(HOME, 3);
-    host.routes_mut().set_default(Some(InterfaceId::AGENT));
-    host.agents_mut().mobile = Some(MobileNode::new(settings, 3, [1; 16]));
+    host.routes_mut()
+        .set_default(Some(Rank::MobileNode.interface()));
+    host.add_layer(MobileNode::new(settings, 3, [1; 16]));
     host
 }
 
@@ -102,7 +104,7 @@ fn member(link: u16) -> Ipv6Addr {
 fn router(host: &mut Host, interface: usize, link: u16) {
     let identifier = 0x1000 + u64::from(link);
     let mut settings =
-        AdvertisingSettings::standard(interface, link_local(identifier), prefix(link));
+        AdvertisingSettings::standard(InterfaceId(interface), link_local(identifier), prefix(link));
     if link == 0 {
         settings.home_agent = true;
         settings.address = HOME_AGENT;
@@ -118,14 +120,16 @@ fn router(host: &mut Host, interface: usize, link: u16) {
         router.join(mobile, COPIES);
         host.add_address(address.into());
     }
-    host.agents_mut().routers.push(router);
+    host.agents_mut()
+        .get_or_add(AccessRouters::default)
+        .push(router);
 }
 
 fn home() -> Host {
     let mut agent = HomeAgent::new(HomeAgentSettings {
         address: HOME_AGENT,
         home_prefix: prefix(0),
-        home_interface: 0,
+        home_interface: InterfaceId(0),
         longest_lifetime: lifetime(600),
         detection: DETECTION,
         retransmission_time: Duration::from_secs(1),
@@ -143,7 +147,7 @@ fn home() -> Host {
     host.routes_mut().set(HOME.into(), InterfaceId(0));
     host.routes_mut().set(CORRESPONDENT.into(), InterfaceId(2));
     host.routes_mut().set_default(Some(InterfaceId(1)));
-    host.agents_mut().home_agent = Some(agent);
+    host.add_layer(agent);
     router(&mut host, 0, 0);
     host
 }
@@ -174,17 +178,14 @@ impl Protocol for MobileIpv6 {
         let mut correspondent = host(CORRESPONDENT, 1);
         correspondent.udp_bind(9);
         let agent = Correspondent::new(CORRESPONDENT, [5; 20], [6; 16]);
-        correspondent.agents_mut().correspondent = Some(agent);
+        correspondent.add_layer(agent);
         vec![mobile(), home(), visited, correspondent]
     }
 
     fn bindings(host: &Host, now: Instant) -> Vec<IpAddr> {
-        let Some(agents) = host.agents() else {
-            return Vec::new();
-        };
-        let mobile = agents.mobile.as_ref();
-        let home = agents.home_agent.as_ref();
-        let correspondent = agents.correspondent.as_ref();
+        let mobile = host.layer::<MobileNode>();
+        let home = host.layer::<HomeAgent>();
+        let correspondent = host.layer::<Correspondent>();
         let all = [
             mobile.and_then(|mobile| mobile.registered(now)),
             home.and_then(|home| home.care_of(HOME)),

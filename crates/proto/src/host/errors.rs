@@ -1,6 +1,7 @@
 //! What a host tells a packet's source of what became of it (RFC 792, RFC 4443).
 
-use super::{Host, InterfaceId, Unsent};
+use super::transmitting::INSIDE;
+use super::{Host, Unsent};
 use crate::packet::{Body, Packet};
 use crate::rate::DataRate;
 use crate::time::Instant;
@@ -57,7 +58,7 @@ impl Host {
     pub(super) fn give_back(&mut self, now: Instant, packet: &Packet, error: IcmpError) {
         match self.error_about(packet, error) {
             Some(error) if self.takes(&error.ip) => {
-                self.offer_to_agents(now, InterfaceId::AGENT, error);
+                self.offer_to_agents(now, INSIDE, error);
             }
             error => self.outbox.extend(error),
         }

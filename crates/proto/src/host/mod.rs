@@ -13,10 +13,10 @@
 //! call scans all connections.
 
 mod aerotp;
-mod agent_signals;
-mod agents;
 mod errors;
 mod few;
+pub mod layer;
+mod layers;
 mod path;
 mod receiving;
 mod routes;
@@ -27,8 +27,8 @@ mod transmitting;
 mod transports;
 
 pub use aerotp::{AerotpDatagram, AerotpId};
-pub use agents::{AccessRouters, AgentEvent, Agents, Ipv4Agents, Ipv4Mobile};
 pub use few::Few;
+pub use layers::Layers;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};
 pub use routes::{Places, RouteTable};
 pub use sockets::SocketId;
@@ -38,13 +38,13 @@ use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
-use crate::mobility::mobile_ipv6::Neighbor;
 use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use aerotp::AerotpSockets;
 use core::net::IpAddr;
+use layer::{Layer, LayerEvent, Neighbor};
 use sockets::Sockets;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -123,8 +123,8 @@ pub enum HostEvent {
         /// The packet that it is about.
         quoted: QuotedPacket,
     },
-    /// A mobility agent has something to say.
-    Agent(AgentEvent),
+    /// A layer has something to say.
+    Layer(LayerEvent),
 }
 
 /// Packets that a host gave up, by cause.
@@ -199,7 +199,7 @@ pub struct Host {
     /// True once a packet has come to a transport or an agent; cleared when asked.
     accepted: bool,
     unsent: Vec<Unsent>,
-    agents: Option<Box<Agents>>,
+    agents: Option<Box<Layers>>,
     /// What stands in the code points of flows, but for those where it is zero.
     code_points: BTreeMap<FlowId, CodePoint>,
     /// Only where AeroTP was spoken.
@@ -293,13 +293,33 @@ impl Host {
         self.is_own(ip.destination) || self.agents.as_ref().is_some_and(|agents| agents.takes(ip))
     }
 
-    /// The mobility agents of this host, to give it some.
-    pub fn agents_mut(&mut self) -> &mut Agents {
+    /// Adds a layer.
+    pub fn add_layer(&mut self, layer: impl Layer) {
+        self.agents_mut().add(layer);
+    }
+
+    /// The first layer of a type.
+    pub fn layer<L: Layer>(&self) -> Option<&L> {
+        self.agents.as_ref()?.get()
+    }
+
+    /// The first layer of a type, to configure it.
+    pub fn layer_mut<L: Layer>(&mut self) -> Option<&mut L> {
+        self.agents.as_mut()?.get_mut()
+    }
+
+    /// The virtual interface by which this host's own packets leave, if a layer has one.
+    pub fn default_tunnel(&self) -> Option<InterfaceId> {
+        self.agents.as_ref()?.default_route()
+    }
+
+    /// The layers of this host, to give it some.
+    pub fn agents_mut(&mut self) -> &mut Layers {
         self.agents.get_or_insert_default()
     }
 
-    /// The mobility agents of this host, if it has any.
-    pub fn agents(&self) -> Option<&Agents> {
+    /// The layers of this host, if it has any.
+    pub fn agents(&self) -> Option<&Layers> {
         self.agents.as_deref()
     }
 
@@ -459,7 +479,7 @@ impl Host {
         if let Some(agents) = &mut self.agents
             && let Some(event) = agents.poll_event()
         {
-            return Some(HostEvent::Agent(event));
+            return Some(HostEvent::Layer(event));
         }
         loop {
             let Some((socket, event)) = self.sockets.poll_event() else {

@@ -1,12 +1,13 @@
 //! What a host does with a packet for it: agents first, then its transports.
 
+use super::layer::{Arrival, News, Step};
 use super::{Host, HostEvent, InterfaceId, mtu_towards, sockets};
 use crate::crosslayer::CrossLayerSignal;
 use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
 impl Host {
     /// Takes in a packet that came over an interface and that [`route`](Self::route) called local.
@@ -44,16 +45,22 @@ impl Host {
 
     fn offer_to_others(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
         let is_own = self.is_own(packet.ip.destination);
-        let Some(agents) = &mut self.agents else {
+        let arrival = Arrival { interface, is_own };
+        let Some(layers) = &mut self.agents else {
             return;
         };
-        if !is_own && !agents.takes(&packet.ip) {
+        if !is_own && !layers.takes(&packet.ip) {
             // From the network behind a mobile router, or for a mobile that is nowhere.
-            self.leave_to_agent(now, packet);
-        } else if let Some(packet) = agents.handle_packet(now, interface, packet, is_own) {
-            self.deliver(now, packet);
+            self.leave_by_layer(now, packet);
+        } else if let Some(packet) = layers.input(now, arrival, packet) {
+            let to = packet.ip.destination;
+            let for_others = !is_own && !is_for_all(to) && !layers.have_address(to);
+            match for_others {
+                true => layers.do_later(Step::Forward(packet)),
+                false => self.deliver(now, packet),
+            }
         }
-        self.tell_of_moves(now);
+        self.tell_news(now);
     }
 
     /// Whether a packet for another is taken in by an agent here.
@@ -61,12 +68,15 @@ impl Host {
         self.splits(packet) || self.crosses(packet)
     }
 
-    /// Remedies hear of a mobile's move when its update has been taken, before anything is sent because of it.
-    fn tell_of_moves(&mut self, now: Instant) {
-        while let Some((peer, moved)) = self.agents.as_mut().and_then(|agents| agents.poll_moved())
+    /// Tells the news of layers, before anything is sent because of it.
+    pub(super) fn tell_news(&mut self, now: Instant) {
+        while let Some(layers) = &mut self.agents
+            && let Some(news) = layers.poll_news()
         {
-            let signal = CrossLayerSignal::PeerMoved(moved);
-            self.signal_about(now, peer, &signal);
+            layers.handle_news(now, &news);
+            if let News::PeerMoved(peer, moved) = news {
+                self.signal_about(now, peer, &CrossLayerSignal::PeerMoved(moved));
+            }
         }
     }
 
@@ -179,4 +189,9 @@ impl Host {
                 .push_back(HostEvent::Undelivered { error, quoted });
         }
     }
+}
+
+/// True for the address of a group, or of all on a link.
+fn is_for_all(address: IpAddr) -> bool {
+    address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
 }

@@ -152,10 +152,7 @@ fn number_of(interface: InterfaceId) -> u32 {
 }
 
 fn interface_of(number: u32) -> InterfaceId {
-    match number {
-        u32::MAX => InterfaceId::AGENT,
-        number => InterfaceId(number as usize),
-    }
+    InterfaceId(number as usize)
 }
 
 #[cfg(test)]
@@ -199,10 +196,10 @@ mod tests {
         table.set_default(Some(InterfaceId(9)));
         assert_eq!(table.lookup(shared), Some(InterfaceId(9)));
         table.set_way(7, InterfaceId(4));
-        table.set(own, InterfaceId::AGENT);
+        table.set(own, InterfaceId::virtual_number(3));
         let found = [own, shared, far, other].map(|address| table.lookup(address).unwrap());
         let wanted = [
-            InterfaceId::AGENT,
+            InterfaceId::virtual_number(3),
             InterfaceId(4),
             InterfaceId(4),
             InterfaceId(9),
@@ -210,7 +207,7 @@ mod tests {
         assert_eq!(found, wanted);
         table.redirect(InterfaceId(4), InterfaceId(5));
         assert_eq!(table.lookup(far), Some(InterfaceId(5)));
-        table.redirect(InterfaceId::AGENT, InterfaceId(6));
+        table.redirect(InterfaceId::virtual_number(3), InterfaceId(6));
         assert_eq!(table.lookup(own), Some(InterfaceId(6)));
     }
 }

@@ -25,8 +25,8 @@ impl Host {
         }
         packet.ip.hop_limit -= 1;
         match self.route_out(packet, length) {
-            // The agent takes the hop itself.
-            Ok(InterfaceId::AGENT) => {
+            // The layer takes the hop itself.
+            Ok(interface) if interface.is_virtual() => {
                 packet.ip.hop_limit += 1;
                 Verdict::Local
             }
@@ -117,7 +117,7 @@ impl Host {
     ) -> Option<InterfaceId> {
         // Agents see a packet before it waits, and not again.
         let found = self.routes.lookup(packet.ip.destination);
-        let found = found.filter(|&interface| interface != InterfaceId::AGENT);
+        let found = found.filter(|interface| !interface.is_virtual());
         let mtu = found.and_then(|interface| self.interface_mtus.get(interface.0).copied());
         let error = match (found, mtu) {
             (Some(_), Some(mtu)) if length > mtu => IcmpError::PacketTooBig { mtu },

@@ -1,12 +1,14 @@
 //! What leaves a host: what its agents, its transports and itself want sent.
 
-use super::agents::Step;
+use super::layer::{Step, Transmitted};
 use super::{HOP_LIMIT, Host, InterfaceId, Unsent};
-use crate::mobility::mobile_ipv6::MobileNode;
 use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 use core::net::IpAddr;
+
+/// The interface of packets that come out of the host's own tunnels.
+pub(super) const INSIDE: InterfaceId = InterfaceId::virtual_number(u8::MAX);
 
 impl Host {
     /// The next packet to send and where.
@@ -40,14 +42,14 @@ impl Host {
                 }
             };
             if let Some(agents) = &mut self.agents {
-                match agents.handle_outgoing(now, packet) {
+                match agents.output(now, packet) {
                     Some(addressed) => packet = addressed,
                     None => continue,
                 }
             }
             match self.route_own(&packet) {
-                Ok(InterfaceId::AGENT) => {
-                    if let Some(outgoing) = self.leave_by_agent(now, packet) {
+                Ok(interface) if interface.is_virtual() => {
+                    if let Some(outgoing) = self.transmit_by_layer(now, interface, packet) {
                         return Some(outgoing);
                     }
                 }
@@ -75,9 +77,8 @@ impl Host {
     /// Does what this host's agents want done with packets, up to the next one that leaves.
     fn poll_agents(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
         loop {
-            let agents = self.agents.as_mut()?;
-            agents.send_resolved(now);
-            let step = agents.poll_step()?;
+            self.tell_news(now);
+            let step = self.agents.as_mut()?.poll_step()?;
             if let Some(outgoing) = self.take_step(now, step) {
                 return Some(outgoing);
             }
@@ -96,10 +97,10 @@ impl Host {
             }
             // What a tunnel has brought, to another address than the home agent's.
             Step::Forward(packet) if self.is_own(packet.ip.destination) => {
-                self.offer_to_agents(now, InterfaceId::AGENT, packet);
+                self.offer_to_agents(now, INSIDE, packet);
             }
             // To a home link that there is not.
-            Step::Send(InterfaceId::AGENT, _) => {}
+            Step::Send(interface, _) if interface.is_virtual() => {}
             Step::Send(interface, packet) => {
                 let route = self.fit(interface, packet.wire_length());
                 return self.pass_on(now, route, packet);
@@ -125,7 +126,9 @@ impl Host {
             self.tell_of_paths(now);
         }
         match route {
-            Ok(InterfaceId::AGENT) => self.leave_by_agent(now, packet),
+            Ok(interface) if interface.is_virtual() => {
+                self.transmit_by_layer(now, interface, packet)
+            }
             Ok(interface) => Some((interface, packet)),
             Err(error) => {
                 self.unsent.extend(Unsent::of(&packet));
@@ -135,38 +138,35 @@ impl Host {
         }
     }
 
-    /// Gives a packet to the mobile node, whose routes lead to its agent, and returns it as it leaves.
-    fn leave_by_agent(&mut self, now: Instant, packet: Packet) -> Option<(InterfaceId, Packet)> {
+    /// Gives a packet to the layer behind a virtual interface, and returns it if it leaves at once.
+    fn transmit_by_layer(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: Packet,
+    ) -> Option<(InterfaceId, Packet)> {
         let unsent = Unsent::of(&packet);
-        let Some(mobile) = self.mobile_mut() else {
-            self.hold_unbound(now, packet);
-            return None;
-        };
-        match mobile.address_outgoing(now, packet) {
-            Some(sent) => self.take_step(now, Step::from(sent)),
-            None => {
+        match self.agents.as_mut()?.transmit(now, interface, packet) {
+            Transmitted::Leaves(step) => self.take_step(now, step),
+            Transmitted::Kept => None,
+            Transmitted::GivenUp => {
                 self.unsent.extend(unsent);
                 None
             }
         }
     }
 
-    /// The same for a packet that has arrived: it leaves when the host is polled.
-    pub(super) fn leave_to_agent(&mut self, now: Instant, packet: Packet) {
-        match self.mobile_mut() {
-            Some(mobile) => mobile.handle_outgoing(now, packet),
-            None => self.hold_unbound(now, packet),
-        }
-    }
-
-    fn mobile_mut(&mut self) -> Option<&mut MobileNode> {
-        self.agents.as_mut()?.mobile.as_mut()
-    }
-
-    /// Lets a packet for a mobile without a binding and without a home link wait for its binding.
-    fn hold_unbound(&mut self, now: Instant, packet: Packet) {
-        if let Some(agents) = &mut self.agents {
-            agents.hold_unresolved(now, packet);
+    /// Gives a packet that has arrived to the layer to which its route leads: it leaves when the host is polled.
+    pub(super) fn leave_by_layer(&mut self, now: Instant, packet: Packet) {
+        let interface = self.routes.lookup(packet.ip.destination);
+        let Some(interface) = interface.filter(|interface| interface.is_virtual()) else {
+            self.discarded.no_route += 1;
+            return;
+        };
+        if let Some(layers) = &mut self.agents
+            && let Transmitted::Leaves(step) = layers.transmit(now, interface, packet)
+        {
+            layers.do_later(step);
         }
     }
 

@@ -27,7 +27,7 @@ impl Host {
     /// The address from which a connection to `remote` begins.
     pub(super) fn source_towards(&self, remote: Endpoint) -> IpAddr {
         let agents = self.agents.as_ref();
-        let chosen = agents.and_then(|agents| agents.source_towards(remote));
+        let chosen = agents.and_then(|agents| agents.source_towards(remote.address, remote.port));
         let address = chosen.or_else(|| self.address_towards(remote.address));
         address.unwrap_or(self.address)
     }

@@ -10,6 +10,7 @@ pub use point_of_service::{PointOfService, PointOfServiceCounts};
 
 use super::binding::Retransmission;
 use super::{datagram, pop};
+use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::mih::{Content, LinkIdentifier, Mih, MihfId, PORT, Status, Step};
@@ -46,7 +47,7 @@ pub enum HandoverServiceEvent {
 }
 
 /// Where the mobile speaks from: an interface, and its address there.
-pub(super) type Place = (usize, Ipv6Addr);
+pub(super) type Place = (InterfaceId, Ipv6Addr);
 
 /// A request that is not answered.
 #[derive(Clone, Debug)]
@@ -63,8 +64,8 @@ pub(super) struct HandoverService {
     /// The latest of each kind: what prepares a handover, and what completes one.
     under_way: Vec<Exchange>,
     /// The interface over which it was registered last.
-    registered: Option<usize>,
-    outbox: VecDeque<(usize, Packet)>,
+    registered: Option<InterfaceId>,
+    outbox: VecDeque<(InterfaceId, Packet)>,
     events: VecDeque<HandoverServiceEvent>,
 }
 
@@ -73,11 +74,11 @@ impl HandoverService {
     pub(super) fn prepare(
         &mut self,
         now: Instant,
-        (place, candidate): (Option<Place>, usize),
+        (place, candidate): (Option<Place>, InterfaceId),
         settings: &HandoverServiceSettings,
     ) {
         self.take(|exchange| exchange.request.step != Step::Complete);
-        match (place, settings.links.get(candidate)) {
+        match (place, settings.links.get(candidate.0)) {
             (Some(place), Some(link)) => {
                 self.ask(now, place, (Step::Query, link.clone()), settings);
             }
@@ -95,7 +96,7 @@ impl HandoverService {
         let before = self.registered.replace(place.0);
         self.take(|exchange| exchange.request.step == Step::Complete);
         if before.is_some_and(|before| before != place.0)
-            && let Some(link) = settings.links.get(place.0)
+            && let Some(link) = settings.links.get(place.0.0)
         {
             self.ask(now, place, (Step::Complete, link.clone()), settings);
         }
@@ -122,7 +123,7 @@ impl HandoverService {
         settings: &HandoverServiceSettings,
     ) {
         self.transaction = self.transaction.wrapping_add(1) & 0x0FFF;
-        let current = settings.links.get(place.0).cloned();
+        let current = settings.links.get(place.0.0).cloned();
         let request = Mih {
             transaction: self.transaction,
             source: settings.identifier.clone(),
@@ -205,7 +206,7 @@ impl HandoverService {
     }
 
     /// The next packet, and out of which interface.
-    pub(super) fn poll_transmit(&mut self) -> Option<(usize, Packet)> {
+    pub(super) fn poll_transmit(&mut self) -> Option<(InterfaceId, Packet)> {
         pop(&mut self.outbox)
     }
 

@@ -7,6 +7,7 @@ pub mod decision;
 pub mod draws;
 pub mod failback;
 pub mod handover_service;
+pub mod home_network;
 pub mod mobile_ipv4;
 pub mod mobile_ipv6;
 pub mod network_access;

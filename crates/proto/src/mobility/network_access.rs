@@ -12,6 +12,7 @@ use super::address_configuration::Attachment;
 use super::binding::Retransmission;
 use super::draws::Draws;
 use super::{datagram, pop};
+use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::radius::{Code, PORT, Radius};
@@ -70,15 +71,15 @@ enum State {
 /// The mobile's part: for each interface its care-of address, and whether that may be used.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NetworkAccess {
-    asked: BTreeMap<usize, (Ipv6Addr, State)>,
+    asked: BTreeMap<InterfaceId, (Ipv6Addr, State)>,
     identifier: u8,
-    outbox: VecDeque<(usize, Packet)>,
+    outbox: VecDeque<(InterfaceId, Packet)>,
     events: VecDeque<AccessEvent>,
 }
 
 impl NetworkAccess {
     /// Whether an interface may be used as it is attached.
-    pub(super) fn admits(&self, interface: usize, attachment: Attachment) -> bool {
+    pub(super) fn admits(&self, interface: InterfaceId, attachment: Attachment) -> bool {
         match attachment {
             Attachment::None => false,
             Attachment::Home => true,
@@ -93,7 +94,7 @@ impl NetworkAccess {
     pub(super) fn follow(
         &mut self,
         now: Instant,
-        (interface, attachment): (usize, Attachment),
+        (interface, attachment): (InterfaceId, Attachment),
         settings: &AccessSettings,
         draws: &mut Draws,
     ) {
@@ -113,7 +114,7 @@ impl NetworkAccess {
     fn ask(
         &mut self,
         now: Instant,
-        (interface, care_of): (usize, Ipv6Addr),
+        (interface, care_of): (InterfaceId, Ipv6Addr),
         settings: &AccessSettings,
         draws: &mut Draws,
     ) {
@@ -132,7 +133,7 @@ impl NetworkAccess {
 
     fn send(
         &mut self,
-        interface: usize,
+        interface: InterfaceId,
         (care_of, server): (Ipv6Addr, Ipv6Addr),
         request: &Radius,
     ) {
@@ -144,7 +145,7 @@ impl NetworkAccess {
     pub(super) fn handle_answer(
         &mut self,
         now: Instant,
-        (interface, destination): (usize, Ipv6Addr),
+        (interface, destination): (InterfaceId, Ipv6Addr),
         bytes: &[u8],
         settings: &AccessSettings,
     ) -> bool {
@@ -189,7 +190,7 @@ impl NetworkAccess {
         settings: &AccessSettings,
         draws: &mut Draws,
     ) {
-        let due: Vec<(usize, Ipv6Addr)> = self
+        let due: Vec<(InterfaceId, Ipv6Addr)> = self
             .asked
             .iter()
             .filter(|(_, (_, state))| match state {
@@ -208,7 +209,7 @@ impl NetworkAccess {
     }
 
     /// The request of an interface that is to be sent again, unless it was sent often enough.
-    fn repeat(&mut self, now: Instant, interface: usize) -> Option<Radius> {
+    fn repeat(&mut self, now: Instant, interface: InterfaceId) -> Option<Radius> {
         let (_, state) = self.asked.get_mut(&interface)?;
         match state {
             State::Asking {
@@ -226,7 +227,7 @@ impl NetworkAccess {
     fn step_on(
         &mut self,
         now: Instant,
-        (interface, care_of): (usize, Ipv6Addr),
+        (interface, care_of): (InterfaceId, Ipv6Addr),
         settings: &AccessSettings,
         draws: &mut Draws,
     ) {
@@ -241,7 +242,7 @@ impl NetworkAccess {
     }
 
     /// The next packet, and out of which interface.
-    pub(super) fn poll_transmit(&mut self) -> Option<(usize, Packet)> {
+    pub(super) fn poll_transmit(&mut self) -> Option<(InterfaceId, Packet)> {
         pop(&mut self.outbox)
     }
 

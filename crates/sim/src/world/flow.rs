@@ -354,7 +354,7 @@ impl FlowRun {
                 self.application.shrink_to(payload);
                 None
             }
-            HostEvent::Undelivered { .. } | HostEvent::Agent(_) => None,
+            HostEvent::Undelivered { .. } | HostEvent::Layer(_) => None,
         }
     }
 

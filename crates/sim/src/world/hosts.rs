@@ -61,8 +61,8 @@ impl World {
     }
 
     fn handle_host_event(&mut self, node: usize, event: HostEvent) {
-        if let HostEvent::Agent(event) = event {
-            return self.handle_agent_event(node, event);
+        if let HostEvent::Layer(event) = event {
+            return self.handle_layer_event(node, event);
         }
         if !self.transfers.is_empty() && self.carry_context(node, &event) {
             return;
@@ -98,7 +98,7 @@ impl World {
             | HostEvent::AerotpDatagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
-            HostEvent::Agent(_) => return None,
+            HostEvent::Layer(_) => return None,
         };
         let flow = *state.ports.get(&port)?;
         Some((flow, self.flows[flow].role_at(node)))

@@ -12,7 +12,8 @@ use crate::link::config::{LinkConfig, QueueLimit};
 use crate::scenario::model::{Mobility, Transport};
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
 use baton_proto::host::SocketId;
-use baton_proto::interface::{InterfaceId, LinkEvent};
+use baton_proto::interface::LinkEvent;
+use baton_proto::mobility::mobile_ipv6::MobileNode;
 use baton_proto::rate::DataRate;
 use baton_proto::remedies::{Scheme, Side, Tells};
 use baton_proto::time::Duration;
@@ -119,7 +120,7 @@ impl World {
     /// The peers of a mobile's connections that send to where it is no longer.
     fn correspondents_of_old_places(&self, node: usize) -> BTreeSet<IpAddr> {
         let host = &self.nodes[node].host;
-        let mobile = host.agents().and_then(|agents| agents.mobile.as_ref());
+        let mobile = host.layer::<MobileNode>();
         let is_moved = |peer: &IpAddr| match peer {
             IpAddr::V6(peer) => mobile.is_some_and(|it| it.is_sought_elsewhere(self.now, *peer)),
             IpAddr::V4(_) => false,
@@ -151,8 +152,8 @@ impl World {
         let path = self.path_parameters(number, link);
         let node = self.mobiles[number].node.0;
         let interface = self.interface(node, link);
-        if let Some(mobile) = &mut self.nodes[node].host.agents_mut().mobile {
-            mobile.set_path(interface.0, path);
+        if let Some(mobile) = self.nodes[node].host.layer_mut::<MobileNode>() {
+            mobile.set_path(interface, path);
         }
     }
 
@@ -168,7 +169,7 @@ impl World {
             let host = &self.nodes[node].host;
             let own = host.interface_of(source);
             let link = match own.or_else(|| host.routes().lookup(to)) {
-                Some(InterfaceId::AGENT) => self.agents_link(node, flow),
+                Some(interface) if interface.is_virtual() => self.agents_link(node, flow),
                 Some(interface) => Some(self.nodes[node].interfaces[interface.0].0),
                 None => None,
             };

@@ -15,11 +15,11 @@ use std::sync::Arc;
 pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) {
     let mut ways = Ways::new(nodes, wires);
     for (node, links) in nodes.iter_mut().zip(&ways.in_use) {
-        let is_mobile = is_mobile(node);
+        let tunnel = node.host.default_tunnel();
         let routes = node.host.routes_mut();
         routes.clear();
-        if is_mobile {
-            routes.set_default(Some(InterfaceId::AGENT));
+        if tunnel.is_some() {
+            routes.set_default(tunnel);
         } else if let [neighbour] = links[..] {
             routes.set_default(Some(neighbour.there));
         }
@@ -84,8 +84,7 @@ fn places(nodes: &[Node], behind_links: &[BehindLink]) -> (Places, BTreeMap<Vec<
 
 /// Whether an agent decides about what leaves the node. One of Mobile IPv4 takes it before a route is asked for.
 fn is_mobile(node: &Node) -> bool {
-    let agents = node.host.agents();
-    agents.is_some_and(|agents| agents.mobile.is_some())
+    node.host.default_tunnel().is_some()
 }
 
 /// A neighbour of a node over a link in use.

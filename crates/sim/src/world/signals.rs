@@ -5,7 +5,6 @@ use super::World;
 use crate::link::DropReason;
 use crate::packets::PacketId;
 use crate::record::{SignalRecord, SignalWay};
-use baton_proto::host::AgentEvent;
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::packet::Signal;
 use baton_proto::time::Instant;
@@ -84,10 +83,10 @@ impl World {
         });
     }
 
-    /// An agent tells its host.
-    pub(super) fn record_agent_event(&mut self, node: usize, event: &AgentEvent) {
+    /// A layer tells its host.
+    pub(super) fn record_layer_signal(&mut self, node: usize, signal: Option<Signal>) {
         if self.signals.is_some()
-            && let Some(signal) = event.signal()
+            && let Some(signal) = signal
         {
             self.recorder.signal(SignalRecord {
                 signal,

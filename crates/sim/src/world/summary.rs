@@ -14,6 +14,7 @@ use crate::scenario::mode_name;
 use crate::scenario::model::Transport;
 use baton_proto::aerotp;
 use baton_proto::mobility::buffering::BufferCounts;
+use baton_proto::mobility::mobile_ipv6::{AccessRouters, HomeAgent};
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::aerotp::ErrorRate;
@@ -312,10 +313,7 @@ pub fn summarise(world: &World) -> Summary {
 fn agents(world: &World) -> Vec<AgentSummary> {
     let mut all = Vec::new();
     for (node, name) in world.nodes.iter().zip(&world.scenario.nodes) {
-        let Some(agents) = node.host.agents() else {
-            continue;
-        };
-        if let Some(agent) = &agents.home_agent {
+        if let Some(agent) = node.host.layer::<HomeAgent>() {
             let counts = agent.counts();
             if (counts.buffered, counts.copies) != (BufferCounts::default(), 0) {
                 let (buffered, copies) = (counts.buffered, counts.copies);
@@ -323,7 +321,8 @@ fn agents(world: &World) -> Vec<AgentSummary> {
             }
         }
         let mut buffered = BufferCounts::default();
-        let routers = agents.routers.iter();
+        let routers = node.host.layer::<AccessRouters>().into_iter();
+        let routers = routers.flat_map(AccessRouters::iter);
         routers.for_each(|router| buffered.add(router.counts()));
         if buffered != BufferCounts::default() {
             all.push(AgentSummary::new(name, "access router", buffered, 0));

@@ -202,7 +202,7 @@ impl PathAgents {
             let known = self.mobiles.get(&served.mobile);
             // A home agent of this host's own takes it to where the mobile is.
             known.is_some_and(|mobile| mobile.access.contains_key(&interface))
-                || to_mobile && interface == InterfaceId::AGENT
+                || to_mobile && interface.is_virtual()
         };
         routes.lookup(side).is_some_and(is_access)
     }

@@ -1,7 +1,10 @@
 //! The point of service, and the same at gateways of access networks.
 
+use crate::host::Discarded;
+use crate::host::layer::{self, Arrival, Layer, Rank};
 use crate::mobility::{datagram, pop};
 use crate::packet::{Body, Packet, Payload};
+use crate::time::Instant;
 use crate::wire::mih::{Content, LinkIdentifier, Mih, MihfId, PORT, Status, Step};
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
@@ -227,5 +230,23 @@ impl PointOfService {
     /// The next packet to send, wherever routes lead.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         pop(&mut self.outbox)
+    }
+}
+
+impl Layer for PointOfService {
+    fn rank(&self) -> Rank {
+        Rank::PointOfService
+    }
+
+    fn input(&mut self, _now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.handle_packet(packet)
+    }
+
+    fn poll_step(&mut self) -> Option<layer::Step> {
+        self.poll_transmit().map(layer::Step::Forward)
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        sum.messages += self.counts().unexpected;
     }
 }

@@ -4,7 +4,7 @@
 //! Study T (section 4.2) quotes that leaving the check out of the way shortens the acquisition by 96 %. ARP probes do
 //! not exist on these links: the check is the time that they take, and a conflict is told by `handle_conflict`.
 
-use super::{Interface, Outbox};
+use super::{InterfaceId, Outbox};
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
@@ -51,7 +51,7 @@ enum State {
 /// A client on one link.
 #[derive(Debug)]
 pub(super) struct Acquisition {
-    interface: Interface,
+    interface: InterfaceId,
     check: ConflictCheck,
     state: State,
     transaction: u32,
@@ -71,7 +71,7 @@ pub(super) struct Acquisition {
 impl Acquisition {
     pub(super) fn new(
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         check: ConflictCheck,
         home_address: Ipv4Addr,
     ) -> Acquisition {
@@ -263,7 +263,7 @@ impl Acquisition {
 }
 
 pub(super) fn send(
-    interface: Interface,
+    interface: InterfaceId,
     [source, destination]: [Ipv4Addr; 2],
     [source_port, destination_port]: [u16; 2],
     message: &Dhcp,

@@ -1,7 +1,7 @@
 //! Who gives care-of addresses out (RFC 2131 section 4.3).
 
 use super::acquisition::{message_to, send};
-use super::{Interface, Outbox, Transmit};
+use super::{InterfaceId, Outbox, Transmit};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::dhcp::{CLIENT_PORT, Dhcp, DhcpKind, SERVER_PORT};
@@ -43,7 +43,7 @@ impl AddressServer {
     pub fn handle_packet(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         let Some(message) = message_to(SERVER_PORT, &packet) else {
@@ -103,7 +103,7 @@ impl AddressServer {
         before.or_else(|| (first..=last).find(is_free))
     }
 
-    fn answer(&mut self, interface: Interface, asked: &Dhcp, kind: DhcpKind, address: u32) {
+    fn answer(&mut self, interface: InterfaceId, asked: &Dhcp, kind: DhcpKind, address: u32) {
         let given = kind != DhcpKind::Refuse;
         let seconds = self.lease.as_nanos() / 1_000_000_000;
         let message = Dhcp {

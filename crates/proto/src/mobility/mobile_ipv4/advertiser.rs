@@ -1,6 +1,6 @@
 //! How an agent makes itself known (RFC 5944 section 2.3).
 
-use super::{ALL_SYSTEMS, Interface, Outbox, is_host, v4};
+use super::{ALL_SYSTEMS, InterfaceId, Outbox, is_host, v4};
 use crate::mobility::draws::Draws;
 use crate::time::{Duration, Instant};
 use crate::wire::agent_discovery::{
@@ -15,7 +15,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Advertising {
     /// The links on which it advertises.
-    pub interfaces: Vec<Interface>,
+    pub interfaces: Vec<InterfaceId>,
     /// The longest time between two advertisements, at least a second; each interval is drawn from three quarters of it,
     /// but no less than a second, up to it (RFC 1256 section 4.1), and what is said holds for three of them (RFC 5944 section 2.3).
     pub interval: Duration,
@@ -77,7 +77,7 @@ impl Advertiser {
     /// Answers one who asks at once, and alone (RFC 1256 section 3 leaves that open), so that the others' rate is kept.
     pub(super) fn handle_solicitation(
         &mut self,
-        interface: Interface,
+        interface: InterfaceId,
         source: IpAddr,
         outbox: &mut Outbox,
     ) {
@@ -89,7 +89,7 @@ impl Advertiser {
         }
     }
 
-    fn advertise(&self, interface: Interface, destination: Ipv4Addr, outbox: &mut Outbox) {
+    fn advertise(&self, interface: InterfaceId, destination: Ipv4Addr, outbox: &mut Outbox) {
         let lifetime = self.advertising.interval.max(SHORTEST_INTERVAL).as_nanos() * 3;
         let lifetime = lifetime.div_ceil(1_000_000_000);
         let advertisement = RouterAdvertisement {

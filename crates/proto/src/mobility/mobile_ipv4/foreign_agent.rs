@@ -6,7 +6,7 @@ pub(super) use relay::binding_update;
 mod visitors;
 
 use super::advertiser::Advertiser;
-use super::{Advertising, Dropped, Interface, Outbox, Received, Transmit, Tunnel, take_hop, v4};
+use super::{Advertising, Dropped, InterfaceId, Outbox, Received, Transmit, Tunnel, take_hop, v4};
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
@@ -134,7 +134,7 @@ impl ForeignAgent {
     }
 
     /// The link on which a visitor is, where a host's route to it leads.
-    pub fn interface_of(&self, home_address: Ipv4Addr) -> Option<Interface> {
+    pub fn interface_of(&self, home_address: Ipv4Addr) -> Option<InterfaceId> {
         match self.visitors.get(&home_address)?.next {
             NextHop::Link(interface) => Some(interface),
             NextHop::Agent(_) => None,
@@ -147,7 +147,7 @@ impl ForeignAgent {
     }
 
     /// Whether it takes visitors on a link.
-    pub fn is_on(&self, interface: Interface) -> bool {
+    pub fn is_on(&self, interface: InterfaceId) -> bool {
         self.config.advertising.interfaces.contains(&interface)
     }
 
@@ -166,7 +166,7 @@ impl ForeignAgent {
     pub fn handle_packet(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         match Received::from_packet(&packet) {
@@ -177,7 +177,7 @@ impl ForeignAgent {
         None
     }
 
-    fn handle_message(&mut self, now: Instant, interface: Interface, received: Received) {
+    fn handle_message(&mut self, now: Instant, interface: InterfaceId, received: Received) {
         match received.message.content {
             Content::Request(request) if request.purpose == Purpose::Handoff => {
                 self.handle_update(now, &received, &request);
@@ -191,7 +191,7 @@ impl ForeignAgent {
     fn handle_other(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         match packet.body {
@@ -229,7 +229,7 @@ impl ForeignAgent {
     pub fn forward(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         let visitor = v4(packet.ip.source).and_then(|address| self.visitors.get(&address));

@@ -4,7 +4,7 @@ mod registration;
 
 use super::advertiser::Advertiser;
 use super::{
-    Advertising, Clock, Dropped, Interface, Outbox, Received, Transmit, Tunnel, take_hop, v4,
+    Advertising, Clock, Dropped, InterfaceId, Outbox, Received, Transmit, Tunnel, take_hop, v4,
 };
 use crate::mobility::draws::Draws;
 use crate::mobility::tunnel::Refusal;
@@ -168,7 +168,7 @@ impl HomeAgent {
     }
 
     /// Whether a link is one of its home links.
-    pub fn is_on(&self, interface: Interface) -> bool {
+    pub fn is_on(&self, interface: InterfaceId) -> bool {
         self.config.advertising.interfaces.contains(&interface)
     }
 
@@ -187,7 +187,7 @@ impl HomeAgent {
     pub fn handle_packet(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         match Received::from_packet(&packet) {
@@ -201,7 +201,7 @@ impl HomeAgent {
     fn handle_other(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         match packet.body {

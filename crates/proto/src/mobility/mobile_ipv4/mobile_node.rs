@@ -7,7 +7,7 @@ mod registration;
 use super::acquisition::{Acquisition, ConflictCheck, Step, message_to};
 use super::discovery::{Discovery, News};
 use super::{
-    Clock, Delivery, Dropped, Interface, Outbox, PolicyTable, Received, Transmit, Tunnel, v4,
+    Clock, Delivery, Dropped, InterfaceId, Outbox, PolicyTable, Received, Transmit, Tunnel, v4,
 };
 use crate::mobility::draws::Draws;
 use crate::packet::{Body, Packet};
@@ -62,7 +62,7 @@ pub enum CareOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// The interface on this link.
-    pub interface: Interface,
+    pub interface: InterfaceId,
     /// The address that is registered; at home the home address.
     pub care_of_address: Ipv4Addr,
     /// The foreign agent through which it is registered.
@@ -84,7 +84,7 @@ pub enum MobileNodeEvent {
     /// It is at home, and no binding is left.
     AtHome {
         /// The home link.
-        interface: Interface,
+        interface: InterfaceId,
     },
     /// A registration was refused; it is tried again.
     Refused {
@@ -101,14 +101,14 @@ pub enum MobileNodeEvent {
     /// An acquired address can be used.
     AddressReady {
         /// The link.
-        interface: Interface,
+        interface: InterfaceId,
         /// The address.
         address: Ipv4Addr,
     },
     /// An acquired address can be used no more.
     AddressLost {
         /// The link.
-        interface: Interface,
+        interface: InterfaceId,
         /// The address.
         address: Ipv4Addr,
     },
@@ -121,8 +121,8 @@ pub struct MobileNode {
     config: MobileNodeConfig,
     attachments: Vec<Attachment>,
     /// The link over which the mobile wants to be reached.
-    chosen: Option<Interface>,
-    home_link: Option<Interface>,
+    chosen: Option<InterfaceId>,
+    home_link: Option<InterfaceId>,
     /// The one that packets leave by stands last.
     bindings: Vec<Bound>,
     pending: Option<Pending>,
@@ -138,7 +138,7 @@ pub struct MobileNode {
 /// A link at which the mobile is.
 #[derive(Debug)]
 struct Attachment {
-    interface: Interface,
+    interface: InterfaceId,
     care_of: CareOf,
     discovery: Discovery,
     acquisition: Option<Acquisition>,
@@ -171,7 +171,7 @@ impl MobileNode {
     }
 
     /// The home link, while the mobile is known to be at home.
-    pub fn home_link(&self) -> Option<Interface> {
+    pub fn home_link(&self) -> Option<InterfaceId> {
         self.home_link
     }
 
@@ -185,7 +185,7 @@ impl MobileNode {
         latest.find(|bound| now < bound.expires && self.is_attached(bound.point.interface))
     }
 
-    fn is_attached(&self, interface: Interface) -> bool {
+    fn is_attached(&self, interface: InterfaceId) -> bool {
         let mut all = self.attachments.iter();
         all.any(|attachment| attachment.interface == interface)
     }
@@ -258,7 +258,7 @@ impl MobileNode {
 
     /// The home link of a mobile that has begun there and was registered nowhere else: nothing has to be answered before it
     /// speaks.
-    fn first_home_link(&self) -> Option<Interface> {
+    fn first_home_link(&self) -> Option<InterfaceId> {
         let chosen = self.chosen.filter(|_| self.bindings.is_empty())?;
         let mut links = self.attachments.iter();
         let link = links.find(|link| link.interface == chosen)?;
@@ -270,7 +270,7 @@ impl MobileNode {
     pub fn handle_packet(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         match Received::from_packet(&packet) {

@@ -19,8 +19,10 @@ mod clock;
 mod discovery;
 mod foreign_agent;
 mod home_agent;
+mod layers;
 mod mobile_node;
 mod policy;
+mod words;
 
 pub use acquisition::ConflictCheck;
 pub use address_server::AddressServer;
@@ -28,10 +30,12 @@ pub use advertiser::Advertising;
 pub use clock::{Clock, REPLAY_TOLERANCE};
 pub use foreign_agent::{ForeignAgent, ForeignAgentConfig, ForeignAgentEvent};
 pub use home_agent::{HomeAgent, HomeAgentConfig, HomeAgentEvent};
+pub use layers::{LinkServer, Mobile};
 pub use mobile_node::{CareOf, MobileNode, MobileNodeConfig, MobileNodeEvent, Point};
 pub use policy::{Delivery, PolicyRule, PolicyTable};
 
 use super::tunnel::{Refusal, Tunnels};
+use crate::interface::InterfaceId;
 use crate::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket, QuotedWithin};
@@ -49,15 +53,11 @@ pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 /// All routers of a link, where solicitations go (RFC 1256 section 5).
 pub const ALL_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 2);
 
-/// An interface by its place in its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Interface(pub usize);
-
 /// A packet that an agent sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// The interface to take; without one the host's routes decide.
-    pub interface: Option<Interface>,
+    pub interface: Option<InterfaceId>,
     /// The packet.
     pub packet: Packet,
 }
@@ -88,7 +88,7 @@ impl Default for Outbox {
 #[derive(Clone, Copy, Debug)]
 struct Tunnel {
     /// The interface that it leaves by.
-    interface: Option<Interface>,
+    interface: Option<InterfaceId>,
     entry: Ipv4Addr,
     exit: Ipv4Addr,
     /// Whether the packet is on its way through this node, which costs it a hop.
@@ -100,7 +100,7 @@ impl Outbox {
         self.packets.pop_front()
     }
 
-    fn push(&mut self, interface: Option<Interface>, packet: Packet) {
+    fn push(&mut self, interface: Option<InterfaceId>, packet: Packet) {
         // Mostly there is one at a time, and there are many agents.
         if self.packets.capacity() == 0 {
             self.packets.reserve_exact(1);
@@ -121,7 +121,7 @@ impl Outbox {
     }
 
     /// Sends a message that a host makes itself.
-    fn send(&mut self, interface: Option<Interface>, ip: IpHeader, body: Body) {
+    fn send(&mut self, interface: Option<InterfaceId>, ip: IpHeader, body: Body) {
         let packet = Packet {
             ip,
             flow: None,
@@ -135,7 +135,7 @@ impl Outbox {
 
     fn send_message(
         &mut self,
-        interface: Option<Interface>,
+        interface: Option<InterfaceId>,
         envelope: Envelope,
         message: &Message,
     ) {
@@ -150,7 +150,7 @@ impl Outbox {
 
     fn send_discovery(
         &mut self,
-        interface: Interface,
+        interface: InterfaceId,
         [source, destination]: [Ipv4Addr; 2],
         message: crate::wire::agent_discovery::AgentDiscovery,
     ) {

@@ -22,10 +22,10 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const CORRESPONDENT: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 
 /// The mobile's interfaces, and so its links.
-const HOME_LINK: Interface = Interface(0);
-const FOREIGN_LINKS: [Interface; 2] = [Interface(1), Interface(2)];
-const MODEM_LINK: Interface = Interface(3);
-const DHCP_LINK: Interface = Interface(4);
+const HOME_LINK: InterfaceId = InterfaceId(0);
+const FOREIGN_LINKS: [InterfaceId; 2] = [InterfaceId(1), InterfaceId(2)];
+const MODEM_LINK: InterfaceId = InterfaceId(3);
+const DHCP_LINK: InterfaceId = InterfaceId(4);
 
 const HOP: Duration = Duration::from_millis(10);
 
@@ -36,7 +36,7 @@ fn association(index: u32) -> SecurityAssociation {
     }
 }
 
-fn advertising(interfaces: &[Interface], prefix_length: u8) -> Advertising {
+fn advertising(interfaces: &[InterfaceId], prefix_length: u8) -> Advertising {
     Advertising {
         interfaces: interfaces.to_vec(),
         interval: Duration::from_secs(1),
@@ -123,14 +123,14 @@ struct Network {
     foreign: Vec<ForeignAgent>,
     foreign_configs: Vec<ForeignAgentConfig>,
     server: AddressServer,
-    links_up: BTreeSet<Interface>,
-    flying: BTreeMap<(Instant, u64), (Node, Interface, Packet)>,
+    links_up: BTreeSet<InterfaceId>,
+    flying: BTreeMap<(Instant, u64), (Node, InterfaceId, Packet)>,
     launched: u64,
     /// Messages of mobility, in the order in which they were sent.
     signalling: Vec<Sent>,
     /// Numbers of those that are lost.
     lost: BTreeSet<usize>,
-    delivered: Vec<(Instant, Interface, Packet)>,
+    delivered: Vec<(Instant, InterfaceId, Packet)>,
     at_correspondent: Vec<Packet>,
     events: Vec<(Instant, MobileNodeEvent)>,
 }
@@ -184,14 +184,14 @@ impl Network {
     }
 
     /// The mobile comes to a link and stays at those where it was.
-    fn attach(&mut self, interface: Interface, care_of: CareOf) {
+    fn attach(&mut self, interface: InterfaceId, care_of: CareOf) {
         self.links_up.insert(interface);
         self.mobile.attach(self.now, interface, care_of);
         self.drain();
     }
 
     /// The mobile leaves all other links at once.
-    fn jump(&mut self, interface: Interface, care_of: CareOf) {
+    fn jump(&mut self, interface: InterfaceId, care_of: CareOf) {
         for link in core::mem::take(&mut self.links_up) {
             self.mobile.detach(link);
         }
@@ -199,7 +199,7 @@ impl Network {
     }
 
     /// Goes to the foreign agent, the modem line and so on, by the interface's number.
-    fn jump_to(&mut self, interface: Interface) {
+    fn jump_to(&mut self, interface: InterfaceId) {
         let care_of = match interface {
             MODEM_LINK => CareOf::Known(MODEM),
             DHCP_LINK => CareOf::Acquired,
@@ -320,7 +320,7 @@ impl Network {
         self.fly(to, link, packet);
     }
 
-    fn fly(&mut self, to: Node, link: Interface, packet: Packet) {
+    fn fly(&mut self, to: Node, link: InterfaceId, packet: Packet) {
         self.launched += 1;
         self.flying
             .insert((self.now + HOP, self.launched), (to, link, packet));
@@ -330,9 +330,9 @@ impl Network {
     fn way(
         &self,
         from: Node,
-        interface: Option<Interface>,
+        interface: Option<InterfaceId>,
         packet: &Packet,
-    ) -> Option<(Node, Interface)> {
+    ) -> Option<(Node, InterfaceId)> {
         if let Some(link) = interface {
             if !self.links_up.contains(&link) {
                 return None;
@@ -386,7 +386,7 @@ impl Network {
         })
     }
 
-    fn arrive(&mut self, to: Node, link: Interface, packet: Packet) {
+    fn arrive(&mut self, to: Node, link: InterfaceId, packet: Packet) {
         let now = self.now;
         match to {
             Node::Mobile => {
@@ -419,7 +419,7 @@ impl Network {
         }
     }
 
-    fn arrive_home(&mut self, link: Interface, packet: Packet) {
+    fn arrive_home(&mut self, link: InterfaceId, packet: Packet) {
         let IpAddr::V4(destination) = packet.ip.destination else {
             return;
         };

@@ -6,6 +6,7 @@ mod departed;
 mod group;
 
 use super::Towards;
+use crate::interface::InterfaceId;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
 use crate::mobility::draws::Draws;
 use crate::mobility::{discovery, pop};
@@ -22,15 +23,6 @@ use group::Group;
 pub use group::GroupMobile;
 use std::collections::VecDeque;
 
-/// Whom a link speaks of to its router (the MN_MAC of 802.21's link identifier, by what the router knows of it).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbor {
-    /// Its address on the link, as the router's neighbour cache has it.
-    pub address: Ipv6Addr,
-    /// The network behind it, if the router's routes to that lead there: of a mobile router that is at home.
-    pub network: Option<Ipv6Prefix>,
-}
-
 /// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first ones follow
 /// each other closely.
 const LONGEST_INITIAL_INTERVAL: Duration = Duration::from_secs(16);
@@ -42,7 +34,7 @@ const LONGEST_ANSWER_DELAY: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdvertisingSettings {
     /// The interface, by its place in the router.
-    pub interface: usize,
+    pub interface: InterfaceId,
     /// The router's link-local address there.
     pub link_local: Ipv6Addr,
     /// The link's prefix, of 64 bits.
@@ -67,7 +59,7 @@ pub struct AdvertisingSettings {
 
 impl AdvertisingSettings {
     /// With the times of RFC 4861 section 6.2.1: intervals of 198 to 600 s, 3 s apart at least.
-    pub fn standard(interface: usize, link_local: Ipv6Addr, prefix: Ipv6Prefix) -> Self {
+    pub fn standard(interface: InterfaceId, link_local: Ipv6Addr, prefix: Ipv6Prefix) -> Self {
         AdvertisingSettings {
             interface,
             link_local,
@@ -259,7 +251,8 @@ mod tests {
     fn router(settings: impl FnOnce(&mut AdvertisingSettings)) -> AccessRouter {
         let prefix = Ipv6Prefix::new("2001:db8:1::".parse().expect("an address"), 64);
         let link_local = "fe80::1".parse().expect("an address");
-        let mut chosen = AdvertisingSettings::standard(2, link_local, prefix.expect("a length"));
+        let mut chosen =
+            AdvertisingSettings::standard(InterfaceId(2), link_local, prefix.expect("a length"));
         settings(&mut chosen);
         AccessRouter::new(at(0), chosen, Draws::new([4; 16]))
     }
@@ -353,7 +346,7 @@ mod tests {
         let mut router = router(|chosen| chosen.says_interval = true);
         router.handle_link_up();
         let (towards, packet) = router.poll_transmit().expect("an advertisement");
-        assert_eq!(towards, Towards::Interface(2));
+        assert_eq!(towards, Towards::Interface(InterfaceId(2)));
         assert_eq!(packet.ip.hop_limit, 255);
         let Body::Icmp(IcmpMessage::NeighborDiscovery(message)) = packet.body else {
             panic!("an advertisement");

@@ -6,6 +6,7 @@ mod registration;
 
 use super::{SharedKey, Towards};
 use crate::crosslayer::PeerMoved;
+use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::DuplicateAddressDetection;
 use crate::mobility::binding::BindingSequence;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held, PacketBuffer};
@@ -40,7 +41,7 @@ pub struct HomeAgentSettings {
     /// The prefix of the home link.
     pub home_prefix: Ipv6Prefix,
     /// The interface to the home link, by its place in the node.
-    pub home_interface: usize,
+    pub home_interface: InterfaceId,
     /// The longest lifetime that it grants.
     pub longest_lifetime: BindingLifetime,
     /// How it is known that nobody on the home link has a mobile's home address (RFC 6275 section 10.3.1).

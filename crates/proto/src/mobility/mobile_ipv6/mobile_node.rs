@@ -18,6 +18,7 @@ mod registration;
 
 use super::{SharedKey, Towards};
 use crate::crosslayer::PathParameters;
+use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{
     Attachment, ConfigurationEvent, ConfigurationSettings, ConfigurationTimes,
     DuplicateAddressDetection,
@@ -175,7 +176,7 @@ pub struct MobileCounts {
 /// Where the mobile is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
-    interface: usize,
+    interface: InterfaceId,
     /// Home, or away; not [`Attachment::None`].
     attachment: Attachment,
 }
@@ -185,7 +186,7 @@ struct Place {
 pub struct MobileNode {
     settings: MobileSettings,
     interfaces: Interfaces,
-    preferred: usize,
+    preferred: InterfaceId,
     place: Option<Place>,
     access: NetworkAccess,
     handover_service: HandoverService,
@@ -196,7 +197,7 @@ pub struct MobileNode {
     group: Group,
     peers: BTreeMap<Ipv6Addr, Peer>,
     /// What its updates report of the link in use, of each interface.
-    paths: BTreeMap<usize, PathParameters>,
+    paths: BTreeMap<InterfaceId, PathParameters>,
     tunnels: Tunnels,
     draws: Draws,
     counts: MobileCounts,
@@ -218,7 +219,7 @@ impl MobileNode {
         };
         MobileNode {
             interfaces: Interfaces::new(configuration, interfaces, &mut draws),
-            preferred: 0,
+            preferred: InterfaceId(0),
             place: None,
             access: NetworkAccess::default(),
             handover_service: HandoverService::default(),
@@ -263,8 +264,13 @@ impl MobileNode {
     }
 
     /// The interface in use.
-    pub fn interface(&self) -> Option<usize> {
+    pub fn interface(&self) -> Option<InterfaceId> {
         self.place.map(|place| place.interface)
+    }
+
+    /// The interface that has this address.
+    pub(super) fn interface_with(&self, address: Ipv6Addr) -> Option<InterfaceId> {
+        self.interfaces.position(|one| one.has(address))
     }
 
     /// The router of the link that it uses.
@@ -284,13 +290,13 @@ impl MobileNode {
 
     /// Uses this interface as soon as it is attached, and as long as it is (802.21 Link_Handover_Imminent, or the
     /// choice of a user).
-    pub fn prefer(&mut self, now: Instant, interface: usize) {
+    pub fn prefer(&mut self, now: Instant, interface: InterfaceId) {
         self.preferred = interface;
         self.settle(now);
     }
 
     /// Lets updates that are sent over an interface report the path there (802.21 Link_Parameters_Report).
-    pub fn set_path(&mut self, interface: usize, path: PathParameters) {
+    pub fn set_path(&mut self, interface: InterfaceId, path: PathParameters) {
         self.paths.insert(interface, path);
     }
 
@@ -306,7 +312,7 @@ impl MobileNode {
     }
 
     /// The link of an interface is up, at a new point of attachment perhaps (802.21 Link_Up, Link_Handover_Complete).
-    pub fn link_up(&mut self, now: Instant, interface: usize) {
+    pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
         if let Some(configuration) = self.interfaces.get_mut(interface) {
             configuration.link_up(now);
         }
@@ -314,7 +320,7 @@ impl MobileNode {
     }
 
     /// The link of an interface is down (802.21 Link_Down).
-    pub fn link_down(&mut self, now: Instant, interface: usize) {
+    pub fn link_down(&mut self, now: Instant, interface: InterfaceId) {
         if let Some(configuration) = self.interfaces.get_mut(interface) {
             configuration.link_down();
         }
@@ -324,7 +330,7 @@ impl MobileNode {
     /// A handover to this interface's network is decided, or foreseen: the point of service is asked first, if there is one.
     /// Make it when [`MobileEvent::HandoverService`] has come, whatever that says; or before, where the link in use does not
     /// wait.
-    pub fn prepare_handover(&mut self, now: Instant, interface: usize) {
+    pub fn prepare_handover(&mut self, now: Instant, interface: InterfaceId) {
         let place = self.speaks_from();
         if let Some(settings) = &self.settings.handover_service {
             self.handover_service
@@ -335,7 +341,7 @@ impl MobileNode {
 
     /// The link in use will soon be down (802.21 Link_Going_Down): the home agent is asked to hold packets, if that
     /// was chosen.
-    pub fn link_going_down(&mut self, now: Instant, interface: usize) {
+    pub fn link_going_down(&mut self, now: Instant, interface: InterfaceId) {
         if self.interface() == Some(interface) {
             self.ask_for_buffering(now);
         }
@@ -351,7 +357,7 @@ impl MobileNode {
     }
 
     /// The link in use stays after all (802.21 Link_Event_Rollback): the home agent is told to send here again.
-    pub fn link_rollback(&mut self, now: Instant, interface: usize) {
+    pub fn link_rollback(&mut self, now: Instant, interface: InterfaceId) {
         let away = self.home.asked_for_buffering() || self.home.latest() != self.care_of();
         if self.interface() == Some(interface) && away {
             self.register(now);
@@ -470,7 +476,7 @@ impl MobileNode {
     }
 
     /// Takes in what the AAA server answers.
-    fn handle_access_answer(&mut self, now: Instant, at: (usize, Ipv6Addr), bytes: &[u8]) {
+    fn handle_access_answer(&mut self, now: Instant, at: (InterfaceId, Ipv6Addr), bytes: &[u8]) {
         if let Some(settings) = &self.settings.access {
             let expected = self.access.handle_answer(now, at, bytes, settings);
             self.counts.unexpected += u64::from(!expected);
@@ -509,7 +515,7 @@ impl MobileNode {
 
     /// The preferred interface if it is attached and may be used, or else the one in use, or else the first.
     fn find_place(&self) -> Option<Place> {
-        let attached = |interface: usize| {
+        let attached = |interface: InterfaceId| {
             let attachment = self.interfaces.get(interface)?.attachment();
             let admitted = match &self.settings.access {
                 Some(_) => self.access.admits(interface, attachment),
@@ -522,7 +528,11 @@ impl MobileNode {
         };
         attached(self.preferred)
             .or_else(|| attached(self.interface()?))
-            .or_else(|| (0..self.interfaces.len()).find_map(attached))
+            .or_else(|| {
+                (0..self.interfaces.len())
+                    .map(InterfaceId)
+                    .find_map(attached)
+            })
     }
 
     /// Whether an address is in the network behind.

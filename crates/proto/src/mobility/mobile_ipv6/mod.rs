@@ -12,12 +12,16 @@
 //! ([`Towards`]) that it is for.
 
 mod access_router;
+mod access_routers;
 mod correspondent;
 mod home_agent;
+mod layers;
 mod mobile_node;
 pub mod return_routability;
+mod words;
 
-pub use access_router::{AccessRouter, AdvertisingSettings, GroupMobile, Neighbor};
+pub use access_router::{AccessRouter, AdvertisingSettings, GroupMobile};
+pub use access_routers::AccessRouters;
 pub use correspondent::{Correspondent, CorrespondentCounts};
 pub use home_agent::{
     HomeAgent, HomeAgentCounts, HomeAgentEvent, HomeAgentSettings, Strategy, Subscriber,
@@ -27,6 +31,7 @@ pub use mobile_node::{
     RouterRegistration,
 };
 
+use crate::interface::InterfaceId;
 use crate::packet::{Body, Extended, Packet};
 use crate::wire::mobility_header::{Authenticator, MobilityMessage};
 use core::net::{IpAddr, Ipv6Addr};
@@ -38,7 +43,7 @@ pub enum Towards {
     /// Wherever the routes of the node lead.
     Network,
     /// Out of this interface, by its place in the node: it is for the link itself.
-    Interface(usize),
+    Interface(InterfaceId),
 }
 
 /// A secret that a mobile and its home agent share (RFC 4285 section 5.1).

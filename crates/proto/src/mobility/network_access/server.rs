@@ -1,6 +1,8 @@
 //! The AAA server.
 
 use super::AccessSecret;
+use crate::host::Discarded;
+use crate::host::layer::{Arrival, Layer, Rank, Step};
 use crate::mobility::{datagram, pop};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
@@ -137,5 +139,32 @@ impl AccessServer {
     /// The next packet to send, wherever routes lead.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         pop(&mut self.outbox)
+    }
+}
+
+impl Layer for AccessServer {
+    fn rank(&self) -> Rank {
+        Rank::AccessServer
+    }
+
+    fn input(&mut self, now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.handle_packet(now, packet)
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        self.poll_transmit().map(Step::Forward)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        AccessServer::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        AccessServer::handle_timeout(self, now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        let counts = self.counts();
+        sum.messages += counts.unproved + counts.unexpected;
     }
 }

@@ -6,11 +6,11 @@ use crate::rng::Seed;
 use crate::scenario::model::{CareOfSource, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario};
 use crate::world::World;
 use crate::world::ports::BehindLink;
-use baton_proto::host::Ipv4Mobile;
-use baton_proto::interface::InterfaceId;
+use baton_proto::host::layer::Rank;
+use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv4::{
     self, AddressServer, Advertising, CareOf, Clock, ForeignAgent, ForeignAgentConfig, HomeAgent,
-    HomeAgentConfig, Interface, MobileNode, MobileNodeConfig, PolicyTable,
+    HomeAgentConfig, LinkServer, MobileNode, MobileNodeConfig, PolicyTable,
 };
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mobile_ipv4::SecurityAssociation;
@@ -55,11 +55,6 @@ fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &Mobile
     all.filter_map(|(number, mobile)| Some((number, mobile, mobile.ipv4()?)))
 }
 
-/// The interface as the agents name it.
-const fn named(interface: InterfaceId) -> Interface {
-    Interface(interface.0)
-}
-
 impl World {
     /// Gives hosts the agents of Mobile IPv4.
     pub(super) fn add_ipv4_agents(&mut self) {
@@ -100,7 +95,7 @@ impl World {
             .map(|(mobile, _, mobility)| (mobile, mobility.home_link))
             .collect();
         let links = own.iter().filter_map(|&(_, link)| link);
-        let interfaces = links.map(|link| named(self.interface(node, link.0)));
+        let interfaces = links.map(|link| self.interface(node, link.0));
         let config = HomeAgentConfig {
             address: agent.prefix.host(1),
             longest_lifetime: agent.longest_lifetime,
@@ -121,11 +116,14 @@ impl World {
         for (mobile, link) in own {
             let home_address = agent.prefix.host(2 + mobile as u32);
             home_agent.add_mobile(home_address, self.association(mobile, "home"));
-            let towards = link.map_or(InterfaceId::AGENT, |link| self.interface(node, link.0));
+            let towards = link.map_or(Rank::HomeNetwork.interface(), |link| {
+                self.interface(node, link.0)
+            });
             self.put_behind_agent(&[home_address.into()], (node, towards));
         }
-        let agents = self.nodes[node].host.agents_mut().ipv4_mut();
-        agents.home_agent = Some(home_agent);
+        let host = &mut self.nodes[node].host;
+        host.add_layer(home_agent);
+        host.agents_mut().get_or_add(HomeNetwork::default);
     }
 
     fn add_ipv4_mobile(&mut self, number: usize, mobile: &Mobile, mobility: &MobileIpv4) {
@@ -154,8 +152,8 @@ impl World {
             sources.push((interface, source));
             care_of.push((link, self.care_of_address(source, (node, link))));
         }
-        let agents = self.nodes[node].host.agents_mut().ipv4_mut();
-        agents.mobile = Some(Ipv4Mobile::new(MobileNode::new(config), sources));
+        let layer = mobile_ipv4::Mobile::new(MobileNode::new(config), sources);
+        self.nodes[node].host.add_layer(layer);
         self.mobiles[number].protocol = Some(ProtocolRun {
             home_agent: home_node,
             care_of,
@@ -218,8 +216,8 @@ impl World {
             CareOf::Acquired => {
                 let server = on_access_link(link, ROUTER);
                 let server = AddressServer::new(server, ACCESS_LENGTH, [own, own], LEASE);
-                let agents = self.nodes[router].host.agents_mut().ipv4_mut();
-                agents.address_servers.push((interface, server));
+                let server = LinkServer { interface, server };
+                self.nodes[router].host.add_layer(server);
             }
         }
         self.behind_links.push(BehindLink {
@@ -240,7 +238,7 @@ impl World {
             for link in access_links(&self.scenario, &mobile.attachment) {
                 let (router, interface) = self.wires[link].far_from(mobile.node.0);
                 if router == node && mobility.home_link != Some(LinkIndex(link)) {
-                    interfaces.push(named(interface));
+                    interfaces.push(interface);
                 }
             }
         }
@@ -263,7 +261,7 @@ impl World {
             },
             secret: self.secret(node, "foreign agent"),
         };
-        let agents = self.nodes[node].host.agents_mut().ipv4_mut();
-        agents.foreign_agent = Some(ForeignAgent::new(Instant::ZERO, config));
+        let agent = ForeignAgent::new(Instant::ZERO, config);
+        self.nodes[node].host.add_layer(agent);
     }
 }

@@ -9,14 +9,17 @@ use crate::scenario::model::{
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
+use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::ConfigurationTimes;
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
 use baton_proto::mobility::handover_service::{HandoverServiceSettings, PointOfService};
+use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv6::{
-    self, AccessRouter, AdvertisingSettings, BufferingRequest, Correspondent, GroupMobile,
-    HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey, Subscriber,
+    self, AccessRouter, AccessRouters, AdvertisingSettings, BufferingRequest, Correspondent,
+    GroupMobile, HomeAgentSettings, MobileNode, MobileSettings, RouterRegistration, SharedKey,
+    Subscriber,
 };
 use baton_proto::mobility::network_access::{AccessServer, AccessSettings, AccessUser};
 use baton_proto::time::{Duration, Instant};
@@ -114,13 +117,13 @@ impl World {
         let mut own = mobiles.filter_map(Mobile::ipv6);
         // Of several home links one hears what is asked and said of home addresses.
         let home_link = own.find(|one| one.home_agent == number && one.home_link.is_some());
-        let home_interface = home_link.map_or(InterfaceId::AGENT, |mobility| {
+        let home_interface = home_link.map_or(Rank::HomeNetwork.interface(), |mobility| {
             self.home_interface(agent.node, mobility)
         });
         let settings = HomeAgentSettings {
             address: agent.address(),
             home_prefix: agent.prefix,
-            home_interface: home_interface.0,
+            home_interface,
             longest_lifetime: agent.longest_lifetime,
             detection: agent.detection,
             retransmission_time: ConfigurationTimes::default().retransmission_time,
@@ -130,13 +133,16 @@ impl World {
         };
         let host = &mut self.nodes[agent.node.0].host;
         host.add_address(agent.address().into());
-        host.agents_mut().home_agent = Some(mobile_ipv6::HomeAgent::new(settings));
+        host.add_layer(mobile_ipv6::HomeAgent::new(settings));
+        host.agents_mut().get_or_add(HomeNetwork::default);
     }
 
     /// The interface of a home agent to a mobile's home link; the agent where there is no such link.
     fn home_interface(&self, agent: NodeIndex, mobility: &MobileIpv6) -> InterfaceId {
         let link = mobility.home_link;
-        link.map_or(InterfaceId::AGENT, |link| self.interface(agent.0, link.0))
+        link.map_or(Rank::HomeNetwork.interface(), |link| {
+            self.interface(agent.0, link.0)
+        })
     }
 
     fn add_mobile_node(
@@ -209,14 +215,14 @@ impl World {
         let interfaces = self.nodes[node.0].interfaces.len();
         let secret = seed.secret(&format!("mobile {name} protocol"));
         let host = &mut self.nodes[node.0].host;
-        host.agents_mut().mobile = Some(MobileNode::new(settings, interfaces, secret));
+        host.add_layer(MobileNode::new(settings, interfaces, secret));
         let subscriber = Subscriber {
             home_address,
             key: Some(key),
             prefixes: mobility.network_prefix.map(|prefix| Box::from([prefix])),
         };
-        let agents = self.nodes[agent.node.0].host.agents_mut();
-        if let Some(home_agent) = &mut agents.home_agent {
+        let host = &mut self.nodes[agent.node.0].host;
+        if let Some(home_agent) = host.layer_mut::<mobile_ipv6::HomeAgent>() {
             home_agent.subscribe(subscriber);
             if !group.is_empty() {
                 home_agent.form_group(home_address, &group);
@@ -248,10 +254,9 @@ impl World {
             welcome: true,
             processing: aaa.processing,
         };
-        let agents = self.nodes[aaa.server.0].host.agents_mut();
-        agents
-            .access_server
-            .get_or_insert_with(|| AccessServer::new(server))
+        let layers = self.nodes[aaa.server.0].host.agents_mut();
+        layers
+            .get_or_add(|| AccessServer::new(server))
             .enrol(&user_name, user);
         AccessSettings {
             server,
@@ -293,10 +298,8 @@ impl World {
     /// The point of service at a node, which is made one if it is none.
     fn point_of_service(&mut self, node: usize) -> &mut PointOfService {
         let (identifier, address) = (self.mih_identifier(node), self.directory.ipv6(node));
-        let agents = self.nodes[node].host.agents_mut();
-        agents
-            .point_of_service
-            .get_or_insert_with(|| PointOfService::new(identifier, address))
+        let layers = self.nodes[node].host.agents_mut();
+        layers.get_or_add(|| PointOfService::new(identifier, address))
     }
 
     /// Who a node is to others of IEEE 802.21.
@@ -335,12 +338,14 @@ impl World {
         let seed = Seed(self.scenario.seed);
         let name = self.scenario.nodes[node.0].clone();
         let address = self.directory.ipv6(node.0);
-        let agents = self.nodes[node.0].host.agents_mut();
-        if agents.correspondent.is_none() && agents.mobile.is_none() && agents.home_agent.is_none()
-        {
+        let host = &mut self.nodes[node.0].host;
+        let has_agent = host.layer::<MobileNode>().is_some()
+            || host.layer::<mobile_ipv6::HomeAgent>().is_some()
+            || host.layer::<Correspondent>().is_some();
+        if !has_agent {
             let node_key = long_secret(seed, &format!("node {name} node key"));
             let nonces = seed.secret(&format!("node {name} nonces"));
-            agents.correspondent = Some(Correspondent::new(address, node_key, nonces));
+            host.add_layer(Correspondent::new(address, node_key, nonces));
         }
     }
 
@@ -352,7 +357,7 @@ impl World {
         mobility: &MobileIpv6,
     ) -> Option<Ipv6Addr> {
         let policy = mobility.multicast_buffering?;
-        let routers = &mut self.nodes[router].host.agents_mut().routers;
+        let routers = self.nodes[router].host.layer_mut::<AccessRouters>()?;
         routers.join_last(mobile, policy)
     }
 
@@ -367,8 +372,7 @@ impl World {
         let name = format!("router {router} interface {}", interface.0);
         let draws = Draws::new(Seed(self.scenario.seed).secret(&name));
         let identifier = 0x1000 * (router as u64 + 1) + interface.0 as u64;
-        let mut settings =
-            AdvertisingSettings::standard(interface.0, link_local(identifier), prefix);
+        let mut settings = AdvertisingSettings::standard(interface, link_local(identifier), prefix);
         if mobility.advertisements == Advertisements::Frequent {
             settings.shortest_interval = Duration::from_millis(30);
             settings.longest_interval = Duration::from_millis(70);
@@ -387,7 +391,7 @@ impl World {
             host.add_address(settings.address.into());
         }
         host.agents_mut()
-            .routers
+            .get_or_add(AccessRouters::default)
             .push(AccessRouter::new(Instant::ZERO, settings, draws));
     }
 }

@@ -8,10 +8,8 @@ use super::World;
 use super::ports::BehindLink;
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Scenario};
 use baton_proto::crosslayer::CrossLayerSignal;
-use baton_proto::host::AgentEvent;
+use baton_proto::host::layer::{LayerEvent, Neighbor, News};
 use baton_proto::interface::{InterfaceId, LinkEvent};
-use baton_proto::mobility::mobile_ipv4::MobileNodeEvent;
-use baton_proto::mobility::mobile_ipv6::{MobileEvent, Neighbor};
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -175,7 +173,7 @@ impl World {
             let own = self.nodes[to].host.address();
             // To the network behind a mobile router routes lead.
             let route = self.nodes[node].host.routes().lookup(own);
-            let left_to_agent = route.is_none_or(|interface| interface == InterfaceId::AGENT);
+            let left_to_agent = route.is_none_or(|interface| interface.is_virtual());
             return left_to_agent.then(|| (own, self.interface(node, link)));
         }
         let (link, protocol) = with_protocol(to)?;
@@ -194,17 +192,17 @@ impl World {
         Some((care_of, interface))
     }
 
-    /// An agent of a host has something to say.
-    pub(super) fn handle_agent_event(&mut self, node: usize, event: AgentEvent) {
-        self.record_agent_event(node, &event);
-        let Some(number) = self.mobile_at(node) else {
+    /// Records an event of a node's layer, and goes on with the handover of a mobile there.
+    pub(super) fn handle_layer_event(&mut self, node: usize, event: LayerEvent) {
+        let LayerEvent { news, signal } = event;
+        self.record_layer_signal(node, signal);
+        let (Some(number), Some(news)) = (self.mobile_at(node), news) else {
             return;
         };
-        if let AgentEvent::Mobile(MobileEvent::UpdateSent { to, .. }) = event {
-            self.tell_of_update(number, to.into());
-        }
-        if let AgentEvent::Mobile(MobileEvent::HandoverService(_)) = event {
-            self.end_preparation(number);
+        match news {
+            News::BindingSent(to) => self.tell_of_update(number, to),
+            News::HandoverPrepared => self.end_preparation(number),
+            _ => {}
         }
         let mobile = &self.mobiles[number];
         let Some(record) = mobile.handovers.last() else {
@@ -212,24 +210,16 @@ impl World {
         };
         let link = mobile.attached;
         let under_way = record.completed.is_none();
-        if under_way && matches!(event, AgentEvent::Mobile(MobileEvent::UpdateSent { .. })) {
+        if under_way && matches!(news, News::BindingSent(_)) {
             let signal = CrossLayerSignal::UpdateSent;
             return self.nodes[node].host.signal(self.now, &signal);
         }
-        let is_here = |interface: usize| {
-            link.is_some_and(|link| self.interface(node, link) == InterfaceId(interface))
-        };
         // The answer about an older place says nothing of this one.
-        let arrived = match event {
-            AgentEvent::Mobile(MobileEvent::Registered(care_of)) => {
-                let here = link.and_then(|link| mobile.protocol.as_ref()?.care_of(link));
-                here == Some(care_of.into())
+        let arrived = match news {
+            News::Registered(interface) => {
+                link.is_some_and(|link| self.interface(node, link) == interface)
             }
-            AgentEvent::Mobile(MobileEvent::Deregistered) => true,
-            AgentEvent::Ipv4Mobile(MobileNodeEvent::Registered { point, .. }) => {
-                is_here(point.interface.0)
-            }
-            AgentEvent::Ipv4Mobile(MobileNodeEvent::AtHome { interface }) => is_here(interface.0),
+            News::Deregistered => true,
             _ => false,
         };
         if arrived && under_way {

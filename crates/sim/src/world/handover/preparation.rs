@@ -5,6 +5,7 @@
 use super::Due;
 use crate::scenario::model::Handover;
 use crate::world::World;
+use baton_proto::mobility::mobile_ipv6::MobileNode;
 use baton_proto::time::Instant;
 
 /// A handover that is being prepared.
@@ -42,8 +43,8 @@ impl World {
         });
         let node = self.mobiles[number].node.0;
         let interface = self.interface(node, candidate);
-        if let Some(mobile) = &mut self.nodes[node].host.agents_mut().mobile {
-            mobile.prepare_handover(self.now, interface.0);
+        if let Some(mobile) = self.nodes[node].host.layer_mut::<MobileNode>() {
+            mobile.prepare_handover(self.now, interface);
         }
         self.pump(node);
         true

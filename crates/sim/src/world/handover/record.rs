@@ -8,7 +8,6 @@ use super::super::progress::RateWatch;
 use crate::link::End;
 use crate::link::config::Medium;
 use crate::scenario::model::Transport;
-use baton_proto::interface::InterfaceId;
 use baton_proto::packet::FlowId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -396,7 +395,7 @@ impl World {
                     interface
                 }
                 None => match self.nodes[node].host.routes().lookup(destination) {
-                    Some(interface) if interface != InterfaceId::AGENT => interface,
+                    Some(interface) if !interface.is_virtual() => interface,
                     _ => break,
                 },
             };

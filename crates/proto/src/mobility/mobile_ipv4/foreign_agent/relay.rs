@@ -2,7 +2,7 @@
 //! visitor's word (RFC 4988).
 
 use super::visitors::{Departed, NextHop, Pending};
-use super::{ForeignAgent, ForeignAgentEvent, Interface, Received};
+use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, Received};
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, end_of, is_host};
 use crate::time::Instant;
 use crate::wire::mobile_ipv4::{
@@ -15,7 +15,7 @@ impl ForeignAgent {
     pub(super) fn handle_request(
         &mut self,
         now: Instant,
-        interface: Interface,
+        interface: InterfaceId,
         received: Received,
         request: Request,
     ) {
@@ -323,7 +323,7 @@ impl ForeignAgent {
 
     fn send(
         &mut self,
-        interface: Option<Interface>,
+        interface: Option<InterfaceId>,
         destination: Ipv4Addr,
         port: u16,
         message: &Message,
@@ -339,7 +339,7 @@ impl ForeignAgent {
 }
 
 impl NextHop {
-    fn interface(self) -> Option<Interface> {
+    fn interface(self) -> Option<InterfaceId> {
         match self {
             NextHop::Link(interface) => Some(interface),
             NextHop::Agent(_) => None,

@@ -1,6 +1,6 @@
 //! Who is here, who asks to be, and who has left.
 
-use super::{ForeignAgent, ForeignAgentEvent, Interface, PENDING_TIMEOUT, Received};
+use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, PENDING_TIMEOUT, Received};
 use crate::time::Instant;
 use crate::wire::mobile_ipv4::{Purpose, Request, RequestFlags};
 use core::net::Ipv4Addr;
@@ -9,7 +9,7 @@ use core::net::Ipv4Addr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextHop {
     /// Onto this link.
-    Link(Interface),
+    Link(InterfaceId),
     /// Into a tunnel to the agent below.
     Agent(Ipv4Addr),
 }

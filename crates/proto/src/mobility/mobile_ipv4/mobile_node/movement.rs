@@ -2,7 +2,7 @@
 
 use super::registration::Target;
 use super::{
-    Acquisition, Attachment, CareOf, Discovery, Interface, MobileNode, MobileNodeEvent, News,
+    Acquisition, Attachment, CareOf, Discovery, InterfaceId, MobileNode, MobileNodeEvent, News,
     Point, Step,
 };
 use crate::mobility::mobile_ipv4::ALL_ROUTERS;
@@ -14,7 +14,7 @@ use core::net::Ipv4Addr;
 impl MobileNode {
     /// The mobile has come to a link and wants to be reached over it. Until it is registered there, everything goes on over
     /// the links at which it was; those go on receiving until [`detach`](MobileNode::detach).
-    pub fn attach(&mut self, now: Instant, interface: Interface, care_of: CareOf) {
+    pub fn attach(&mut self, now: Instant, interface: InterfaceId, care_of: CareOf) {
         self.attachments.retain(|link| link.interface != interface);
         let mut discovery = Discovery::default();
         // Where no agent is needed, one is listened for and not called.
@@ -43,9 +43,9 @@ impl MobileNode {
     }
 
     /// A link has gone, or shall not be used any more.
-    pub fn detach(&mut self, interface: Interface) {
+    pub fn detach(&mut self, interface: InterfaceId) {
         self.attachments.retain(|link| link.interface != interface);
-        let on_it = |found: Option<Interface>| found == Some(interface);
+        let on_it = |found: Option<InterfaceId>| found == Some(interface);
         if on_it(self.chosen) {
             self.chosen = None;
         }
@@ -59,7 +59,7 @@ impl MobileNode {
     }
 
     /// Somebody else on a link has the address that was acquired there.
-    pub fn handle_conflict(&mut self, now: Instant, interface: Interface) {
+    pub fn handle_conflict(&mut self, now: Instant, interface: InterfaceId) {
         let mut links = self.attachments.iter_mut();
         let link = links.find(|link| link.interface == interface);
         if let Some(acquisition) = link.and_then(|link| link.acquisition.as_mut()) {
@@ -68,7 +68,7 @@ impl MobileNode {
         }
     }
 
-    pub(super) fn handle_address(&mut self, now: Instant, interface: Interface, step: Step) {
+    pub(super) fn handle_address(&mut self, now: Instant, interface: InterfaceId, step: Step) {
         let (address, event) = match step {
             Step::Nothing => return,
             Step::Ready(address) => (

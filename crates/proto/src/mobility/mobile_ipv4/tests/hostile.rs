@@ -149,12 +149,12 @@ proptest! {
         all in prop::collection::vec((bodies(), addresses(), addresses(), 0..5_usize, 0..2000_u64), 1..40),
     ) {
         let mut network = Network::with(mobile_config(), home_agent_config(), with_gateway);
-        network.jump_to(Interface(start));
+        network.jump_to(InterfaceId(start));
         for (body, source, destination, link, wait) in all {
             network.run_for(Duration::from_millis(wait));
             let mut packet = datagram(source, destination, 9);
             packet.body = body;
-            let (now, link) = (network.now, Interface(link));
+            let (now, link) = (network.now, InterfaceId(link));
             network.mobile.handle_packet(now, link, packet.clone());
             let _ = network.mobile.send(now, packet.clone());
             network.home.handle_packet(now, link, packet.clone());

@@ -7,7 +7,7 @@ use proptest::test_runner::RngSeed;
 /// Goes through a movement; the messages of the first `counted` seconds may be lost.
 fn check_all_losses(
     make: impl Fn() -> Network,
-    moves: &[(u64, Interface)],
+    moves: &[(u64, InterfaceId)],
     away: Option<Ipv4Addr>,
 ) {
     let run = |lost: &[usize]| {
@@ -108,7 +108,7 @@ proptest! {
             network.run_for(Duration::from_millis(wait));
             network.send_data(100 + count as u32);
             match happening {
-                Happening::Move(link) => network.jump_to(Interface(link)),
+                Happening::Move(link) => network.jump_to(InterfaceId(link)),
                 Happening::RestartHome => network.restart_home(),
                 Happening::RestartForeign(place) => network.restart_foreign(place),
                 Happening::RestartMobile => network.restart_mobile(),
@@ -140,7 +140,7 @@ proptest! {
             MODEM_LINK => *address == MODEM,
             DHCP_LINK => address.octets()[..3] == [198, 18, 0],
             _ if with_gateway => *address == GATEWAY,
-            Interface(place) => *address == FOREIGN_AGENTS[place - 1],
+            InterfaceId(place) => *address == FOREIGN_AGENTS[place - 1],
         });
         prop_assert!(is_right, "{:?} at {:?}", bindings, place);
         prop_assert_eq!(network.mobile.home_link().is_some(), place == HOME_LINK);

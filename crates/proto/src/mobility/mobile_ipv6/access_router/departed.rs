@@ -5,7 +5,8 @@
 //! address is free, which the mobile has found out itself), and updates are not signed (the standard's handover keys of
 //! RFC 5269 are not modelled): one is believed only of a mobile whose link has gone down here.
 
-use super::{AccessRouter, Neighbor};
+use super::AccessRouter;
+use crate::host::layer::Neighbor;
 use crate::mobility::binding::{BindingSequence, duration};
 use crate::mobility::buffering::{BufferCounts, EdgeBuffer, Held, Via};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6, is_routable, mobility_packet};

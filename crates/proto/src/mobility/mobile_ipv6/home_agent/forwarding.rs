@@ -30,6 +30,9 @@ impl HomeAgent {
             self.forward(now, packet, None);
             return None;
         }
+        if is_for_router(&packet) {
+            return Some(packet);
+        }
         match packet.body {
             Body::Tunnel(_) => self.handle_tunnelled(now, source, packet),
             Body::Mobility(message) => {
@@ -251,5 +254,20 @@ impl HomeAgent {
             }
             _ => {}
         }
+    }
+}
+
+/// True for a mobile's update to an access router, which may have the same address.
+fn is_for_router(packet: &Packet) -> bool {
+    let Body::Extended(extended) = &packet.body else {
+        return false;
+    };
+    match &extended.body {
+        Body::Mobility(message) => match &**message {
+            MobilityMessage::FastBindingUpdate(_) => true,
+            MobilityMessage::BindingUpdate(update) => !update.home_registration,
+            _ => false,
+        },
+        _ => false,
     }
 }

@@ -3,6 +3,7 @@
 //! more.
 
 use super::{MobileEvent, MobileNode, Towards};
+use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::binding::{BindingSequence, Retransmission, refresh_after};
 use crate::mobility::buffering::fingerprint;
@@ -143,7 +144,7 @@ impl MobileNode {
     }
 
     /// Whether a packet comes from a member of the group: on a foreign link, for the mobile's own address.
-    pub(super) fn is_handed_out(&self, interface: usize, destination: Ipv6Addr) -> bool {
+    pub(super) fn is_handed_out(&self, interface: InterfaceId, destination: Ipv6Addr) -> bool {
         let away = |attachment| matches!(attachment, Attachment::Away(_));
         self.settings.has_group
             && self.is_own(destination)

@@ -1,5 +1,6 @@
 //! A mobile's interfaces. Each is made when its link is first spoken of: of links to many cells a mobile uses one at a time.
 
+use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{AddressConfiguration, ConfigurationSettings};
 use crate::mobility::draws::Draws;
 
@@ -39,32 +40,34 @@ impl Interfaces {
     }
 
     /// An interface whose link was spoken of.
-    pub fn get(&self, place: usize) -> Option<&AddressConfiguration> {
-        self.all.get(place)?.made.as_deref()
+    pub fn get(&self, place: InterfaceId) -> Option<&AddressConfiguration> {
+        self.all.get(place.0)?.made.as_deref()
     }
 
     /// An interface whose link is spoken of.
-    pub fn get_mut(&mut self, place: usize) -> Option<&mut AddressConfiguration> {
-        let interface = self.all.get_mut(place)?;
+    pub fn get_mut(&mut self, place: InterfaceId) -> Option<&mut AddressConfiguration> {
+        let interface = self.all.get_mut(place.0)?;
         let draws = Draws::new(interface.secret);
         let new = || Box::new(AddressConfiguration::new(self.settings, draws));
         Some(interface.made.get_or_insert_with(new))
     }
 
     /// Those whose links were spoken of, with their places.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &AddressConfiguration)> {
+    pub fn iter(&self) -> impl Iterator<Item = (InterfaceId, &AddressConfiguration)> {
         let all = self.all.iter().enumerate();
-        all.filter_map(|(place, interface)| Some((place, interface.made.as_deref()?)))
+        all.filter_map(|(place, interface)| Some((InterfaceId(place), interface.made.as_deref()?)))
     }
 
     /// The same, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut AddressConfiguration)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (InterfaceId, &mut AddressConfiguration)> {
         let all = self.all.iter_mut().enumerate();
-        all.filter_map(|(place, interface)| Some((place, interface.made.as_deref_mut()?)))
+        all.filter_map(|(place, interface)| {
+            Some((InterfaceId(place), interface.made.as_deref_mut()?))
+        })
     }
 
     /// The place of the first that is so.
-    pub fn position(&self, is_so: impl Fn(&AddressConfiguration) -> bool) -> Option<usize> {
+    pub fn position(&self, is_so: impl Fn(&AddressConfiguration) -> bool) -> Option<InterfaceId> {
         let mut all = self.iter();
         all.find_map(|(place, interface)| is_so(interface).then_some(place))
     }

@@ -1,6 +1,7 @@
 //! Packets of the mobile: what has come by its care-of address, and what leaves under its home address.
 
 use super::{MobileNode, Place, Received, Towards};
+use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::Attachment;
 use crate::mobility::message_bytes;
 use crate::mobility::mobile_ipv6::{addresses_v6, extend};
@@ -19,7 +20,7 @@ impl MobileNode {
     pub fn handle_packet(
         &mut self,
         now: Instant,
-        interface: usize,
+        interface: InterfaceId,
         packet: Packet,
     ) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
@@ -266,7 +267,7 @@ impl MobileNode {
     fn through_tunnel(
         &mut self,
         now: Instant,
-        (interface, care_of): (usize, Ipv6Addr),
+        (interface, care_of): (InterfaceId, Ipv6Addr),
         packet: Packet,
     ) -> Option<(Towards, Packet)> {
         let forwarded = packet.ip.source != IpAddr::V6(self.settings.home_address);

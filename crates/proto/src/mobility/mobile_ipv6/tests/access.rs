@@ -115,7 +115,7 @@ fn a_refused_mobile_stays_where_it_is_and_asks_again_later() {
     world.attach(0, 0);
     world.run_until(at(1000));
     world.attach(1, 1);
-    world.mobile.prefer(world.now, 1);
+    world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(at(20_000));
     assert_eq!(said(&world), [(1160, AccessEvent::Refused(care_of(1)))]);
     assert_eq!(world.mobile.attachment(), Attachment::Home);
@@ -131,7 +131,7 @@ fn a_soft_handover_uses_the_old_place_until_the_new_one_is_granted() {
     world.attach(0, 1);
     world.run_until(at(5000));
     world.attach(1, 2);
-    world.mobile.prefer(world.now, 1);
+    world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(at(5159));
     assert_eq!(world.mobile.attachment(), Attachment::Away(care_of(1)));
     world.run_until(at(5160));
@@ -180,7 +180,9 @@ fn nobody_else_opens_the_network() {
         (Code::Accept, &SECRET[..], CORRESPONDENT),
     ] {
         let packet = forged(&world, code, secret, source, care_of(1));
-        world.mobile.handle_packet(world.now, 0, packet);
+        world
+            .mobile
+            .handle_packet(world.now, InterfaceId(0), packet);
     }
     assert_eq!(world.mobile.counts().unexpected, unexpected + 3);
     assert!(said(&world).is_empty());
@@ -246,7 +248,7 @@ proptest! {
             let mut to_mobile = datagram(ip(ACCESS_SERVER), care_of(1), 0);
             to_mobile.body = body;
             prop_assert_eq!(world.access_server.handle_packet(world.now, to_server), None);
-            world.mobile.handle_packet(world.now, 0, to_mobile);
+            world.mobile.handle_packet(world.now, InterfaceId(0), to_mobile);
             prop_assert_eq!(world.mobile.attachment(), Attachment::None);
         }
         prop_assert!(world.access_server.poll_transmit().is_none());

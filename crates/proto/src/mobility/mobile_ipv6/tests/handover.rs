@@ -100,7 +100,12 @@ fn a_tunnel_from_somewhere_else_is_not_believed() {
     let inner = datagram(ip(CORRESPONDENT), ip(HOME), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(ip(CORRESPONDENT).into(), care_of(1).into(), forged);
-    assert_eq!(world.mobile.handle_packet(world.now, 0, forged), None);
+    assert_eq!(
+        world
+            .mobile
+            .handle_packet(world.now, InterfaceId(0), forged),
+        None
+    );
     assert_eq!(world.mobile.counts().unregistered, 1);
 }
 
@@ -111,7 +116,7 @@ fn what_came_out_of_a_tunnel_does_not_go_back() {
     let wrong = datagram(ip(CORRESPONDENT), ip("2001:db8:cccc::1"), 1);
     let outer = Body::Tunnel(Box::new(wrong));
     let outer = crate::mobility::packet(ip(HOME_AGENT).into(), care_of(1).into(), outer);
-    world.mobile.handle_packet(world.now, 0, outer);
+    world.mobile.handle_packet(world.now, InterfaceId(0), outer);
     assert_eq!(world.mobile.counts().misdirected, 1);
     assert!(world.mobile.poll_transmit().is_none());
     // Nor does the home agent send back to the mobile what comes from it.
@@ -235,7 +240,7 @@ fn a_home_agent_that_buffers_loses_nothing() {
     world.attach(0, 1);
     world.run_until(at(1000));
     let start = world.now;
-    world.mobile.link_going_down(world.now, 0);
+    world.mobile.link_going_down(world.now, InterfaceId(0));
     for number in 0..10 {
         world.run_until(at(1100 + number * 100));
         world.send_down(ip(HOME), number);
@@ -266,7 +271,7 @@ fn packets_are_held_for_a_mobile_that_leaves_home() {
     world.run_until(at(1000));
     world.send_down(ip(HOME), 0);
     world.run_until(at(1100));
-    world.mobile.link_going_down(world.now, 0);
+    world.mobile.link_going_down(world.now, InterfaceId(0));
     world.run_until(at(1200));
     assert!(world.home_agent.intercepts(ip(HOME).into()));
     world.detach(0);
@@ -286,12 +291,12 @@ fn a_mobile_that_stays_gets_what_was_held() {
         let mut world = buffering_world();
         world.attach(0, link);
         world.run_until(at(1000));
-        world.mobile.link_going_down(world.now, 0);
+        world.mobile.link_going_down(world.now, InterfaceId(0));
         world.run_until(at(1100));
         world.send_down(ip(HOME), 1);
         world.run_until(at(1500));
         assert!(world.got.is_empty(), "{link}");
-        world.mobile.link_rollback(world.now, 0);
+        world.mobile.link_rollback(world.now, InterfaceId(0));
         world.run_until(at(2000));
         assert_eq!(world.got, [1], "{link}");
     }
@@ -316,7 +321,7 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     world.send_down(ip(HOME), 1);
     world.run_until(at(3500));
     world.attach(1, 2);
-    world.mobile.prefer(world.now, 1);
+    world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(at(4500));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(2)));
     world.send_down(ip(HOME), 2);
@@ -344,7 +349,7 @@ fn bicasting_covers_the_home_link() {
     world.attach(0, 0);
     world.run_until(at(1000));
     world.attach(1, 1);
-    world.mobile.prefer(world.now, 1);
+    world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(at(2000));
     world.send_down(ip(HOME), 1);
     world.run_until(at(5000));
@@ -363,12 +368,12 @@ fn a_soft_handover_loses_nothing() {
     world.attach(1, 2);
     world.run_until(at(1500));
     // Attached, but not preferred.
-    assert_eq!(world.mobile.interface(), Some(0));
+    assert_eq!(world.mobile.interface(), Some(InterfaceId(0)));
     for number in 0..20 {
         world.run_until(at(1500 + number * 10));
         world.send_down(ip(HOME), number);
         if number == 5 {
-            world.mobile.prefer(world.now, 1);
+            world.mobile.prefer(world.now, InterfaceId(1));
         }
     }
     world.run_until(at(3000));
@@ -388,13 +393,13 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     world.run_until(at(1500));
     // The first update is lost: there is a second to look at.
     world.lost_names = vec!["BU"];
-    world.mobile.prefer(world.now, 1);
+    world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(at(1600));
     world.lost_names.clear();
     let packet = datagram(ip(HOME), ip(CORRESPONDENT), 0);
     world.mobile.handle_outgoing(world.now, packet);
     let (towards, sent) = world.mobile.poll_transmit().expect("a packet");
-    assert_eq!(towards, Towards::Interface(0));
+    assert_eq!(towards, Towards::Interface(InterfaceId(0)));
     assert_eq!(sent.ip.source, IpAddr::V6(care_of(1)));
     for number in 1..=200 {
         world.run_until(at(1600 + number * 10));
@@ -414,7 +419,7 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
         .mobile
         .handle_outgoing(world.now, datagram(ip(HOME), ip(CORRESPONDENT), 0));
     let (towards, _) = world.mobile.poll_transmit().expect("a packet");
-    assert_eq!(towards, Towards::Interface(1));
+    assert_eq!(towards, Towards::Interface(InterfaceId(1)));
 }
 
 /// Likewise when it leaves home, where there is no binding, and when it returns.
@@ -436,7 +441,7 @@ fn soft_handovers_from_home_and_back_lose_nothing() {
                 world.attach(interface, link);
             }
             if number % 50 == 20 {
-                world.mobile.prefer(world.now, interface);
+                world.mobile.prefer(world.now, InterfaceId(interface));
             }
         }
         assert!(world.names_since(begin).contains(&"BA"));

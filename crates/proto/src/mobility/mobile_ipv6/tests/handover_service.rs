@@ -94,14 +94,14 @@ fn prepared(world: &World) -> Vec<(u64, HandoverServiceEvent)> {
 
 /// Prepares a soft handover to the second link now, makes it when that has ended, and returns when and how.
 fn hand_over(world: &mut World) -> (u64, HandoverServiceEvent) {
-    world.mobile.prepare_handover(world.now, 1);
+    world.mobile.prepare_handover(world.now, InterfaceId(1));
     let mut now = world.now;
     while prepared(world).is_empty() {
         now += Duration::from_millis(1);
         world.run_until(now);
     }
     world.attach(1, 2);
-    world.mobile.prefer(world.now, 1);
+    world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(now + Duration::from_secs(20));
     assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
     prepared(world)[0]
@@ -136,11 +136,11 @@ fn nobody_else_is_asked_about_an_own_link() {
     hand_over(&mut world);
     assert!(world.times_of(MESSAGES[9]).is_empty());
     let begun = world.now.as_nanos() / 1_000_000;
-    world.mobile.prepare_handover(world.now, 0);
+    world.mobile.prepare_handover(world.now, InterfaceId(0));
     world.run_until(at(begun + 500));
     assert_eq!(prepared(&world).last(), Some(&(begun + 80, Prepared)));
     world.attach(0, 1);
-    world.mobile.prefer(world.now, 0);
+    world.mobile.prefer(world.now, InterfaceId(0));
     world.run_until(at(begun + 2000));
     let later: Vec<&str> = world.names_since(at(begun));
     let later: Vec<&str> = later
@@ -207,7 +207,7 @@ fn a_handover_without_warning_is_only_told() {
         let begun = world.now;
         world.detach(from);
         world.attach(to, link);
-        world.mobile.prefer(world.now, to);
+        world.mobile.prefer(world.now, InterfaceId(to));
         world.run_until(begun + Duration::from_secs(5));
         let names = world.names_since(begun).into_iter();
         names
@@ -226,7 +226,7 @@ fn a_handover_without_warning_is_only_told() {
 #[test]
 fn a_lost_link_ends_the_preparation() {
     let mut world = world();
-    world.mobile.prepare_handover(world.now, 1);
+    world.mobile.prepare_handover(world.now, InterfaceId(1));
     world.run_until(at(1030));
     world.detach(0);
     world.run_until(at(20_000));
@@ -257,7 +257,7 @@ fn refusals_end_it() {
 fn nobody_elses_answer_is_taken() {
     let mut world = world();
     world.lost_names = vec![MESSAGES[0]];
-    world.mobile.prepare_handover(world.now, 1);
+    world.mobile.prepare_handover(world.now, InterfaceId(1));
     world.run_until(at(1010));
     let right = Mih {
         transaction: 1,
@@ -272,7 +272,9 @@ fn nobody_elses_answer_is_taken() {
         let bytes = request.response(Status::Success).encode();
         let ends = (ip(from), care_of(1));
         let packet = crate::mobility::datagram(ends, mih::PORT, bytes);
-        world.mobile.handle_packet(world.now, 0, packet);
+        world
+            .mobile
+            .handle_packet(world.now, InterfaceId(0), packet);
         world.run_until(world.now);
         world.times_of(MESSAGES[4]).len()
     };
@@ -314,7 +316,7 @@ proptest! {
         response in any::<bool>(),
     ) {
         let mut world = world();
-        world.mobile.prepare_handover(world.now, 1);
+        world.mobile.prepare_handover(world.now, InterfaceId(1));
         world.run_until(at(1030));
         let request = Mih {
             transaction: 1,
@@ -332,7 +334,7 @@ proptest! {
         for bytes in [junk, changed] {
             let from_service = (ip(SERVICES[0]), care_of(1));
             let packet = crate::mobility::datagram(from_service, mih::PORT, bytes.clone());
-            world.mobile.handle_packet(world.now, 0, packet);
+            world.mobile.handle_packet(world.now, InterfaceId(0), packet);
             let to_service = (care_of(1), ip(SERVICES[0]));
             let packet = crate::mobility::datagram(to_service, mih::PORT, bytes);
             prop_assert_eq!(world.services[0].handle_packet(packet), None);

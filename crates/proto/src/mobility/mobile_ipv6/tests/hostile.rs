@@ -257,12 +257,12 @@ proptest! {
         agent.subscribe(Subscriber { prefixes: Some(Box::new([behind])), ..subscriber() });
         let mut correspondent = Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]);
         let mut now = at(0);
-        mobile.link_up(now, 0);
+        mobile.link_up(now, InterfaceId(0));
         for (packet, wait) in packets {
             now += Duration::from_millis(wait);
-            mobile.handle_packet(now, 0, packet.clone());
+            mobile.handle_packet(now, InterfaceId(0), packet.clone());
             mobile.handle_outgoing(now, packet.clone());
-            mobile.link_going_down(now, 0);
+            mobile.link_going_down(now, InterfaceId(0));
             agent.handle_packet(now, packet.clone());
             correspondent.handle_packet(now, packet.clone());
             mobile.handle_timeout(now);

@@ -43,7 +43,7 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
     world.run_until(at(10_000));
     for (link, leaves) in [(1, 10_000), (2, 60_000)] {
         world.run_until(at(leaves));
-        world.mobile.link_going_down(world.now, 0);
+        world.mobile.link_going_down(world.now, InterfaceId(0));
         world.run_until(at(leaves + 500));
         world.detach(0);
         world.run_until(at(leaves + 1000));

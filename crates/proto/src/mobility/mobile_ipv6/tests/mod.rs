@@ -12,6 +12,8 @@ mod registration;
 mod study_d;
 
 use super::*;
+use crate::host::layer::Neighbor;
+use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
 };
@@ -92,7 +94,7 @@ pub(super) fn agent_settings() -> HomeAgentSettings {
     HomeAgentSettings {
         address: ip(HOME_AGENT),
         home_prefix: link_prefix(0),
-        home_interface: 0,
+        home_interface: InterfaceId(0),
         longest_lifetime: BindingLifetime::at_most(3600),
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: Duration::from_secs(1),
@@ -240,8 +242,11 @@ pub(super) struct World {
 
 fn router(link: usize, buffering: Option<BufferPolicy>) -> AccessRouter {
     let link_local = ip("fe80::1").to_bits() + link as u128;
-    let settings =
-        AdvertisingSettings::standard(0, Ipv6Addr::from_bits(link_local), link_prefix(link));
+    let settings = AdvertisingSettings::standard(
+        InterfaceId(0),
+        Ipv6Addr::from_bits(link_local),
+        link_prefix(link),
+    );
     let settings = AdvertisingSettings {
         home_agent: link == 0,
         buffering,
@@ -319,7 +324,7 @@ impl World {
     /// An interface of the mobile comes to a link, whose router is told so.
     pub fn attach(&mut self, interface: usize, link: usize) {
         self.links[interface] = Some(link);
-        self.mobile.link_up(self.now, interface);
+        self.mobile.link_up(self.now, InterfaceId(interface));
         self.routers[link].handle_link_up();
         self.routers[link].handle_return(self.now, neighbor(link).address);
         self.drain();
@@ -331,7 +336,7 @@ impl World {
             self.routers[link].handle_departure(self.now, neighbor(link));
             self.routers[link].handle_loss(neighbor(link).address);
         }
-        self.mobile.link_down(self.now, interface);
+        self.mobile.link_down(self.now, InterfaceId(interface));
         self.drain();
     }
 
@@ -428,7 +433,9 @@ impl World {
                     IpAddr::V4(_) => false,
                 };
                 if self.links[interface] == Some(link) && takes {
-                    let received = self.mobile.handle_packet(now, interface, packet);
+                    let received = self
+                        .mobile
+                        .handle_packet(now, InterfaceId(interface), packet);
                     received.into_iter().for_each(|packet| self.hear(packet));
                 } else {
                     self.stale.push((now, packet.ip.destination));
@@ -479,7 +486,7 @@ impl World {
             let Towards::Interface(interface) = towards else {
                 panic!("a mobile's packet leaves by an interface");
             };
-            let Some(link) = self.links[interface] else {
+            let Some(link) = self.links[interface.0] else {
                 continue;
             };
             let IpAddr::V6(destination) = packet.ip.destination else {

@@ -327,7 +327,9 @@ fn what_has_expired_is_tested_again() {
         let message = MobilityMessage::BindingRefreshRequest;
         let ends = (ip(CORRESPONDENT), ip(HOME));
         let request = mobility_packet(ends, (None, None), message);
-        world.mobile.handle_packet(world.now, 0, request);
+        world
+            .mobile
+            .handle_packet(world.now, InterfaceId(0), request);
         world.run_until(at(3100));
         let sent = world
             .events
@@ -351,7 +353,9 @@ fn what_has_expired_is_tested_again() {
         });
         let ends = (ip(CORRESPONDENT), care_of(1));
         let answer = mobility_packet(ends, (None, Some(ip(HOME))), answer);
-        world.mobile.handle_packet(world.now, 0, answer);
+        world
+            .mobile
+            .handle_packet(world.now, InterfaceId(0), answer);
         let mut asked = Vec::new();
         while let Some((_, packet)) = world.mobile.poll_transmit() {
             asked.push(name_of(&packet));

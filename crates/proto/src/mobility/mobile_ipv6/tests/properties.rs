@@ -149,7 +149,7 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
             Step::AttachOther(link) if world.links[used] != Some(link) => {
                 used = 1 - used;
                 world.attach(used, link);
-                world.mobile.prefer(world.now, used);
+                world.mobile.prefer(world.now, InterfaceId(used));
             }
             Step::AttachOther(_) | Step::Send => {}
             Step::Detach => {
@@ -158,10 +158,10 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
             }
             Step::RestartMobile => {
                 world.mobile = MobileNode::new(mobile.clone(), 2, secret);
-                world.mobile.prefer(world.now, used);
+                world.mobile.prefer(world.now, InterfaceId(used));
                 for interface in 0..2 {
                     if world.links[interface].is_some() {
-                        world.mobile.link_up(world.now, interface);
+                        world.mobile.link_up(world.now, InterfaceId(interface));
                     }
                 }
             }
@@ -203,7 +203,7 @@ proptest! {
         let mut world = journey(&steps, lost, options);
         world.detach(0);
         world.detach(1);
-        world.mobile.prefer(world.now, 0);
+        world.mobile.prefer(world.now, InterfaceId(0));
         world.attach(0, last);
         if late {
             let registered = world.now + Duration::from_secs(40);

@@ -177,7 +177,9 @@ fn an_answer_that_comes_after_what_it_grants_is_followed_by_an_update() {
     let message = MobilityMessage::BindingAcknowledgement(answer);
     let ends = (ip(HOME_AGENT), care_of(1));
     let packet = mobility_packet(ends, (None, Some(ip(HOME))), message);
-    world.mobile.handle_packet(world.now, 0, packet);
+    world
+        .mobile
+        .handle_packet(world.now, InterfaceId(0), packet);
     world.lost_names.clear();
     world.run_until(at(31_000));
     assert_eq!(world.times_of("BU").last(), Some(&30_000));

@@ -35,7 +35,7 @@ fn handover(before: &[&'static str], regular: &[&'static str], until: u64) -> Wo
         match now {
             10_000 => {
                 world.lost_names = before.to_vec();
-                world.mobile.link_going_down(world.now, 0);
+                world.mobile.link_going_down(world.now, InterfaceId(0));
             }
             12_000 => world.detach(0),
             12_200 => {
@@ -85,7 +85,7 @@ fn the_mobile_asks_four_times_and_then_waits() {
     world.attach(0, 1);
     world.run_until(at(1000));
     world.lost_names = vec!["MBU"];
-    world.mobile.link_going_down(world.now, 0);
+    world.mobile.link_going_down(world.now, InterfaceId(0));
     world.run_until(at(60_000));
     assert_eq!(world.times_of("MBU"), [1000, 2000, 4000, 8000]);
     assert_eq!(

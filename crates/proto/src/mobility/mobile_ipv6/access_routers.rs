@@ -1,8 +1,9 @@
 //! The access routers of one host, of which a ground station has one for each mobile: whoever asks one of them finds it without
 //! asking the others.
 
+use super::{AccessRouter, GroupMobile, Towards};
+use crate::interface::InterfaceId;
 use crate::mobility::buffering::{BufferPolicy, Held};
-use crate::mobility::mobile_ipv6::{AccessRouter, GroupMobile, Towards};
 use crate::packet::Packet;
 use crate::time::Instant;
 use core::net::{IpAddr, Ipv6Addr};
@@ -16,7 +17,7 @@ pub struct AccessRouters {
     due: Vec<Instant>,
     deadlines: BTreeSet<(Instant, u32)>,
     /// Interfaces, and which are there.
-    at: BTreeSet<(usize, u32)>,
+    at: BTreeSet<(InterfaceId, u32)>,
     /// Own addresses, global and on the link, and whose they are.
     addresses: BTreeSet<(Ipv6Addr, u32)>,
     /// Those that may have something to send.
@@ -68,7 +69,7 @@ impl AccessRouters {
     }
 
     /// Lets those at an interface hear of something.
-    pub(super) fn tell(&mut self, interface: usize, mut tell: impl FnMut(&mut AccessRouter)) {
+    pub(super) fn tell(&mut self, interface: InterfaceId, mut tell: impl FnMut(&mut AccessRouter)) {
         let here = (interface, 0)..=(interface, u32::MAX);
         let places: Vec<u32> = self.at.range(here).map(|&(_, place)| place).collect();
         for place in places {

@@ -2,6 +2,8 @@
 //! The home agent is a router there, which asks for the host and lets packets wait meanwhile (RFC 4861 section 7.2.2; for IPv4,
 //! Linux's ARP). Nobody is on that link to hear it, so that it is a time only: a binding ends it, or the packets' sources are told.
 
+use crate::host::Discarded;
+use crate::host::layer::{Layer, News, Rank, Step, Transmitted};
 use crate::mobility::buffering::{BufferPolicy, Held, Overflow, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -22,14 +24,16 @@ const WAITING: BufferPolicy = BufferPolicy {
     drop_duplicates: false,
 };
 
-/// Packets whose receivers are being resolved.
+/// The layer behind a home agent's routes to its home network: packets whose receivers are being resolved.
 #[derive(Debug, Default)]
-pub(super) struct Unresolved {
+pub struct HomeNetwork {
     waiting: BTreeMap<IpAddr, Waiting>,
     deadlines: BTreeSet<(Instant, IpAddr)>,
     /// Their receivers did not answer.
     failed: VecDeque<Packet>,
     discarded: u64,
+    /// They leave for receivers that a binding leads to.
+    ready: VecDeque<Packet>,
     /// Packets that have begun to wait, or were given up.
     told: VecDeque<Held>,
 }
@@ -40,9 +44,9 @@ struct Waiting {
     packets: PacketBuffer,
 }
 
-impl Unresolved {
+impl HomeNetwork {
     /// Lets a packet wait for its receiver, which is asked for from the first one on.
-    pub(super) fn hold(&mut self, now: Instant, packet: Packet) {
+    fn hold(&mut self, now: Instant, packet: Packet) {
         let address = packet.ip.destination;
         let deadlines = &mut self.deadlines;
         let waiting = self.waiting.entry(address).or_insert_with(|| {
@@ -57,18 +61,8 @@ impl Unresolved {
         self.told.extend(waiting.packets.take_told());
     }
 
-    /// Addresses from `first` on for which packets wait, as far as `reached` says so.
-    pub(super) fn waiting_from(
-        &self,
-        first: IpAddr,
-        reached: impl Fn(IpAddr) -> bool,
-    ) -> Vec<IpAddr> {
-        let waiting = self.waiting.range(first..).map(|(&address, _)| address);
-        waiting.take_while(|&address| reached(address)).collect()
-    }
-
     /// Takes out what waits for an address, oldest first.
-    pub(super) fn take(&mut self, now: Instant, address: IpAddr) -> Vec<Packet> {
+    fn take(&mut self, now: Instant, address: IpAddr) -> Vec<Packet> {
         let Some(mut waiting) = self.waiting.remove(&address) else {
             return Vec::new();
         };
@@ -77,28 +71,56 @@ impl Unresolved {
         waiting.packets.release_all(now).collect()
     }
 
-    /// A packet that has begun to wait, or that was given up.
-    pub(super) fn poll_held(&mut self) -> Option<Held> {
-        self.told.pop_front()
-    }
-
-    /// The next packet whose receiver did not answer.
-    pub(super) fn poll_failed(&mut self) -> Option<Packet> {
-        self.failed.pop_front()
-    }
-
     /// Packets that were given up: of a receiver that did not answer, or for want of room.
-    pub(super) fn discarded(&self) -> u64 {
+    fn discarded(&self) -> u64 {
         let waiting = self.waiting.values();
         let overflowed = waiting.map(|waiting| waiting.packets.counts().overflowed);
         self.discarded + overflowed.sum::<u64>()
     }
+}
 
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+impl Layer for HomeNetwork {
+    fn rank(&self) -> Rank {
+        Rank::HomeNetwork
+    }
+
+    fn transmit(&mut self, now: Instant, packet: Packet) -> Transmitted {
+        self.hold(now, packet);
+        Transmitted::Kept
+    }
+
+    fn handle_news(&mut self, now: Instant, news: &News) {
+        let &News::Bound(first, prefix) = news else {
+            return;
+        };
+        let reached = |address: IpAddr| match (prefix, address) {
+            (Some(prefix), IpAddr::V6(address)) => prefix.contains(address),
+            _ => address == first,
+        };
+        let waiting = self.waiting.range(first..).map(|(&address, _)| address);
+        let waiting: Vec<IpAddr> = waiting.take_while(|&address| reached(address)).collect();
+        for address in waiting {
+            let packets = self.take(now, address);
+            self.ready.extend(packets);
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        if let Some(packet) = self.failed.pop_front() {
+            return Some(Step::GiveBack(packet));
+        }
+        self.ready.pop_front().map(Step::Originate)
+    }
+
+    fn poll_held(&mut self) -> Option<Held> {
+        self.told.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
         self.deadlines.first().map(|&(at, _)| at)
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(at, address)) = self.deadlines.first()
             && at <= now
         {
@@ -108,6 +130,10 @@ impl Unresolved {
             self.told.extend(given_up);
             self.failed.extend(packets);
         }
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        sum.no_route += self.discarded();
     }
 }
 
@@ -125,25 +151,25 @@ mod tests {
     fn as_much_waits_as_in_linux_and_three_seconds() {
         let length = u64::from(datagram(0).wire_length());
         let most = 212_992 / length;
-        let mut unresolved = Unresolved::default();
+        let mut network = HomeNetwork::default();
         for number in 0..most + 2 {
-            unresolved.hold(at(1_000 + number), datagram(number));
+            network.hold(at(1_000 + number), datagram(number));
         }
-        assert_eq!(unresolved.discarded(), 2);
-        assert_eq!(unresolved.poll_timeout(), Some(at(4_000)));
-        unresolved.handle_timeout(at(3_999));
-        assert!(unresolved.poll_failed().is_none());
-        unresolved.handle_timeout(at(4_000));
-        let failed = core::iter::from_fn(|| unresolved.poll_failed());
+        assert_eq!(network.discarded(), 2);
+        assert_eq!(network.poll_timeout(), Some(at(4_000)));
+        network.handle_timeout(at(3_999));
+        assert!(network.failed.pop_front().is_none());
+        network.handle_timeout(at(4_000));
+        let failed = core::iter::from_fn(|| network.failed.pop_front());
         let failed: Vec<Packet> = failed.collect();
         assert_eq!(failed.len() as u64, most);
         assert_eq!(failed[0], datagram(2));
-        assert_eq!(unresolved.discarded(), most + 2);
+        assert_eq!(network.discarded(), most + 2);
         // The next one begins anew.
-        unresolved.hold(at(9_000), datagram(0));
-        assert_eq!(unresolved.poll_timeout(), Some(at(12_000)));
+        network.hold(at(9_000), datagram(0));
+        assert_eq!(network.poll_timeout(), Some(at(12_000)));
         let address = datagram(0).ip.destination;
-        assert_eq!(unresolved.take(at(10_000), address), [datagram(0)]);
-        assert_eq!(unresolved.poll_timeout(), None);
+        assert_eq!(network.take(at(10_000), address), [datagram(0)]);
+        assert_eq!(network.poll_timeout(), None);
     }
 }

@@ -1,0 +1,213 @@
+//! Layers: the parts of a node between its interfaces and its transports, such as mobility agents.
+//!
+//! A layer is a state machine like any other. It hears of packets and links when the node calls it, and says what it wants
+//! done when the node polls it. [`Rank`] is the order of all layers.
+
+use super::Discarded;
+use crate::crosslayer::PeerMoved;
+use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::buffering::Held;
+use crate::packet::{IpHeader, Packet, Signal};
+use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
+use crate::wire::prefix::Ipv6Prefix;
+use core::any::Any;
+use core::fmt::Debug;
+use core::net::{IpAddr, Ipv6Addr};
+
+/// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own
+/// from the last to the first; they hear of links and are polled from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Rank {
+    /// DHCP servers for care-of addresses.
+    AddressServer,
+    /// Home agent of Mobile IPv4.
+    HomeAgentIpv4,
+    /// Foreign agent of Mobile IPv4.
+    ForeignAgent,
+    /// Mobile node of Mobile IPv4.
+    MobileNodeIpv4,
+    /// AAA server for visited networks.
+    AccessServer,
+    /// Point of service of IEEE 802.21.
+    PointOfService,
+    /// Home agent of Mobile IPv6 and NEMO.
+    HomeAgent,
+    /// Access routers of Mobile IPv6; after the home agent, which knows better where a mobile is that has left.
+    AccessRouters,
+    /// Mobile node or router of Mobile IPv6 and NEMO.
+    MobileNode,
+    /// Correspondent of Mobile IPv6.
+    Correspondent,
+    /// Home network: packets for mobiles without a binding.
+    HomeNetwork,
+}
+
+impl Rank {
+    /// The virtual interface of the layer at this rank: a route that leads there hands its packets to
+    /// [`Layer::transmit`].
+    pub const fn interface(self) -> InterfaceId {
+        InterfaceId::virtual_number(self as u8)
+    }
+}
+
+/// The way by which a packet has come to a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The interface; a virtual one if it has come out of a layer.
+    pub interface: InterfaceId,
+    /// True if it is for one of the node's own addresses.
+    pub is_own: bool,
+}
+
+/// Something that a layer wants done with a packet.
+#[derive(Debug)]
+pub enum Step {
+    /// It is for this node's transports.
+    Deliver(Packet),
+    /// It leaves by this interface.
+    Send(InterfaceId, Packet),
+    /// It goes wherever routes lead.
+    Forward(Packet),
+    /// It leaves as this node's own packets do.
+    Originate(Packet),
+    /// Its source is to be told what became of it.
+    Tell(IcmpError, QuotedPacket),
+    /// Its receiver is nowhere, as its source is to be told.
+    GiveBack(Packet),
+}
+
+/// A packet's fate at a layer's virtual interface.
+#[derive(Debug)]
+pub enum Transmitted {
+    /// It leaves at once.
+    Leaves(Step),
+    /// It waits in the layer.
+    Kept,
+    /// There is no way for it.
+    GivenUp,
+}
+
+/// News of one layer for the other parts of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A binding update has left for this node: what is sent there from now on arrives after it.
+    BindingSent(IpAddr),
+    /// The home agent knows that the mobile is at this interface.
+    Registered(InterfaceId),
+    /// The home agent has no binding any more: the mobile is at home.
+    Deregistered,
+    /// The point of service has answered about the next handover, or is waited for no longer.
+    HandoverPrepared,
+    /// A correspondent has learnt that a peer is elsewhere.
+    PeerMoved(IpAddr, PeerMoved),
+    /// The home agent here has a new binding, for these addresses.
+    Bound(IpAddr, Option<Ipv6Prefix>),
+}
+
+/// An event of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerEvent {
+    /// Its meaning for the other parts of the node, if it has one.
+    pub news: Option<News>,
+    /// Its words for a record; `None` if a message that is recorded says the same.
+    pub signal: Option<Signal>,
+}
+
+/// A host at the other end of an access link (the MN_MAC of 802.21's link identifier, by what the router knows of it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbor {
+    /// Its address on the link, as the router's neighbour cache has it.
+    pub address: Ipv6Addr,
+    /// The network behind it, if the router's routes to that lead there: of a mobile router that is at home.
+    pub network: Option<Ipv6Prefix>,
+}
+
+/// A part of a node between its interfaces and its transports.
+pub trait Layer: Any + Debug + Send {
+    /// Its place among the layers.
+    fn rank(&self) -> Rank;
+
+    /// True for a packet to none of the node's own addresses that the layer wants to be offered.
+    fn takes(&self, _ip: &IpHeader) -> bool {
+        false
+    }
+
+    /// True for an address of the node that the layer has acquired, such as a care-of address.
+    fn has_address(&self, _address: IpAddr) -> bool {
+        false
+    }
+
+    /// Takes in a packet that has come, or gives it back: for the transports if its address is the node's, for others to go on.
+    fn input(&mut self, _now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
+        Some(packet)
+    }
+
+    /// Takes over a packet of the node's own before a route is looked up for it, or gives it back, perhaps changed.
+    fn output(&mut self, _now: Instant, packet: Packet) -> Option<Packet> {
+        Some(packet)
+    }
+
+    /// Takes a packet whose route leads to the layer's virtual interface.
+    fn transmit(&mut self, _now: Instant, _packet: Packet) -> Transmitted {
+        Transmitted::GivenUp
+    }
+
+    /// True if the node's own packets leave by the layer's virtual interface.
+    fn is_default_route(&self) -> bool {
+        false
+    }
+
+    /// Hears of an event of the link at an interface.
+    fn handle_link(&mut self, _now: Instant, _interface: InterfaceId, _event: LinkEvent) {}
+
+    /// Hears of an event of the link at an interface that concerns one of the hosts at its other end.
+    fn handle_neighbor(
+        &mut self,
+        _now: Instant,
+        _interface: InterfaceId,
+        _event: LinkEvent,
+        _neighbor: Neighbor,
+    ) {
+    }
+
+    /// Hears the news of another layer.
+    fn handle_news(&mut self, _now: Instant, _news: &News) {}
+
+    /// Returns the source address of a connection to an address and port, if the layer minds.
+    fn source_towards(&self, _remote: IpAddr, _port: u16) -> Option<IpAddr> {
+        None
+    }
+
+    /// Returns the next thing to be done with a packet.
+    fn poll_step(&mut self) -> Option<Step> {
+        None
+    }
+
+    /// Returns the next news that cannot wait for [`poll_event`](Self::poll_event): the node tells it before it sends anything.
+    fn poll_news(&mut self) -> Option<News> {
+        None
+    }
+
+    /// Returns the next event.
+    fn poll_event(&mut self) -> Option<LayerEvent> {
+        None
+    }
+
+    /// Returns the next packet that a buffer has taken in or dropped.
+    fn poll_held(&mut self) -> Option<Held> {
+        None
+    }
+
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Does everything that is due at `now`.
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    /// Adds the packets that the layer has given up.
+    fn add_discarded(&self, _sum: &mut Discarded) {}
+}

@@ -1,0 +1,209 @@
+//! The layers of one host, in their order.
+
+use super::layer::{Arrival, Layer, LayerEvent, Neighbor, News, Step, Transmitted};
+use super::{AerotpGateway, Discarded, InterfaceId, LinkEvent, PathAgents};
+use crate::mobility::buffering::Held;
+use crate::packet::{IpHeader, Packet};
+use crate::time::Instant;
+use core::any::Any;
+use core::net::IpAddr;
+use std::collections::VecDeque;
+
+/// The layers of one host; most hosts have none.
+#[derive(Debug, Default)]
+pub struct Layers {
+    /// By rank.
+    all: Vec<Box<dyn Layer>>,
+    /// What has come, is for others and was taken by no layer, or leaves by a layer's virtual interface.
+    passed_on: VecDeque<Step>,
+    /// What serves connections of others that pass.
+    pub path: Option<Box<PathAgents>>,
+    /// It carries connections of others across a link by AeroTP.
+    pub gateway: Option<Box<AerotpGateway>>,
+}
+
+impl Layers {
+    /// Adds a layer at its place; of several with one rank the first added comes first.
+    pub fn add(&mut self, layer: impl Layer) {
+        let rank = layer.rank();
+        let place = self.all.partition_point(|other| other.rank() <= rank);
+        self.all.insert(place, Box::new(layer));
+    }
+
+    /// The first layer of a type.
+    pub fn get<L: Layer>(&self) -> Option<&L> {
+        let mut all = self.all.iter();
+        all.find_map(|layer| (&**layer as &dyn Any).downcast_ref())
+    }
+
+    /// The first layer of a type, to configure it.
+    pub fn get_mut<L: Layer>(&mut self) -> Option<&mut L> {
+        let mut all = self.all.iter_mut();
+        all.find_map(|layer| (&mut **layer as &mut dyn Any).downcast_mut())
+    }
+
+    /// The first layer of a type, made if there is none.
+    pub fn get_or_add<L: Layer>(&mut self, make: impl FnOnce() -> L) -> &mut L {
+        if self.get::<L>().is_none() {
+            self.add(make());
+        }
+        self.get_mut().expect("a layer that was found or added")
+    }
+
+    /// What serves connections of others that pass, to give the host some of it.
+    pub fn path_mut(&mut self) -> &mut PathAgents {
+        self.path.get_or_insert_default()
+    }
+
+    /// True if one of them looks at packets that pass.
+    #[inline]
+    pub(super) fn look_at_all(&self) -> bool {
+        self.path.is_some() || self.gateway.is_some()
+    }
+
+    /// True for a packet to none of the host's own addresses that a layer wants. Packets to groups are: those that agents send
+    /// mean nothing beyond a link (RFC 4291 section 2.7, RFC 1112), and nobody else sends any.
+    pub fn takes(&self, ip: &IpHeader) -> bool {
+        ip.destination.is_multicast() || self.all.iter().any(|layer| layer.takes(ip))
+    }
+
+    /// True for an address of the host that a layer has acquired.
+    pub(super) fn have_address(&self, address: IpAddr) -> bool {
+        self.all.iter().any(|layer| layer.has_address(address))
+    }
+
+    /// The interface by which the host's own packets leave, if that is a layer's.
+    pub(super) fn default_route(&self) -> Option<InterfaceId> {
+        let mut all = self.all.iter();
+        let default = all.find(|layer| layer.is_default_route())?;
+        Some(default.rank().interface())
+    }
+
+    pub(super) fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        for layer in &mut self.all {
+            layer.handle_link(now, interface, event);
+        }
+    }
+
+    pub(super) fn handle_neighbor(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        (event, neighbor): (LinkEvent, Neighbor),
+    ) {
+        for layer in &mut self.all {
+            layer.handle_neighbor(now, interface, event, neighbor);
+        }
+    }
+
+    pub(super) fn handle_news(&mut self, now: Instant, news: &News) {
+        for layer in &mut self.all {
+            layer.handle_news(now, news);
+        }
+    }
+
+    /// Offers a packet that has come to all layers; one that none takes comes back.
+    pub(super) fn input(
+        &mut self,
+        now: Instant,
+        arrival: Arrival,
+        mut packet: Packet,
+    ) -> Option<Packet> {
+        for layer in &mut self.all {
+            packet = layer.input(now, arrival, packet)?;
+        }
+        Some(packet)
+    }
+
+    /// Offers a packet of the host's own to all layers; returns it as it is to be sent.
+    pub(super) fn output(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
+        for layer in self.all.iter_mut().rev() {
+            packet = layer.output(now, packet)?;
+        }
+        Some(packet)
+    }
+
+    /// Hands a packet to the layer behind a virtual interface.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: Packet,
+    ) -> Transmitted {
+        let mut all = self.all.iter_mut();
+        match all.find(|layer| layer.rank().interface() == interface) {
+            Some(layer) => layer.transmit(now, packet),
+            None => Transmitted::GivenUp,
+        }
+    }
+
+    /// Notes what is to be done after all that the layers want done.
+    pub(super) fn do_later(&mut self, step: Step) {
+        self.passed_on.push_back(step);
+    }
+
+    pub(super) fn source_towards(&self, remote: IpAddr, port: u16) -> Option<IpAddr> {
+        let mut all = self.all.iter();
+        all.find_map(|layer| layer.source_towards(remote, port))
+    }
+
+    pub(super) fn poll_step(&mut self) -> Option<Step> {
+        for layer in &mut self.all {
+            let step = layer.poll_step();
+            if step.is_some() {
+                return step;
+            }
+        }
+        if let Some(packet) = self.path.as_mut().and_then(|path| path.poll_transmit()) {
+            return Some(Step::Originate(packet));
+        }
+        self.passed_on.pop_front()
+    }
+
+    pub(super) fn poll_news(&mut self) -> Option<News> {
+        self.all.iter_mut().find_map(|layer| layer.poll_news())
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<LayerEvent> {
+        self.all.iter_mut().find_map(|layer| layer.poll_event())
+    }
+
+    pub(super) fn poll_held(&mut self) -> Option<Held> {
+        self.all.iter_mut().find_map(|layer| layer.poll_held())
+    }
+
+    pub(super) fn add_discarded(&self, sum: &mut Discarded) {
+        for layer in &self.all {
+            layer.add_discarded(sum);
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let mut earliest: Option<Instant> = None;
+        let mut ask = |deadline: Option<Instant>| {
+            if let Some(deadline) = deadline {
+                earliest = Some(earliest.map_or(deadline, |least| least.min(deadline)));
+            }
+        };
+        self.all.iter().for_each(|layer| ask(layer.poll_timeout()));
+        if let Some(path) = &self.path {
+            ask(path.poll_timeout());
+        }
+        if let Some(gateway) = &self.gateway {
+            ask(gateway.poll_timeout());
+        }
+        earliest
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        for layer in &mut self.all {
+            layer.handle_timeout(now);
+        }
+        if let Some(path) = &mut self.path {
+            path.handle_timeout(now);
+        }
+        if let Some(gateway) = &mut self.gateway {
+            gateway.handle_timeout(now);
+        }
+    }
+}

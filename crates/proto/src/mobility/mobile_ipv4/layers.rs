@@ -1,0 +1,285 @@
+//! The agents of Mobile IPv4 as layers of a node.
+
+use super::{AddressServer, CareOf, Dropped, ForeignAgent, HomeAgent, MobileNode, Transmit, words};
+use crate::host::Discarded;
+use crate::host::layer::{Arrival, Layer, LayerEvent, News, Rank, Step};
+use crate::interface::{InterfaceId, LinkEvent};
+use crate::packet::{IpHeader, Packet};
+use crate::time::Instant;
+use core::net::{IpAddr, Ipv4Addr};
+
+/// A mobile node and where its care-of address comes from on each of its links.
+#[derive(Debug)]
+pub struct Mobile {
+    node: MobileNode,
+    care_of: Vec<(InterfaceId, CareOf)>,
+    /// The link to use from now on.
+    preferred: Option<InterfaceId>,
+}
+
+impl Mobile {
+    /// A mobile with these access links.
+    pub fn new(node: MobileNode, care_of: Vec<(InterfaceId, CareOf)>) -> Mobile {
+        Mobile {
+            node,
+            care_of,
+            preferred: None,
+        }
+    }
+
+    /// The agent.
+    pub fn node(&self) -> &MobileNode {
+        &self.node
+    }
+}
+
+impl Layer for Mobile {
+    fn rank(&self) -> Rank {
+        Rank::MobileNodeIpv4
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        is_for_all(ip) || self.has_address(ip.destination)
+    }
+
+    fn has_address(&self, address: IpAddr) -> bool {
+        self.node.is_own(address)
+    }
+
+    fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        match packet.ip.destination.is_ipv4() && (arrival.is_own || self.takes(&packet.ip)) {
+            true => self.node.handle_packet(now, arrival.interface, packet),
+            false => Some(packet),
+        }
+    }
+
+    fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        match packet.ip.destination.is_ipv4() {
+            true => self.node.send(now, packet),
+            false => Some(packet),
+        }
+    }
+
+    // The link to use is known before it says that it is up. A link that is going down changes nothing: Mobile IPv4 knows no
+    // preparation.
+    fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        match event {
+            LinkEvent::HandoverImminent => self.preferred = Some(interface),
+            LinkEvent::Up if self.preferred == Some(interface) => {
+                let mut known = self.care_of.iter();
+                if let Some(&(_, care_of)) = known.find(|(known, _)| *known == interface) {
+                    self.node.attach(now, interface, care_of);
+                }
+            }
+            LinkEvent::Down => self.node.detach(interface),
+            _ => {}
+        }
+    }
+
+    fn source_towards(&self, remote: IpAddr, port: u16) -> Option<IpAddr> {
+        match remote {
+            IpAddr::V4(remote) => Some(self.node.source_address(remote, Some(port)).into()),
+            IpAddr::V6(_) => None,
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        if let Some((kind, quoted)) = self.node.poll_error() {
+            return Some(Step::Tell(kind, quoted));
+        }
+        self.node.poll_transmit().map(Step::from)
+    }
+
+    fn poll_event(&mut self) -> Option<LayerEvent> {
+        self.node.poll_event().map(|event| words::of_mobile(&event))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.node.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.node.handle_timeout(now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        add(self.node.dropped(), sum);
+    }
+}
+
+impl Layer for HomeAgent {
+    fn rank(&self) -> Rank {
+        Rank::HomeAgentIpv4
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        let is_of_mobile = |to| matches!(to, IpAddr::V4(address) if self.intercepts(address));
+        is_for_all(ip) || is_of_mobile(ip.destination)
+    }
+
+    fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        let Some((is_here, for_us)) = concerns(&packet.ip, arrival, self.address()) else {
+            return Some(packet);
+        };
+        match is_here {
+            true if for_us || self.is_on(arrival.interface) => {
+                self.handle_packet(now, arrival.interface, packet)
+            }
+            true => Some(packet),
+            false => self.tunnel(now, packet),
+        }
+    }
+
+    fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        match packet.ip.destination.is_ipv4() {
+            true => self.tunnel(now, packet),
+            false => Some(packet),
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        if let Some((kind, quoted)) = self.poll_error() {
+            return Some(Step::Tell(kind, quoted));
+        }
+        self.poll_transmit().map(Step::from)
+    }
+
+    fn poll_news(&mut self) -> Option<News> {
+        let home_address = self.poll_bound()?;
+        Some(News::Bound(home_address.into(), None))
+    }
+
+    fn poll_event(&mut self) -> Option<LayerEvent> {
+        HomeAgent::poll_event(self).map(|event| words::of_home_agent(&event))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        HomeAgent::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        HomeAgent::handle_timeout(self, now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        add(self.dropped(), sum);
+    }
+}
+
+impl Layer for ForeignAgent {
+    fn rank(&self) -> Rank {
+        Rank::ForeignAgent
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        let is_of_visitor = |from| matches!(from, IpAddr::V4(address) if self.forwards(address));
+        ip.destination.is_ipv4() && (is_for_all(ip) || is_of_visitor(ip.source))
+    }
+
+    fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        let Some((is_here, for_us)) = concerns(&packet.ip, arrival, self.address()) else {
+            return Some(packet);
+        };
+        match is_here {
+            true if for_us || self.is_on(arrival.interface) => {
+                self.handle_packet(now, arrival.interface, packet)
+            }
+            true => Some(packet),
+            false => self.forward(now, arrival.interface, packet),
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        if let Some((kind, quoted)) = self.poll_error() {
+            return Some(Step::Tell(kind, quoted));
+        }
+        self.poll_transmit().map(Step::from)
+    }
+
+    fn poll_event(&mut self) -> Option<LayerEvent> {
+        ForeignAgent::poll_event(self).map(|event| words::of_foreign_agent(&event))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        ForeignAgent::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        ForeignAgent::handle_timeout(self, now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        add(self.dropped(), sum);
+    }
+}
+
+/// A server of addresses on one link.
+#[derive(Debug)]
+pub struct LinkServer {
+    /// The interface to the link.
+    pub interface: InterfaceId,
+    /// The server.
+    pub server: AddressServer,
+}
+
+impl Layer for LinkServer {
+    fn rank(&self) -> Rank {
+        Rank::AddressServer
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        is_for_all(ip)
+    }
+
+    fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        let is_here = packet.ip.destination.is_ipv4() && (arrival.is_own || is_for_all(&packet.ip));
+        match is_here && arrival.interface == self.interface {
+            true => self.server.handle_packet(now, arrival.interface, packet),
+            false => Some(packet),
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        self.server.poll_transmit().map(Step::from)
+    }
+}
+
+/// Tells of an IPv4 packet whether it is for this node or for all on a link, and whether that is for an agent at `address`
+/// alone.
+fn concerns(ip: &IpHeader, arrival: Arrival, address: Ipv4Addr) -> Option<(bool, bool)> {
+    let destination = match ip.destination {
+        IpAddr::V4(destination) => destination,
+        IpAddr::V6(_) => return None,
+    };
+    let for_all = is_for_all(ip);
+    let for_us = destination == address;
+    // What is for another of the node's own addresses is no agent's.
+    if arrival.is_own && !for_us && !for_all {
+        return None;
+    }
+    Some((arrival.is_own || for_all, for_us))
+}
+
+/// True if all on an IPv4 link are meant, or all of a kind.
+fn is_for_all(ip: &IpHeader) -> bool {
+    match ip.destination {
+        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+        IpAddr::V6(_) => false,
+    }
+}
+
+impl From<Transmit> for Step {
+    fn from(transmit: Transmit) -> Step {
+        match transmit.interface {
+            Some(interface) => Step::Send(interface, transmit.packet),
+            None => Step::Forward(transmit.packet),
+        }
+    }
+}
+
+fn add(dropped: Dropped, sum: &mut Discarded) {
+    sum.messages += dropped.malformed + dropped.not_authentic;
+    sum.tunnelled += dropped.unexpected_tunnel + dropped.looping;
+    sum.hop_limit += dropped.hop_limit;
+    sum.too_big += dropped.too_big;
+}

@@ -1,0 +1,109 @@
+//! Events of the agents of Mobile IPv4 in words, and their meaning for other parts of a node.
+
+use super::{ForeignAgentEvent, HomeAgentEvent, MobileNodeEvent, Point};
+use crate::host::layer::{LayerEvent, News};
+use crate::packet::Signal;
+use core::net::Ipv4Addr;
+
+pub(super) fn of_mobile(event: &MobileNodeEvent) -> LayerEvent {
+    let (name, details) = match event {
+        MobileNodeEvent::Registered { point, lifetime } => (
+            "Registered",
+            format!("{}, lifetime {lifetime} s", of_point(point)),
+        ),
+        MobileNodeEvent::AtHome { .. } => ("Deregistered", "at home".to_owned()),
+        MobileNodeEvent::Refused { code, .. } => {
+            ("Refused", format!("{} (code {})", code.text(), code.0))
+        }
+        MobileNodeEvent::Expired { point } => ("Registration Expired", of_point(point)),
+        MobileNodeEvent::AddressReady { address, .. } => {
+            ("Address Acquired", format!("address {address}"))
+        }
+        MobileNodeEvent::AddressLost { address, .. } => {
+            ("Address Lost", format!("address {address}"))
+        }
+    };
+    let news = match event {
+        MobileNodeEvent::Registered { point, .. } => Some(News::Registered(point.interface)),
+        MobileNodeEvent::AtHome { interface } => Some(News::Registered(*interface)),
+        _ => None,
+    };
+    LayerEvent {
+        news,
+        signal: Some(Signal::new(name, details)),
+    }
+}
+
+fn of_point(point: &Point) -> String {
+    let agent = point.agent.map(|agent| format!(", foreign agent {agent}"));
+    format!(
+        "care-of address {}{}",
+        point.care_of_address,
+        agent.unwrap_or_default()
+    )
+}
+
+pub(super) fn of_home_agent(event: &HomeAgentEvent) -> LayerEvent {
+    let of = |home_address: Ipv4Addr, care_of: Ipv4Addr| {
+        format!("home address {home_address}, care-of address {care_of}")
+    };
+    in_words(match *event {
+        HomeAgentEvent::Bound {
+            home_address,
+            care_of_address,
+            ..
+        } => Signal::new("Binding Updated", of(home_address, care_of_address)),
+        HomeAgentEvent::Unbound {
+            home_address,
+            care_of_address,
+            expired,
+        } => {
+            let name = match expired {
+                true => "Binding Expired",
+                false => "Binding Removed",
+            };
+            Signal::new(name, of(home_address, care_of_address))
+        }
+        HomeAgentEvent::Refused { home_address, code } => Signal::new(
+            "Binding Refused",
+            format!(
+                "home address {home_address}, {} (code {})",
+                code.text(),
+                code.0
+            ),
+        ),
+    })
+}
+
+pub(super) fn of_foreign_agent(event: &ForeignAgentEvent) -> LayerEvent {
+    in_words(match *event {
+        ForeignAgentEvent::Arrived { home_address, .. } => {
+            Signal::new("Visitor Registered", format!("home address {home_address}"))
+        }
+        ForeignAgentEvent::Left {
+            home_address,
+            care_of_address,
+        } => {
+            let after = care_of_address.map(|address| format!(", packets go on to {address}"));
+            Signal::new(
+                "Visitor Left",
+                format!("home address {home_address}{}", after.unwrap_or_default()),
+            )
+        }
+        ForeignAgentEvent::Refused { home_address, code } => Signal::new(
+            "Visitor Refused",
+            format!(
+                "home address {home_address}, {} (code {})",
+                code.text(),
+                code.0
+            ),
+        ),
+    })
+}
+
+fn in_words(signal: Signal) -> LayerEvent {
+    LayerEvent {
+        news: None,
+        signal: Some(signal),
+    }
+}

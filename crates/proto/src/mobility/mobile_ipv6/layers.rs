@@ -1,0 +1,265 @@
+//! The agents of Mobile IPv6 as layers of a node.
+
+use super::{
+    AccessRouter, AccessRouters, Correspondent, HomeAgent, MobileEvent, MobileNode, Received,
+    Towards, words,
+};
+use crate::host::Discarded;
+use crate::host::layer::{Arrival, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted};
+use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::buffering::Held;
+use crate::mobility::tunnel::Refused;
+use crate::packet::{Body, IpHeader, Packet};
+use crate::time::Instant;
+use core::net::IpAddr;
+
+impl From<(Towards, Packet)> for Step {
+    fn from((towards, packet): (Towards, Packet)) -> Step {
+        match towards {
+            Towards::Interface(interface) => Step::Send(interface, packet),
+            Towards::Network => Step::Forward(packet),
+        }
+    }
+}
+
+impl Layer for HomeAgent {
+    fn rank(&self) -> Rank {
+        Rank::HomeAgent
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        self.intercepts(ip.destination)
+    }
+
+    fn input(&mut self, now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.handle_packet(now, packet)
+    }
+
+    fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        self.handle_outgoing(now, packet)
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        self.poll_transmit().map(Step::from)
+    }
+
+    fn poll_news(&mut self) -> Option<News> {
+        if let Some((home_address, moved)) = self.poll_moved() {
+            return Some(News::PeerMoved(home_address.into(), moved));
+        }
+        let prefix = self.poll_bound()?;
+        Some(News::Bound(prefix.address().into(), Some(prefix)))
+    }
+
+    fn poll_event(&mut self) -> Option<LayerEvent> {
+        let event = HomeAgent::poll_event(self)?;
+        let signal = Some(words::of_home_agent(&event));
+        Some(LayerEvent { news: None, signal })
+    }
+
+    fn poll_held(&mut self) -> Option<Held> {
+        HomeAgent::poll_held(self)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        HomeAgent::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        HomeAgent::handle_timeout(self, now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        let counts = self.counts();
+        sum.messages += counts.refused_updates + counts.unexpected;
+        sum.tunnelled += counts.strangers + counts.turned_back;
+        add_tunnels(counts.tunnels, sum);
+    }
+}
+
+impl Layer for AccessRouters {
+    fn rank(&self) -> Rank {
+        Rank::AccessRouters
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        AccessRouters::takes(self, ip.destination)
+    }
+
+    fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        if matches!(packet.body, Body::Icmp(_)) {
+            let hear = |router: &mut AccessRouter| router.handle_packet(now, &packet);
+            self.tell(arrival.interface, hear);
+        }
+        self.offer(packet, |router, packet| {
+            let packet = router.take_update(now, packet)?;
+            router.take(now, packet)
+        })
+    }
+
+    fn handle_link(&mut self, _now: Instant, interface: InterfaceId, event: LinkEvent) {
+        self.tell(interface, |router| match event {
+            LinkEvent::Up => router.handle_link_up(),
+            LinkEvent::Down => router.handle_link_down(),
+            _ => {}
+        });
+    }
+
+    fn handle_neighbor(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        event: LinkEvent,
+        neighbor: Neighbor,
+    ) {
+        self.tell(interface, |router| match event {
+            LinkEvent::GoingDown => router.handle_departure(now, neighbor),
+            LinkEvent::Down => {
+                router.handle_loss(neighbor.address);
+                router.handle_departure(now, neighbor);
+            }
+            LinkEvent::Up | LinkEvent::Rollback => router.handle_return(now, neighbor.address),
+            _ => {}
+        });
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        self.poll_transmit().map(Step::from)
+    }
+
+    fn poll_held(&mut self) -> Option<Held> {
+        AccessRouters::poll_held(self)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        AccessRouters::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        AccessRouters::handle_timeout(self, now);
+    }
+}
+
+impl Layer for MobileNode {
+    fn rank(&self) -> Rank {
+        Rank::MobileNode
+    }
+
+    fn takes(&self, ip: &IpHeader) -> bool {
+        self.has_address(ip.destination)
+    }
+
+    fn has_address(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V6(address) => MobileNode::takes(self, address),
+            IpAddr::V4(_) => false,
+        }
+    }
+
+    fn input(&mut self, now: Instant, arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.handle_packet(now, arrival.interface, packet)
+    }
+
+    fn transmit(&mut self, now: Instant, packet: Packet) -> Transmitted {
+        match self.address_outgoing(now, packet) {
+            Some(sent) => Transmitted::Leaves(Step::from(sent)),
+            None => Transmitted::GivenUp,
+        }
+    }
+
+    fn is_default_route(&self) -> bool {
+        true
+    }
+
+    fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        match event {
+            LinkEvent::Up => self.link_up(now, interface),
+            LinkEvent::GoingDown => self.link_going_down(now, interface),
+            LinkEvent::Rollback => self.link_rollback(now, interface),
+            LinkEvent::Down => self.link_down(now, interface),
+            LinkEvent::HandoverImminent => self.prefer(now, interface),
+            _ => {}
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        match self.poll_received() {
+            Some(Received::Local(packet)) => return Some(Step::Deliver(packet)),
+            Some(Received::Behind(packet)) => return Some(Step::Forward(packet)),
+            None => {}
+        }
+        self.poll_transmit().map(Step::from)
+    }
+
+    fn poll_event(&mut self) -> Option<LayerEvent> {
+        let event = MobileNode::poll_event(self)?;
+        let news = match event {
+            MobileEvent::UpdateSent { to, .. } => Some(News::BindingSent(to.into())),
+            MobileEvent::Registered(care_of) => self.interface_with(care_of).map(News::Registered),
+            MobileEvent::Deregistered => Some(News::Deregistered),
+            MobileEvent::HandoverService(_) => Some(News::HandoverPrepared),
+            _ => None,
+        };
+        let signal = words::of_mobile(&event);
+        Some(LayerEvent { news, signal })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        MobileNode::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        MobileNode::handle_timeout(self, now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        let counts = self.counts();
+        sum.no_route += counts.unreachable;
+        sum.messages += counts.unexpected;
+        sum.tunnelled += counts.unregistered + counts.misdirected + counts.turned_back;
+        add_tunnels(counts.tunnels, sum);
+    }
+}
+
+impl Layer for Correspondent {
+    fn rank(&self) -> Rank {
+        Rank::Correspondent
+    }
+
+    fn input(&mut self, now: Instant, _arrival: Arrival, packet: Packet) -> Option<Packet> {
+        self.handle_packet(now, packet)
+    }
+
+    fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        Some(self.handle_outgoing(now, packet))
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        self.poll_transmit().map(Step::Forward)
+    }
+
+    fn poll_news(&mut self) -> Option<News> {
+        let (home_address, moved) = self.poll_moved()?;
+        Some(News::PeerMoved(home_address.into(), moved))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        Correspondent::poll_timeout(self)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        Correspondent::handle_timeout(self, now);
+    }
+
+    fn add_discarded(&self, sum: &mut Discarded) {
+        let counts = self.counts();
+        sum.messages += counts.unauthenticated + counts.refused + counts.unexpected;
+        sum.tunnelled += counts.unbound;
+    }
+}
+
+fn add_tunnels(refused: Refused, sum: &mut Discarded) {
+    sum.tunnelled += refused.loops + refused.too_deep;
+    sum.hop_limit += refused.hop_limit;
+    sum.too_big += refused.too_big;
+}

@@ -1,0 +1,67 @@
+//! Events of the agents of Mobile IPv6 in words.
+
+use super::{HomeAgentEvent, MobileEvent};
+use crate::mobility::address_configuration::Attachment;
+use crate::mobility::handover_service::HandoverServiceEvent;
+use crate::mobility::network_access::AccessEvent;
+use crate::packet::Signal;
+
+/// Describes an event; `None` where it only says that a message has left, which is a signal of its own.
+pub(super) fn of_mobile(event: &MobileEvent) -> Option<Signal> {
+    let (name, details) = match event {
+        MobileEvent::Attached(Attachment::None) => ("Detached", String::new()),
+        MobileEvent::Attached(Attachment::Home) => ("Attached", "at home".to_owned()),
+        MobileEvent::Attached(Attachment::Away(address)) => {
+            ("Attached", format!("care-of address {address}"))
+        }
+        MobileEvent::DuplicateAddress(address) => ("Duplicate Address", address.to_string()),
+        MobileEvent::UpdateSent { .. } => return None,
+        MobileEvent::Registered(address) => ("Registered", format!("care-of address {address}")),
+        MobileEvent::Deregistered => ("Deregistered", String::new()),
+        MobileEvent::Refused(status) => ("Refused", format!("status {}", status.0)),
+        MobileEvent::Buffering(true) => ("Buffering", String::new()),
+        MobileEvent::Buffering(false) => ("Not Buffering", String::new()),
+        MobileEvent::Forwarding(true) => ("Forwarding", String::new()),
+        MobileEvent::Forwarding(false) => ("Not Forwarding", String::new()),
+        MobileEvent::Expired => ("Binding Expired", String::new()),
+        MobileEvent::Optimized(address) => ("Route Optimized", format!("correspondent {address}")),
+        MobileEvent::Access(event) => {
+            let (name, address) = match event {
+                AccessEvent::Granted(address) => ("Access Granted", address),
+                AccessEvent::Refused(address) => ("Access Refused", address),
+                AccessEvent::Unanswered(address) => ("Access Unanswered", address),
+            };
+            (name, format!("care-of address {address}"))
+        }
+        MobileEvent::HandoverService(HandoverServiceEvent::Prepared) => {
+            ("Handover Prepared", String::new())
+        }
+        MobileEvent::HandoverService(HandoverServiceEvent::Unprepared) => {
+            ("Handover Not Prepared", String::new())
+        }
+    };
+    Some(Signal::new(name, details))
+}
+
+/// Describes an event.
+pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
+    match event {
+        HomeAgentEvent::Updated {
+            home_address,
+            care_of,
+            status,
+            buffering,
+        } => {
+            let name = match (status.is_accepted(), buffering) {
+                (false, _) => "Binding Refused",
+                (true, false) => "Binding Updated",
+                (true, true) => "Buffering",
+            };
+            let details = format!("home address {home_address}, care-of address {care_of}");
+            Signal::new(name, details)
+        }
+        HomeAgentEvent::Expired { home_address } => {
+            Signal::new("Binding Expired", format!("home address {home_address}"))
+        }
+    }
+}
