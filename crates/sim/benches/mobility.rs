@@ -10,6 +10,7 @@
 mod counting;
 mod measured;
 
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
 };
@@ -359,7 +360,7 @@ impl World {
         let node = &mut self.mobiles[number as usize].node;
         match event.signal {
             Signal::Up { .. } => {
-                node.link_up(self.now, 0);
+                node.link_up(self.now, InterfaceId(0));
                 let router = usize::from(event.cell.0);
                 self.routers[router].handle_link_up();
                 while let Some((_, packet)) = self.routers[router].poll_transmit() {
@@ -369,9 +370,9 @@ impl World {
             }
             Signal::GoingDown { .. } => {
                 self.asked += 1;
-                node.link_going_down(self.now, 0);
+                node.link_going_down(self.now, InterfaceId(0));
             }
-            Signal::Down => node.link_down(self.now, 0),
+            Signal::Down => node.link_down(self.now, InterfaceId(0)),
             Signal::ParametersReport { .. } => {
                 // The signal falls below Th1: a handover is near.
                 self.agenda
@@ -388,7 +389,7 @@ impl World {
         };
         let node = &mut self.mobiles[number as usize].node;
         if node.takes(destination) {
-            let received = node.handle_packet(self.now, 0, packet);
+            let received = node.handle_packet(self.now, InterfaceId(0), packet);
             self.delivered += u64::from(received.is_some());
             self.drain_mobile(number);
         }
@@ -478,7 +479,7 @@ fn home_agent() -> HomeAgent {
     HomeAgent::new(HomeAgentSettings {
         address: Ipv6Addr::from_bits(HOME_AGENT),
         home_prefix: prefix(HOME_AGENT),
-        home_interface: 0,
+        home_interface: InterfaceId(0),
         longest_lifetime: BindingLifetime::at_most(3600),
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: Duration::from_secs(1),
@@ -524,7 +525,7 @@ fn mobile_settings(number: u32) -> MobileSettings {
 fn router(cell: u32) -> AccessRouter {
     let link_local = Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(cell + 1));
     let prefix = prefix(CELL_PREFIXES | u128::from(cell) << 64);
-    let settings = AdvertisingSettings::standard(0, link_local, prefix);
+    let settings = AdvertisingSettings::standard(InterfaceId(0), link_local, prefix);
     AccessRouter::new(Instant::ZERO, settings, Draws::new(secret(cell)))
 }
 

@@ -6,7 +6,7 @@
 use super::Discarded;
 use crate::crosslayer::PeerMoved;
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::buffering::Held;
+use crate::mobility::buffering::{BufferCounts, Held};
 use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
@@ -45,6 +45,21 @@ pub enum Rank {
 }
 
 impl Rank {
+    /// The layer's name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rank::AddressServer => "address server",
+            Rank::HomeAgentIpv4 | Rank::HomeAgent => "home agent",
+            Rank::ForeignAgent => "foreign agent",
+            Rank::MobileNodeIpv4 | Rank::MobileNode => "mobile node",
+            Rank::AccessServer => "access server",
+            Rank::PointOfService => "point of service",
+            Rank::AccessRouters => "access router",
+            Rank::Correspondent => "correspondent",
+            Rank::HomeNetwork => "home network",
+        }
+    }
+
     /// The virtual interface of the layer at this rank: a route that leads there hands its packets to
     /// [`Layer::transmit`].
     pub const fn interface(self) -> InterfaceId {
@@ -113,6 +128,17 @@ pub struct LayerEvent {
     pub news: Option<News>,
     /// Its words for a record; `None` if a message that is recorded says the same.
     pub signal: Option<Signal>,
+}
+
+/// Counters of a layer, of which each has those that concern it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets given up.
+    pub discarded: Discarded,
+    /// Packets held in buffers for mobiles that move.
+    pub buffered: BufferCounts,
+    /// Copies sent to a second place, or to further routers.
+    pub copies: u64,
 }
 
 /// A host at the other end of an access link (the MN_MAC of 802.21's link identifier, by what the router knows of it).
@@ -208,6 +234,8 @@ pub trait Layer: Any + Debug + Send {
     /// Does everything that is due at `now`.
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    /// Adds the packets that the layer has given up.
-    fn add_discarded(&self, _sum: &mut Discarded) {}
+    /// Returns the layer's counters.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }

@@ -1,7 +1,7 @@
 //! The layers of one host, in their order.
 
-use super::layer::{Arrival, Layer, LayerEvent, Neighbor, News, Step, Transmitted};
-use super::{AerotpGateway, Discarded, InterfaceId, LinkEvent, PathAgents};
+use super::layer::{Arrival, Counters, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted};
+use super::{AerotpGateway, InterfaceId, LinkEvent, PathAgents};
 use crate::mobility::buffering::Held;
 use crate::packet::{IpHeader, Packet};
 use crate::time::Instant;
@@ -172,10 +172,10 @@ impl Layers {
         self.all.iter_mut().find_map(|layer| layer.poll_held())
     }
 
-    pub(super) fn add_discarded(&self, sum: &mut Discarded) {
-        for layer in &self.all {
-            layer.add_discarded(sum);
-        }
+    pub(super) fn counters(&self) -> impl Iterator<Item = (Rank, Counters)> {
+        self.all
+            .iter()
+            .map(|layer| (layer.rank(), layer.counters()))
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {

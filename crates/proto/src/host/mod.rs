@@ -44,7 +44,7 @@ use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use aerotp::AerotpSockets;
 use core::net::IpAddr;
-use layer::{Layer, LayerEvent, Neighbor};
+use layer::{Counters, Layer, LayerEvent, Neighbor, Rank};
 use sockets::Sockets;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -146,6 +146,20 @@ pub struct Discarded {
     pub messages: u64,
     /// Out of a tunnel for nobody here, or about to go round in one.
     pub tunnelled: u64,
+}
+
+impl Discarded {
+    /// Adds the counts of another part of the host, or of another host.
+    pub fn add(&mut self, other: Discarded) {
+        self.no_route += other.no_route;
+        self.too_big += other.too_big;
+        self.hop_limit += other.hop_limit;
+        self.damaged += other.damaged;
+        self.no_receiver += other.no_receiver;
+        self.backlog += other.backlog;
+        self.messages += other.messages;
+        self.tunnelled += other.tunnelled;
+    }
 }
 
 /// A packet of a flow that its own host gave up before it was sent: there was no way for it.
@@ -417,10 +431,15 @@ impl Host {
         if let Some(aerotp) = &self.aerotp {
             sum.backlog += aerotp.dropped();
         }
-        if let Some(agents) = &self.agents {
-            agents.add_discarded(&mut sum);
+        for (_, counters) in self.layer_counters() {
+            sum.add(counters.discarded);
         }
         sum
+    }
+
+    /// Returns the counters of each layer, in the order of layers.
+    pub fn layer_counters(&self) -> impl Iterator<Item = (Rank, Counters)> {
+        self.agents.iter().flat_map(|layers| layers.counters())
     }
 
     /// Tells, once, that a packet has come to this host's transports or to an agent that answers for others.

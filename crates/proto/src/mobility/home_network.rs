@@ -3,7 +3,7 @@
 //! Linux's ARP). Nobody is on that link to hear it, so that it is a time only: a binding ends it, or the packets' sources are told.
 
 use crate::host::Discarded;
-use crate::host::layer::{Layer, News, Rank, Step, Transmitted};
+use crate::host::layer::{Counters, Layer, News, Rank, Step, Transmitted};
 use crate::mobility::buffering::{BufferPolicy, Held, Overflow, PacketBuffer};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -132,8 +132,15 @@ impl Layer for HomeNetwork {
         }
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
-        sum.no_route += self.discarded();
+    fn counters(&self) -> Counters {
+        let discarded = Discarded {
+            no_route: self.discarded(),
+            ..Discarded::default()
+        };
+        Counters {
+            discarded,
+            ..Counters::default()
+        }
     }
 }
 

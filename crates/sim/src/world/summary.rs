@@ -13,8 +13,9 @@ use crate::run::FORMAT;
 use crate::scenario::mode_name;
 use crate::scenario::model::Transport;
 use baton_proto::aerotp;
+use baton_proto::host::Discarded;
+use baton_proto::host::layer::Counters;
 use baton_proto::mobility::buffering::BufferCounts;
-use baton_proto::mobility::mobile_ipv6::{AccessRouters, HomeAgent};
 use baton_proto::tcp::{self, Statistics};
 use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::aerotp::ErrorRate;
@@ -84,6 +85,21 @@ pub struct DiscardedSummary {
     pub tunnelled: u64,
 }
 
+impl From<Discarded> for DiscardedSummary {
+    fn from(discarded: Discarded) -> DiscardedSummary {
+        DiscardedSummary {
+            no_route: discarded.no_route,
+            too_big: discarded.too_big,
+            hop_limit: discarded.hop_limit,
+            damaged: discarded.damaged,
+            no_receiver: discarded.no_receiver,
+            backlog: discarded.backlog,
+            messages: discarded.messages,
+            tunnelled: discarded.tunnelled,
+        }
+    }
+}
+
 /// What an agent did with packets for mobiles that move.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AgentSummary {
@@ -110,7 +126,8 @@ pub struct AgentSummary {
 }
 
 impl AgentSummary {
-    fn new(node: &str, agent: &'static str, buffered: BufferCounts, copies: u64) -> AgentSummary {
+    fn new(node: &str, agent: &'static str, counters: &Counters) -> AgentSummary {
+        let buffered = counters.buffered;
         AgentSummary {
             node: node.to_owned(),
             agent,
@@ -121,7 +138,7 @@ impl AgentSummary {
             expired: buffered.expired,
             duplicates: buffered.duplicates,
             most_bytes: buffered.most_bytes,
-            copies,
+            copies: counters.copies,
         }
     }
 }
@@ -270,17 +287,9 @@ pub struct HandoverFlowSummary {
 
 /// Sums up a world at the moment that it has reached.
 pub fn summarise(world: &World) -> Summary {
-    let mut discarded = DiscardedSummary::default();
+    let mut discarded = Discarded::default();
     for node in &world.nodes {
-        let host = node.host.discarded();
-        discarded.no_route += host.no_route;
-        discarded.too_big += host.too_big;
-        discarded.hop_limit += host.hop_limit;
-        discarded.damaged += host.damaged;
-        discarded.no_receiver += host.no_receiver;
-        discarded.backlog += host.backlog;
-        discarded.messages += host.messages;
-        discarded.tunnelled += host.tunnelled;
+        discarded.add(node.host.discarded());
     }
     let mut under_way = vec![[0; 2]; world.flows.len()];
     world.for_each_under_way(|flow, way, _| under_way[flow.0 as usize][way as usize] += 1);
@@ -300,7 +309,7 @@ pub fn summarise(world: &World) -> Summary {
             .collect(),
         classes: world.classes(),
         handovers: handovers(world),
-        discarded,
+        discarded: discarded.into(),
         overloads: world.overloads(),
         agents: agents(world),
         radios: world.radio_summaries(),
@@ -313,19 +322,10 @@ pub fn summarise(world: &World) -> Summary {
 fn agents(world: &World) -> Vec<AgentSummary> {
     let mut all = Vec::new();
     for (node, name) in world.nodes.iter().zip(&world.scenario.nodes) {
-        if let Some(agent) = node.host.layer::<HomeAgent>() {
-            let counts = agent.counts();
-            if (counts.buffered, counts.copies) != (BufferCounts::default(), 0) {
-                let (buffered, copies) = (counts.buffered, counts.copies);
-                all.push(AgentSummary::new(name, "home agent", buffered, copies));
+        for (rank, counters) in node.host.layer_counters() {
+            if (counters.buffered, counters.copies) != (BufferCounts::default(), 0) {
+                all.push(AgentSummary::new(name, rank.name(), &counters));
             }
-        }
-        let mut buffered = BufferCounts::default();
-        let routers = node.host.layer::<AccessRouters>().into_iter();
-        let routers = routers.flat_map(AccessRouters::iter);
-        routers.for_each(|router| buffered.add(router.counts()));
-        if buffered != BufferCounts::default() {
-            all.push(AgentSummary::new(name, "access router", buffered, 0));
         }
     }
     all

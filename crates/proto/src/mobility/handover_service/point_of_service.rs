@@ -1,7 +1,7 @@
 //! The point of service, and the same at gateways of access networks.
 
 use crate::host::Discarded;
-use crate::host::layer::{self, Arrival, Layer, Rank};
+use crate::host::layer::{self, Arrival, Counters, Layer, Rank};
 use crate::mobility::{datagram, pop};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::Instant;
@@ -246,7 +246,14 @@ impl Layer for PointOfService {
         self.poll_transmit().map(layer::Step::Forward)
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
-        sum.messages += self.counts().unexpected;
+    fn counters(&self) -> Counters {
+        let discarded = Discarded {
+            messages: self.counts().unexpected,
+            ..Discarded::default()
+        };
+        Counters {
+            discarded,
+            ..Counters::default()
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{AddressServer, CareOf, Dropped, ForeignAgent, HomeAgent, MobileNode, Transmit, words};
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Layer, LayerEvent, News, Rank, Step};
+use crate::host::layer::{Arrival, Counters, Layer, LayerEvent, News, Rank, Step};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::packet::{IpHeader, Packet};
 use crate::time::Instant;
@@ -102,8 +102,8 @@ impl Layer for Mobile {
         self.node.handle_timeout(now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
-        add(self.node.dropped(), sum);
+    fn counters(&self) -> Counters {
+        Counters::from(self.node.dropped())
     }
 }
 
@@ -161,8 +161,8 @@ impl Layer for HomeAgent {
         HomeAgent::handle_timeout(self, now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
-        add(self.dropped(), sum);
+    fn counters(&self) -> Counters {
+        Counters::from(self.dropped())
     }
 }
 
@@ -208,8 +208,8 @@ impl Layer for ForeignAgent {
         ForeignAgent::handle_timeout(self, now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
-        add(self.dropped(), sum);
+    fn counters(&self) -> Counters {
+        Counters::from(self.dropped())
     }
 }
 
@@ -277,9 +277,18 @@ impl From<Transmit> for Step {
     }
 }
 
-fn add(dropped: Dropped, sum: &mut Discarded) {
-    sum.messages += dropped.malformed + dropped.not_authentic;
-    sum.tunnelled += dropped.unexpected_tunnel + dropped.looping;
-    sum.hop_limit += dropped.hop_limit;
-    sum.too_big += dropped.too_big;
+impl From<Dropped> for Counters {
+    fn from(dropped: Dropped) -> Counters {
+        let discarded = Discarded {
+            messages: dropped.malformed + dropped.not_authentic,
+            tunnelled: dropped.unexpected_tunnel + dropped.looping,
+            hop_limit: dropped.hop_limit,
+            too_big: dropped.too_big,
+            ..Discarded::default()
+        };
+        Counters {
+            discarded,
+            ..Counters::default()
+        }
+    }
 }

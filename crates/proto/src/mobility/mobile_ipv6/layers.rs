@@ -5,7 +5,9 @@ use super::{
     Towards, words,
 };
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted};
+use crate::host::layer::{
+    Arrival, Counters, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted,
+};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
 use crate::mobility::tunnel::Refused;
@@ -69,11 +71,16 @@ impl Layer for HomeAgent {
         HomeAgent::handle_timeout(self, now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
+    fn counters(&self) -> Counters {
         let counts = self.counts();
-        sum.messages += counts.refused_updates + counts.unexpected;
-        sum.tunnelled += counts.strangers + counts.turned_back;
-        add_tunnels(counts.tunnels, sum);
+        let mut discarded = Discarded::from(counts.tunnels);
+        discarded.messages += counts.refused_updates + counts.unexpected;
+        discarded.tunnelled += counts.strangers + counts.turned_back;
+        Counters {
+            discarded,
+            buffered: counts.buffered,
+            copies: counts.copies,
+        }
     }
 }
 
@@ -137,6 +144,13 @@ impl Layer for AccessRouters {
 
     fn handle_timeout(&mut self, now: Instant) {
         AccessRouters::handle_timeout(self, now);
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::default();
+        self.iter()
+            .for_each(|router| counters.buffered.add(router.counts()));
+        counters
     }
 }
 
@@ -212,12 +226,16 @@ impl Layer for MobileNode {
         MobileNode::handle_timeout(self, now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
+    fn counters(&self) -> Counters {
         let counts = self.counts();
-        sum.no_route += counts.unreachable;
-        sum.messages += counts.unexpected;
-        sum.tunnelled += counts.unregistered + counts.misdirected + counts.turned_back;
-        add_tunnels(counts.tunnels, sum);
+        let mut discarded = Discarded::from(counts.tunnels);
+        discarded.no_route += counts.unreachable;
+        discarded.messages += counts.unexpected;
+        discarded.tunnelled += counts.unregistered + counts.misdirected + counts.turned_back;
+        Counters {
+            discarded,
+            ..Counters::default()
+        }
     }
 }
 
@@ -251,15 +269,27 @@ impl Layer for Correspondent {
         Correspondent::handle_timeout(self, now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
+    fn counters(&self) -> Counters {
         let counts = self.counts();
-        sum.messages += counts.unauthenticated + counts.refused + counts.unexpected;
-        sum.tunnelled += counts.unbound;
+        let discarded = Discarded {
+            messages: counts.unauthenticated + counts.refused + counts.unexpected,
+            tunnelled: counts.unbound,
+            ..Discarded::default()
+        };
+        Counters {
+            discarded,
+            ..Counters::default()
+        }
     }
 }
 
-fn add_tunnels(refused: Refused, sum: &mut Discarded) {
-    sum.tunnelled += refused.loops + refused.too_deep;
-    sum.hop_limit += refused.hop_limit;
-    sum.too_big += refused.too_big;
+impl From<Refused> for Discarded {
+    fn from(refused: Refused) -> Discarded {
+        Discarded {
+            tunnelled: refused.loops + refused.too_deep,
+            hop_limit: refused.hop_limit,
+            too_big: refused.too_big,
+            ..Discarded::default()
+        }
+    }
 }

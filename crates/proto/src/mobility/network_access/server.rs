@@ -2,7 +2,7 @@
 
 use super::AccessSecret;
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Layer, Rank, Step};
+use crate::host::layer::{Arrival, Counters, Layer, Rank, Step};
 use crate::mobility::{datagram, pop};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
@@ -163,8 +163,14 @@ impl Layer for AccessServer {
         AccessServer::handle_timeout(self, now);
     }
 
-    fn add_discarded(&self, sum: &mut Discarded) {
-        let counts = self.counts();
-        sum.messages += counts.unproved + counts.unexpected;
+    fn counters(&self) -> Counters {
+        let discarded = Discarded {
+            messages: self.counts().unproved + self.counts().unexpected,
+            ..Discarded::default()
+        };
+        Counters {
+            discarded,
+            ..Counters::default()
+        }
     }
 }
