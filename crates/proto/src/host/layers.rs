@@ -207,3 +207,6 @@ impl Layers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
