@@ -1,4 +1,4 @@
-//! Interfaces of a node, and the events of the links behind them.
+//! Interfaces of a node, the events of the links behind them, and the node's commands to those.
 
 /// An interface by its place in its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,8 @@ pub enum LinkEvent {
     ParametersReport,
     /// Link_Going_Down.
     GoingDown,
+    /// Link_Going_Down of a radio network's cell, which another cell of the network will replace.
+    CellGoingDown,
     /// Link_Event_Rollback: the link stays after all.
     Rollback,
     /// Link_Down.
@@ -49,7 +51,7 @@ impl LinkEvent {
             LinkEvent::Detected => "Link_Detected",
             LinkEvent::Up => "Link_Up",
             LinkEvent::ParametersReport => "Link_Parameters_Report",
-            LinkEvent::GoingDown => "Link_Going_Down",
+            LinkEvent::GoingDown | LinkEvent::CellGoingDown => "Link_Going_Down",
             LinkEvent::Rollback => "Link_Event_Rollback",
             LinkEvent::Down => "Link_Down",
             LinkEvent::HandoverImminent => "Link_Handover_Imminent",
@@ -57,4 +59,30 @@ impl LinkEvent {
             LinkEvent::QueueDrained => "Queue drained",
         }
     }
+}
+
+/// A command of a node to the medium at one of its interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkCommand {
+    /// Carry the node's packets from now on, whenever the link works.
+    Attach,
+    /// Let nothing pass until the next [`Attach`](Self::Attach).
+    Detach {
+        /// True to keep what the link holds, and what it is offered meanwhile, for that moment; false to lose it.
+        keep_queue: bool,
+    },
+    /// Detach, and lose what the link itself holds; what waits at IP, by the link's flow control, stays there for
+    /// [`TakeFromIp`](Self::TakeFromIp). Without flow control nothing waits there.
+    HoldAtIp,
+    /// Send what waits at IP before the link where routes lead now.
+    TakeFromIp {
+        /// True to send the node's own packets too; false for those at the far end alone.
+        own: bool,
+    },
+    /// Drop what waits in the link's queues; what has left them goes on.
+    DiscardQueue,
+    /// Say [`LinkEvent::QueueDrained`] once all that the link holds now has left it.
+    ReportDrained,
+    /// Say [`LinkEvent::GoingDown`] at the far end: the node is about to leave.
+    GoingDown,
 }

@@ -1,6 +1,7 @@
 //! How a mobile chooses and changes its point of attachment, and stays reachable meanwhile.
 
 pub mod address_configuration;
+pub mod attachment;
 pub mod binding;
 pub mod buffering;
 pub mod decision;

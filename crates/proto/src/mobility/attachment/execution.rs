@@ -1,0 +1,228 @@
+//! Handovers carried out: how the old link is left, and how the new one is taken.
+
+use super::access::Leaving;
+use super::plan::Step;
+use super::policy::Due;
+use super::{Attachment, Begun, Handover, Kind, OldQueue, Signal};
+use crate::interface::{InterfaceId, LinkCommand, LinkEvent};
+use crate::time::{Duration, Instant};
+
+impl Attachment {
+    pub(super) fn begin_handover(&mut self, now: Instant, due: Due) {
+        let Some(to) = self.choose(due.to) else {
+            return;
+        };
+        // The link in use is left only for another one, unless it is broken.
+        let old = self.attached.filter(|_| self.attached != to);
+        self.open(Begun {
+            at: due.at,
+            from: self.attached,
+            to,
+            kind: match due.handover {
+                Some(Handover::Soft { .. }) => Kind::Soft,
+                Some(Handover::Hard { .. }) | None => Kind::Hard,
+            },
+        });
+        match due.handover {
+            None => {
+                self.attach(to);
+                if let Some(old) = old.filter(|_| self.detaches_old) {
+                    self.detach_old(old);
+                }
+            }
+            Some(Handover::Soft {
+                overlap,
+                old_queue,
+                outgoing_after,
+            }) => {
+                self.attach(to);
+                if let Some(old) = old {
+                    self.leave_softly(now, old, overlap, old_queue);
+                    self.keep_outgoing(now, old, outgoing_after);
+                    self.reroute();
+                }
+            }
+            Some(Handover::Hard { outage, old_queue }) => {
+                self.break_links(old_queue);
+                if outage.is_zero() {
+                    self.attach(to);
+                } else {
+                    self.plan.add(now + outage, Step::Attach(to));
+                }
+            }
+        }
+    }
+
+    /// Notes which radio network is to be used from now on, and returns the interface to attach to; nothing if that is a
+    /// network in none of whose cells the mobile is, which will say when it is.
+    pub(super) fn choose(&mut self, to: Option<InterfaceId>) -> Option<Option<InterfaceId>> {
+        let Some(interface) = to else {
+            self.network = None;
+            return Some(None);
+        };
+        let access = *self.access(interface)?;
+        self.network = access.is_network.then_some(interface);
+        access.is_usable().then_some(to)
+    }
+
+    /// Begins a handover: of what the last one had planned, only the end of its overlap stays.
+    pub(super) fn open(&mut self, begun: Begun) {
+        self.outgoing = None;
+        self.plan.forget_handover();
+        self.under_way = Some(begun.to);
+        self.signal(Signal::Begun(begun));
+    }
+
+    /// Takes an interface into use, or none. With a mobility protocol that says when it is complete.
+    pub(super) fn attach(&mut self, to: Option<InterfaceId>) {
+        self.use_interface(to);
+        let Some(access) = to.and_then(|interface| self.access(interface)) else {
+            return self.complete();
+        };
+        // Of a network the mobility protocol hears also while it is not in use.
+        let (interface, known) = (access.id, access.is_network && access.told_up);
+        let says_up = access.up && !known;
+        if self.registers {
+            self.say(interface, LinkEvent::HandoverImminent);
+        }
+        if says_up {
+            self.say_up(interface);
+        }
+        if !self.registers {
+            self.complete();
+        }
+    }
+
+    /// Lets routes lead over an interface.
+    pub(super) fn use_interface(&mut self, to: Option<InterfaceId>) {
+        self.attached = to;
+        if let Some(interface) = to {
+            if let Some(access) = self.access_mut(interface) {
+                access.detached = false;
+                access.reroutes = false;
+                access.leaving = Leaving::No;
+            }
+            self.command(interface, LinkCommand::Attach);
+            self.plan.forget_overlap(interface);
+        }
+        self.signal(Signal::Attached(to));
+        if to.is_some() {
+            self.reroute();
+        }
+    }
+
+    pub(super) fn complete(&mut self) {
+        if let Some(to) = self.under_way.take() {
+            self.signal(Signal::Complete(to));
+        }
+    }
+
+    fn leave_softly(
+        &mut self,
+        now: Instant,
+        old: InterfaceId,
+        overlap: Option<Duration>,
+        old_queue: OldQueue,
+    ) {
+        let drains = overlap.is_none() && self.detaches_old;
+        if let Some(access) = self.access_mut(old) {
+            access.reroutes |= old_queue == OldQueue::Rerouted;
+            if drains {
+                access.leaving = Leaving::Draining;
+            }
+        }
+        if old_queue == OldQueue::Discarded {
+            self.command(old, LinkCommand::DiscardQueue);
+        }
+        if drains {
+            self.command(old, LinkCommand::ReportDrained);
+        }
+        if let Some(overlap) = overlap {
+            self.plan.add(now + overlap, Step::Detach(old));
+        }
+    }
+
+    /// Sends the node's own packets over the old link for some time yet.
+    fn keep_outgoing(&mut self, now: Instant, old: InterfaceId, time: Duration) {
+        if !time.is_zero() {
+            self.outgoing = Some(old);
+            self.plan.add(now + time, Step::MoveOutgoing);
+            self.signal(Signal::Outgoing(Some(old)));
+        }
+    }
+
+    pub(super) fn move_outgoing(&mut self) {
+        let Some(old) = self.outgoing.take() else {
+            return;
+        };
+        self.signal(Signal::Outgoing(None));
+        self.reroute();
+        let leaving = self.access(old).map(|access| access.leaving);
+        if leaving == Some(Leaving::Drained) {
+            self.detach_old(old);
+        }
+    }
+
+    /// Sends what waits at IP before links that the mobile has left that way where routes lead now. The node's own waits on
+    /// as long as its packets take the old link.
+    fn reroute(&mut self) {
+        for place in 0..self.interfaces.len() {
+            let access = &mut self.interfaces[place];
+            if access.reroutes {
+                let interface = access.id;
+                let own = self.outgoing != Some(interface);
+                access.reroutes = !own;
+                self.command(interface, LinkCommand::TakeFromIp { own });
+            }
+        }
+    }
+
+    /// Lets nothing pass on any link of the mobile, an old one that still delivers included.
+    fn break_links(&mut self, old_queue: OldQueue) {
+        for place in 0..self.interfaces.len() {
+            let access = &mut self.interfaces[place];
+            let (interface, up) = (access.id, access.up);
+            if access.detached || !(up || self.detaches_old) {
+                continue;
+            }
+            access.detached = true;
+            access.leaving = Leaving::No;
+            access.reroutes = up && old_queue == OldQueue::Rerouted;
+            let command = match old_queue {
+                OldQueue::Rerouted if up => LinkCommand::HoldAtIp,
+                _ => LinkCommand::Detach {
+                    keep_queue: up && old_queue == OldQueue::Stays,
+                },
+            };
+            self.command(interface, command);
+            if up {
+                self.say(interface, LinkEvent::Down);
+            }
+        }
+    }
+
+    /// Detaches from a link that was left, and loses what it still holds.
+    pub(super) fn detach_old(&mut self, interface: InterfaceId) {
+        if let Some(access) = self.access_mut(interface) {
+            access.detached = true;
+            access.leaving = Leaving::No;
+        }
+        if self.outgoing == Some(interface) {
+            self.move_outgoing();
+        }
+        self.command(interface, LinkCommand::Detach { keep_queue: false });
+        self.say(interface, LinkEvent::Down);
+    }
+
+    /// Detaches from all links but one; of radio networks the mobile stays a station.
+    pub(super) fn detach_unused(&mut self, used: Option<InterfaceId>) {
+        for place in 0..self.interfaces.len() {
+            let access = &mut self.interfaces[place];
+            if !access.is_network && used != Some(access.id) {
+                access.detached = true;
+                let interface = access.id;
+                self.command(interface, LinkCommand::Detach { keep_queue: false });
+            }
+        }
+    }
+}

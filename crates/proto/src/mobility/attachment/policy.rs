@@ -1,0 +1,127 @@
+//! Policies: which interface a mobile uses.
+
+use super::{Decider, Handover, Timetable};
+use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::failback::{Failback, FailbackTimes};
+use crate::time::Instant;
+
+/// A policy.
+#[derive(Debug)]
+pub enum Policy {
+    /// Handovers at known times.
+    Timetable(Timetable),
+    /// The most preferred link that is up.
+    Preference(Preference),
+    /// A decision from outside.
+    Decision(Decider),
+}
+
+/// Preference, with rules for leaving and returning ([`failback`](crate::mobility::failback)).
+#[derive(Debug)]
+pub struct Preference {
+    failback: Failback,
+    /// By rank.
+    interfaces: Vec<InterfaceId>,
+}
+
+impl Preference {
+    /// Prefers `interfaces`, the best first.
+    pub fn new(times: FailbackTimes, interfaces: Vec<InterfaceId>) -> Preference {
+        Preference {
+            failback: Failback::new(times, interfaces.len(), Instant::ZERO),
+            interfaces,
+        }
+    }
+}
+
+/// A handover that a policy wants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    /// When it began: of a link that was lost, when that was.
+    pub at: Instant,
+    pub to: Option<InterfaceId>,
+    /// How the old link is left; `None` if it is lost, and what it held with it.
+    pub handover: Option<Handover>,
+}
+
+/// The interface, and the radio network, that a mobile uses or is about to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InUse {
+    pub interface: Option<InterfaceId>,
+    pub network: Option<InterfaceId>,
+}
+
+impl Policy {
+    /// The interface to begin with, of those whose links are `up`.
+    pub(super) fn first(&mut self, now: Instant, up: &[InterfaceId]) -> Option<InterfaceId> {
+        match self {
+            Policy::Timetable(timetable) => timetable.first(),
+            Policy::Preference(Preference {
+                failback,
+                interfaces,
+            }) => {
+                for (rank, interface) in interfaces.iter().enumerate() {
+                    failback.handle_link(now, rank, up.contains(interface));
+                }
+                interfaces.get(failback.begin()).copied()
+            }
+            Policy::Decision(decider) => decider.first(now, up),
+        }
+    }
+
+    /// Takes in an event of a link.
+    pub(super) fn handle_link(
+        &mut self,
+        now: Instant,
+        (interface, event): (InterfaceId, LinkEvent),
+        used: InUse,
+    ) {
+        match self {
+            Policy::Timetable(_) => {}
+            Policy::Preference(Preference {
+                failback,
+                interfaces,
+            }) => {
+                let Some(rank) = interfaces.iter().position(|known| *known == interface) else {
+                    return;
+                };
+                match event {
+                    LinkEvent::Up => failback.handle_link(now, rank, true),
+                    LinkEvent::Down => failback.handle_link(now, rank, false),
+                    LinkEvent::GoingDown => failback.handle_going_down(now, rank, true),
+                    LinkEvent::Rollback => failback.handle_going_down(now, rank, false),
+                    _ => {}
+                }
+            }
+            Policy::Decision(decider) => decider.handle_link(now, (interface, event), used),
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Policy::Timetable(timetable) => timetable.poll_timeout(),
+            Policy::Preference(preference) => preference.failback.poll_timeout(),
+            Policy::Decision(decider) => decider.poll_timeout(),
+        }
+    }
+
+    /// The handover that is due, if any; it counts as made.
+    pub(super) fn poll(&mut self, now: Instant, used: InUse) -> Option<Due> {
+        match self {
+            Policy::Timetable(timetable) => timetable.poll(now),
+            Policy::Preference(Preference {
+                failback,
+                interfaces,
+            }) => {
+                let switch = failback.poll(now)?;
+                let is_soft = switch.lost_at.is_none();
+                Some(Due {
+                    at: switch.lost_at.unwrap_or(now),
+                    to: interfaces.get(switch.to).copied(),
+                    handover: is_soft.then_some(Handover::MAKE_BEFORE_BREAK),
+                })
+            }
+            Policy::Decision(decider) => decider.poll(now, used),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Preference and decisions from outside: their handovers. When preference wants one is told in `failback`.
+
+use super::*;
+use crate::mobility::decision::{Answer, Decision, MobileView, Occasion};
+use crate::mobility::failback::FailbackTimes;
+use std::sync::{Arc, Mutex};
+
+fn preference(order: &[usize]) -> Policy {
+    let times = FailbackTimes {
+        hold_time: ms(3000),
+        hysteresis: ms(8000),
+        longest_switch_time: ms(50),
+    };
+    let order = order.iter().copied().map(InterfaceId);
+    Policy::Preference(Preference::new(times, order.collect()))
+}
+
+#[test]
+fn a_lost_link_is_left_at_the_bound_and_returned_to_softly() {
+    let mut mobile = Timeline::begin(settings(preference(&[0, 1])), &[0, 1]);
+    mobile.told(0);
+    mobile.hear(5005, 0, LinkEvent::Down);
+    assert_eq!(
+        mobile.told_at(5005),
+        ["transports: 0 Down", "protocol: 0 Down"]
+    );
+    // It began when the link was lost; there is nothing left to break.
+    let expected = [
+        "begun hard 0 to 1 at 5005",
+        "1: Attach",
+        "attached 1",
+        "complete 1",
+    ];
+    assert_eq!(mobile.told_at(5055), expected);
+    mobile.hear(10_000, 0, LinkEvent::Up);
+    assert_eq!(mobile.told_at(10_000), [""; 0]);
+    let expected = [
+        "begun soft 1 to 0 at 13000",
+        "0: Attach",
+        "attached 0",
+        "complete 0",
+    ];
+    assert_eq!(mobile.told_at(13_000), expected);
+}
+
+#[test]
+fn a_link_that_says_that_it_is_going_down_is_left_at_once_and_softly() {
+    let mut mobile = Timeline::begin(settings(preference(&[0, 1])), &[0, 1]);
+    mobile.told(0);
+    mobile.hear(1000, 0, LinkEvent::GoingDown);
+    let expected = [
+        "transports: 0 GoingDown",
+        "protocol: 0 GoingDown",
+        "begun soft 0 to 1 at 1000",
+        "1: Attach",
+        "attached 1",
+        "complete 1",
+    ];
+    assert_eq!(mobile.told_at(1000), expected);
+}
+
+#[test]
+fn preference_begins_with_the_best_link_that_is_up() {
+    let begin = |up: &[usize]| Timeline::begin(settings(preference(&[0, 1])), up).told_at(0);
+    assert_eq!(begin(&[1]), ["1: Attach", "attached 1"]);
+    assert_eq!(begin(&[]), ["0: Attach", "attached 0"]);
+}
+
+/// A lost link is left for good where interfaces go with their links.
+#[test]
+fn a_lost_interface_loses_its_addresses() {
+    let settings = Settings {
+        detaches_old: true,
+        ..settings(preference(&[0, 1]))
+    };
+    let mut mobile = Timeline::begin(settings, &[0, 1]);
+    mobile.hear(5000, 0, LinkEvent::Down);
+    mobile.told(5000);
+    assert_eq!(mobile.told_at(5050).last().unwrap(), "0: detach");
+}
+
+#[test]
+fn who_chooses_by_a_policy_takes_no_orders() {
+    let mut mobile = Timeline::begin(settings(preference(&[0, 1])), &[0, 1]);
+    let refused = mobile.request(1000, Some(1), SOFT);
+    assert_eq!(refused, Err(Refusal::ChoosesByPreference));
+    let (mut mobile, _) = decided(&[], &[0, 1]);
+    let refused = mobile.request(1000, Some(1), SOFT);
+    assert_eq!(refused, Err(Refusal::ChoosesByDecision));
+}
+
+/// A decision with its answers written down, which notes what it was asked.
+#[derive(Debug)]
+struct Scripted {
+    answers: Vec<(Occasion, Answer)>,
+    asked: Arc<Mutex<Vec<(Occasion, MobileView)>>>,
+}
+
+impl Decision for Scripted {
+    fn on_event(&mut self, occasion: Occasion, mobile: &MobileView) -> Option<Answer> {
+        self.asked.lock().unwrap().push((occasion, mobile.clone()));
+        let mut answers = self.answers.iter();
+        let answer = answers.position(|(to, _)| *to == occasion)?;
+        Some(self.answers.remove(answer).1)
+    }
+}
+
+type Asked = Arc<Mutex<Vec<(Occasion, MobileView)>>>;
+
+/// A mobile with the links 1, 0 and 2 at places 0, 1 and 2.
+fn decided(answers: &[(Occasion, Answer)], up: &[usize]) -> (Timeline, Asked) {
+    let asked = Asked::default();
+    let decision = Scripted {
+        answers: answers.to_vec(),
+        asked: Arc::clone(&asked),
+    };
+    let places = [1, 0, 2].map(InterfaceId).to_vec();
+    let policy = Policy::Decision(Decider::new(Box::new(decision), places));
+    (Timeline::begin(settings(policy), up), asked)
+}
+
+fn use_softly(link: usize) -> Answer {
+    Answer::Use {
+        link,
+        soft: true,
+        outage: Duration::ZERO,
+    }
+}
+
+/// It begins with the link that it names when it hears which are up, or else with the first that is.
+#[test]
+fn a_decision_names_the_first_link() {
+    let named = (Occasion::Said(1, LinkEvent::Up), use_softly(1));
+    let (mut mobile, asked) = decided(&[named], &[0, 1]);
+    assert_eq!(mobile.told_at(0), ["0: Attach", "attached 0"]);
+    let asked = asked.lock().unwrap();
+    let occasions: Vec<Occasion> = asked.iter().map(|(occasion, _)| *occasion).collect();
+    let up = |place| Occasion::Said(place, LinkEvent::Up);
+    assert_eq!(occasions, [up(0), up(1)]);
+    assert_eq!(asked[0].1.used, None);
+    let up = |view: &MobileView| view.links.iter().map(|link| link.up).collect::<Vec<_>>();
+    assert_eq!(up(&asked[0].1), [true, false, false]);
+    assert_eq!(up(&asked[1].1), [true, true, false]);
+    let (mut silent, _) = decided(&[], &[0]);
+    assert_eq!(silent.told_at(0), ["0: Attach", "attached 0"]);
+}
+
+#[test]
+fn a_decision_hears_what_is_measured_and_answers() {
+    let report = Occasion::Said(1, LinkEvent::ParametersReport);
+    let (mut mobile, asked) = decided(&[(report, use_softly(1))], &[0, 1]);
+    mobile.told(0);
+    mobile
+        .mobile
+        .set_received_power(InterfaceId(0), Some(-77.0));
+    mobile.mobile.set_position(1500.0);
+    mobile.hear(1000, 0, LinkEvent::ParametersReport);
+    let expected = [
+        "begun soft 1 to 0 at 1000",
+        "0: Attach",
+        "attached 0",
+        "complete 0",
+    ];
+    assert_eq!(mobile.told_at(1000), expected);
+    let asked = asked.lock().unwrap();
+    let (_, view) = asked.last().unwrap();
+    assert_eq!(
+        (view.now, view.used, view.position_m),
+        (at(1000), Some(0), Some(1500.0))
+    );
+    let power: Vec<Option<f64>> = view.links.iter().map(|link| link.received_dbm).collect();
+    assert_eq!(power, [None, Some(-77.0), None]);
+}
+
+/// A link in use that is down is left as lost, whatever the answer says; the links of a hard handover are broken.
+#[test]
+fn a_decision_leaves_softly_or_hard_or_what_is_lost() {
+    let going_down = Occasion::Said(0, LinkEvent::GoingDown);
+    let hard = Answer::Use {
+        link: 1,
+        soft: false,
+        outage: ms(200),
+    };
+    let down = Occasion::Said(1, LinkEvent::Down);
+    let (mut mobile, _) = decided(&[(going_down, hard), (down, use_softly(0))], &[0, 1]);
+    mobile.told(0);
+    mobile.hear(1000, 1, LinkEvent::GoingDown);
+    let told = mobile.told(1200);
+    let told: Vec<(u64, &str)> = told.iter().map(|(at, what)| (*at, what.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (1000, "transports: 1 GoingDown"),
+            (1000, "protocol: 1 GoingDown"),
+            (1000, "begun hard 1 to 0 at 1000"),
+            (1000, "0: detach"),
+            (1000, "1: detach"),
+            (1000, "transports: 1 Down"),
+            (1000, "protocol: 1 Down"),
+            (1200, "0: Attach"),
+            (1200, "attached 0"),
+            (1200, "complete 0"),
+        ]
+    );
+    mobile.hear(2000, 0, LinkEvent::Down);
+    let expected = [
+        "transports: 0 Down",
+        "protocol: 0 Down",
+        "begun hard 0 to 1 at 2000",
+        "1: Attach",
+        "attached 1",
+        "complete 1",
+    ];
+    assert_eq!(mobile.told_at(2000), expected);
+}
+
+/// Of several questions the last counts, and none comes sooner than after 1 ms.
+#[test]
+fn a_decision_may_be_asked_again() {
+    let down = Occasion::Said(1, LinkEvent::Down);
+    let answers = [
+        (down, Answer::AskAgain(ms(300))),
+        (Occasion::Said(1, LinkEvent::Up), Answer::AskAgain(ms(500))),
+        (Occasion::Asked, Answer::AskAgain(Duration::ZERO)),
+        (Occasion::Asked, use_softly(1)),
+    ];
+    let (mut mobile, asked) = decided(&answers, &[1]);
+    mobile.hear(1000, 0, LinkEvent::Down);
+    mobile.hear(1100, 0, LinkEvent::Up);
+    mobile.told(1100);
+    assert_eq!(mobile.told_at(1601)[0], "begun soft 1 to 0 at 1601");
+    let asked = asked.lock().unwrap();
+    let times = asked
+        .iter()
+        .filter(|(occasion, _)| *occasion == Occasion::Asked);
+    let times: Vec<Instant> = times.map(|(_, view)| view.now).collect();
+    assert_eq!(times, [at(1600), at(1601)]);
+}
+
+/// An answer that names the link in use, or none that there is, changes nothing.
+#[test]
+fn an_answer_may_change_nothing() {
+    let up = Occasion::Said(0, LinkEvent::Up);
+    let answers = [
+        (up, use_softly(0)),
+        (up, use_softly(0)),
+        (up, use_softly(9)),
+    ];
+    let (mut mobile, _) = decided(&answers, &[0, 1]);
+    mobile.told(0);
+    mobile.hear(1000, 1, LinkEvent::Up);
+    mobile.hear(2000, 1, LinkEvent::Up);
+    let told = mobile.told(3000);
+    assert!(
+        told.iter().all(|(_, what)| !what.starts_with("begun")),
+        "{told:?}"
+    );
+}

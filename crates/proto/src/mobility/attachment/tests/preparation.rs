@@ -1,0 +1,127 @@
+//! Handovers that a point of service is asked about (IEEE 802.21).
+
+use super::*;
+use crate::mobility::failback::FailbackTimes;
+
+fn mobile(policy: Policy) -> Timeline {
+    let settings = Settings {
+        registers: true,
+        asks_point_of_service: true,
+        ..settings(policy)
+    };
+    let mut mobile = Timeline::begin(settings, &[0, 1]);
+    mobile.told(0);
+    mobile
+}
+
+fn announced(milliseconds: u64, handover: Handover, ahead: u64) -> Policy {
+    let announced = Some(ms(ahead));
+    let handover = entry(milliseconds, Some(1), handover);
+    timetable(
+        0,
+        &[Entry {
+            announced,
+            ..handover
+        }],
+    )
+}
+
+const BEGUN: &str = "begun soft 0 to 1";
+
+#[test]
+fn a_soft_handover_waits_for_the_answer() {
+    let mut mobile = mobile(timetable(0, &[entry(20_000, Some(1), SOFT)]));
+    assert_eq!(mobile.told_at(20_000), ["prepare 1"]);
+    assert_eq!(mobile.mobile.poll_timeout(), None);
+    mobile.prepared(20_280);
+    // It began when it was wanted: the wait is part of it.
+    assert_eq!(mobile.told_at(20_280)[0], format!("{BEGUN} at 20000"));
+}
+
+#[test]
+fn an_announced_handover_is_prepared_before_it_is_due() {
+    let mut early = mobile(announced(20_000, SOFT, 1000));
+    assert_eq!(early.told_at(19_000).last().unwrap(), "prepare 1");
+    early.prepared(19_280);
+    assert_eq!(early.told_at(19_280), [""; 0]);
+    assert_eq!(early.told_at(20_000)[0], format!("{BEGUN} at 20000"));
+    // The announcement hides so much of the wait.
+    let mut late = mobile(announced(20_000, SOFT, 100));
+    late.told(19_900);
+    assert_eq!(late.told_at(20_000), [""; 0]);
+    late.prepared(20_180);
+    assert_eq!(late.told_at(20_180)[0], format!("{BEGUN} at 20000"));
+}
+
+#[test]
+fn a_hard_handover_waits_for_nobody() {
+    let handover = hard(300, OldQueue::Discarded);
+    let mut unannounced = mobile(timetable(0, &[entry(20_000, Some(1), handover)]));
+    assert_eq!(unannounced.told_at(20_000)[0], "begun hard 0 to 1 at 20000");
+    let mut unanswered = mobile(announced(20_000, handover, 100));
+    assert_eq!(unanswered.told_at(19_900).last().unwrap(), "prepare 1");
+    assert_eq!(unanswered.told_at(20_000)[0], "begun hard 0 to 1 at 20000");
+    // An answer that nothing waits for.
+    unanswered.prepared(20_100);
+    assert_eq!(unanswered.told_at(20_100), [""; 0]);
+}
+
+fn preference() -> Policy {
+    let times = FailbackTimes {
+        hold_time: ms(1000),
+        hysteresis: ms(0),
+        longest_switch_time: ms(100),
+    };
+    Policy::Preference(Preference::new(times, [1, 0].map(InterfaceId).to_vec()))
+}
+
+/// A mobile that begins on its second link, prefers the first from 20 s on, and asks about it.
+fn returning() -> Timeline {
+    let settings = Settings {
+        registers: true,
+        asks_point_of_service: true,
+        ..settings(preference())
+    };
+    let mut mobile = Timeline::begin(settings, &[0]);
+    mobile.hear(19_000, 1, LinkEvent::Up);
+    mobile.told(19_999);
+    assert_eq!(mobile.told_at(20_000), ["prepare 1"]);
+    mobile
+}
+
+/// The candidate goes again while the point of service is asked about it: the mobile stays where it is.
+#[test]
+fn a_candidate_that_is_lost_is_not_used() {
+    let mut mobile = returning();
+    mobile.hear(20_100, 1, LinkEvent::Down);
+    mobile.prepared(20_280);
+    assert_eq!(mobile.told(40_000), []);
+    assert_eq!(mobile.mobile.attached(), Some(InterfaceId(0)));
+}
+
+/// The link in use is lost meanwhile: the protocol ends the wait, and the mobile goes at once.
+#[test]
+fn a_link_that_is_lost_ends_the_waiting() {
+    let mut mobile = returning();
+    mobile.hear(20_100, 0, LinkEvent::Down);
+    assert_eq!(
+        mobile.told_at(20_100),
+        ["transports: 0 Down", "protocol: 0 Down"]
+    );
+    mobile.prepared(20_100);
+    assert_eq!(mobile.told_at(20_100)[0], format!("{BEGUN} at 20000"));
+}
+
+/// Nobody is asked about the link in use, nor about a network out of reach.
+#[test]
+fn only_a_move_is_prepared() {
+    let mut mobile = mobile(timetable(0, &[entry(1000, Some(2), SOFT)]));
+    mobile
+        .request(500, Some(0), hard(0, OldQueue::Stays))
+        .unwrap();
+    let told = mobile.told(2000);
+    assert!(
+        told.iter().all(|(_, what)| !what.starts_with("prepare")),
+        "{told:?}"
+    );
+}

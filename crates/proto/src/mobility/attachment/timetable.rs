@@ -1,0 +1,74 @@
+//! A timetable of handovers.
+
+use super::Handover;
+use super::policy::Due;
+use crate::interface::InterfaceId;
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// A handover of a timetable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it begins.
+    pub at: Instant,
+    /// Where it leads; `None` detaches.
+    pub to: Option<InterfaceId>,
+    /// How the old link is left.
+    pub handover: Handover,
+    /// How long before that the old link says that it is going down, if it does.
+    pub announced: Option<Duration>,
+}
+
+impl Entry {
+    /// When it asks for something: to be announced, or else to begin.
+    fn next_moment(&self) -> Instant {
+        let ahead = self.announced.unwrap_or_default();
+        Instant::ZERO + self.at.saturating_since(Instant::ZERO + ahead)
+    }
+}
+
+/// A timetable of handovers.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    first: Option<InterfaceId>,
+    entries: VecDeque<Entry>,
+}
+
+impl Timetable {
+    /// Begins at interface `first` and follows `entries`, which are ascending in time. Entries with jitter come drawn.
+    pub fn new(first: Option<InterfaceId>, entries: Vec<Entry>) -> Timetable {
+        Timetable {
+            first,
+            entries: entries.into(),
+        }
+    }
+
+    pub(super) fn first(&self) -> Option<InterfaceId> {
+        self.first
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.entries.front().map(Entry::next_moment)
+    }
+
+    /// The destination of the next entry, once, when that is to be announced.
+    pub(super) fn poll_announcement(&mut self, now: Instant) -> Option<Option<InterfaceId>> {
+        let next = self.entries.front_mut()?;
+        if next.announced.is_none() || next.next_moment() > now {
+            return None;
+        }
+        next.announced = None;
+        Some(next.to)
+    }
+
+    /// The handover that is due.
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Due> {
+        let entry = *self.entries.front().filter(|entry| entry.at <= now)?;
+        self.entries.pop_front();
+        Some(Due {
+            at: now,
+            to: entry.to,
+            handover: Some(entry.handover),
+        })
+    }
+}
