@@ -4,7 +4,7 @@
 //! done when the node polls it. [`Rank`] is the order of all layers.
 
 use super::Discarded;
-use crate::crosslayer::PeerMoved;
+use crate::crosslayer::{PathParameters, PeerMoved};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::{BufferCounts, Held};
 use crate::packet::{IpHeader, Packet, Signal};
@@ -119,6 +119,10 @@ pub enum News {
     PeerMoved(IpAddr, PeerMoved),
     /// The home agent here has a new binding, for these addresses.
     Bound(IpAddr, Option<Ipv6Prefix>),
+    /// A handover to this interface is foreseen: the point of service is to be asked about it.
+    HandoverForeseen(InterfaceId),
+    /// A handover leads to this interface, and binding updates are to report the parameters of its link.
+    NewPath(InterfaceId, PathParameters),
 }
 
 /// An event of a layer.
@@ -200,6 +204,11 @@ pub trait Layer: Any + Debug + Send {
 
     /// Hears the news of another layer.
     fn handle_news(&mut self, _now: Instant, _news: &News) {}
+
+    /// True for a correspondent that sends to where this mobile is no longer.
+    fn is_sought_elsewhere(&self, _now: Instant, _peer: IpAddr) -> bool {
+        false
+    }
 
     /// Returns the source address of a connection to an address and port, if the layer minds.
     fn source_towards(&self, _remote: IpAddr, _port: u16) -> Option<IpAddr> {

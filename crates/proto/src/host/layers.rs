@@ -142,6 +142,13 @@ impl Layers {
         self.passed_on.push_back(step);
     }
 
+    /// True for a correspondent that sends to where this mobile is no longer.
+    pub(super) fn are_sought_elsewhere(&self, now: Instant, peer: IpAddr) -> bool {
+        self.all
+            .iter()
+            .any(|layer| layer.is_sought_elsewhere(now, peer))
+    }
+
     pub(super) fn source_towards(&self, remote: IpAddr, port: u16) -> Option<IpAddr> {
         let mut all = self.all.iter();
         all.find_map(|layer| layer.source_towards(remote, port))

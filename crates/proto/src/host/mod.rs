@@ -8,11 +8,13 @@
 //!    [`Host::poll_changed`], in this order and again, until all give `None`: a packet that has no route
 //!    becomes an event. Applications that read before the host transmits let an acknowledgment offer the
 //!    window that they opened.
+//! 4. Of a mobile drain [`Host::poll_attachment`] after these, and after [`Host::handle_link`], in the same way.
 //!
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
 
 mod aerotp;
+mod attachment;
 mod errors;
 mod few;
 pub mod layer;
@@ -43,6 +45,7 @@ use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use aerotp::AerotpSockets;
+use attachment::HostAttachment;
 use core::net::IpAddr;
 use layer::{Counters, Layer, LayerEvent, Neighbor, Rank};
 use sockets::Sockets;
@@ -218,6 +221,8 @@ pub struct Host {
     code_points: BTreeMap<FlowId, CodePoint>,
     /// Only where AeroTP was spoken.
     aerotp: Option<Box<AerotpSockets>>,
+    /// Only of a mobile.
+    attachment: Option<Box<HostAttachment>>,
 }
 
 impl Host {
@@ -239,6 +244,7 @@ impl Host {
             agents: None,
             code_points: BTreeMap::new(),
             aerotp: None,
+            attachment: None,
         }
     }
 
@@ -337,9 +343,14 @@ impl Host {
         self.agents.as_deref()
     }
 
-    /// A link says something of itself at one of this host's interfaces.
+    /// A link says something of itself at one of this host's interfaces. At a mobile's access links it is for the
+    /// attachment to say what its other parts hear of it.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkEvent) {
-        if let Some(agents) = &mut self.agents {
+        if let Some(own) = &mut self.attachment
+            && own.machine.has(interface)
+        {
+            own.machine.handle_link(now, interface, signal);
+        } else if let Some(agents) = &mut self.agents {
             agents.handle_link(now, interface, signal);
         }
     }
@@ -473,6 +484,9 @@ impl Host {
         if let Some(aerotp) = &mut self.aerotp {
             sockets = sockets.into_iter().chain(aerotp.poll_timeout()).min();
         }
+        if let Some(own) = &self.attachment {
+            sockets = sockets.into_iter().chain(own.machine.poll_timeout()).min();
+        }
         match &self.agents {
             None => sockets,
             Some(agents) => sockets.into_iter().chain(agents.poll_timeout()).min(),
@@ -487,6 +501,9 @@ impl Host {
         }
         if let Some(agents) = &mut self.agents {
             agents.handle_timeout(now);
+        }
+        if let Some(own) = &mut self.attachment {
+            own.machine.handle_timeout(now);
         }
     }
 

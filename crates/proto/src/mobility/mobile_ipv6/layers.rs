@@ -196,6 +196,21 @@ impl Layer for MobileNode {
         }
     }
 
+    fn handle_news(&mut self, now: Instant, news: &News) {
+        match *news {
+            News::HandoverForeseen(interface) => self.prepare_handover(now, interface),
+            News::NewPath(interface, path) => self.set_path(interface, path),
+            _ => {}
+        }
+    }
+
+    fn is_sought_elsewhere(&self, now: Instant, peer: IpAddr) -> bool {
+        match peer {
+            IpAddr::V6(peer) => MobileNode::is_sought_elsewhere(self, now, peer),
+            IpAddr::V4(_) => false,
+        }
+    }
+
     fn poll_step(&mut self) -> Option<Step> {
         match self.poll_received() {
             Some(Received::Local(packet)) => return Some(Step::Deliver(packet)),

@@ -1,0 +1,178 @@
+//! Attachment at a host: what its sockets and its mobility protocol hear of links and of handovers.
+//!
+//! Of an event of the link in use the sockets hear first, then the mobility protocol. A connection hears that it is
+//! connected when the handover is complete; one to a correspondent that still sends to the old place hears it when its
+//! binding update leaves.
+
+use super::layer::News;
+use super::{Host, SocketId};
+use crate::crosslayer::{CrossLayerSignal, PathParameters};
+use crate::interface::{InterfaceId, LinkEvent};
+use crate::mobility::attachment::{Attachment, Output, Signal};
+use crate::time::Instant;
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A mobile host's attachment, and the parameters of its links.
+#[derive(Debug)]
+pub(super) struct HostAttachment {
+    pub machine: Attachment,
+    paths: BTreeMap<InterfaceId, PathParameters>,
+    /// True if binding updates report the parameters of the new link.
+    reports_paths: bool,
+}
+
+impl Host {
+    /// Makes this host a mobile. With `reports_paths` its binding updates report the parameters of the new link.
+    pub fn set_attachment(&mut self, machine: Attachment, reports_paths: bool) {
+        self.attachment = Some(Box::new(HostAttachment {
+            machine,
+            paths: BTreeMap::new(),
+            reports_paths,
+        }));
+    }
+
+    /// This host's attachment, if it is a mobile.
+    pub fn attachment(&self) -> Option<&Attachment> {
+        self.attachment.as_ref().map(|own| &own.machine)
+    }
+
+    /// The same, to begin it, to ask it for a handover, or to tell it what is measured.
+    pub fn attachment_mut(&mut self) -> Option<&mut Attachment> {
+        self.attachment.as_mut().map(|own| &mut own.machine)
+    }
+
+    /// Notes what the link at an interface carries (802.21 Link_Parameters_Report).
+    pub fn set_path(&mut self, interface: InterfaceId, path: PathParameters) {
+        if let Some(own) = &mut self.attachment {
+            own.paths.insert(interface, path);
+        }
+    }
+
+    /// The attachment's next output. A command is the driver's to carry out before it asks for the next output; a signal has
+    /// reached this host's own parts, which may have packets to send.
+    pub fn poll_attachment(&mut self, now: Instant) -> Option<Output> {
+        let output = self.attachment.as_mut()?.machine.poll()?;
+        match output {
+            Output::Signal(Signal::InUse(interface, event)) => {
+                self.tell_of_link(now, interface, event);
+            }
+            Output::Signal(Signal::Link(interface, event)) => {
+                if let Some(layers) = &mut self.agents {
+                    layers.handle_link(now, interface, event);
+                }
+            }
+            Output::Signal(Signal::Prepare(interface)) => {
+                self.tell_layers(now, &News::HandoverForeseen(interface));
+            }
+            Output::Signal(Signal::Attached(Some(interface))) => self.report_path(now, interface),
+            Output::Signal(Signal::Complete(Some(interface))) => {
+                self.tell_of_completion(now, interface);
+            }
+            _ => {}
+        }
+        Some(output)
+    }
+
+    /// Tells the remedies of a new connection of the link in use.
+    pub fn tell_of_beginning(&mut self, now: Instant, socket: SocketId) {
+        if let Some(path) = self.path_in_use() {
+            self.signal_to(now, socket, &CrossLayerSignal::Begun(path));
+        }
+    }
+
+    /// Tells the attachment and the sockets the news of this host's mobility protocol.
+    pub fn hear_news(&mut self, now: Instant, news: &News) {
+        let Some(own) = &mut self.attachment else {
+            return;
+        };
+        match *news {
+            News::BindingSent(correspondent) => self.tell_of_update(now, correspondent),
+            News::HandoverPrepared => own.machine.handle_prepared(now),
+            News::Registered(interface) => own.machine.handle_registered(interface),
+            News::Deregistered => {
+                if let Some(home) = own.machine.attached() {
+                    own.machine.handle_registered(home);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_layers(&mut self, now: Instant, news: &News) {
+        if let Some(layers) = &mut self.agents {
+            layers.handle_news(now, news);
+        }
+    }
+
+    /// What the link in use carries, as far as this host knows.
+    fn path_in_use(&self) -> Option<PathParameters> {
+        let own = self.attachment.as_ref()?;
+        own.paths.get(&own.machine.attached()?).copied()
+    }
+
+    fn path_at(&self, interface: InterfaceId) -> Option<PathParameters> {
+        self.attachment.as_ref()?.paths.get(&interface).copied()
+    }
+
+    fn tell_of_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        let signal = match event {
+            LinkEvent::GoingDown => CrossLayerSignal::GoingDown,
+            LinkEvent::Rollback => CrossLayerSignal::Rollback,
+            LinkEvent::Down => CrossLayerSignal::Disconnected,
+            LinkEvent::Up => match self.path_at(interface) {
+                Some(path) => CrossLayerSignal::Connected(path),
+                None => return,
+            },
+            _ => return,
+        };
+        self.signal(now, &signal);
+    }
+
+    fn tell_of_completion(&mut self, now: Instant, interface: InterfaceId) {
+        if let Some(path) = self.path_at(interface) {
+            let elsewhere = self.peers_of_old_places(now);
+            let connected = CrossLayerSignal::Connected(path);
+            self.signal_towards(now, &connected, |peer| !elsewhere.contains(&peer));
+        }
+    }
+
+    /// A binding update leaves: what is sent to a correspondent from now on arrives after it. The one that a handover waits
+    /// for concerns all.
+    fn tell_of_update(&mut self, now: Instant, to: IpAddr) {
+        if let Some(path) = self.path_in_use()
+            && self.peers_of_old_places(now).contains(&to)
+        {
+            self.signal_about(now, to, &CrossLayerSignal::UpdateSent);
+            self.signal_about(now, to, &CrossLayerSignal::Connected(path));
+        }
+        if self.attachment().is_some_and(Attachment::is_handing_over) {
+            self.signal(now, &CrossLayerSignal::UpdateSent);
+        }
+    }
+
+    /// The peers of connections that send to where this mobile is no longer.
+    fn peers_of_old_places(&self, now: Instant) -> BTreeSet<IpAddr> {
+        let Some(layers) = &self.agents else {
+            return BTreeSet::new();
+        };
+        let peers = self.peers();
+        peers
+            .filter(|&peer| layers.are_sought_elsewhere(now, peer))
+            .collect()
+    }
+
+    /// Lets the binding updates of a handover report the link that it leads to.
+    fn report_path(&mut self, now: Instant, interface: InterfaceId) {
+        let reports = self
+            .attachment
+            .as_ref()
+            .is_some_and(|own| own.reports_paths && own.machine.is_handing_over());
+        if let Some(path) = self.path_at(interface).filter(|_| reports) {
+            self.tell_layers(now, &News::NewPath(interface, path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
