@@ -1,12 +1,12 @@
-//! How a node gets an IPv6 address on a link: it finds a router, makes an address of the router's prefix, joins the
-//! multicast group on which it is asked for, and detects whether somebody else has the address.
+//! IPv6 address configuration of a node on a link: router discovery, stateless address configuration, multicast
+//! listener reports and duplicate address detection.
 //!
-//! RFC 4861 section 6.3 (routers), RFC 4862 sections 5.4 and 5.5 (addresses), RFC 3810 section 6.1 (reports). How to
-//! drive it: [`link_up`](AddressConfiguration::link_up) and [`link_down`](AddressConfiguration::link_down) on the
-//! link's signals, [`handle_discovery`](AddressConfiguration::handle_discovery) for what comes,
-//! [`handle_timeout`](AddressConfiguration::handle_timeout) at
-//! [`poll_timeout`](AddressConfiguration::poll_timeout); after each, drain
-//! [`poll_transmit`](AddressConfiguration::poll_transmit) and [`poll_event`](AddressConfiguration::poll_event).
+//! RFC 4861 section 6.3 (routers), RFC 4862 sections 5.4 and 5.5 (addresses), RFC 3810 section 6.1 (reports). Call
+//! [`link_up`](AddressConfiguration::link_up) and [`link_down`](AddressConfiguration::link_down) on link events,
+//! [`handle_discovery`](AddressConfiguration::handle_discovery) for arriving messages, and
+//! [`handle_timeout`](AddressConfiguration::handle_timeout) at [`poll_timeout`](AddressConfiguration::poll_timeout);
+//! after each, drain [`poll_transmit`](AddressConfiguration::poll_transmit) and
+//! [`poll_event`](AddressConfiguration::poll_event).
 
 mod detection;
 
@@ -26,21 +26,20 @@ use core::net::Ipv6Addr;
 use detection::{Detection, LINK_LOCAL, valid_until};
 use std::collections::VecDeque;
 
-/// The protocol's times, with the standards' defaults.
+/// Timers and counts of the protocols, with the standards' defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigurationTimes {
-    /// MAX_RTR_SOLICITATION_DELAY: the first message on a link waits a random time up to this (RFC 4861 section 10).
+    /// MAX_RTR_SOLICITATION_DELAY: maximum random delay of the first message on a link (RFC 4861 section 10).
     pub longest_solicitation_delay: Duration,
     /// RTR_SOLICITATION_INTERVAL between router solicitations (RFC 4861 section 10).
     pub solicitation_interval: Duration,
     /// MAX_RTR_SOLICITATIONS (RFC 4861 section 10).
     pub solicitations: u8,
-    /// RetransTimer between neighbour solicitations, unless the router says otherwise (RFC 4861 section 10).
+    /// RetransTimer between neighbour solicitations, unless a router advertises another (RFC 4861 section 10).
     pub retransmission_time: Duration,
-    /// Unsolicited Report Interval: a listener report is said again after a random time up to this (RFC 3810
-    /// section 9.11).
+    /// Unsolicited Report Interval: maximum random time to the repetition of a listener report (RFC 3810 section 9.11).
     pub longest_report_interval: Duration,
-    /// Robustness Variable: how often a listener report is said (RFC 3810 section 9.1).
+    /// Robustness Variable: number of transmissions of a listener report (RFC 3810 section 9.1).
     pub reports: u8,
 }
 
@@ -57,80 +56,80 @@ impl Default for ConfigurationTimes {
     }
 }
 
-/// The interface identifier that an aircraft's 24-bit ICAO address makes: the address behind forty zero bits (study
-/// D, figure 5; RFC 4291 appendix A, "links with other kinds of identifiers"). Higher bits of the argument are ignored.
+/// Makes the interface identifier of an aircraft from its 24-bit ICAO address, behind forty zero bits (study D, figure
+/// 5; RFC 4291 appendix A, "links with other kinds of identifiers"). Ignores higher bits of the argument.
 pub const fn icao_interface_identifier(icao_address: u32) -> u64 {
     (icao_address & 0xFF_FFFF) as u64
 }
 
-/// The interface identifier that a 48-bit link-layer address makes: `fffe` in its middle, and the universal/local
-/// bit inverted (RFC 4291 appendix A).
+/// Makes the interface identifier of a 48-bit link-layer address: `fffe` in the middle, and the universal/local bit
+/// inverted (RFC 4291 appendix A).
 pub const fn ethernet_interface_identifier(address: [u8; 6]) -> u64 {
     let [a, b, c, d, e, f] = address;
     u64::from_be_bytes([a ^ 2, b, c, 0xFF, 0xFE, d, e, f])
 }
 
-/// What is chosen for one interface.
+/// Settings of one interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigurationSettings {
-    /// The last 64 bits of all addresses.
+    /// Last 64 bits of all addresses.
     pub interface_identifier: u64,
-    /// How it is known that nobody else has the address.
+    /// Method of duplicate address detection.
     pub detection: DuplicateAddressDetection,
-    /// The protocol's times.
+    /// Timers and counts of the protocols.
     pub times: ConfigurationTimes,
-    /// Of routers that advertise this prefix no address is made: the mobile has one there, its home address.
+    /// The mobile's home prefix: no address is configured from it, since the mobile already has its home address there.
     pub home_prefix: Option<Ipv6Prefix>,
 }
 
-/// Where an interface finds itself.
+/// Attachment of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// No router is known, or no address is ready.
+    /// No known router, or no address ready.
     None,
-    /// The router advertises the home prefix.
+    /// A router that advertises the home prefix.
     Home,
-    /// An address of a router's prefix is ready.
+    /// An address, ready for use, of a router's prefix.
     Away(Ipv6Addr),
 }
 
-/// What has happened on an interface.
+/// Event on an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigurationEvent {
-    /// The interface is somewhere else than before.
+    /// The attachment has changed.
     Attached(Attachment),
-    /// Somebody else has this address: it is not used, on this link (RFC 4862 section 5.4.5).
+    /// Another node has this address, so it is not used on this link (RFC 4862 section 5.4.5).
     Duplicate(Ipv6Addr),
 }
 
-/// A router that has been heard.
+/// A router that advertised itself.
 #[derive(Clone, Copy, Debug)]
 struct Router {
     link_local: Ipv6Addr,
-    /// Its own address in the prefix, if it says so (RFC 6275 section 7.2).
+    /// The router's own address in the prefix, if advertised (RFC 6275 section 7.2).
     address: Option<Ipv6Addr>,
     prefix: Ipv6Prefix,
-    /// Until when it counts as there: the lifetime that it gave, or three of its intervals without a word.
+    /// Time until which the router counts as present: its lifetime, or three advertisement intervals, if shorter.
     until: Instant,
-    /// Until when an address of its prefix is valid.
+    /// End of the valid lifetime of addresses in the prefix.
     valid_until: Instant,
 }
 
-/// A message to send again.
+/// Schedule of a repeated message.
 #[derive(Clone, Copy, Debug)]
 struct Repeat {
     at: Instant,
     left: u8,
 }
 
-/// The state of one interface.
+/// Address configuration of one interface.
 #[derive(Clone, Debug)]
 pub struct AddressConfiguration {
     settings: ConfigurationSettings,
     draws: Draws,
     up: bool,
     retransmission_time: Duration,
-    /// When the link's first message may go; what comes earlier waits for it.
+    /// Earliest time of the first message on the link; earlier ones wait.
     first_message: Instant,
     solicitation: Option<Repeat>,
     routers: Vec<Router>,
@@ -144,7 +143,7 @@ pub struct AddressConfiguration {
 }
 
 impl AddressConfiguration {
-    /// An interface whose link is down.
+    /// Creates an interface whose link is down.
     pub fn new(settings: ConfigurationSettings, draws: Draws) -> AddressConfiguration {
         AddressConfiguration {
             settings,
@@ -164,17 +163,17 @@ impl AddressConfiguration {
         }
     }
 
-    /// Where the interface is.
+    /// Returns the current attachment.
     pub const fn attachment(&self) -> Attachment {
         self.attachment
     }
 
-    /// Whether the address is this interface's, and ready for use.
+    /// Returns true if the address belongs to this interface and is ready for use.
     pub fn has(&self, address: Ipv6Addr) -> bool {
         self.assigned.contains(&address)
     }
 
-    /// The global address of the router on whose prefix the attachment rests, if it has said it.
+    /// Returns the global address of the router in use, if it advertised one.
     pub fn router_address(&self) -> Option<Ipv6Addr> {
         let serves = |router: &&Router| match self.attachment {
             Attachment::None => false,
@@ -184,7 +183,7 @@ impl AddressConfiguration {
         self.routers.iter().find(serves)?.address
     }
 
-    /// The link is up, perhaps at another router: everything begins anew (RFC 6275 section 11.5.1).
+    /// Restarts the configuration on a link that is up, perhaps at another router (RFC 6275 section 11.5.1).
     pub fn link_up(&mut self, now: Instant) {
         self.link_down();
         self.up = true;
@@ -196,7 +195,7 @@ impl AddressConfiguration {
         self.handle_timeout(now);
     }
 
-    /// The link is down: addresses and routers are forgotten.
+    /// Forgets all addresses and routers, since the link is down.
     pub fn link_down(&mut self) {
         self.up = false;
         self.retransmission_time = self.settings.times.retransmission_time;
@@ -210,8 +209,8 @@ impl AddressConfiguration {
         self.update_attachment();
     }
 
-    /// Takes in a message of Neighbor Discovery that has come over the link. `multicast`: it was sent to a
-    /// multicast address. The caller has checked that its hop limit is 255.
+    /// Takes in a Neighbor Discovery message from the link. `multicast`: its destination was a multicast address. The
+    /// caller has checked that its hop limit is 255.
     pub fn handle_discovery(
         &mut self,
         now: Instant,
@@ -242,7 +241,7 @@ impl AddressConfiguration {
         (source, multicast): (Ipv6Addr, bool),
         advertisement: &RouterAdvertisement,
     ) {
-        // RFC 4861 section 6.1.2: it comes from a link-local address.
+        // RFC 4861 section 6.1.2: the source must be a link-local address.
         if !LINK_LOCAL.contains(source) {
             return;
         }
@@ -290,8 +289,8 @@ impl AddressConfiguration {
     ) -> Router {
         let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
         let lifetime = now + seconds(u32::from(advertisement.router_lifetime_s));
-        // RFC 6275 section 11.5.1: intervals that pass without an advertisement tell that the router is gone. Three
-        // of them are chosen, as for the default of the router's lifetime.
+        // RFC 6275 section 11.5.1: missing advertisements show that the router is gone. Chosen: after three intervals,
+        // as in the default of the router lifetime.
         let heard = advertisement
             .advertisement_interval_ms
             .map(|interval| now + Duration::from_millis(u64::from(interval)).saturating_mul(3));
@@ -335,7 +334,8 @@ impl AddressConfiguration {
         }
     }
 
-    /// Somebody has, or tests, an address: if it is tentative here, it is a duplicate (RFC 4862 section 5.4.3 f.).
+    /// Treats an address that is tentative here as a duplicate: another node has or probes it (RFC 4862 section 5.4.3
+    /// f.).
     fn handle_claim(&mut self, target: Ipv6Addr) {
         let tentative = self.detections.iter().position(|one| one.address == target);
         if let Some(place) = tentative {
@@ -345,7 +345,7 @@ impl AddressConfiguration {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         let solicitation = self.solicitation.iter().map(|repeat| repeat.at);
         let detections = self.detections.iter().map(|detection| detection.at);
@@ -358,7 +358,7 @@ impl AddressConfiguration {
             .min()
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if !self.up {
             return;
@@ -378,7 +378,7 @@ impl AddressConfiguration {
         self.update_attachment();
     }
 
-    /// Addresses of prefixes that no router advertises any more are given up.
+    /// Removes addresses whose prefix no router advertises any more.
     fn forget_addresses(&mut self) {
         let routers = &self.routers;
         self.assigned.retain(|&address| {
@@ -421,12 +421,12 @@ impl AddressConfiguration {
         self.solicitation = (left > 0).then_some(Repeat { at, left });
     }
 
-    /// The next packet for the link.
+    /// Returns the next packet for the link.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         pop(&mut self.outbox)
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<ConfigurationEvent> {
         self.events.pop_front()
     }

@@ -1,31 +1,32 @@
-//! Bindings of a home address to a care-of address: how updates are ordered, and how long they hold.
+//! Bindings of a home address to a care-of address: sequence numbers, lifetimes and retransmission timers.
 
 use crate::time::{Duration, Instant};
 use crate::wire::mobility_header::BindingLifetime;
 
-/// The number of a binding update. Numbers go round modulo 2^16: one is greater than another if it is at most
-/// 32,767 ahead of it (RFC 6275 section 9.5.1).
+/// Sequence number of a binding update, modulo 2^16. A number is greater than another if it is at most 32,767 ahead of
+/// it (RFC 6275 section 9.5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct BindingSequence(pub u16);
 
 impl BindingSequence {
-    /// The next one.
+    /// Returns the next sequence number.
     pub const fn next(self) -> BindingSequence {
         BindingSequence(self.0.wrapping_add(1))
     }
 
-    /// Whether an update of this number comes after one of number `other`.
+    /// Returns true if this number is greater than `other`.
     pub const fn is_after(self, other: BindingSequence) -> bool {
         matches!(self.0.wrapping_sub(other.0), 1..=32_767)
     }
 }
 
-/// The constants of RFC 6275 sections 12 and 13 that a mobile may be given other values of.
+/// The configurable constants of RFC 6275 sections 12 and 13.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindingTimes {
     /// INITIAL_BINDACK_TIMEOUT.
     pub initial_timeout: Duration,
-    /// InitialBindackTimeoutFirstReg: of the first update at a home agent, which detects duplicates before it answers.
+    /// InitialBindackTimeoutFirstReg, for the first update at a home agent, which performs duplicate address detection
+    /// before it answers.
     pub first_registration_timeout: Duration,
     /// MAX_BINDACK_TIMEOUT.
     pub longest_timeout: Duration,
@@ -44,8 +45,8 @@ impl Default for BindingTimes {
 /// MAX_RR_BINDING_LIFETIME: longest binding at a correspondent (RFC 6275 section 12).
 pub const LONGEST_CORRESPONDENT_LIFETIME: BindingLifetime = BindingLifetime::at_most(420);
 
-/// A message that is sent again until it is answered: the timeout doubles each time, up to a longest (RFC 6275
-/// section 11.8).
+/// Retransmission timer of a message: the timeout doubles with each transmission, up to a maximum (RFC 6275 section
+/// 11.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
     timeout: Duration,
@@ -54,7 +55,7 @@ pub struct Retransmission {
 }
 
 impl Retransmission {
-    /// Of a message that has been sent at `now`.
+    /// Starts the timer of a message first sent at `now`.
     pub fn begin(now: Instant, timeout: Duration) -> Retransmission {
         Retransmission {
             timeout,
@@ -63,17 +64,17 @@ impl Retransmission {
         }
     }
 
-    /// When the message is due again.
+    /// Returns the time of the next retransmission.
     pub const fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// How often it has been sent.
+    /// Returns the number of transmissions so far.
     pub const fn sent(&self) -> u32 {
         self.sent
     }
 
-    /// It has been sent again.
+    /// Records a retransmission at `now`.
     pub fn again(&mut self, now: Instant, longest: Duration) {
         self.timeout = self.timeout.saturating_mul(2).min(longest);
         self.deadline = now + self.timeout;
@@ -81,12 +82,12 @@ impl Retransmission {
     }
 }
 
-/// A binding lifetime as a length of time.
+/// Converts a binding lifetime to a duration.
 pub fn duration(lifetime: BindingLifetime) -> Duration {
     Duration::from_secs(u64::from(lifetime.seconds()))
 }
 
-/// When what was granted for this long is asked for anew. Chosen: when three quarters have passed.
+/// Returns the time from a grant to its refresh. Chosen: three quarters of the lifetime.
 pub fn refresh_after(lifetime: BindingLifetime) -> Duration {
     Duration::from_millis(u64::from(lifetime.seconds()) * 750)
 }
@@ -111,7 +112,7 @@ mod tests {
         );
     }
 
-    /// 1.5 s at first, then twice as long each time, and no longer than 32 s (RFC 6275 sections 11.8, 12, 13).
+    /// 1.5 s at first, doubled each time, at most 32 s (RFC 6275 sections 11.8, 12, 13).
     #[test]
     fn an_unanswered_update_is_sent_again_at_growing_intervals() {
         let times = BindingTimes::default();

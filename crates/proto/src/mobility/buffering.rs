@@ -1,14 +1,14 @@
-//! Packets kept for a mobile while it changes its point of attachment: one bounded queue that all strategies share,
-//! and what a node at the edge (base station, access router, foreign agent) does with it.
+//! Buffering for a mobile during a handover: one bounded queue that all strategies share, and its use by a node at the
+//! edge (base station, access router, foreign agent).
 //!
-//! | strategy | who holds | how |
+//! | strategy | buffer at | mechanism |
 //! |---|---|---|
 //! | home-agent buffering | home agent | [`PacketBuffer`] in the binding, from the modified binding update to the next regular one |
 //! | home-agent bicasting | nobody | the home agent tunnels to the old and the new care-of address for a while |
 //! | base-station buffering | base station | [`EdgeBuffer`]: hold, then forward to the next base station |
 //! | access-router buffering | access router | [`EdgeBuffer`]: hold, then tunnel to the next router or care-of address |
-//! | foreign-agent forwarding | foreign agent | [`EdgeBuffer`]: forward, holding or not before |
-//! | multicast with intelligent buffering | base stations or access routers around | [`EdgeBuffer::standing_by`]: keep the last ones, hand out what the mobile has not got |
+//! | foreign-agent forwarding | foreign agent | [`EdgeBuffer`]: forward, with or without holding first |
+//! | multicast with intelligent buffering | neighbouring base stations or access routers | [`EdgeBuffer::standing_by`]: keep the latest packets, deliver those that the mobile lacks |
 
 mod edge;
 
@@ -21,51 +21,51 @@ use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
-/// What a buffer may hold, and how it is emptied.
+/// Limits of a buffer, and its release rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferPolicy {
-    /// At most so many bytes of whole packets.
+    /// Maximum size in bytes, counted in whole packets with headers.
     pub bytes: u32,
-    /// A packet that has been held for so long is dropped.
+    /// Maximum age; an older packet is dropped.
     pub age: Duration,
-    /// Who goes when there is no room.
+    /// Choice of the packet to drop when the buffer is full.
     pub overflow: Overflow,
-    /// The rate at which what was held is released; without one, all at once.
+    /// Release rate; without one, all packets leave at once.
     pub pace: Option<DataRate>,
-    /// Whether a TCP segment that is held already is dropped. Not where IPsec hides the segments from who holds them.
+    /// True to drop a TCP segment that is already held. Not possible where IPsec hides the TCP header.
     pub drop_duplicates: bool,
 }
 
-/// Who is dropped when a buffer has no room for a newcomer.
+/// Choice of the packet to drop when a buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// The newcomer.
+    /// The arriving packet.
     DropNewest,
-    /// Those that have waited longest, until there is room.
+    /// The oldest packets, until there is room.
     DropOldest,
 }
 
-/// What became of the packets that a buffer was offered.
+/// Counters of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounts {
-    /// Taken in.
+    /// Packets taken in.
     pub held: u64,
-    /// Handed out again.
+    /// Packets released.
     pub released: u64,
-    /// Dropped for want of room.
+    /// Packets dropped because the buffer was full.
     pub overflowed: u64,
-    /// The bytes of those.
+    /// Bytes of the packets dropped because the buffer was full.
     pub overflowed_bytes: u64,
-    /// Dropped for their age.
+    /// Packets dropped for their age.
     pub expired: u64,
-    /// Dropped because the same TCP segment was held already, or the mobile had got the packet elsewhere.
+    /// Packets dropped because the same TCP segment was already held, or the mobile had already received the packet.
     pub duplicates: u64,
-    /// Most bytes that a buffer held at once.
+    /// Peak occupancy in bytes.
     pub most_bytes: u32,
 }
 
 impl BufferCounts {
-    /// Adds another buffer's counts.
+    /// Adds the counters of `other`; the peak becomes the larger of the two.
     pub fn add(&mut self, other: BufferCounts) {
         self.held += other.held;
         self.released += other.released;
@@ -77,19 +77,19 @@ impl BufferCounts {
     }
 }
 
-/// A packet of a flow that a buffer has taken in or dropped: for whoever follows packets through a simulation.
+/// Report that a buffer took in or dropped a packet of a flow, for tracing packets through a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Which packet.
+    /// The packet.
     pub identity: Identity,
     /// Its flow.
     pub flow: FlowId,
-    /// True if it was dropped, now or after it was held.
+    /// True if the packet was dropped, on arrival or later.
     pub dropped: bool,
 }
 
 impl Held {
-    /// Of a packet that has a number. Only a simulation gives packets one, and hears of them.
+    /// Reports on a packet that has an identity and a flow; only a simulation assigns them.
     pub fn of(packet: &Packet, dropped: bool) -> Option<Held> {
         let identity = packet.identity_within();
         let flow = packet.flow.filter(|_| identity.is_some())?;
@@ -101,25 +101,25 @@ impl Held {
     }
 }
 
-/// A queue of packets, bounded in bytes and age, that holds until it is told to release.
+/// A packet queue, bounded in bytes and age, that holds until it is told to release.
 ///
-/// By choice, a TCP segment all of whose sequence space is held already is dropped (study D, section 5.7): the link
-/// ahead is slow. A segment without data is never taken for a duplicate, since a sender counts duplicate acknowledgments,
-/// and what shows no TCP header (IPsec, fragments, other transports) is held as it comes.
+/// By choice, a TCP segment whose whole sequence space is already held is dropped (study D, section 5.7), because the
+/// link ahead is slow. A segment without data is never a duplicate, since senders count duplicate ACKs. Packets without
+/// a visible TCP header (IPsec, fragments, other transports) are never compared.
 #[derive(Clone, Debug)]
 pub struct PacketBuffer {
     policy: BufferPolicy,
     packets: VecDeque<(Instant, Packet)>,
     bytes: u32,
-    /// When the next packet may go, while releasing.
+    /// Earliest time of the next release; `None` while holding.
     next_release: Option<Instant>,
     counts: BufferCounts,
-    /// Packets taken in or dropped that nobody has asked about yet.
+    /// Reports not yet taken by [`PacketBuffer::take_told`].
     told: Vec<Held>,
 }
 
 impl PacketBuffer {
-    /// An empty one, which holds.
+    /// Creates an empty buffer that holds.
     pub const fn new(policy: BufferPolicy) -> PacketBuffer {
         PacketBuffer {
             policy,
@@ -139,22 +139,22 @@ impl PacketBuffer {
         }
     }
 
-    /// What became of the packets so far; those that are neither released nor dropped are still here.
+    /// Returns the counters. A packet neither released nor dropped is still held.
     pub const fn counts(&self) -> BufferCounts {
         self.counts
     }
 
-    /// Bytes held now.
+    /// Returns the bytes held.
     pub const fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// Whether nothing is held.
+    /// Returns true if no packet is held.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Takes a packet in, or drops it or others by the policy.
+    /// Takes in a packet, or drops it or older ones according to the policy.
     pub fn push(&mut self, now: Instant, packet: Packet) {
         self.drop_expired(now);
         if self.policy.drop_duplicates && self.holds_segment_of(&packet) {
@@ -190,22 +190,22 @@ impl PacketBuffer {
         self.told.extend(Held::of(packet, dropped));
     }
 
-    /// Hands out the packets taken in or dropped since this was asked last.
+    /// Takes the reports of packets taken in or dropped since the last call.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         self.told.drain(..)
     }
 
-    /// From now on packets are handed out, at the policy's pace.
+    /// Starts the release, at the policy's pace.
     pub fn begin_release(&mut self, now: Instant) {
         self.next_release.get_or_insert(now);
     }
 
-    /// From now on packets are held again.
+    /// Stops the release.
     pub fn hold(&mut self) {
         self.next_release = None;
     }
 
-    /// The next packet that may go.
+    /// Releases the next packet that is due.
     pub fn poll_release(&mut self, now: Instant) -> Option<Packet> {
         self.drop_expired(now);
         self.next_release.filter(|&at| at <= now)?;
@@ -219,14 +219,14 @@ impl PacketBuffer {
         Some(packet)
     }
 
-    /// When a packet may go or is too old.
+    /// Returns the time of the next release or expiry.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let (since, _) = self.packets.front()?;
         let expires = *since + self.policy.age;
         Some(self.next_release.map_or(expires, |at| at.min(expires)))
     }
 
-    /// Drops what is too old at `now`.
+    /// Drops packets that have reached the maximum age at `now`.
     pub fn drop_expired(&mut self, now: Instant) {
         while let Some(&(since, _)) = self.packets.front()
             && since + self.policy.age <= now
@@ -238,12 +238,12 @@ impl PacketBuffer {
         }
     }
 
-    /// Whether it is to be released, and all has gone.
+    /// Returns true if the release has begun and no packet is left.
     pub fn is_released(&self) -> bool {
         self.next_release.is_some() && self.packets.is_empty()
     }
 
-    /// Hands out all that is held at once, whatever the pace.
+    /// Releases all packets at once, regardless of the pace.
     pub fn release_all(&mut self, now: Instant) -> impl Iterator<Item = Packet> {
         self.drop_expired(now);
         self.counts.released += self.packets.len() as u64;
@@ -251,7 +251,7 @@ impl PacketBuffer {
         self.packets.drain(..).map(|(_, packet)| packet)
     }
 
-    /// Drops all that is held, as too old: nobody will come for it.
+    /// Drops all packets and counts them as expired: the mobile will not return for them.
     pub fn drop_all(&mut self) {
         while let Some(packet) = self.pop() {
             self.counts.expired += 1;
@@ -277,7 +277,7 @@ impl PacketBuffer {
     }
 }
 
-/// The stretch of a TCP connection's sequence space that a packet carries.
+/// The part of a TCP connection's sequence space that a packet carries.
 struct Segment {
     addresses: (IpAddr, IpAddr),
     ports: (u16, u16),
@@ -286,13 +286,13 @@ struct Segment {
 }
 
 impl Segment {
-    /// Of what carries a SYN, a FIN or data, and shows it.
+    /// Returns the segment of a packet that visibly carries a SYN, a FIN or data.
     fn of(packet: &Packet) -> Option<Segment> {
         let view = packet.view();
         let header: &TcpHeader = view.tcp.as_deref()?;
         let has = |flag| u32::from(header.flags.contains(flag));
         let length = view.payload_bytes + has(TcpFlags::SYN) + has(TcpFlags::FIN);
-        // A reset says something else than the segment in whose place it stands.
+        // A reset differs from the segment with the same sequence number.
         if length == 0 || header.flags.contains(TcpFlags::RST) {
             return None;
         }

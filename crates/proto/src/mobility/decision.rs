@@ -1,70 +1,71 @@
-//! A decision which link to use that whoever runs the stack brings along: told what links say, it answers.
+//! Interface for a link-selection policy from outside this crate: link events in, answers out.
 
 use crate::interface::LinkEvent;
 use crate::time::{Duration, Instant};
 use core::fmt;
 use std::sync::Arc;
 
-/// Why a decision is asked.
+/// Reason for a call of [`Decision::on_event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// A link says something: which, by its place among those to choose from.
+    /// An event of the link at this index among the candidates.
     Said(usize, LinkEvent),
-    /// The time has come that [`Answer::AskAgain`] named.
+    /// The end of the delay that [`Answer::AskAgain`] set.
     Asked,
 }
 
-/// A link as its mobile knows it.
+/// The mobile's view of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkView {
-    /// It can be used.
+    /// True while the link can be used.
     pub up: bool,
-    /// It has said that it will soon be down.
+    /// True if the link has announced that it will soon go down.
     pub going_down: bool,
-    /// Received power in dBm, where it is known and enough to be measured.
+    /// Received power in dBm, if known and strong enough to be measured.
     pub received_dbm: Option<f64>,
 }
 
-/// What a mobile knows when it decides.
+/// The state of a mobile that a decision sees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MobileView {
-    /// What time it is.
+    /// Current time.
     pub now: Instant,
-    /// The link in use, by its place; `None` at the start, and on none.
+    /// Index of the link in use; `None` at the start and while on no link.
     pub used: Option<usize>,
-    /// Where it is, in metres from its line's beginning, if it moves on a line.
+    /// Position in metres from the beginning of the mobile's line, if it moves on a line.
     pub position_m: Option<f64>,
-    /// The links to choose from.
+    /// The candidate links.
     pub links: Vec<LinkView>,
 }
 
-/// What is to be done.
+/// Result of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// This link is used from now on.
+    /// Use this link from now on.
     Use {
-        /// Which, by its place.
+        /// Index of the link.
         link: usize,
-        /// Whether the old link goes on delivering what it holds; else it is broken first, and nothing passes for `outage`.
+        /// True if the old link delivers its queue (soft handover). Otherwise it breaks first, and nothing passes for
+        /// `outage`.
         soft: bool,
-        /// How long nothing passes in a hard handover.
+        /// Interruption of a hard handover.
         outage: Duration,
     },
-    /// Nothing yet: the decision is asked again so much later. Of several questions the last counts.
+    /// Change nothing, and ask again after this delay. A later answer replaces an earlier delay.
     AskAgain(Duration),
 }
 
-/// Decides which link a mobile uses.
+/// A policy that decides which link a mobile uses.
 pub trait Decision: fmt::Debug + Send {
-    /// Says what is to be done, or `None` for nothing. At the start each link that is up says so, and the last link that
-    /// an answer names is the first in use.
+    /// Returns the change to make, or `None`. At the start every link that is up reports so; the first link in use is
+    /// the last one that an answer named.
     fn on_event(&mut self, occasion: Occasion, mobile: &MobileView) -> Option<Answer>;
 }
 
-/// Makes the decision of one mobile, of the names of the links to choose from.
+/// A constructor of one mobile's decision from the names of its candidate links.
 type Factory = dyn Fn(&[String]) -> Box<dyn Decision> + Send + Sync;
 
-/// A decision from outside this crate. Two are equal if they share a factory.
+/// A named decision from outside this crate. Two are equal if they share a factory.
 #[derive(Clone)]
 pub struct External {
     name: Arc<str>,
@@ -72,7 +73,7 @@ pub struct External {
 }
 
 impl External {
-    /// The decision called `name`; `factory` makes one of the links' names, in the order of their places.
+    /// Creates the decision `name`; `factory` receives the links' names in the order of their indices.
     pub fn new(
         name: &str,
         factory: impl Fn(&[String]) -> Box<dyn Decision> + Send + Sync + 'static,
@@ -83,7 +84,7 @@ impl External {
         }
     }
 
-    /// The decision of a mobile with these links.
+    /// Builds the decision of a mobile with these links.
     pub fn build(&self, links: &[String]) -> Box<dyn Decision> {
         (self.factory)(links)
     }

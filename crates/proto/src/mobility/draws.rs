@@ -1,12 +1,11 @@
-//! Random delays and cookies of agents: a function of a secret that the caller gives, since `proto` has no global
-//! randomness.
+//! Random delays and cookies of agents, derived from the caller's secret: `proto` has no global randomness.
 
 use crate::time::Duration;
 use core::hash::Hasher;
 use siphasher::sip::SipHasher24;
 
-/// A sequence of draws: SipHash-2-4 of a counter under a secret. The secret must come from a good source of
-/// randomness in a deployment; a simulation derives it from its seed.
+/// A pseudorandom sequence: SipHash-2-4 of a counter, keyed by a secret. A deployment takes the secret from a good
+/// source of randomness; a simulation derives it from its seed.
 #[derive(Clone, Debug)]
 pub struct Draws {
     secret: [u8; 16],
@@ -14,12 +13,12 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The draws that belong to `secret`.
+    /// Starts the sequence that belongs to `secret`.
     pub const fn new(secret: [u8; 16]) -> Draws {
         Draws { secret, drawn: 0 }
     }
 
-    /// The next 64 bits.
+    /// Draws 64 bits.
     pub fn bits(&mut self) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         hasher.write_u32(self.drawn);
@@ -27,14 +26,14 @@ impl Draws {
         hasher.finish()
     }
 
-    /// Uniform over `shortest` up to, but not including, `longest`; `shortest` if there is nothing between.
+    /// Draws uniformly from `shortest` (inclusive) to `longest` (exclusive); returns `shortest` if that range is empty.
     pub fn between(&mut self, shortest: Duration, longest: Duration) -> Duration {
         let span = u128::from(longest.saturating_sub(shortest).as_nanos());
         let share = (u128::from(self.bits()) * span) >> 64;
         shortest + Duration::from_nanos(share as u64)
     }
 
-    /// Uniform over zero up to, but not including, `longest`.
+    /// Draws uniformly from zero (inclusive) to `longest` (exclusive).
     pub fn up_to(&mut self, longest: Duration) -> Duration {
         self.between(Duration::ZERO, longest)
     }

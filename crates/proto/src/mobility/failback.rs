@@ -1,42 +1,40 @@
-//! Choice among links by preference: when a lost link is left, and when a better one is returned to.
+//! Link choice by preference: failover from a lost link and fail-back to a better one.
 //!
-//! The rules, which users of multi-path routers know as failover and fail-back:
-//! - A link in use that goes down is left at most `longest_switch_time` later. If it comes back before that,
-//!   nothing happens.
-//! - A better link is returned to once it has been up for `hold_time` without a break, and no sooner than
-//!   `hysteresis` after the last return: a link that comes and goes is not followed.
-//! - A link that says that it is going down is left at once, while it still works, for the best that does not; it counts
-//!   as up again when it says that it stays, or comes up anew.
-//! - With no link up the mobile stays where it is until one comes up, and takes the best of those at once.
+//! - A link in use that goes down is left after at most `longest_switch_time`, unless it comes back before.
+//! - The mobile returns to a better link once that has been up for `hold_time` without a break, and at least
+//!   `hysteresis` after its last return, so that it does not follow an unstable link.
+//! - A link that announces that it is going down is left at once, while it still works, for the best link that stays
+//!   up. It counts as up again once it withdraws the announcement or comes up anew.
+//! - With no link up, the mobile stays on its link until one comes up, and then takes the best of them at once.
 
 use crate::time::{Duration, Instant};
 
-/// The times that bound leaving and returning.
+/// Delays of leaving and returning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailbackTimes {
-    /// A better link must have been up for this long.
+    /// Time for which a better link must have been up.
     pub hold_time: Duration,
-    /// Returns to better links are at least this far apart.
+    /// Minimum time between two returns to a better link.
     pub hysteresis: Duration,
-    /// A link that has gone down is left this long after.
+    /// Time from the loss of the link in use to leaving it.
     pub longest_switch_time: Duration,
 }
 
-/// A change of link that the mobile decides on.
+/// A change of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// The link to use, by its rank: 0 is the best.
+    /// Rank of the link to use; 0 is the best.
     pub to: usize,
-    /// Whether the old link was lost, and when; otherwise it still works.
+    /// Time at which the old link was lost; `None` if it still works.
     pub lost_at: Option<Instant>,
 }
 
-/// The choice as a state machine: [`Failback::handle_link`] when a link's state changes,
-/// [`Failback::poll`] then and at [`Failback::poll_timeout`].
+/// The state machine: call [`Failback::handle_link`] when a link's state changes, [`Failback::poll`] then and at
+/// [`Failback::poll_timeout`].
 #[derive(Clone, Debug)]
 pub struct Failback {
     times: FailbackTimes,
-    /// For each rank: since when the link is up, or down.
+    /// State of each link, by rank.
     links: Vec<LinkState>,
     used: usize,
     last_return: Option<Instant>,
@@ -45,7 +43,7 @@ pub struct Failback {
 #[derive(Clone, Copy, Debug)]
 struct LinkState {
     up: bool,
-    /// It is up, but will not be for long.
+    /// True if the link is up and has announced that it is going down.
     going_down: bool,
     since: Instant,
 }
@@ -57,7 +55,7 @@ impl LinkState {
 }
 
 impl Failback {
-    /// A mobile that uses the best of `links` links, all of them up since `now`.
+    /// Starts on the best of `links` links, all of them up since `now`.
     pub fn new(times: FailbackTimes, links: usize, now: Instant) -> Failback {
         Failback {
             times,
@@ -74,19 +72,19 @@ impl Failback {
         }
     }
 
-    /// The rank of the link with which the mobile begins, once the links that are down were told: the best that is up, or
-    /// the best of all if none is.
+    /// Chooses the first link and returns its rank: the best link that is up, or the best of all if none is. Call it
+    /// once the links that are down have been reported.
     pub fn begin(&mut self) -> usize {
         self.used = self.links.iter().position(|link| link.up).unwrap_or(0);
         self.used
     }
 
-    /// The rank of the link in use.
+    /// Returns the rank of the link in use.
     pub fn used(&self) -> usize {
         self.used
     }
 
-    /// A link has gone up or down.
+    /// Records that a link went up or down.
     pub fn handle_link(&mut self, now: Instant, rank: usize, up: bool) {
         if let Some(link) = self.links.get_mut(rank)
             && (link.up != up || link.going_down)
@@ -99,7 +97,7 @@ impl Failback {
         }
     }
 
-    /// A link that is up says that it is going down, or that it stays after all.
+    /// Records that a link that is up announces going down, or withdraws the announcement.
     pub fn handle_going_down(&mut self, now: Instant, rank: usize, going_down: bool) {
         if let Some(link) = self.links.get_mut(rank)
             && link.up
@@ -110,12 +108,12 @@ impl Failback {
         }
     }
 
-    /// When the next switch is due, if no link changes before.
+    /// Returns the time of the next switch, if no link changes before.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next_switch().map(|(at, _)| at)
     }
 
-    /// The switch that is due at `now`, if any; it counts as made.
+    /// Returns the switch due at `now`, if any, and makes it.
     pub fn poll(&mut self, now: Instant) -> Option<Switch> {
         let (_, switch) = self.next_switch().filter(|&(at, _)| at <= now)?;
         if switch.lost_at.is_none() && switch.to < self.used {
@@ -256,7 +254,7 @@ mod tests {
             lost_at: None,
         };
         assert_eq!(mobile.poll(at(1000)), Some(left));
-        // It still works, which is no reason to return; nor is its end one to do anything.
+        // Neither the old link that still works nor its end is a reason to switch.
         assert_eq!(mobile.poll_timeout(), None);
         mobile.handle_link(at(2000), 0, false);
         assert_eq!(mobile.poll_timeout(), None);
@@ -265,7 +263,7 @@ mod tests {
         mobile.handle_going_down(at(4000), 0, true);
         assert_eq!(mobile.poll_timeout(), None);
         mobile.handle_going_down(at(5000), 0, false);
-        // Leaving was no return: the hysteresis of a minute does not count from there.
+        // Leaving was not a return, so the hysteresis of a minute does not apply.
         let back = Switch {
             to: 0,
             lost_at: None,
@@ -283,7 +281,7 @@ mod tests {
         assert_eq!(mobile.poll_timeout(), None);
         mobile.handle_link(at(3000), 2, true);
         assert_eq!(mobile.poll(at(3000)), lost(2, 1000));
-        // The middle one is better, but must prove itself.
+        // The middle link is better, but must first stay up for the hold time.
         mobile.handle_link(at(4000), 1, true);
         assert_eq!(
             mobile.poll(at(9000)),

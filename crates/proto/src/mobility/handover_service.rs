@@ -1,8 +1,8 @@
-//! Handovers with the help of a point of service in the network: the commands of IEEE 802.21 between a mobile and that.
+//! Handovers assisted by a point of service in the network: IEEE 802.21 commands between it and a mobile.
 //!
-//! Ahead of a handover that it knows of, the mobile asks whether the candidate has room, and commits itself to it; when it is
-//! registered over the new link, it says so. Without answers, or with refusals, it goes on without: the handover is the
-//! mobile's own.
+//! Before a predicted handover the mobile queries the resources of the candidate network and commits to it; once
+//! registered over the new link, it reports completion. Without an answer, or after a refusal, the handover goes ahead
+//! all the same: the mobile decides.
 
 mod point_of_service;
 
@@ -17,39 +17,39 @@ use crate::wire::mih::{Content, LinkIdentifier, Mih, MihfId, PORT, Status, Step}
 use core::net::Ipv6Addr;
 use std::collections::VecDeque;
 
-/// What is chosen for a mobile.
+/// Settings of a mobile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoverServiceSettings {
-    /// Where its point of service is.
+    /// Address of the mobile's point of service.
     pub point_of_service: Ipv6Addr,
-    /// Who that is.
+    /// MIHF identifier of the point of service.
     pub service_identifier: MihfId,
-    /// Who the mobile is.
+    /// MIHF identifier of the mobile.
     pub identifier: MihfId,
-    /// The network at each of its interfaces.
+    /// Link identifier at each of the mobile's interfaces.
     pub links: Vec<LinkIdentifier>,
 }
 
-/// From a request to its first repetition; then twice as long each time. Chosen: as for a binding update (RFC 6275).
+/// Initial retransmission time, doubled for each further request. Chosen: as for a binding update (RFC 6275).
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
-/// The longest of these times: it is never reached.
+/// Maximum retransmission time; never reached.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(32);
-/// How often a request is sent. Chosen: an exchange that nobody answers ends after 7 s.
+/// Number of transmissions of a request. Chosen: an unanswered exchange ends after 7 s.
 const REQUESTS: u32 = 3;
 
-/// What came of preparing a handover.
+/// Result of preparing a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoverServiceEvent {
     /// The point of service has agreed.
     Prepared,
-    /// It has not, or has not answered, or the link in use was lost.
+    /// The point of service has refused or not answered, or the link in use was lost.
     Unprepared,
 }
 
-/// Where the mobile speaks from: an interface, and its address there.
+/// Interface and address from which the mobile sends.
 pub(super) type Place = (InterfaceId, Ipv6Addr);
 
-/// A request that is not answered.
+/// A pending request.
 #[derive(Clone, Debug)]
 struct Exchange {
     place: Place,
@@ -57,20 +57,20 @@ struct Exchange {
     retransmission: Retransmission,
 }
 
-/// The mobile's part.
+/// The mobile's client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HandoverService {
     transaction: u16,
-    /// The latest of each kind: what prepares a handover, and what completes one.
+    /// The latest exchange of each kind: preparation and completion.
     under_way: Vec<Exchange>,
-    /// The interface over which it was registered last.
+    /// Interface of the latest registration.
     registered: Option<InterfaceId>,
     outbox: VecDeque<(InterfaceId, Packet)>,
     events: VecDeque<HandoverServiceEvent>,
 }
 
 impl HandoverService {
-    /// Asks for a handover to the network at an interface, from where the mobile is.
+    /// Starts the preparation of a handover to an interface's network, from the mobile's current place.
     pub(super) fn prepare(
         &mut self,
         now: Instant,
@@ -86,7 +86,7 @@ impl HandoverService {
         }
     }
 
-    /// The mobile is registered from this place; says so if it was registered over another link before.
+    /// Records a registration from this place, and reports completion if the interface has changed.
     pub(super) fn complete(
         &mut self,
         now: Instant,
@@ -102,14 +102,14 @@ impl HandoverService {
         }
     }
 
-    /// The mobile is somewhere else: what was asked from another place is not answered.
+    /// Ends the exchanges begun at another place, which can no longer be answered.
     pub(super) fn follow(&mut self, place: Option<Place>) {
         while let Some(exchange) = self.take(|exchange| Some(exchange.place) != place) {
             self.end(exchange.request.step, HandoverServiceEvent::Unprepared);
         }
     }
 
-    /// Ends an exchange.
+    /// Removes and returns the first exchange that matches.
     fn take(&mut self, which: impl Fn(&Exchange) -> bool) -> Option<Exchange> {
         let place = self.under_way.iter().position(which)?;
         Some(self.under_way.remove(place))
@@ -149,14 +149,14 @@ impl HandoverService {
         self.outbox.push_back((interface, packet));
     }
 
-    /// Says what came of an exchange that prepares a handover.
+    /// Emits the result of a preparation.
     fn end(&mut self, step: Step, event: HandoverServiceEvent) {
         if step != Step::Complete {
             self.events.push_back(event);
         }
     }
 
-    /// Takes in what the point of service has sent. Returns whether it was what was waited for.
+    /// Takes in a message from the point of service. Returns true if it answers a pending request.
     pub(super) fn handle_answer(
         &mut self,
         now: Instant,
@@ -183,7 +183,7 @@ impl HandoverService {
         true
     }
 
-    /// When something is due.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let deadlines = self.under_way.iter();
         deadlines
@@ -191,7 +191,7 @@ impl HandoverService {
             .min()
     }
 
-    /// Asks again, or goes on without.
+    /// Retransmits the requests that are due, or ends their exchanges.
     pub(super) fn handle_timeout(&mut self, now: Instant, settings: &HandoverServiceSettings) {
         let due = |exchange: &Exchange| exchange.retransmission.deadline() <= now;
         while let Some(mut exchange) = self.take(due) {
@@ -205,12 +205,12 @@ impl HandoverService {
         }
     }
 
-    /// The next packet, and out of which interface.
+    /// Returns the next packet and its outgoing interface.
     pub(super) fn poll_transmit(&mut self) -> Option<(InterfaceId, Packet)> {
         pop(&mut self.outbox)
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub(super) fn poll_event(&mut self) -> Option<HandoverServiceEvent> {
         pop(&mut self.events)
     }

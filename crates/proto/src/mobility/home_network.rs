@@ -1,6 +1,7 @@
-//! Packets for hosts of a home network that nobody answers for: neither is there a binding, nor is the host seen on the home link.
-//! The home agent is a router there, which asks for the host and lets packets wait meanwhile (RFC 4861 section 7.2.2; for IPv4,
-//! Linux's ARP). Nobody is on that link to hear it, so that it is a time only: a binding ends it, or the packets' sources are told.
+//! Packets for hosts of a home network that have no binding and are not seen on the home link. The home agent is a
+//! router there: it resolves the host's address and queues packets meanwhile (RFC 4861 section 7.2.2; for IPv4, Linux's
+//! ARP). No host on the home link can answer, so only the time is modelled: a binding releases the packets; otherwise
+//! the resolution fails and their sources receive an error.
 
 use crate::host::Discarded;
 use crate::host::layer::{Counters, Layer, News, Rank, Step, Transmitted};
@@ -10,12 +11,12 @@ use crate::time::{Duration, Instant};
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Three questions (MAX_MULTICAST_SOLICIT) of a second each (RETRANS_TIMER; both RFC 4861 section 10). Linux's ARP asks as often
-/// (`mcast_solicit`, `retrans_time_ms`).
+/// Duration of a failing address resolution: MAX_MULTICAST_SOLICIT = 3 solicitations, RETRANS_TIMER = 1 s apart (RFC
+/// 4861 section 10). Linux's ARP has the same values (`mcast_solicit`, `retrans_time_ms`).
 const RESOLUTION: Duration = Duration::from_secs(3);
 
-/// Limit for one host, Linux's (`unres_qlen_bytes`, which counts its own overhead as well); the oldest packet makes room
-/// (`__neigh_event_send`).
+/// Queue of one unresolved host, as in Linux: its limit (`unres_qlen_bytes`, which also counts Linux's own overhead),
+/// and the oldest packet makes room (`__neigh_event_send`).
 const WAITING: BufferPolicy = BufferPolicy {
     bytes: 212_992,
     age: Duration::MAX,
@@ -24,17 +25,17 @@ const WAITING: BufferPolicy = BufferPolicy {
     drop_duplicates: false,
 };
 
-/// The layer behind a home agent's routes to its home network: packets whose receivers are being resolved.
+/// The layer behind a home agent's routes to its home network: packets that await address resolution.
 #[derive(Debug, Default)]
 pub struct HomeNetwork {
     waiting: BTreeMap<IpAddr, Waiting>,
     deadlines: BTreeSet<(Instant, IpAddr)>,
-    /// Their receivers did not answer.
+    /// Packets whose resolution failed.
     failed: VecDeque<Packet>,
     discarded: u64,
-    /// They leave for receivers that a binding leads to.
+    /// Packets for receivers that now have a binding.
     ready: VecDeque<Packet>,
-    /// Packets that have begun to wait, or were given up.
+    /// Reports of packets queued or dropped, not yet polled.
     told: VecDeque<Held>,
 }
 
@@ -45,7 +46,7 @@ struct Waiting {
 }
 
 impl HomeNetwork {
-    /// Lets a packet wait for its receiver, which is asked for from the first one on.
+    /// Queues a packet for its receiver; the first one starts the resolution.
     fn hold(&mut self, now: Instant, packet: Packet) {
         let address = packet.ip.destination;
         let deadlines = &mut self.deadlines;
@@ -61,7 +62,7 @@ impl HomeNetwork {
         self.told.extend(waiting.packets.take_told());
     }
 
-    /// Takes out what waits for an address, oldest first.
+    /// Removes and returns the packets queued for an address, oldest first.
     fn take(&mut self, now: Instant, address: IpAddr) -> Vec<Packet> {
         let Some(mut waiting) = self.waiting.remove(&address) else {
             return Vec::new();
@@ -71,7 +72,7 @@ impl HomeNetwork {
         waiting.packets.release_all(now).collect()
     }
 
-    /// Packets that were given up: of a receiver that did not answer, or for want of room.
+    /// Counts dropped packets: resolution failed, or the queue was full.
     fn discarded(&self) -> u64 {
         let waiting = self.waiting.values();
         let overflowed = waiting.map(|waiting| waiting.packets.counts().overflowed);
@@ -153,7 +154,7 @@ mod tests {
         Instant::from_millis(milliseconds)
     }
 
-    /// Linux's ip-sysctl.rst: 212,992 bytes, of which the oldest make room.
+    /// Linux's ip-sysctl.rst: the queue takes 212,992 bytes; the oldest packets make room.
     #[test]
     fn as_much_waits_as_in_linux_and_three_seconds() {
         let length = u64::from(datagram(0).wire_length());
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(failed.len() as u64, most);
         assert_eq!(failed[0], datagram(2));
         assert_eq!(network.discarded(), most + 2);
-        // The next one begins anew.
+        // The next packet starts a new resolution.
         network.hold(at(9_000), datagram(0));
         assert_eq!(network.poll_timeout(), Some(at(12_000)));
         let address = datagram(0).ip.destination;

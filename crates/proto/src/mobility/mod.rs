@@ -1,4 +1,4 @@
-//! How a mobile chooses and changes its point of attachment, and stays reachable meanwhile.
+//! Mobility management: the choice of a mobile's point of attachment, and its reachability while that changes.
 
 pub mod address_configuration;
 pub mod attachment;
@@ -22,10 +22,10 @@ use crate::wire::udp::UdpHeader;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::VecDeque;
 
-/// Hop limit of what agents send, where no standard says another (RFC 1700's recommended default).
+/// Hop limit of an agent's packets where no standard sets another (RFC 1700's recommended default).
 const HOP_LIMIT: u8 = 64;
 
-/// The first of a queue. An empty queue keeps no room: a simulation has many agents, of which most are silent.
+/// Pops the first item. Frees the memory of an empty queue: a simulation has many agents, most of them silent.
 fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
     let first = queue.pop_front();
     if first.is_none() && queue.capacity() > 0 {
@@ -34,7 +34,7 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
     first
 }
 
-/// A packet of an agent's own.
+/// Builds a packet that an agent originates.
 fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
     Packet {
         ip: IpHeader {
@@ -53,7 +53,7 @@ fn packet(source: IpAddr, destination: IpAddr, body: Body) -> Packet {
     }
 }
 
-/// A message over UDP, from a port to the same.
+/// Builds a UDP datagram whose source and destination ports are both `port`.
 fn datagram((source, destination): (Ipv6Addr, Ipv6Addr), port: u16, message: Vec<u8>) -> Packet {
     let ports = UdpHeader {
         source_port: port,
@@ -63,7 +63,7 @@ fn datagram((source, destination): (Ipv6Addr, Ipv6Addr), port: u16, message: Vec
     packet(source.into(), destination.into(), Body::Udp(ports, payload))
 }
 
-/// The bytes of a packet that is such a message from `source`.
+/// Returns the payload of a UDP datagram from `source` whose two ports are both `port`.
 fn message_bytes(packet: &Packet, source: Ipv6Addr, port: u16) -> Option<&[u8]> {
     match &packet.body {
         Body::Udp(ports, Payload::Bytes(bytes))
@@ -77,7 +77,7 @@ fn message_bytes(packet: &Packet, source: Ipv6Addr, port: u16) -> Option<&[u8]> 
     }
 }
 
-/// A message of Neighbor Discovery.
+/// Builds a Neighbor Discovery message.
 fn discovery(source: Ipv6Addr, destination: Ipv6Addr, message: NeighborDiscovery) -> Packet {
     let body = Body::Icmp(IcmpMessage::NeighborDiscovery(Box::new(message)));
     let mut packet = packet(source.into(), destination.into(), body);
@@ -85,7 +85,7 @@ fn discovery(source: Ipv6Addr, destination: Ipv6Addr, message: NeighborDiscovery
     packet
 }
 
-/// The report that a node listens to `group` from now on.
+/// Builds a Multicast Listener Report that joins `group`.
 fn listener_report(source: Ipv6Addr, group: Ipv6Addr) -> Packet {
     let report = Box::new(MulticastListenerReport::join(group));
     let body = Body::Icmp(IcmpMessage::MulticastListenerReport(report));

@@ -1,8 +1,8 @@
-//! Admission to a visited network: an AAA server is asked before a care-of address is used (study C, section III-A: "an
-//! AAA server will require the negotiation of MN credentials before allowing access to the new network").
+//! Access control of a visited network: a mobile's care-of address needs the consent of an AAA server (study C, section
+//! III-A: "an AAA server will require the negotiation of MN credentials before allowing access to the new network").
 //!
-//! The mobile asks itself, by RADIUS from the care-of address, for which its router lets nothing else through. In the field
-//! the router asks for it; the messages go the same way, there and back.
+//! The mobile itself sends the RADIUS requests, from the care-of address, to which its router admits nothing else. In
+//! real networks the router sends them; the messages travel the same path.
 
 mod server;
 
@@ -19,42 +19,42 @@ use crate::wire::radius::{Code, PORT, Radius};
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The secret that a mobile and an AAA server share.
+/// Secret shared by a mobile and an AAA server.
 pub type AccessSecret = [u8; 16];
 
-/// What is chosen for a mobile.
+/// Settings of a mobile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessSettings {
-    /// The AAA server.
+    /// Address of the AAA server.
     pub server: Ipv6Addr,
-    /// By what name the server knows the mobile.
+    /// User name of the mobile at the server.
     pub user_name: Box<[u8]>,
-    /// The secret that they share.
+    /// Secret shared with the server.
     pub secret: AccessSecret,
 }
 
-/// IRT: from a request to its first repetition; then twice as long each time (RFC 5080 section 2.2.1). Without its jitter,
-/// which is for many who ask at once.
+/// IRT: initial retransmission time, doubled for each further request (RFC 5080 section 2.2.1). Without the RFC's
+/// jitter, which spreads the requests of many clients.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
-/// MRT: the longest of these times.
+/// MRT: maximum retransmission time.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(16);
-/// MRC: requests in all.
+/// MRC: maximum number of requests.
 const REQUESTS: u32 = 5;
-/// From a refusal, or the last request without an answer, to the next. Chosen: MRD, the time that requests take at most.
+/// Time from a refusal, or from the last unanswered request's timeout, to the next attempt. Chosen: MRD.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// What came of asking for a care-of address.
+/// Result of a request for access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessEvent {
-    /// It may be used.
+    /// Access granted for this care-of address.
     Granted(Ipv6Addr),
-    /// It may not.
+    /// Access refused for this care-of address.
     Refused(Ipv6Addr),
-    /// Nobody has answered.
+    /// No answer for this care-of address.
     Unanswered(Ipv6Addr),
 }
 
-/// How it stands with a care-of address.
+/// Access state of a care-of address.
 #[derive(Clone, Debug)]
 enum State {
     Asking {
@@ -62,13 +62,13 @@ enum State {
         retransmission: Retransmission,
     },
     Granted,
-    /// Not for now.
+    /// Refused or unanswered until `retry_at`.
     Denied {
         retry_at: Instant,
     },
 }
 
-/// The mobile's part: for each interface its care-of address, and whether that may be used.
+/// The mobile's client: the care-of address and access state of each interface.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NetworkAccess {
     asked: BTreeMap<InterfaceId, (Ipv6Addr, State)>,
@@ -78,7 +78,7 @@ pub(super) struct NetworkAccess {
 }
 
 impl NetworkAccess {
-    /// Whether an interface may be used as it is attached.
+    /// Returns true if the attached interface may be used.
     pub(super) fn admits(&self, interface: InterfaceId, attachment: Attachment) -> bool {
         match attachment {
             Attachment::None => false,
@@ -90,7 +90,7 @@ impl NetworkAccess {
         }
     }
 
-    /// An interface is attached like this: asks, if that is new.
+    /// Follows an interface's attachment, and requests access for a new care-of address.
     pub(super) fn follow(
         &mut self,
         now: Instant,
@@ -141,7 +141,7 @@ impl NetworkAccess {
         self.outbox.push_back((interface, packet));
     }
 
-    /// Takes in an answer that came over an interface to an address. Returns whether it was one that was waited for.
+    /// Takes in a message that arrived at an interface and address. Returns true if it answers the pending request.
     pub(super) fn handle_answer(
         &mut self,
         now: Instant,
@@ -173,7 +173,7 @@ impl NetworkAccess {
         true
     }
 
-    /// When something is due.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let due = |(_, state): &(Ipv6Addr, State)| match state {
             State::Asking { retransmission, .. } => Some(retransmission.deadline()),
@@ -183,7 +183,7 @@ impl NetworkAccess {
         self.asked.values().filter_map(due).min()
     }
 
-    /// Asks again.
+    /// Retransmits or repeats the requests that are due.
     pub(super) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -208,7 +208,7 @@ impl NetworkAccess {
         }
     }
 
-    /// The request of an interface that is to be sent again, unless it was sent often enough.
+    /// Returns the request to retransmit on an interface, or `None` if [`REQUESTS`] have been sent.
     fn repeat(&mut self, now: Instant, interface: InterfaceId) -> Option<Radius> {
         let (_, state) = self.asked.get_mut(&interface)?;
         match state {
@@ -223,7 +223,7 @@ impl NetworkAccess {
         }
     }
 
-    /// Gives up for now, or begins anew.
+    /// Gives up a request until the next attempt, or makes that attempt.
     fn step_on(
         &mut self,
         now: Instant,
@@ -241,12 +241,12 @@ impl NetworkAccess {
         }
     }
 
-    /// The next packet, and out of which interface.
+    /// Returns the next packet and its outgoing interface.
     pub(super) fn poll_transmit(&mut self) -> Option<(InterfaceId, Packet)> {
         pop(&mut self.outbox)
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub(super) fn poll_event(&mut self) -> Option<AccessEvent> {
         pop(&mut self.events)
     }

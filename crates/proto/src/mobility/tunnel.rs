@@ -1,14 +1,14 @@
-//! IP in IP (RFC 2003, RFC 2473): into a tunnel, out of it, and what fits.
+//! IP in IP (RFC 2003, RFC 2473): encapsulation, decapsulation and tunnel MTU.
 //!
-//! **No tunnel loops.** Four rules together, each kept by whoever puts a packet into a tunnel:
-//! 1. A packet does not enter a tunnel (entry and exit) that it is inside of already.
-//! 2. At most [`DEEPEST_NESTING`] tunnels stand around a packet (RFC 2473 section 4.1.1's limit, kept by counting the
-//!    headers instead of carrying the option).
-//! 3. What came out of a tunnel does not go back into the same one: a mobile delivers what it decapsulates, or drops
-//!    it; a home agent sends it on without a tunnel, or through another mobile's.
-//! 4. Each entry of a packet that is forwarded costs it a hop (RFC 2473 section 3.1).
+//! **No tunnel loops.** Every node that puts a packet into a tunnel keeps four rules:
+//! 1. A packet does not enter a tunnel (entry and exit) that it is already inside.
+//! 2. At most [`DEEPEST_NESTING`] tunnels surround a packet (the limit of RFC 2473 section 4.1.1, kept by counting headers
+//!    instead of carrying the option).
+//! 3. A decapsulated packet does not go back into the same tunnel: a mobile delivers or drops it; a home agent sends it on
+//!    without a tunnel, or through another mobile's.
+//! 4. Each encapsulation of a forwarded packet decrements its hop limit (RFC 2473 section 3.1).
 //!
-//! By 1 and 2 a packet cannot grow without end, by 3 and 4 it cannot go back and forth without end.
+//! Rules 1 and 2 keep a packet from growing without end, 3 and 4 from going back and forth without end.
 
 use crate::packet::{Body, Packet};
 use crate::time::{Duration, Instant};
@@ -18,38 +18,38 @@ use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// Tunnels around a packet, at most (RFC 2473 section 6.6, IPV6_DEFAULT_TUNNEL_ENCAP_LIMIT).
+/// Maximum number of tunnels around a packet (RFC 2473 section 6.6, IPV6_DEFAULT_TUNNEL_ENCAP_LIMIT).
 pub const DEEPEST_NESTING: u8 = 4;
 
-/// What every IPv6 path carries whole (RFC 8200 section 5); no router may ask a source of IPv6 for less.
+/// Minimum IPv6 link MTU (RFC 8200 section 5); no router may report less to an IPv6 source.
 const SMALLEST_IPV6_MTU: u32 = 1280;
-/// The same of IPv4 (RFC 791 section 3.1).
+/// Minimum IPv4 link MTU (RFC 791 section 3.1).
 const SMALLEST_IPV4_MTU: u32 = 68;
-/// What was learned of a path is forgotten after this (RFC 8201 section 4: ten minutes).
+/// Lifetime of a learned path MTU (RFC 8201 section 4: ten minutes).
 const PATH_MTU_LIFETIME: Duration = Duration::from_secs(600);
 
-/// Why a packet does not enter a tunnel.
+/// Reason for not putting a packet into a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is inside this tunnel already.
+    /// The packet is already inside this tunnel.
     Loop,
-    /// Too many tunnels stand around it.
+    /// Too many tunnels surround the packet.
     TooDeep,
-    /// Its hop limit is used up.
+    /// The packet's hop limit is used up.
     HopLimit,
-    /// It is larger than the tunnel takes: its source is told so.
+    /// The packet exceeds the tunnel MTU; its source receives an error.
     TooBig {
-        /// What would fit, in bytes.
+        /// MTU to report, in bytes.
         mtu: u32,
-        /// What its source is told of it; nothing of an ICMP error.
+        /// Quotation for the ICMP error; `None` if the packet is itself an ICMP error.
         quoted: Option<QuotedPacket>,
     },
 }
 
-/// Packets that did not enter a tunnel, by cause.
+/// Counts of packets that did not enter a tunnel, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// Inside the tunnel already.
+    /// Already inside the tunnel.
     pub loops: u64,
     /// Inside too many tunnels.
     pub too_deep: u64,
@@ -64,15 +64,15 @@ pub struct Refused {
 pub struct Tunnels {
     path_mtu: u32,
     clamp_segment_size: bool,
-    /// What paths to tunnel exits carry where it is less than usual, and when that is forgotten.
+    /// Path MTU by tunnel exit, where smaller than `path_mtu`, and its expiry.
     learned: BTreeMap<IpAddr, (u32, Instant)>,
     refused: Refused,
 }
 
 impl Tunnels {
-    /// Over paths that carry packets of `path_mtu` bytes, as far as is known. With `clamp_segment_size` TCP's maximum
-    /// segment size option is lowered to what the tunnel takes (RFC 9293 section 3.7.1 lets both ends follow it), so
-    /// that no ICMP error is needed.
+    /// Creates an agent's tunnels over paths with an assumed MTU of `path_mtu` bytes. `clamp_segment_size` lowers TCP's
+    /// maximum segment size option to the tunnel MTU (RFC 9293 section 3.7.1 lets both ends follow it), so that no ICMP
+    /// error is needed.
     pub const fn new(path_mtu: u32, clamp_segment_size: bool) -> Tunnels {
         Tunnels {
             path_mtu,
@@ -87,22 +87,22 @@ impl Tunnels {
         }
     }
 
-    /// Packets that did not enter, by cause.
+    /// Returns the counts of refused packets.
     pub const fn refused(&self) -> Refused {
         self.refused
     }
 
-    /// Largest packet that the tunnel from `entry` to `exit` takes, in bytes.
+    /// Returns the MTU of the tunnel to `exit`, in bytes.
     pub fn mtu(&self, now: Instant, exit: IpAddr) -> u32 {
         let learned = self.learned.get(&exit).filter(|&&(_, until)| until > now);
         let path = learned.map_or(self.path_mtu, |&(mtu, _)| mtu.min(self.path_mtu));
         path.saturating_sub(header_length(exit))
     }
 
-    /// Puts a packet into the tunnel from `entry` to `exit`. `forwarded`: this node is not its source.
+    /// Puts a packet into the tunnel from `entry` to `exit`. `forwarded`: this node is not the packet's source.
     ///
     /// # Errors
-    /// Why it does not enter, which is counted.
+    /// The reason for the refusal, which is also counted.
     pub fn encapsulate(
         &mut self,
         now: Instant,
@@ -138,9 +138,9 @@ impl Tunnels {
         } += 1;
     }
 
-    /// Takes in an ICMP error that a packet of a tunnel was too big for its path, as `quoted` says: what the tunnel
-    /// takes is known better from now on. Returns what the source of the packet inside is to be told (RFC 2473
-    /// section 8), unless that packet was itself an ICMP error, or cannot be seen.
+    /// Takes in a Packet Too Big error about a tunnel packet, which `quoted` quotes, and lowers the learned path MTU.
+    /// Returns the error for the source of the inner packet (RFC 2473 section 8), unless that is itself an ICMP error
+    /// or is not quoted.
     pub fn handle_too_big(
         &mut self,
         now: Instant,
@@ -148,7 +148,7 @@ impl Tunnels {
         mtu: u32,
     ) -> Option<(IcmpError, QuotedPacket)> {
         let exit = quoted.destination;
-        // No path is smaller than its version allows, whatever an error says (RFC 8201 section 4).
+        // No path MTU is below its version's minimum, whatever an error reports (RFC 8201 section 4).
         let mtu = mtu.max(smallest_mtu(exit));
         if mtu < self.mtu(now, exit) + header_length(exit) {
             self.learned.retain(|_, &mut (_, until)| until > now);
@@ -157,7 +157,8 @@ impl Tunnels {
         let QuotedWithin::Tunnel(inner) = *quoted.within? else {
             return None;
         };
-        // RFC 4443 section 2.1: types of errors are below 128; a packet that shows none has zero there.
+        // ICMPv6 error types are below 128 (RFC 4443 section 2.1). The type is the upper byte of the "source port"; it
+        // is zero if the quotation does not show it.
         let kind = inner.source_port >> 8;
         if inner.protocol == protocol::ICMPV6 && (1..128).contains(&kind) {
             return None;
@@ -167,7 +168,7 @@ impl Tunnels {
     }
 }
 
-/// The rules of the head of this file, and the size.
+/// Checks rules 1, 2 and 4 of the module documentation, and the size.
 fn check(
     packet: &Packet,
     (entry, exit): (IpAddr, IpAddr),
@@ -191,8 +192,7 @@ fn check(
     }
     let length = packet.wire_length();
     let smallest = smallest_mtu(packet.ip.source);
-    // A source of IPv6 cannot be told of less than 1280: what is larger than the tunnel all the same is refused with
-    // that number.
+    // An IPv6 source cannot be told less than 1280, so a packet that exceeds a smaller tunnel MTU is refused with 1280.
     if length > mtu {
         return Err(Refusal::TooBig {
             mtu: mtu.max(smallest),
@@ -202,7 +202,7 @@ fn check(
     Ok(())
 }
 
-/// Takes a packet out of a tunnel that ends here. What is inside keeps its own hop limit.
+/// Decapsulates a packet whose tunnel ends here. The inner hop limit stays as it is.
 pub fn decapsulate(packet: Packet) -> Option<Packet> {
     match packet.body {
         Body::Tunnel(inner) => Some(*inner),
@@ -210,7 +210,7 @@ pub fn decapsulate(packet: Packet) -> Option<Packet> {
     }
 }
 
-/// What a node at `from` tells the source of a packet that could not go on.
+/// Builds the ICMP error from `from` to the source of the quoted packet.
 pub fn error_about(from: IpAddr, kind: IcmpError, quoted: QuotedPacket) -> Packet {
     let to = quoted.source;
     let body = Body::Icmp(IcmpMessage::Error { kind, quoted });

@@ -1,4 +1,4 @@
-//! Addresses on their way from made to ready: group, duplicate address detection, assignment.
+//! Address assignment: multicast group, duplicate address detection, and the choice of the router in use.
 
 use super::{AddressConfiguration, Attachment, ConfigurationEvent, Repeat};
 use crate::mobility::{discovery, listener_report};
@@ -10,25 +10,26 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 use core::num::NonZeroU8;
 
-/// How it is known that nobody else on the link has an address.
+/// Method of ensuring that an address is unique on the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateAddressDetection {
-    /// By asking: so many neighbour solicitations without an answer (DupAddrDetectTransmits, RFC 4862 section 5.1).
+    /// Duplicate address detection: DupAddrDetectTransmits neighbour solicitations without an answer (RFC 4862 section
+    /// 5.1).
     Perform {
-        /// Neighbour solicitations; the standard's default is one.
+        /// Number of neighbour solicitations; the standard's default is one.
         transmits: NonZeroU8,
     },
-    /// It cannot be otherwise, for this reason, so nobody is asked.
+    /// No detection, because the address is unique for this reason.
     NotNeeded(Uniqueness),
 }
 
 impl DuplicateAddressDetection {
-    /// One solicitation.
+    /// Standard detection, with one solicitation.
     pub const STANDARD: DuplicateAddressDetection = DuplicateAddressDetection::Perform {
         transmits: NonZeroU8::MIN,
     };
 
-    /// Neighbour solicitations to send.
+    /// Returns the number of neighbour solicitations to send.
     pub(crate) const fn transmits(self) -> u8 {
         match self {
             DuplicateAddressDetection::Perform { transmits } => transmits.get(),
@@ -37,34 +38,34 @@ impl DuplicateAddressDetection {
     }
 }
 
-/// Why an address is unique without asking (study D, section 3.2).
+/// Reason for an address to be unique without detection (study D, section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uniqueness {
-    /// Its interface identifier is the aircraft's ICAO address, which no other aircraft has.
+    /// The interface identifier is the aircraft's own ICAO address.
     IcaoAddress,
-    /// Its prefix is assigned to this mobile alone.
+    /// The prefix is assigned to this mobile alone.
     HomeNetworkPrefix,
 }
 
-/// The prefix of addresses that hold on one link (RFC 4291 section 2.5.6).
+/// Prefix of link-local addresses (RFC 4291 section 2.5.6).
 pub(super) const LINK_LOCAL: Ipv6Prefix =
     match Ipv6Prefix::new(Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0), 64) {
         Some(prefix) => prefix,
         None => unreachable!(),
     };
 
-/// An address that is not ready.
+/// A tentative address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Detection {
     pub(super) address: Ipv6Addr,
-    /// When the next solicitation goes out, or with none left, when the address is ready.
+    /// Time of the next solicitation or, with none left, of the assignment.
     pub(super) at: Instant,
     pub(super) left: u8,
 }
 
-/// Until when an address is valid by an advertisement of its prefix's valid lifetime, after the rules of RFC 4862
-/// section 5.5.3 e: a lifetime below two hours shortens what is known to two hours at most, so that nobody can end
-/// an address by forging an advertisement.
+/// Returns the end of an address's validity after an advertisement of its prefix's valid lifetime (RFC 4862 section
+/// 5.5.3 e). A lifetime below two hours leaves at least the smaller of two hours and the remaining time, so that a
+/// forged advertisement cannot end an address.
 pub(super) fn valid_until(now: Instant, known: Option<Instant>, lifetime_s: u32) -> Instant {
     const TWO_HOURS: Duration = Duration::from_secs(2 * 3600);
     if lifetime_s == u32::MAX {
@@ -85,7 +86,7 @@ impl AddressConfiguration {
         prefix.address_of(Ipv6Addr::from_bits(identifier))
     }
 
-    /// The link-local address, or none as long as it is not ready.
+    /// Returns the link-local address, or `::` until it is ready.
     pub(super) fn source(&self) -> Ipv6Addr {
         let link_local = self.address_in(LINK_LOCAL);
         match self.has(link_local) {
@@ -94,15 +95,15 @@ impl AddressConfiguration {
         }
     }
 
-    /// Begins to make an address ready, unless that has begun before.
+    /// Starts the assignment of an address, unless it has already begun.
     pub(super) fn configure(&mut self, now: Instant, address: Ipv6Addr, multicast: bool) {
         let known = self.detections.iter().any(|one| one.address == address);
         if known || self.has(address) || self.duplicates.contains(&address) {
             return;
         }
         let left = self.settings.detection.transmits();
-        // RFC 4862 section 5.4.2: nodes that all came up now, or have all heard the same advertisement, must not
-        // all speak at once.
+        // RFC 4862 section 5.4.2: nodes that came up together, or heard the same advertisement, must not all send at
+        // once.
         let at = if left == 0 {
             now
         } else if now < self.first_message {
@@ -117,14 +118,14 @@ impl AddressConfiguration {
         self.detections.push(Detection { address, at, left });
     }
 
-    /// Takes the steps of tentative addresses that are due.
+    /// Performs the steps due for tentative addresses.
     pub(super) fn step_detections(&mut self, now: Instant) {
         for place in 0..self.detections.len() {
             let Detection { address, at, left } = self.detections[place];
             if at > now {
                 continue;
             }
-            // The group is joined before the address is asked for (RFC 4862 section 5.4.2).
+            // RFC 4862 section 5.4.2: join the group before soliciting the address.
             self.join(now, solicited_node_multicast(address));
             if left == 0 {
                 self.assigned.push(address);
@@ -155,7 +156,7 @@ impl AddressConfiguration {
         self.groups.push((group, again));
     }
 
-    /// The router that was heard first and is still there is the one in use; another is gone over to when it is gone.
+    /// Attaches to the first-heard router still present whose prefix is usable.
     pub(super) fn update_attachment(&mut self) {
         let attachments = self.routers.iter().map(|router| {
             let address = self.address_in(router.prefix);
@@ -179,7 +180,7 @@ impl AddressConfiguration {
     }
 }
 
-/// The question of duplicate address detection (RFC 4862 section 5.4.2).
+/// Builds the neighbour solicitation of duplicate address detection (RFC 4862 section 5.4.2).
 pub(crate) fn probe(target: Ipv6Addr) -> crate::packet::Packet {
     let message = NeighborDiscovery::NeighborSolicitation(NeighborSolicitation {
         target,

@@ -49,7 +49,7 @@ fn hear(one: &mut AddressConfiguration, now: Instant, message: RouterAdvertiseme
     one.handle_discovery(now, (ip(ROUTER), true), &message);
 }
 
-/// Runs until an end; when each message went out, its kind, and its source and destination.
+/// Runs until `end`. Returns each message's time, kind, source and destination.
 fn run(one: &mut AddressConfiguration, end: Instant) -> Vec<(u64, &'static str, IpAddr, IpAddr)> {
     let mut sent = Vec::new();
     let mut now = at(0);
@@ -121,7 +121,7 @@ fn a_router_is_asked_for_three_times() {
 }
 
 /// RFC 4862 section 5.4.2 and RFC 3810 section 6.1: report, solicitation, a second without an answer, and the report
-/// once more within a second.
+/// again within a second.
 #[test]
 fn an_address_is_ready_a_second_after_its_solicitation() {
     let mut one = interface(DuplicateAddressDetection::STANDARD);
@@ -140,7 +140,7 @@ fn an_address_is_ready_a_second_after_its_solicitation() {
     );
     let ready = one.poll_event();
     assert_eq!(ready, Some(ConfigurationEvent::Attached(one.attachment())));
-    // The solicitations have ended with the advertisement.
+    // The advertisement has ended the solicitations.
     assert_eq!(of(&sent, "RS").count(), 0);
 }
 
@@ -156,13 +156,13 @@ fn every_solicitation_that_was_chosen_is_sent_a_retransmission_time_apart() {
     hear(&mut one, at(0), slow);
     let sent = run(&mut one, at(10_000));
     let probes: Vec<u64> = of(&sent, "NS").collect();
-    // Two addresses, both from the moment of the link's first message on.
+    // Two addresses, both probed once the link's first message may go.
     let first = probes[0];
     let expected: Vec<u64> = [0, 0, 1500, 1500, 3000, 3000]
         .map(|later| first + later)
         .into();
     assert_eq!(probes, expected);
-    // One group for both, said twice, the second time within a second.
+    // One group for both, reported twice, the second time within a second.
     let reports: Vec<u64> = of(&sent, "MLD").collect();
     assert_eq!((reports.len(), reports[0]), (2, first));
     assert!(reports[1] - first < 1000);
@@ -183,7 +183,7 @@ fn an_address_that_is_unique_is_ready_at_once() {
     assert_eq!(of(&sent, "MLD").next(), Some(0));
 }
 
-/// RFC 4862 section 5.4.3: an advertisement of the address, or somebody else's test of it.
+/// RFC 4862 section 5.4.3: an advertisement of the address, or another node's probe for it.
 #[test]
 fn an_address_that_somebody_has_is_not_used() {
     let target = ip("2001:db8:1::3c:6481");
@@ -241,7 +241,7 @@ fn the_home_link_is_known_by_its_prefix() {
     assert_eq!(one.attachment(), Attachment::Home);
 }
 
-/// RFC 6275 section 11.5.1: three advertisement intervals without a word, or the end of the router's lifetime.
+/// RFC 6275 section 11.5.1: three missing advertisement intervals, or the end of the router lifetime.
 #[test]
 fn a_router_that_falls_silent_is_left() {
     let unique = DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
@@ -259,7 +259,7 @@ fn a_router_that_falls_silent_is_left() {
         assert_eq!(one.attachment(), Attachment::None);
         assert_eq!(of(&sent, "RS").collect::<Vec<_>>(), [gone]);
     }
-    // Another that has been heard meanwhile takes its place.
+    // Another router heard meanwhile takes its place.
     let mut one = interface(unique);
     one.link_up(at(0));
     let short = RouterAdvertisement {

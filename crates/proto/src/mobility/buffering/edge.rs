@@ -1,4 +1,4 @@
-//! What a node at the edge does with the packets for one mobile that comes and goes.
+//! A mobile's buffer at a node at the edge of the network.
 
 use super::{BufferCounts, BufferPolicy, Held, PacketBuffer};
 use crate::packet::Packet;
@@ -7,26 +7,26 @@ use core::hash::Hasher;
 use core::net::IpAddr;
 use siphasher::sip::SipHasher13;
 
-/// Where a packet for the mobile goes.
+/// Destination of a packet for the mobile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// Over this node's own link, to the mobile.
+    /// This node's own link to the mobile.
     Link,
-    /// To the node where the mobile now is, or to its new care-of address: through a tunnel between routers, as it
-    /// is between base stations.
+    /// Another node that serves the mobile, or its new care-of address, through a tunnel; base stations tunnel as
+    /// routers do.
     Other(IpAddr),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stance {
-    /// What comes is sent, behind what is still held.
+    /// Send arriving packets, after those still held.
     Send(Via),
-    /// What comes is held.
+    /// Hold arriving packets.
     Hold,
 }
 
-/// Base station, access router or foreign agent, as far as it concerns one mobile. It hears of the mobile by
-/// link-layer signals or by signalling; the caller translates.
+/// Buffer for one mobile at a base station, access router or foreign agent. The caller translates link events and
+/// signalling into calls:
 ///
 /// ```text
 /// base station, access router: hold (Link_Going_Down), forward to the next one (its request), or deliver (back here)
@@ -40,7 +40,7 @@ pub struct EdgeBuffer {
 }
 
 impl EdgeBuffer {
-    /// With the mobile on this node's link.
+    /// Creates a buffer for a mobile on this node's link.
     pub const fn delivering(policy: BufferPolicy) -> EdgeBuffer {
         EdgeBuffer {
             stance: Stance::Send(Via::Link),
@@ -48,8 +48,8 @@ impl EdgeBuffer {
         }
     }
 
-    /// With the mobile elsewhere, and copies of its packets sent here in case it comes: a policy of
-    /// [`Overflow::DropOldest`](super::Overflow::DropOldest) keeps the last ones.
+    /// Creates a buffer for a mobile on another link that may come here and whose packets are copied here. A policy of
+    /// [`Overflow::DropOldest`](super::Overflow::DropOldest) keeps the latest ones.
     pub const fn standing_by(policy: BufferPolicy) -> EdgeBuffer {
         EdgeBuffer {
             stance: Stance::Hold,
@@ -57,24 +57,24 @@ impl EdgeBuffer {
         }
     }
 
-    /// The mobile leaves, or another member serves it now: what comes is held.
+    /// Holds arriving packets: the mobile is leaving, or another member serves it.
     pub fn hold(&mut self) {
         self.stance = Stance::Hold;
         self.buffer.hold();
     }
 
-    /// The mobile is at another node: what is held and what comes goes there.
+    /// Sends held and arriving packets to the node or care-of address `to`.
     pub fn forward(&mut self, now: Instant, to: IpAddr) {
         self.send(now, Via::Other(to));
     }
 
-    /// The mobile is here: what is held and what comes goes over the link.
+    /// Sends held and arriving packets over this node's link.
     pub fn deliver(&mut self, now: Instant) {
         self.send(now, Via::Link);
     }
 
-    /// The mobile is here and says which packet it got last, by its [`fingerprint`]: of what is held, only what
-    /// came after it goes over the link. A packet that is not held says nothing, and all goes.
+    /// Delivers to a mobile that has arrived and reports the last packet it received, by its [`fingerprint`]: of the
+    /// held packets, only later ones go over the link. All go if that packet is not held.
     pub fn take_over(&mut self, now: Instant, last_received: Option<u64>) {
         let packets = self.buffer.packets.iter();
         let known = last_received.and_then(|last| {
@@ -92,7 +92,7 @@ impl EdgeBuffer {
         self.deliver(now);
     }
 
-    /// A packet for the mobile: where it goes at once, or nothing if it is held or dropped.
+    /// Takes in a packet for the mobile. Returns it with its destination, or `None` if it is held or dropped.
     pub fn offer(&mut self, now: Instant, packet: Packet) -> Option<(Via, Packet)> {
         match self.stance {
             Stance::Send(via) if self.buffer.is_empty() => Some((via, packet)),
@@ -103,7 +103,7 @@ impl EdgeBuffer {
         }
     }
 
-    /// The next packet of those that were held.
+    /// Releases the next held packet that is due.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Via, Packet)> {
         let Stance::Send(via) = self.stance else {
             self.buffer.drop_expired(now);
@@ -112,27 +112,27 @@ impl EdgeBuffer {
         Some((via, self.buffer.poll_release(now)?))
     }
 
-    /// When to call [`poll_transmit`](Self::poll_transmit) again.
+    /// Returns the time of the next call of [`poll_transmit`](Self::poll_transmit).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.buffer.poll_timeout()
     }
 
-    /// Whether the mobile is here and nothing is held for it any more.
+    /// Returns true if the mobile is on this node's link and no packet is held.
     pub fn is_at_rest(&self) -> bool {
         self.stance == Stance::Send(Via::Link) && self.buffer.is_empty()
     }
 
-    /// Drops all that is held, as too old.
+    /// Drops all packets and counts them as expired.
     pub fn drop_all(&mut self) {
         self.buffer.drop_all();
     }
 
-    /// Hands out the packets taken in or dropped since this was asked last.
+    /// Takes the reports of packets taken in or dropped since the last call.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
         self.buffer.take_told()
     }
 
-    /// What became of the packets that were held.
+    /// Returns the counters of held packets.
     pub const fn counts(&self) -> BufferCounts {
         self.buffer.counts()
     }
@@ -143,8 +143,8 @@ impl EdgeBuffer {
     }
 }
 
-/// A number by which two nodes speak of the same packet: a hash of its bytes but for the fields that change on the
-/// way (the hop limit, and the traffic class, where queues mark congestion).
+/// Computes an identifier by which two nodes refer to the same packet: a hash of its bytes without the hop limit and
+/// the traffic class, which change on the way (queues mark congestion in the latter).
 pub fn fingerprint(packet: &Packet) -> u64 {
     let mut bytes = Vec::new();
     let mut packet = packet.clone();

@@ -42,7 +42,7 @@ fn payload(stream: u32, offset: u64, length: u32) -> Payload {
     }
 }
 
-/// `length` bytes from `sequence` on; 60 bytes of headers.
+/// A segment of `length` bytes of data from `sequence` on, with 60 bytes of headers.
 fn segment(sequence: u32, length: u32) -> Packet {
     let header = TcpHeader {
         source_port: 80,
@@ -56,7 +56,7 @@ fn segment(sequence: u32, length: u32) -> Packet {
     packet(Body::Tcp(header, payload(1, u64::from(sequence), length)))
 }
 
-/// The `number`th datagram of a row, 1000 bytes each.
+/// The `number`th datagram of a sequence, 1000 bytes each.
 pub(crate) fn datagram(number: u64) -> Packet {
     let header = UdpHeader {
         source_port: 1,
@@ -97,7 +97,7 @@ fn a_full_buffer_drops_by_its_policy_and_counts() {
         buffer.begin_release(at(9));
         assert_eq!(all(&mut buffer, at(9)), kept.map(datagram));
     }
-    // One that can never fit does not drive the others out.
+    // A packet that can never fit does not displace others.
     let mut buffer = PacketBuffer::new(BufferPolicy {
         overflow: Overflow::DropOldest,
         ..POLICY
@@ -131,7 +131,7 @@ fn release_keeps_its_pace() {
     let next = Instant::from_nanos(100_000_000 + 253_968_254);
     assert_eq!(buffer.poll_timeout(), Some(next));
     assert_eq!(all(&mut buffer, next), [datagram(1)]);
-    // A second departure stops it.
+    // A second departure stops the release.
     buffer.hold();
     assert!(all(&mut buffer, at(9000)).is_empty());
 }
@@ -143,7 +143,8 @@ fn the_same_segment_is_held_once() {
     let mut resent = segment(1000, 1000);
     resent.retransmission = true;
     buffer.push(at(1), resent);
-    // Sent again in smaller pieces: nothing new either. What reaches beyond is new, and so is another connection.
+    // Retransmission in smaller pieces brings nothing new either. Data beyond the held segment is new, and so is
+    // another connection.
     buffer.push(at(2), segment(1500, 500));
     assert_eq!(buffer.counts().duplicates, 2);
     buffer.push(at(3), segment(1500, 501));
@@ -201,7 +202,7 @@ fn an_edge_holds_forwards_and_keeps_the_order() {
     assert_eq!(edge.offer(at(1), datagram(1)), None);
     assert_eq!(edge.poll_transmit(at(2)), None);
     edge.forward(at(3), next);
-    // One that comes before the held ones have left goes behind them.
+    // A packet that arrives before the held ones have left goes behind them.
     assert_eq!(edge.offer(at(3), datagram(2)), None);
     for number in [1, 2] {
         let sent = edge.poll_transmit(at(3));

@@ -1,4 +1,4 @@
-//! The point of service, and the same at gateways of access networks.
+//! The point of service, also at the gateways of access networks.
 
 use crate::host::Discarded;
 use crate::host::layer::{self, Arrival, Counters, Layer, Rank};
@@ -9,14 +9,14 @@ use crate::wire::mih::{Content, LinkIdentifier, Mih, MihfId, PORT, Status, Step}
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Messages that came to nothing.
+/// Counts of discarded messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointOfServiceCounts {
-    /// What is no message, for somebody else, or an answer that nobody waits for.
+    /// Malformed messages, messages for another node, and responses to no pending request.
     pub unexpected: u64,
 }
 
-/// Who is in charge of a link: its gateway.
+/// A point of service in charge of links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Gateway {
     identifier: MihfId,
@@ -26,27 +26,28 @@ struct Gateway {
 /// A mobile that is served.
 #[derive(Clone, Debug, Default)]
 struct Served {
-    /// The link that it uses, as far as it has said so.
+    /// The mobile's current link, as far as it has reported it.
     link: Option<LinkIdentifier>,
-    /// Its request that another network was asked about.
+    /// The mobile's request relayed to another network.
     relayed: Option<Relayed>,
 }
 
 #[derive(Clone, Debug)]
 struct Relayed {
     request: Mih,
-    /// Where the answer goes.
+    /// The mobile's address, for the response.
     from: Ipv6Addr,
-    /// What the other network was asked.
+    /// The request to the other network.
     onward: Mih,
     to: Ipv6Addr,
 }
 
-/// Answers mobiles that it serves, and other points of service. It asks the gateway of a candidate link before it agrees, and
-/// tells the gateway of the link that was left; a link of its own it knows itself. It agrees to every link that it knows: how
-/// much room a network has is not modelled. It has no timer: a mobile that repeats its request has it asked again.
+/// A point of service, for the mobiles it serves and for other points of service. Before it agrees to a mobile's
+/// request it asks the gateway of the candidate link, and after a handover it informs the gateway of the old link; it
+/// decides about its own links itself. It agrees to every known link, since the resources of a network are not
+/// modelled. It has no timer: a mobile's retransmission repeats the request to the gateway.
 ///
-/// Hand in what comes ([`handle_packet`](Self::handle_packet)) and drain [`poll_transmit`](Self::poll_transmit).
+/// Pass arriving packets to [`handle_packet`](Self::handle_packet) and drain [`poll_transmit`](Self::poll_transmit).
 #[derive(Clone, Debug)]
 pub struct PointOfService {
     own: Gateway,
@@ -58,7 +59,7 @@ pub struct PointOfService {
 }
 
 impl PointOfService {
-    /// One at this address that knows no links and serves nobody.
+    /// Creates a point of service at this address, without links and mobiles.
     pub fn new(identifier: MihfId, address: Ipv6Addr) -> PointOfService {
         PointOfService {
             own: Gateway {
@@ -73,17 +74,17 @@ impl PointOfService {
         }
     }
 
-    /// Who it is.
+    /// Returns its MIHF identifier.
     pub fn identifier(&self) -> &MihfId {
         &self.own.identifier
     }
 
-    /// Where it is.
+    /// Returns its address.
     pub fn address(&self) -> Ipv6Addr {
         self.own.address
     }
 
-    /// Lets it know a link, and whose gateway is in charge of it: perhaps this one.
+    /// Adds a link and the point of service in charge of it, which may be this one.
     pub fn add_link(&mut self, link: LinkIdentifier, (identifier, address): (MihfId, Ipv6Addr)) {
         let gateway = Gateway {
             identifier,
@@ -92,17 +93,17 @@ impl PointOfService {
         self.gateways.insert(link, gateway);
     }
 
-    /// Lets it serve a mobile.
+    /// Adds a mobile to serve.
     pub fn enrol(&mut self, mobile: MihfId) {
         self.served.insert(mobile, Served::default());
     }
 
-    /// What went wrong so far.
+    /// Returns the counts of discarded messages.
     pub fn counts(&self) -> PointOfServiceCounts {
         self.counts
     }
 
-    /// Takes in a packet for this host. Returns what is none of its business.
+    /// Takes in a packet for this host. Returns it if it is not addressed to the point of service.
     pub fn handle_packet(&mut self, packet: Packet) -> Option<Packet> {
         let (IpAddr::V6(from), Body::Udp(ports, Payload::Bytes(bytes))) =
             (packet.ip.source, &packet.body)
@@ -147,12 +148,12 @@ impl PointOfService {
         gateway.is_some_and(|gateway| *gateway == self.own)
     }
 
-    /// A mobile asks.
+    /// Handles a mobile's request.
     fn handle_mobile(&mut self, from: Ipv6Addr, request: Mih, link: LinkIdentifier) {
         let Some(served) = self.served.get_mut(&request.source) else {
             return self.send(from, &request.response(Status::Unauthorized));
         };
-        // It has waited too long: the same is asked again.
+        // A retransmission, which repeats the request to the gateway.
         if let Some(relayed) = &served.relayed
             && (&relayed.request, relayed.from) == (&request, from)
         {
@@ -166,7 +167,7 @@ impl PointOfService {
                 Some(link.clone())
             }
             Step::Commit => Some(link.clone()),
-            // Where the mobile was before, if it has said so.
+            // The mobile's previous link, if known.
             Step::Complete => {
                 let before = served.link.replace(link.clone());
                 before.filter(|before| *before != link)
@@ -189,7 +190,7 @@ impl PointOfService {
         }
     }
 
-    /// Asks or tells another network about a mobile, before the mobile is answered.
+    /// Sends a request or report about a mobile to another network, and keeps the mobile's request for the response.
     fn relay(&mut self, from: Ipv6Addr, request: Mih, gateway: Gateway) {
         self.transaction = self.transaction.wrapping_add(1) & 0x0FFF;
         let onward = Mih {
@@ -211,7 +212,7 @@ impl PointOfService {
         }
     }
 
-    /// Another network has answered: so is the mobile.
+    /// Takes in a response from another network and answers the mobile.
     fn handle_onward(&mut self, mobile: &MihfId, answer: &Mih, status: Status) {
         let answers = |relayed: &mut Relayed| *answer == relayed.onward.response(status);
         let served = self.served.get_mut(mobile);
@@ -227,7 +228,7 @@ impl PointOfService {
         self.outbox.push_back(packet);
     }
 
-    /// The next packet to send, wherever routes lead.
+    /// Returns the next packet to send, by the host's routes.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         pop(&mut self.outbox)
     }

@@ -1,8 +1,8 @@
-//! How a mobile gets a care-of address of its own on a visited network: DHCP (RFC 2131), and the check that nobody else
-//! has the address (RFC 5227), before it is used or while it is.
+//! Acquisition of a co-located care-of address on a visited network: DHCP (RFC 2131) and address conflict detection
+//! (RFC 5227), before the address is used or in the background.
 //!
-//! Study T (section 4.2) quotes that leaving the check out of the way shortens the acquisition by 96 %. ARP probes do
-//! not exist on these links: the check is the time that they take, and a conflict is told by `handle_conflict`.
+//! Study T (section 4.2) quotes 96 % shorter acquisitions with background detection. These links carry no ARP probes:
+//! the detection only takes their time, and `handle_conflict` reports a conflict.
 
 use super::{InterfaceId, Outbox};
 use crate::mobility::draws::Draws;
@@ -12,14 +12,14 @@ use crate::wire::dhcp::{CLIENT_PORT, Dhcp, DhcpKind, SERVER_PORT};
 use crate::wire::udp::UdpHeader;
 use core::net::Ipv4Addr;
 
-/// The first retransmission comes after four seconds, more or less one, later ones after twice the time before, up to 64
-/// (RFC 2131 section 4.1).
+/// Mean time to the first retransmission, varied by up to one second; it doubles each time, up to 64 s (RFC 2131
+/// section 4.1).
 const FIRST_INTERVAL: Duration = Duration::from_secs(4);
 const LONGEST_DOUBLINGS: u32 = 4;
-/// After a conflict a client waits for so long (RFC 2131 section 3.1).
+/// Waiting time after a conflict (RFC 2131 section 3.1).
 const CONFLICT_WAIT: Duration = Duration::from_secs(10);
 
-/// When it is seen that nobody else has the address.
+/// Time of the address conflict detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictCheck {
     /// Before the address is used.
@@ -28,14 +28,14 @@ pub enum ConflictCheck {
     Background,
 }
 
-/// What came of a message or of time passing.
+/// Result of a message or timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing that others must know.
+    /// No change for the mobile.
     Nothing,
-    /// The address can be used from now on.
+    /// The address is ready for use.
     Ready(Ipv4Addr),
-    /// It must not be used any more.
+    /// The address must no longer be used.
     Lost(Ipv4Addr),
 }
 
@@ -48,7 +48,7 @@ enum State {
     Waiting,
 }
 
-/// A client on one link.
+/// A DHCP client on one link.
 #[derive(Debug)]
 pub(super) struct Acquisition {
     interface: InterfaceId,
@@ -56,15 +56,15 @@ pub(super) struct Acquisition {
     state: State,
     transaction: u32,
     client: [u8; 6],
-    /// What was offered or is had.
+    /// The offered or leased address.
     address: Ipv4Addr,
     server: Ipv4Addr,
     attempts: u32,
-    /// When something is to be done.
+    /// Time of the next action.
     at: Instant,
-    /// When the address is the client's no more.
+    /// End of the lease.
     lease_end: Instant,
-    /// Whether others have been told that the address can be used.
+    /// True while the mobile knows the address as ready.
     told: bool,
 }
 
@@ -81,7 +81,7 @@ impl Acquisition {
             check,
             state: State::Discovering,
             transaction: 0,
-            // A hardware address of the kind that nobody is given (IEEE 802: the second bit of the first byte).
+            // A locally administered hardware address (IEEE 802: the second bit of the first byte).
             client: [2, 0, a, b, c, d],
             address: Ipv4Addr::UNSPECIFIED,
             server: Ipv4Addr::UNSPECIFIED,
@@ -112,7 +112,8 @@ impl Acquisition {
                 Step::Nothing
             }
             State::Requesting if self.told && now >= self.lease_end => self.lose(now),
-            // A server that does not answer four times has gone (RFC 2131 section 3.1 lets the client choose).
+            // Four unanswered requests: the server counts as gone (RFC 2131 section 3.1 leaves the number to the
+            // client).
             State::Requesting if !self.told && self.attempts >= 4 => {
                 self.restart(draws);
                 self.send(now, draws, outbox);
@@ -136,7 +137,7 @@ impl Acquisition {
         }
     }
 
-    /// Somebody else has the address.
+    /// Declines the address, which another node has.
     pub(super) fn handle_conflict(&mut self, now: Instant, outbox: &mut Outbox) -> Step {
         if !matches!(self.state, State::Checking | State::Bound) {
             return Step::Nothing;
@@ -197,7 +198,7 @@ impl Acquisition {
         news
     }
 
-    /// Gives the address up and begins anew.
+    /// Gives up the address and starts again.
     fn lose(&mut self, now: Instant) -> Step {
         self.state = State::Discovering;
         self.at = now;
@@ -207,7 +208,7 @@ impl Acquisition {
         }
     }
 
-    /// Half of the lease is left then (RFC 2131 section 4.4.5).
+    /// Returns the time of renewal, at half of the lease (RFC 2131 section 4.4.5).
     fn renewal(&self, now: Instant) -> Instant {
         match self.lease_end {
             Instant::NEVER => Instant::NEVER,
@@ -278,7 +279,7 @@ pub(super) fn send(
     outbox.send(Some(interface), ip, Body::Udp(ports, payload));
 }
 
-/// The message to this port, if that is what a packet is.
+/// Decodes the DHCP message in a datagram to this port.
 pub(super) fn message_to(port: u16, packet: &Packet) -> Option<Dhcp> {
     let Body::Udp(ports, Payload::Bytes(bytes)) = &packet.body else {
         return None;
@@ -287,8 +288,8 @@ pub(super) fn message_to(port: u16, packet: &Packet) -> Option<Dhcp> {
     for_us.then(|| Dhcp::decode(bytes).ok()).flatten()
 }
 
-/// How long three ARP probes take (RFC 5227 section 2.1.1): up to a second before the first, one to two between them,
-/// two after the last.
+/// Draws the duration of three ARP probes (RFC 5227 section 2.1.1): up to a second before the first, one to two between
+/// them, two after the last.
 fn check_time(draws: &mut Draws) -> Duration {
     let second = Duration::from_secs(1);
     let mut between = || draws.between(second, second + second);

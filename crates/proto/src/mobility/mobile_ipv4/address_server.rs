@@ -1,4 +1,4 @@
-//! Who gives care-of addresses out (RFC 2131 section 4.3).
+//! The DHCP server for care-of addresses (RFC 2131 section 4.3).
 
 use super::acquisition::{message_to, send};
 use super::{InterfaceId, Outbox, Transmit};
@@ -8,21 +8,21 @@ use crate::wire::dhcp::{CLIENT_PORT, Dhcp, DhcpKind, SERVER_PORT};
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
-/// A server that gives out the addresses of one network, to whoever asks on its links.
+/// A server that leases addresses of one network to any client on its links.
 #[derive(Debug)]
 pub struct AddressServer {
     address: Ipv4Addr,
     prefix_length: u8,
     lease: Duration,
-    /// First and last of those that it gives.
+    /// First and last address to lease.
     range: [u32; 2],
-    /// By address: who has it, until when; or that it cannot be given.
+    /// Client and end of each lease; without a client, the address was declined and is not leased until then.
     leases: BTreeMap<u32, (Option<[u8; 6]>, Instant)>,
     outbox: Outbox,
 }
 
 impl AddressServer {
-    /// A server at `address` that gives out those from `first` to `last`, each for `lease` (full seconds).
+    /// Creates a server at `address` that leases `first` to `last`, each for `lease` (whole seconds).
     pub fn new(
         address: Ipv4Addr,
         prefix_length: u8,
@@ -39,7 +39,7 @@ impl AddressServer {
         }
     }
 
-    /// Takes in a packet for this host or for all on a link. Returns what is none of the server's business.
+    /// Takes in a packet for this host or for all on a link. Returns it if it is not for the server.
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -54,7 +54,7 @@ impl AddressServer {
         match message.kind {
             DhcpKind::Discover => {
                 if let Some(address) = self.find(now, message.client) {
-                    // An offer is held for a minute (chosen: longer than a client goes on asking).
+                    // Chosen: an offer is reserved for a minute, longer than a client retries.
                     let held = now + Duration::from_secs(60);
                     self.leases.insert(address, (Some(message.client), held));
                     self.answer(interface, &message, DhcpKind::Offer, address);
@@ -90,7 +90,7 @@ impl AddressServer {
         None
     }
 
-    /// The address that a client has or had, or else the first that nobody has.
+    /// Returns the address that the client has or had, otherwise the first free one.
     fn find(&self, now: Instant, client: [u8; 6]) -> Option<u32> {
         let mut known = self.leases.iter();
         let before = known.find(|(_, (owner, _))| *owner == Some(client));
@@ -123,7 +123,7 @@ impl AddressServer {
         send(interface, ends, ports, &message, &mut self.outbox);
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.outbox.pop()
     }

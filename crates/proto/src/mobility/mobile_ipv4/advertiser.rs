@@ -1,4 +1,4 @@
-//! How an agent makes itself known (RFC 5944 section 2.3).
+//! Agent advertisement (RFC 5944 section 2.3).
 
 use super::{ALL_SYSTEMS, InterfaceId, Outbox, is_host, v4};
 use crate::mobility::draws::Draws;
@@ -8,18 +8,18 @@ use crate::wire::agent_discovery::{
 };
 use core::net::{IpAddr, Ipv4Addr};
 
-/// Advertisements to all on a link are at least this far apart (RFC 5944 section 2.3: once a second).
+/// Minimum time between multicast advertisements (RFC 5944 section 2.3: once a second).
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What an agent says of itself, where and how often.
+/// Settings of the advertisements.
 #[derive(Clone, Debug)]
 pub struct Advertising {
-    /// The links on which it advertises.
+    /// Links on which the agent advertises.
     pub interfaces: Vec<InterfaceId>,
-    /// The longest time between two advertisements, at least a second; each interval is drawn from three quarters of it,
-    /// but no less than a second, up to it (RFC 1256 section 4.1), and what is said holds for three of them (RFC 5944 section 2.3).
+    /// Maximum advertisement interval, at least a second. Each interval is drawn from three quarters of it (at least a
+    /// second) up to it (RFC 1256 section 4.1); the advertised lifetime is three times as long (RFC 5944 section 2.3).
     pub interval: Duration,
-    /// Bits of the address that are its network's, which mobiles compare to see that they have moved.
+    /// Prefix length in bits of the agent's address, by which mobiles detect movement.
     pub prefix_length: u8,
 }
 
@@ -43,7 +43,7 @@ impl Advertiser {
         Advertiser {
             address,
             agent,
-            // RFC 1256 section 4.1: the first one is not sent by all at once.
+            // RFC 1256 section 4.1: a random delay keeps agents from all sending their first advertisement at once.
             next: now + draws.up_to(SHORTEST_INTERVAL),
             advertising,
             draws,
@@ -74,7 +74,8 @@ impl Advertiser {
         self.next = now + self.draws.between(shortest, longest);
     }
 
-    /// Answers one who asks at once, and alone (RFC 1256 section 3 leaves that open), so that the others' rate is kept.
+    /// Answers a solicitation at once and by unicast (RFC 1256 section 3 leaves that open), which keeps the multicast
+    /// rate.
     pub(super) fn handle_solicitation(
         &mut self,
         interface: InterfaceId,
@@ -105,7 +106,7 @@ impl Advertiser {
         );
     }
 
-    /// RFC 5944 section 2.3.2: numbers below 256 are those of a new start.
+    /// Increments the sequence number, which skips 0 to 255 on overflow: they mark a restart (RFC 5944 section 2.3.2).
     fn count(&mut self) {
         self.agent.sequence = self.agent.sequence.checked_add(1).unwrap_or(256);
     }

@@ -1,4 +1,4 @@
-//! How a mobile finds agents on a link, and sees that they have changed (RFC 5944 section 2.4).
+//! Agent discovery and move detection on a link (RFC 5944 section 2.4).
 
 use super::policy::same_network;
 use crate::mobility::draws::Draws;
@@ -6,15 +6,14 @@ use crate::time::{Duration, Instant};
 use crate::wire::agent_discovery::{AgentFlags, RouterAdvertisement};
 use core::net::Ipv4Addr;
 
-/// The first three solicitations are a second apart, later ones twice as far as those before, up to a minute (RFC 5944
-/// section 2.4).
+/// Interval of the first three solicitations; it then doubles each time, up to a minute (RFC 5944 section 2.4).
 const SOLICITATION_INTERVAL: Duration = Duration::from_secs(1);
 const INITIAL_SOLICITATIONS: u32 = 3;
 const LONGEST_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
-/// Agents that are remembered on a link: chosen, so that no advertisement can fill the memory.
+/// Maximum number of agents remembered on a link. Chosen: bounds the memory that advertisements can fill.
 const REMEMBERED: usize = 4;
 
-/// An agent that was heard.
+/// An agent that advertised itself.
 #[derive(Clone, Debug)]
 pub(super) struct Agent {
     pub(super) address: Ipv4Addr,
@@ -27,42 +26,42 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// The care-of address that is registered at home: of an agent below a gateway the gateway's.
+    /// Returns the agent's own care-of address, the first advertised.
     pub(super) fn care_of_address(&self) -> Option<Ipv4Addr> {
         self.care_of_addresses.first().copied()
     }
 
-    /// The gateway above it, if it takes regional registrations.
+    /// Returns the gateway above the agent, if the agent takes regional registrations.
     pub(super) fn gateway(&self) -> Option<Ipv4Addr> {
         let (gateway, below) = self.care_of_addresses.split_last()?;
         (self.flags.contains(AgentFlags::REGIONAL) && !below.is_empty()).then_some(*gateway)
     }
 }
 
-/// What an advertisement says that was not known.
+/// News in an advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Nothing.
+    /// Nothing new.
     None,
-    /// An agent that was not heard before, or not for long.
+    /// An agent that is new, had expired, or changed its care-of addresses.
     Another,
-    /// The agent has started anew and knows nothing of its visitors (RFC 5944 section 2.4.1).
+    /// The agent has restarted and lost its visitors (RFC 5944 section 2.4.1).
     Restarted,
 }
 
-/// Discovery on one link.
+/// Agent discovery on one link.
 #[derive(Debug, Default)]
 pub(super) struct Discovery {
-    /// The one heard last stands last.
+    /// Known agents, the latest heard last.
     agents: Vec<Agent>,
-    /// The agent that the mobile has turned to.
+    /// The agent that the mobile has chosen.
     current: Option<Ipv4Addr>,
     solicit_at: Option<Instant>,
     solicitations: u32,
 }
 
 impl Discovery {
-    /// Begins to look for agents.
+    /// Starts discovery.
     pub(super) fn start(&mut self, now: Instant) {
         *self = Discovery {
             solicit_at: Some(now),
@@ -75,7 +74,7 @@ impl Discovery {
         expiries.chain(self.solicit_at).min()
     }
 
-    /// Whether a solicitation is due.
+    /// Expires agents, and returns true if a solicitation is due.
     pub(super) fn handle_timeout(&mut self, now: Instant, draws: &mut Draws) -> bool {
         let heard = self.agents.len();
         self.agents.retain(|agent| now < agent.expires);
@@ -93,7 +92,7 @@ impl Discovery {
             .min(6);
         let interval = SOLICITATION_INTERVAL.saturating_mul(1 << doublings);
         let interval = interval.min(LONGEST_SOLICITATION_INTERVAL);
-        // RFC 5944 section 2.4 wants them spread; never nearer than the rate allows.
+        // RFC 5944 section 2.4 wants solicitations spread; the delay only adds, to keep the rate limit.
         let spread = draws.up_to(Duration::from_nanos(interval.as_nanos() / 10));
         self.solicit_at = Some(now + interval + spread);
         true
@@ -132,8 +131,8 @@ impl Discovery {
             Some(before) if before.care_of_addresses != heard.care_of_addresses => News::Another,
             Some(_) => News::None,
         };
-        // Section 2.4.2: an agent on another network tells that the mobile has moved. One that was heard all the time
-        // tells nothing: of two that overlap, the mobile keeps to the one that it came to last.
+        // Section 2.4.2: a new agent on another network shows that the mobile has moved. An agent heard all along shows
+        // nothing: of two that overlap, the mobile stays with the one it reached last.
         let moved = |present: &Agent| is_usable(&heard) && is_elsewhere(present, &heard);
         if known.is_none() && self.present().is_some_and(moved) {
             self.current = Some(source);
@@ -145,7 +144,7 @@ impl Discovery {
         news
     }
 
-    /// The agent to register with: the present one as long as it is heard, otherwise the one heard last.
+    /// Returns the agent to register with: the current one while it is heard, otherwise the latest heard.
     pub(super) fn choose(&mut self) -> Option<&Agent> {
         if self.present().is_none() {
             let newest = self.agents.iter().rev().find(|agent| is_usable(agent));
@@ -160,7 +159,7 @@ impl Discovery {
     }
 }
 
-/// Whether an agent takes new visitors, or is a home agent.
+/// Returns true for a foreign agent with room for visitors, and for a home agent.
 fn is_usable(agent: &Agent) -> bool {
     let foreign =
         agent.flags.contains(AgentFlags::FOREIGN_AGENT) && !agent.care_of_addresses.is_empty();
@@ -168,7 +167,7 @@ fn is_usable(agent: &Agent) -> bool {
         || foreign && !agent.flags.contains(AgentFlags::BUSY)
 }
 
-/// Section 2.4.2.2: prefixes tell only if both agents give theirs.
+/// Returns true if two agents are on different networks; false unless both prefix lengths are known (section 2.4.2.2).
 fn is_elsewhere(present: &Agent, newest: &Agent) -> bool {
     match (present.prefix_length, newest.prefix_length) {
         (Some(one), Some(other)) => {
@@ -178,7 +177,8 @@ fn is_elsewhere(present: &Agent, newest: &Agent) -> bool {
     }
 }
 
-/// Section 2.3.2: numbers go on, except from 65,535 to 256; a lower number, below 256, tells a new start.
+/// Returns true if the sequence number shows a restart: it is lower and below 256. Numbers go on from 65,535 to 256
+/// (section 2.3.2).
 fn is_restart(before: u16, after: u16) -> bool {
     after < before && after < 256
 }

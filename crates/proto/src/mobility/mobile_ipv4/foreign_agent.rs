@@ -1,5 +1,5 @@
-//! The router on a visited network that takes mobiles in (RFC 5944 sections 3.7 and 4.2.2), alone or below a gateway
-//! foreign agent (RFC 4857), which is one of these too.
+//! The foreign agent, a router on a visited network (RFC 5944 sections 3.7 and 4.2.2), alone or below a gateway foreign
+//! agent (RFC 4857), which is of the same type.
 
 mod relay;
 pub(super) use relay::binding_update;
@@ -17,71 +17,71 @@ use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use visitors::{Departed, NextHop, Pending, Visitor};
 
-/// A request that is not answered for so long is answered by the foreign agent: code 78. Chosen as long as a home agent
-/// takes a request for new (section 5.7.1).
+/// Time without a reply after which the foreign agent refuses a request itself, with code 78. Chosen: a home agent
+/// accepts a request as new for as long (section 5.7.1).
 const PENDING_TIMEOUT: Duration = super::REPLAY_TOLERANCE;
 
-/// How a foreign agent is set up.
+/// Settings of a foreign agent.
 #[derive(Clone, Debug)]
 pub struct ForeignAgentConfig {
-    /// Its address, which is its care-of address.
+    /// Address of the agent, also its care-of address.
     pub address: Ipv4Addr,
-    /// The gateway foreign agent above it.
+    /// Gateway foreign agent above it.
     pub gateway: Option<Ipv4Addr>,
-    /// The longest registration that it takes, in seconds; 65,535 is for ever.
+    /// Maximum lifetime to accept, in seconds; 65,535 is infinite.
     pub longest_lifetime: u16,
-    /// Visitors, present and asking, that it takes at most.
+    /// Maximum number of visitors, registered and pending.
     pub most_visitors: usize,
-    /// Whether it tunnels back to home agents (RFC 3024).
+    /// True to offer reverse tunnels (RFC 3024).
     pub reverse_tunnel: bool,
-    /// Whether mobiles with an address of their own must register through it too.
+    /// True if mobiles with a co-located care-of address must also register through it.
     pub registration_required: bool,
-    /// Its security associations with mobiles, by home address: with them it takes regional registrations and follows
-    /// those who leave. There need be none.
+    /// Mobility security associations with mobiles, by home address; may be empty. They are required for regional
+    /// registration and for forwarding to departed visitors.
     pub mobiles: BTreeMap<Ipv4Addr, SecurityAssociation>,
-    /// Its security associations with home agents; there need be none.
+    /// Mobility security associations with home agents; may be empty.
     pub home_agents: BTreeMap<Ipv4Addr, SecurityAssociation>,
-    /// The links on which it takes visitors; a gateway has none.
+    /// Advertising on the links for visitors; a gateway has none.
     pub advertising: Advertising,
-    /// What its random intervals come from.
+    /// Secret behind the random intervals.
     pub secret: [u8; 16],
 }
 
-/// What happened at a foreign agent.
+/// Event at a foreign agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignAgentEvent {
-    /// A visitor was registered, or registered again.
+    /// A visitor was registered or renewed.
     Arrived {
-        /// The visitor.
+        /// Home address of the visitor.
         home_address: Ipv4Addr,
-        /// For how long, in seconds.
+        /// Lifetime in seconds.
         lifetime: u16,
     },
-    /// A visitor is no longer served here.
+    /// A visitor was removed.
     Left {
-        /// The visitor.
+        /// Home address of the visitor.
         home_address: Ipv4Addr,
-        /// Where its packets are sent on to.
+        /// New care-of address, if its packets are forwarded there.
         care_of_address: Option<Ipv4Addr>,
     },
     /// This agent, not the home agent, refused a registration.
     Refused {
-        /// The mobile that it was for.
+        /// Home address of the mobile.
         home_address: Ipv4Addr,
-        /// What it was told.
+        /// Code of the reply.
         code: Code,
     },
 }
 
-/// A foreign agent; how to drive it is told in the [module](super).
+/// A foreign agent; the [module](super) tells how to drive it.
 #[derive(Debug)]
 pub struct ForeignAgent {
     config: ForeignAgentConfig,
     visitors: BTreeMap<Ipv4Addr, Visitor>,
-    /// By home address: the request that was relayed last and is not answered.
+    /// Latest relayed request without a reply, by home address.
     pending: BTreeMap<Ipv4Addr, Pending>,
     departed: BTreeMap<Ipv4Addr, Departed>,
-    /// When to look at a mobile's entries again: never too late, and once too often where one was prolonged.
+    /// Times at which to check a mobile's entries: never too late; an extended entry leaves one superfluous time.
     expiries: BTreeSet<(Instant, Ipv4Addr)>,
     advertiser: Advertiser,
     outbox: Outbox,
@@ -90,7 +90,7 @@ pub struct ForeignAgent {
 }
 
 impl ForeignAgent {
-    /// A foreign agent that begins to advertise itself.
+    /// Creates a foreign agent, which begins to advertise.
     pub fn new(now: Instant, config: ForeignAgentConfig) -> ForeignAgent {
         let set = |flag, is_set| if is_set { flag } else { AgentFlags(0) };
         let flags = AgentFlags::FOREIGN_AGENT
@@ -125,7 +125,7 @@ impl ForeignAgent {
         }
     }
 
-    /// Mobiles that are registered here now.
+    /// Returns the mobiles currently registered here.
     pub fn visitors(&self, now: Instant) -> impl Iterator<Item = Ipv4Addr> {
         let present = self.visitors.iter();
         present
@@ -133,7 +133,7 @@ impl ForeignAgent {
             .map(|(&home_address, _)| home_address)
     }
 
-    /// The link on which a visitor is, where a host's route to it leads.
+    /// Returns the link of a visitor, for a host route to it.
     pub fn interface_of(&self, home_address: Ipv4Addr) -> Option<InterfaceId> {
         match self.visitors.get(&home_address)?.next {
             NextHop::Link(interface) => Some(interface),
@@ -141,28 +141,29 @@ impl ForeignAgent {
         }
     }
 
-    /// Its address.
+    /// Returns the agent's address.
     pub fn address(&self) -> Ipv4Addr {
         self.config.address
     }
 
-    /// Whether it takes visitors on a link.
+    /// Returns true for an interface to a link for visitors.
     pub fn is_on(&self, interface: InterfaceId) -> bool {
         self.config.advertising.interfaces.contains(&interface)
     }
 
-    /// Whether packets from an address are for [`forward`](Self::forward): it is that of a visitor with a reverse tunnel.
+    /// Returns true if packets from an address go through [`forward`](Self::forward): a visitor with a reverse tunnel
+    /// has it.
     pub fn forwards(&self, source: Ipv4Addr) -> bool {
         let visitor = self.visitors.get(&source);
         visitor.is_some_and(|visitor| visitor.reverse_tunnel)
     }
 
-    /// What was dropped so far.
+    /// Returns the counts of dropped packets.
     pub fn dropped(&self) -> Dropped {
         self.dropped
     }
 
-    /// Takes in a packet for this host or for all on a link. Returns what is none of the agent's business.
+    /// Takes in a packet for this host or for all on a link. Returns it if it is not for the agent.
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -224,8 +225,8 @@ impl ForeignAgent {
         }
     }
 
-    /// Takes a visitor's packet that came in over `interface` and would be forwarded, and tunnels it to the home agent
-    /// (RFC 3024, direct delivery). Returns it if it is none that goes into a reverse tunnel.
+    /// Tunnels a visitor's packet that arrived over `interface` and would be forwarded to the home agent (RFC 3024,
+    /// direct delivery). Returns it if it does not belong into a reverse tunnel.
     pub fn forward(
         &mut self,
         now: Instant,
@@ -245,7 +246,7 @@ impl ForeignAgent {
         None
     }
 
-    /// What the other end of a tunnel sent: to a visitor, after one that has left, or back to a home agent.
+    /// Takes in a decapsulated packet: for a visitor, for a departed one, or from a visitor to its home agent.
     fn handle_tunnel(&mut self, now: Instant, outer_source: IpAddr, mut inner: Packet) {
         let destination = v4(inner.ip.destination);
         if let Some(next) = destination.and_then(|address| self.next_hop(now, address)) {
@@ -261,7 +262,7 @@ impl ForeignAgent {
         let departed = destination.and_then(|address| self.departed.get(&address));
         if let Some(departed) = departed.filter(|departed| now < departed.expires) {
             let care_of_address = departed.care_of_address;
-            // Back to where it came from it must not go (RFC 2003 section 4).
+            // RFC 2003 section 4: the packet must not go back where it came from.
             if IpAddr::V4(care_of_address) == outer_source {
                 self.dropped.looping += 1;
             } else {
@@ -276,13 +277,13 @@ impl ForeignAgent {
         });
         match from_below.map(|visitor| visitor.upwards(self.config.address)) {
             Some(end) => self.send_into_tunnel(now, end, inner),
-            // Section 4.2.2: what is for nobody here must not be forwarded, or it would come back.
+            // Section 4.2.2: a packet for no visitor must not be forwarded, or it would come back.
             None => self.dropped.unexpected_tunnel += 1,
         }
     }
 
-    /// Where a mobile that is here, or asks to be, gets its packets. Of one that asks they come only from the agent that it has
-    /// left, which follows it before the home agent does: smooth handoff.
+    /// Returns the next hop to a registered or pending mobile. Packets for a pending one can only come from its
+    /// previous agent, which forwards to it before the home agent does (smooth handoff).
     fn next_hop(&self, now: Instant, home_address: Ipv4Addr) -> Option<NextHop> {
         let visitor = self.visitors.get(&home_address);
         let visitor = visitor.filter(|visitor| now < visitor.expires);
@@ -305,7 +306,7 @@ impl ForeignAgent {
         }
     }
 
-    /// An ICMP error about a relayed request: codes 80 to 88.
+    /// Handles an ICMP error about relayed requests (codes 80 to 88).
     fn handle_unreachable(&mut self, error: IcmpError, destination: IpAddr) {
         let code = match error {
             IcmpError::Unreachable => Code::HOME_AGENT_HOST_UNREACHABLE,
@@ -313,7 +314,7 @@ impl ForeignAgent {
             IcmpError::PacketTooBig { .. }
             | IcmpError::ProtocolUnreachable
             | IcmpError::TimeExceeded => Code::HOME_AGENT_UNREACHABLE,
-            // It is still on its way.
+            // The request is still under way.
             IcmpError::BadState | IcmpError::Backpressure { .. } => return,
         };
         let all = self.pending.iter();
@@ -326,7 +327,7 @@ impl ForeignAgent {
         }
     }
 
-    /// When [`ForeignAgent::handle_timeout`] is due.
+    /// Returns the time of the next [`ForeignAgent::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let expiry = self.expiries.first().map(|&(expiry, _)| expiry);
         expiry
@@ -335,7 +336,7 @@ impl ForeignAgent {
             .min()
     }
 
-    /// Ends what has lasted long enough, and advertises.
+    /// Removes expired entries, and advertises.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(expiry, home_address)) = self.expiries.first()
             && expiry <= now
@@ -372,17 +373,17 @@ impl ForeignAgent {
         self.visitors.len() + self.pending.len() >= self.config.most_visitors
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.outbox.pop()
     }
 
-    /// The next thing that happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<ForeignAgentEvent> {
         self.events.pop_front()
     }
 
-    /// What the source of a packet is to be told by this host: a tunnel does not take it (RFC 2003 section 5.1).
+    /// Returns the next error for the source of a packet that exceeds a tunnel's MTU (RFC 2003 section 5.1).
     pub fn poll_error(&mut self) -> Option<(IcmpError, QuotedPacket)> {
         self.outbox.errors.pop_front()
     }

@@ -1,4 +1,4 @@
-//! The router on the home network that knows where its mobiles are (RFC 5944 sections 3.8 and 4).
+//! The home agent, a router on the home network that keeps its mobiles' bindings (RFC 5944 sections 3.8 and 4).
 
 mod registration;
 
@@ -16,77 +16,77 @@ use crate::wire::mobile_ipv4::{Code, SecurityAssociation};
 use core::net::{IpAddr, Ipv4Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// How a home agent is set up.
+/// Settings of a home agent.
 #[derive(Clone, Debug)]
 pub struct HomeAgentConfig {
-    /// Its address.
+    /// Address of the agent.
     pub address: Ipv4Addr,
-    /// The longest registration that it grants, in seconds; 65,535 is for ever.
+    /// Maximum lifetime to grant, in seconds; 65,535 is infinite.
     pub longest_lifetime: u16,
-    /// Care-of addresses that a mobile may have at once.
+    /// Maximum number of care-of addresses per mobile.
     pub simultaneous_bindings: usize,
-    /// Whether mobiles may tunnel back to it (RFC 3024).
+    /// True to accept reverse tunnels (RFC 3024).
     pub reverse_tunnel: bool,
-    /// Its security associations with foreign agents, by their addresses; there need be none.
+    /// Mobility security associations with foreign agents, by address; may be empty.
     pub foreign_agents: BTreeMap<Ipv4Addr, SecurityAssociation>,
-    /// The home links.
+    /// Advertising on the home links.
     pub advertising: Advertising,
-    /// Its time of day.
+    /// Time of day.
     pub clock: Clock,
-    /// What its random intervals come from.
+    /// Secret behind the random intervals.
     pub secret: [u8; 16],
 }
 
-/// What happened at a home agent.
+/// Event at a home agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HomeAgentEvent {
-    /// A care-of address was registered, or registered again.
+    /// A binding was registered or renewed.
     Bound {
-        /// The mobile.
+        /// Home address of the mobile.
         home_address: Ipv4Addr,
-        /// Where it is.
+        /// Care-of address.
         care_of_address: Ipv4Addr,
-        /// For how long, in seconds.
+        /// Lifetime in seconds.
         lifetime: u16,
     },
-    /// A binding has gone.
+    /// A binding was removed.
     Unbound {
-        /// The mobile.
+        /// Home address of the mobile.
         home_address: Ipv4Addr,
-        /// Where it was.
+        /// Former care-of address.
         care_of_address: Ipv4Addr,
-        /// Whether its lifetime had run out; otherwise the mobile ended or replaced it.
+        /// True if the lifetime ran out; false if the mobile ended or replaced the binding.
         expired: bool,
     },
     /// A registration was refused.
     Refused {
-        /// The mobile that it was for.
+        /// Home address of the mobile.
         home_address: Ipv4Addr,
-        /// What it was told.
+        /// Code of the reply.
         code: Code,
     },
 }
 
-/// A home agent; how to drive it is told in the [module](super).
+/// A home agent; the [module](super) tells how to drive it.
 #[derive(Debug)]
 pub struct HomeAgent {
     config: HomeAgentConfig,
     mobiles: BTreeMap<Ipv4Addr, Mobile>,
-    /// Ends of bindings, with the mobile: each mobile has at most one, its first.
+    /// Expiry times of bindings by mobile: at most one for each mobile, its earliest.
     expiries: BTreeSet<(Instant, Ipv4Addr)>,
     advertiser: Advertiser,
     outbox: Outbox,
     events: VecDeque<HomeAgentEvent>,
-    /// Mobiles that have registered where they are.
+    /// Home addresses of mobiles that have registered, for [`HomeAgent::poll_bound`].
     bound: VecDeque<Ipv4Addr>,
     dropped: Dropped,
 }
 
-/// What is kept of each mobile: some hundred bytes.
+/// A mobile's association and bindings: some hundred bytes.
 #[derive(Debug)]
 struct Mobile {
     association: SecurityAssociation,
-    /// The highest that was accepted (RFC 5944 section 5.7.1).
+    /// Highest accepted identification (RFC 5944 section 5.7.1).
     identification: u64,
     bindings: Vec<Binding>,
 }
@@ -112,7 +112,7 @@ impl Mobile {
 }
 
 impl HomeAgent {
-    /// A home agent that begins to advertise itself.
+    /// Creates a home agent, which begins to advertise.
     pub fn new(now: Instant, config: HomeAgentConfig) -> HomeAgent {
         let reverse_tunnel = match config.reverse_tunnel {
             true => AgentFlags::REVERSE_TUNNEL,
@@ -141,7 +141,7 @@ impl HomeAgent {
         }
     }
 
-    /// Makes a mobile one of this agent's, with the key that the two share.
+    /// Adds a mobile, with the mobility security association shared with it.
     pub fn add_mobile(&mut self, home_address: Ipv4Addr, association: SecurityAssociation) {
         let mobile = Mobile {
             association,
@@ -151,7 +151,7 @@ impl HomeAgent {
         self.mobiles.insert(home_address, mobile);
     }
 
-    /// Where a mobile is registered now; nowhere when it is at home.
+    /// Returns a mobile's current care-of addresses; none at home.
     pub fn care_of_addresses(
         &self,
         now: Instant,
@@ -162,28 +162,28 @@ impl HomeAgent {
         bindings.map(|binding| binding.care_of_address)
     }
 
-    /// Its address.
+    /// Returns the agent's address.
     pub fn address(&self) -> Ipv4Addr {
         self.config.address
     }
 
-    /// Whether a link is one of its home links.
+    /// Returns true for an interface to a home link.
     pub fn is_on(&self, interface: InterfaceId) -> bool {
         self.config.advertising.interfaces.contains(&interface)
     }
 
-    /// Whether packets for an address are for [`tunnel`](Self::tunnel): it is that of a mobile that is away.
+    /// Returns true if packets to an address go through [`tunnel`](Self::tunnel): a mobile with bindings has it.
     pub fn intercepts(&self, address: Ipv4Addr) -> bool {
         let mobile = self.mobiles.get(&address);
         mobile.is_some_and(|mobile| !mobile.bindings.is_empty())
     }
 
-    /// What was dropped so far.
+    /// Returns the counts of dropped packets.
     pub fn dropped(&self) -> Dropped {
         self.dropped
     }
 
-    /// Takes in a packet for this host or for all on a link. Returns what is none of the agent's business.
+    /// Takes in a packet for this host or for all on a link. Returns it if it is not for the agent.
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -228,15 +228,15 @@ impl HomeAgent {
         }
     }
 
-    /// Takes a packet that would be forwarded and sends it to its mobile's care-of addresses. Returns it if its destination
-    /// is no mobile that is away.
+    /// Tunnels a packet that would be forwarded to the mobile's care-of addresses. Returns it if its destination is not
+    /// a mobile with a binding.
     pub fn tunnel(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let mobile = v4(packet.ip.destination).and_then(|address| self.mobiles.get(&address));
         let Some(mobile) = mobile.filter(|mobile| mobile.current(now).next().is_some()) else {
             return Some(packet);
         };
-        // RFC 5944 section 4.2.3: a tunnel that ends at the mobile and comes from its care-of address is one of ours that
-        // has come back; any other one is led on to the care-of address.
+        // RFC 5944 section 4.2.3: a tunnel that ends at the mobile is one of ours that has come back if it starts at
+        // the care-of address; any other is redirected to the care-of address.
         let is_for_mobile = matches!(&packet.body, Body::Tunnel(inner) if inner.ip.destination == packet.ip.destination);
         let last = mobile.current(now).count();
         let mut packet = Some(packet);
@@ -263,7 +263,7 @@ impl HomeAgent {
         None
     }
 
-    /// RFC 3024: only a mobile's registered care-of address may speak for it.
+    /// Forwards a packet from a reverse tunnel, which only the registered care-of address may start (RFC 3024).
     fn handle_reverse_tunnel(&mut self, now: Instant, outer_source: IpAddr, mut inner: Packet) {
         let mobile = v4(inner.ip.source).and_then(|address| self.mobiles.get(&address));
         let is_registered = mobile.is_some_and(|mobile| {
@@ -275,7 +275,7 @@ impl HomeAgent {
             self.dropped.unexpected_tunnel += 1;
             return;
         }
-        // To another mobile that is away it goes on in that one's tunnel.
+        // A packet for another mobile with a binding goes on in its tunnel.
         let Some(packet) = self.tunnel(now, inner) else {
             return;
         };
@@ -286,7 +286,7 @@ impl HomeAgent {
         }
     }
 
-    /// When [`HomeAgent::handle_timeout`] is due.
+    /// Returns the time of the next [`HomeAgent::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let expiry = self.expiries.first().map(|&(expiry, _)| expiry);
         expiry
@@ -295,7 +295,7 @@ impl HomeAgent {
             .min()
     }
 
-    /// Ends bindings whose time is over, and advertises.
+    /// Removes expired bindings, and advertises.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(expiry, home_address)) = self.expiries.first()
             && expiry <= now
@@ -321,28 +321,28 @@ impl HomeAgent {
         self.advertiser.handle_timeout(now, &mut self.outbox);
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.outbox.pop()
     }
 
-    /// The next thing that happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<HomeAgentEvent> {
         self.events.pop_front()
     }
 
-    /// A mobile, by its home address, that has registered where it is.
+    /// Returns the home address of the next mobile that has registered.
     pub fn poll_bound(&mut self) -> Option<Ipv4Addr> {
         self.bound.pop_front()
     }
 
-    /// What the source of a packet is to be told by this host: a tunnel does not take it (RFC 2003 section 5.1).
+    /// Returns the next error for the source of a packet that exceeds a tunnel's MTU (RFC 2003 section 5.1).
     pub fn poll_error(&mut self) -> Option<(IcmpError, QuotedPacket)> {
         self.outbox.errors.pop_front()
     }
 }
 
-/// Sends a tunnel's packet on to the care-of address without another tunnel around it.
+/// Redirects a tunnel packet to the care-of address, without another tunnel around it.
 fn lead_on(outbox: &mut Outbox, tunnel: Tunnel, mut packet: Packet) -> Result<(), Refusal> {
     let ends = [tunnel.entry, tunnel.exit];
     if ends.map(IpAddr::V4).contains(&packet.ip.source) {
@@ -356,8 +356,8 @@ fn lead_on(outbox: &mut Outbox, tunnel: Tunnel, mut packet: Packet) -> Result<()
     Ok(())
 }
 
-/// Bytes that a mobile with one binding takes: its entry in two trees, of which two thirds are full on average and which a
-/// quarter of the room is added for, and its binding.
+/// Memory of a mobile with one binding, in bytes: its entries in two trees, two thirds full on average, with a quarter
+/// of overhead, and its binding.
 #[cfg(test)]
 pub(super) const fn bytes_of_mobile() -> usize {
     let entries = size_of::<(Ipv4Addr, Mobile)>() + size_of::<(Instant, Ipv4Addr)>();

@@ -8,17 +8,17 @@ use crate::packet::{IpHeader, Packet};
 use crate::time::Instant;
 use core::net::{IpAddr, Ipv4Addr};
 
-/// A mobile node and where its care-of address comes from on each of its links.
+/// A mobile node, with the source of its care-of address on each of its links.
 #[derive(Debug)]
 pub struct Mobile {
     node: MobileNode,
     care_of: Vec<(InterfaceId, CareOf)>,
-    /// The link to use from now on.
+    /// The link of the coming handover.
     preferred: Option<InterfaceId>,
 }
 
 impl Mobile {
-    /// A mobile with these access links.
+    /// Creates a mobile with these access links.
     pub fn new(node: MobileNode, care_of: Vec<(InterfaceId, CareOf)>) -> Mobile {
         Mobile {
             node,
@@ -27,7 +27,7 @@ impl Mobile {
         }
     }
 
-    /// The agent.
+    /// Returns the mobile node.
     pub fn node(&self) -> &MobileNode {
         &self.node
     }
@@ -60,7 +60,7 @@ impl Layer for Mobile {
         }
     }
 
-    // The link to use is known before it says that it is up. A link that is going down changes nothing: Mobile IPv4 knows no
+    // The link to use is known before it comes up. A link that is going down changes nothing: Mobile IPv4 has no
     // preparation.
     fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         match event {
@@ -213,10 +213,10 @@ impl Layer for ForeignAgent {
     }
 }
 
-/// A server of addresses on one link.
+/// A DHCP server on one link.
 #[derive(Debug)]
 pub struct LinkServer {
-    /// The interface to the link.
+    /// Interface to the link.
     pub interface: InterfaceId,
     /// The server.
     pub server: AddressServer,
@@ -244,8 +244,8 @@ impl Layer for LinkServer {
     }
 }
 
-/// Tells of an IPv4 packet whether it is for this node or for all on a link, and whether that is for an agent at `address`
-/// alone.
+/// Classifies a packet: `None` unless it is IPv4 and concerns an agent. The first flag is true for a packet to this
+/// node or to all on a link, the second for one to `address`.
 fn concerns(ip: &IpHeader, arrival: Arrival, address: Ipv4Addr) -> Option<(bool, bool)> {
     let destination = match ip.destination {
         IpAddr::V4(destination) => destination,
@@ -253,14 +253,14 @@ fn concerns(ip: &IpHeader, arrival: Arrival, address: Ipv4Addr) -> Option<(bool,
     };
     let for_all = is_for_all(ip);
     let for_us = destination == address;
-    // What is for another of the node's own addresses is no agent's.
+    // Another address of this node does not concern the agent.
     if arrival.is_own && !for_us && !for_all {
         return None;
     }
     Some((arrival.is_own || for_all, for_us))
 }
 
-/// True if all on an IPv4 link are meant, or all of a kind.
+/// Returns true for an IPv4 multicast or broadcast destination.
 fn is_for_all(ip: &IpHeader) -> bool {
     match ip.destination {
         IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),

@@ -1,5 +1,5 @@
-//! The node that moves (RFC 5944 sections 2.4 and 3.6), with the mobile policy table and the soft handover of study T: the
-//! old interface goes on receiving, and sending, until the registration over the new one is answered.
+//! The mobile node (RFC 5944 sections 2.4 and 3.6), with the mobile policy table and the soft handover of study T: the
+//! old interface receives and sends until the reply to the registration over the new one.
 
 mod movement;
 mod registration;
@@ -20,102 +20,102 @@ use core::net::{IpAddr, Ipv4Addr};
 use registration::{Bound, Pending};
 use std::collections::VecDeque;
 
-/// How a mobile node is set up.
+/// Settings of a mobile node.
 #[derive(Clone, Debug)]
 pub struct MobileNodeConfig {
-    /// The address that it keeps.
+    /// Home address.
     pub home_address: Ipv4Addr,
-    /// Its home agent's.
+    /// Home agent's address.
     pub home_agent: Ipv4Addr,
-    /// Its security association with the home agent.
+    /// Mobility security association with the home agent.
     pub home: SecurityAssociation,
-    /// One with foreign agents and gateways: with it the mobile registers regionally below a gateway.
+    /// Mobility security association with foreign agents and gateways; enables regional registration below a gateway.
     pub foreign: Option<SecurityAssociation>,
-    /// Whether it has its packets sent on by the foreign agent that it leaves; it needs the association with it.
+    /// True if the previous foreign agent forwards packets to the new care-of address; requires an association with it.
     pub smooth_handoff: bool,
-    /// How long a registration is asked for, in seconds, above zero; 65,535 is for ever.
+    /// Lifetime to request, in seconds, above zero; 65,535 is infinite.
     pub lifetime: u16,
-    /// Whether earlier care-of addresses are kept, so that each gets a copy of every packet.
+    /// True to keep earlier care-of addresses, so that each gets a copy of every packet.
     pub simultaneous_bindings: bool,
-    /// How its packets travel.
+    /// Policy table for the mobile's packets.
     pub policy: PolicyTable,
-    /// When an acquired address is known to be nobody else's.
+    /// Time of the address conflict detection.
     pub conflict_check: ConflictCheck,
-    /// Its time of day; a wrong one is set by the home agent's answer.
+    /// Time of day; the home agent's reply corrects it if it is wrong.
     pub clock: Clock,
-    /// What its random intervals come from.
+    /// Secret behind the random intervals.
     pub secret: [u8; 16],
 }
 
-/// Where a mobile's care-of address on a link comes from.
+/// Source of a mobile's care-of address on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CareOf {
-    /// From the foreign agent that is heard there.
+    /// The foreign agent discovered there.
     ForeignAgent,
-    /// It is known, as from PPP. The home address says that this is the home link.
+    /// A known address, as from PPP. The home address marks the home link.
     Known(Ipv4Addr),
-    /// It is asked for by DHCP.
+    /// DHCP.
     Acquired,
 }
 
-/// A point of attachment at which a mobile registers.
+/// A point of attachment, possible or registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The interface on this link.
+    /// Interface on the link.
     pub interface: InterfaceId,
-    /// The address that is registered; at home the home address.
+    /// Care-of address; at home the home address.
     pub care_of_address: Ipv4Addr,
-    /// The foreign agent through which it is registered.
+    /// Foreign agent through which the mobile registers.
     pub agent: Option<Ipv4Addr>,
-    /// The gateway above that agent, whose address the care-of address then is.
+    /// Gateway above that agent, whose address is then the care-of address.
     pub gateway: Option<Ipv4Addr>,
 }
 
-/// What happened at a mobile node.
+/// Event at a mobile node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MobileNodeEvent {
-    /// It is registered, or registered again: packets come and go there now.
+    /// A registration was accepted or renewed: packets now use it.
     Registered {
-        /// Where.
+        /// Point of attachment.
         point: Point,
-        /// For how long, in seconds.
+        /// Lifetime in seconds.
         lifetime: u16,
     },
-    /// It is at home, and no binding is left.
+    /// The mobile is at home, and no binding is left.
     AtHome {
-        /// The home link.
+        /// Interface to the home link.
         interface: InterfaceId,
     },
-    /// A registration was refused; it is tried again.
+    /// A registration was refused; it is retried.
     Refused {
-        /// Where.
+        /// Point of attachment.
         point: Point,
-        /// Why.
+        /// Reason.
         code: Code,
     },
-    /// A registration has ended before it was prolonged.
+    /// A registration expired before it was renewed.
     Expired {
-        /// Where it was.
+        /// Former point of attachment.
         point: Point,
     },
-    /// An acquired address can be used.
+    /// An acquired address is ready for use.
     AddressReady {
-        /// The link.
+        /// Interface to the link.
         interface: InterfaceId,
         /// The address.
         address: Ipv4Addr,
     },
-    /// An acquired address can be used no more.
+    /// An acquired address can no longer be used.
     AddressLost {
-        /// The link.
+        /// Interface to the link.
         interface: InterfaceId,
         /// The address.
         address: Ipv4Addr,
     },
 }
 
-/// A mobile node; how to drive it is told in the [module](super). When it comes to a link, call
-/// [`MobileNode::attach`]; when a link has gone, or shall not receive any more, [`MobileNode::detach`].
+/// A mobile node; the [module](super) tells how to drive it. Call [`MobileNode::attach`] when it comes to a link, and
+/// [`MobileNode::detach`] when a link is gone or shall no longer receive.
 #[derive(Debug)]
 pub struct MobileNode {
     config: MobileNodeConfig,
@@ -123,11 +123,11 @@ pub struct MobileNode {
     /// The link over which the mobile wants to be reached.
     chosen: Option<InterfaceId>,
     home_link: Option<InterfaceId>,
-    /// The one that packets leave by stands last.
+    /// Registrations, the one used for sending last.
     bindings: Vec<Bound>,
     pending: Option<Pending>,
     last_identification: u64,
-    /// The foreign agent of the last registration.
+    /// Foreign agent of the latest registration.
     previous_agent: Option<Ipv4Addr>,
     draws: Draws,
     outbox: Outbox,
@@ -135,19 +135,19 @@ pub struct MobileNode {
     dropped: Dropped,
 }
 
-/// A link at which the mobile is.
+/// A link that the mobile is attached to.
 #[derive(Debug)]
 struct Attachment {
     interface: InterfaceId,
     care_of: CareOf,
     discovery: Discovery,
     acquisition: Option<Acquisition>,
-    /// The mobile's own address there.
+    /// The mobile's own address on the link.
     address: Option<Ipv4Addr>,
 }
 
 impl MobileNode {
-    /// A mobile that is nowhere yet.
+    /// Creates a mobile without attachments.
     pub fn new(config: MobileNodeConfig) -> MobileNode {
         MobileNode {
             draws: Draws::new(config.secret),
@@ -165,17 +165,17 @@ impl MobileNode {
         }
     }
 
-    /// The point of attachment by which packets come and go now; `None` before the first registration and at home.
+    /// Returns the point of attachment in use; `None` before the first registration and at home.
     pub fn registered(&self, now: Instant) -> Option<Point> {
         self.binding(now).map(|bound| bound.point)
     }
 
-    /// The home link, while the mobile is known to be at home.
+    /// Returns the home link while the mobile is registered there, which is at home.
     pub fn home_link(&self) -> Option<InterfaceId> {
         self.home_link
     }
 
-    /// What was dropped so far.
+    /// Returns the counts of dropped packets.
     pub fn dropped(&self) -> Dropped {
         self.dropped
     }
@@ -190,8 +190,8 @@ impl MobileNode {
         all.any(|attachment| attachment.interface == interface)
     }
 
-    /// The address from which a new conversation with a destination speaks: the care-of address where the policy says so
-    /// and the mobile has one of its own.
+    /// Returns the source address for a new conversation with a destination: the care-of address if the policy says so
+    /// and the mobile has a co-located one, otherwise the home address.
     pub fn source_address(&self, destination: Ipv4Addr, port: Option<u16>) -> Ipv4Addr {
         let mut latest = self.bindings.iter().rev();
         let bound = latest.find(|bound| self.is_attached(bound.point.interface));
@@ -202,8 +202,8 @@ impl MobileNode {
         }
     }
 
-    /// Sends a packet of this host as the policy table says. Returns it if the mobile is registered nowhere, or the source
-    /// is none of the mobile's addresses.
+    /// Sends a packet of this host by the policy table. Returns it if the mobile has no registration, or the source is
+    /// none of its addresses.
     pub fn send(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
         if packet.ip.source == IpAddr::V4(self.config.home_address) && is_unbound(&packet) {
             let destination = v4(packet.ip.destination)?;
@@ -213,7 +213,7 @@ impl MobileNode {
         let Some(source) = v4(packet.ip.source) else {
             return Some(packet);
         };
-        // Section 5.3.1 of study T: who has chosen a link's own address has decided.
+        // Study T, section 5.3.1: a sender that chose a link's own address has decided.
         let mut links = self.attachments.iter();
         if source != self.config.home_address {
             let Some(link) = links.find(|link| link.address == Some(source)) else {
@@ -239,7 +239,7 @@ impl MobileNode {
             let policy = &self.config.policy;
             policy.lookup(destination, destination_port(&packet))
         });
-        // Through a foreign agent the tunnel begins there.
+        // Through a foreign agent, the tunnel begins at the agent.
         if delivery == Delivery::ReverseTunnel && is_colocated && reverse_tunnel {
             let tunnel = Tunnel {
                 interface: Some(point.interface),
@@ -256,8 +256,8 @@ impl MobileNode {
         None
     }
 
-    /// The home link of a mobile that has begun there and was registered nowhere else: nothing has to be answered before it
-    /// speaks.
+    /// Returns the home link of a mobile that started there and has no other registration: it may send before any
+    /// reply.
     fn first_home_link(&self) -> Option<InterfaceId> {
         let chosen = self.chosen.filter(|_| self.bindings.is_empty())?;
         let mut links = self.attachments.iter();
@@ -265,8 +265,7 @@ impl MobileNode {
         (link.address == Some(self.config.home_address)).then_some(chosen)
     }
 
-    /// Takes in a packet for this host or for all on a link. Returns what is for the host's own transports, out of its
-    /// tunnel.
+    /// Takes in a packet for this host or for all on a link. Returns a packet for the host's transports, decapsulated.
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -323,7 +322,7 @@ impl MobileNode {
         }
     }
 
-    /// What was tunnelled to this mobile; a tunnel in a tunnel is one that another agent made.
+    /// Decapsulates a packet for this mobile, also from nested tunnels of other agents.
     fn unpack(&mut self, mut packet: Packet) -> Option<Packet> {
         while let Body::Tunnel(inner) = packet.body {
             if !self.is_own(inner.ip.destination) {
@@ -335,31 +334,31 @@ impl MobileNode {
         Some(packet)
     }
 
-    /// Whether it has an address: its home address, or one that is its own on a link.
+    /// Returns true for the home address and the mobile's own addresses on its links.
     pub fn is_own(&self, address: IpAddr) -> bool {
         let mut links = self.attachments.iter();
         address == IpAddr::V4(self.config.home_address)
             || links.any(|link| link.address.is_some_and(|own| IpAddr::V4(own) == address))
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.outbox.pop()
     }
 
-    /// The next thing that happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<MobileNodeEvent> {
         self.events.pop_front()
     }
 
-    /// What this host's transports are to be told: the tunnel does not take a packet (RFC 2003 section 5.1).
+    /// Returns the next error for this host's transports: a packet exceeds the tunnel MTU (RFC 2003 section 5.1).
     pub fn poll_error(&mut self) -> Option<(IcmpError, QuotedPacket)> {
         self.outbox.errors.pop_front()
     }
 }
 
-/// Whether nobody has chosen the source of a packet with care: connections have, and who answers; datagrams and echo
-/// requests go from where the policy says (study T section 5.3.1).
+/// Returns true for datagrams and echo requests, whose source the policy may choose. Connections and replies keep their
+/// source (study T section 5.3.1).
 fn is_unbound(packet: &Packet) -> bool {
     matches!(
         packet.body,

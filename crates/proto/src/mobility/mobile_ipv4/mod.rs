@@ -1,16 +1,16 @@
 //! Mobile IPv4 (RFC 5944): mobile node, home agent and foreign agent as state machines.
 //!
-//! Each is driven in the same way:
-//! 1. A packet that is for this node, or for all nodes or agents of a link, goes to `handle_packet`, which returns it if it is
-//!    none of the agent's business: the packet, or what was tunnelled to this node, is then the host's own.
-//!    Agents read typed packets: what the channel has damaged goes through `Packet::apply_bit_errors` first.
-//! 2. A packet that a router would forward goes first to `HomeAgent::tunnel` or `ForeignAgent::forward`, before it
-//!    loses a hop; one that they return is forwarded as any other. A mobile's own packets go through `MobileNode::send`.
-//! 3. When the time of `poll_timeout` has come, `handle_timeout`.
-//! 4. After each of these, `poll_transmit` until it gives `None`, and `poll_event` and `poll_error` likewise.
+//! All three are driven in the same way:
+//! 1. A packet for this node, or for all nodes or agents of a link, goes to `handle_packet`. It returns the packet, or its
+//!    decapsulated inner packet, if it is for the host itself. Agents read typed packets: a damaged packet first goes
+//!    through `Packet::apply_bit_errors`.
+//! 2. A packet to forward first goes to `HomeAgent::tunnel` or `ForeignAgent::forward`, before its hop limit is
+//!    decremented; if they return it, it is forwarded as usual. A mobile's own packets go through `MobileNode::send`.
+//! 3. At the time that `poll_timeout` returns, call `handle_timeout`.
+//! 4. After each of these, drain `poll_transmit`, `poll_event` and `poll_error`.
 //!
-//! Links have no addresses of their own here, so there is no ARP: a home agent intercepts what is routed over it, and
-//! who is on a link is who hears an advertisement.
+//! Links have no link-layer addresses here, so there is no ARP: a home agent intercepts the packets routed through it,
+//! and a node is on a link if it receives the advertisements there.
 
 mod acquisition;
 mod address_server;
@@ -46,30 +46,30 @@ use std::collections::VecDeque;
 
 /// Hop limit of tunnels and of messages that cross the network (RFC 1700's recommended default).
 const HOP_LIMIT: u8 = 64;
-/// Largest packet on the ways between agents, in bytes, until an ICMP error tells of less: Ethernet's.
+/// Path MTU between agents, in bytes, until an ICMP error reports less: Ethernet's.
 const PATH_MTU: u32 = 1500;
 /// All nodes of a link (RFC 1256 section 5).
 pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
-/// All routers of a link, where solicitations go (RFC 1256 section 5).
+/// All routers of a link, the destination of solicitations (RFC 1256 section 5).
 pub const ALL_ROUTERS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 2);
 
-/// A packet that an agent sends.
+/// A packet to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// The interface to take; without one the host's routes decide.
+    /// Outgoing interface; `None` to use the host's routes.
     pub interface: Option<InterfaceId>,
     /// The packet.
     pub packet: Packet,
 }
 
-/// Packets on their way out of an agent.
+/// Outgoing packets of an agent.
 #[derive(Debug)]
 struct Outbox {
     packets: VecDeque<Transmit>,
-    /// Identification of the next packet, by which fragments are told apart.
+    /// Identification field of the next packet, for reassembly.
     identification: u16,
     tunnels: Tunnels,
-    /// What sources are to be told of packets that are larger than a tunnel takes.
+    /// ICMP errors for the sources of packets that exceed a tunnel's MTU.
     errors: VecDeque<(IcmpError, QuotedPacket)>,
 }
 
@@ -84,14 +84,14 @@ impl Default for Outbox {
     }
 }
 
-/// The tunnel that a packet is to enter.
+/// The tunnel for a packet.
 #[derive(Clone, Copy, Debug)]
 struct Tunnel {
-    /// The interface that it leaves by.
+    /// Outgoing interface.
     interface: Option<InterfaceId>,
     entry: Ipv4Addr,
     exit: Ipv4Addr,
-    /// Whether the packet is on its way through this node, which costs it a hop.
+    /// True if this node forwards the packet, which decrements its hop limit.
     forwarded: bool,
 }
 
@@ -101,7 +101,7 @@ impl Outbox {
     }
 
     fn push(&mut self, interface: Option<InterfaceId>, packet: Packet) {
-        // Mostly there is one at a time, and there are many agents.
+        // Mostly one packet at a time, and many agents.
         if self.packets.capacity() == 0 {
             self.packets.reserve_exact(1);
         }
@@ -120,7 +120,7 @@ impl Outbox {
         }
     }
 
-    /// Sends a message that a host makes itself.
+    /// Sends a packet that this host originates.
     fn send(&mut self, interface: Option<InterfaceId>, ip: IpHeader, body: Body) {
         let packet = Packet {
             ip,
@@ -163,10 +163,10 @@ impl Outbox {
     /// Puts `packet` into a tunnel (RFC 2003 section 3.1).
     ///
     /// # Errors
-    /// Why it does not enter. The source of one that is too big is told (section 5.1).
+    /// The reason for the refusal. For a packet that is too big, also queues an error for its source (section 5.1).
     fn tunnel(&mut self, now: Instant, tunnel: Tunnel, packet: Packet) -> Result<(), Refusal> {
         let Tunnel { entry, exit, .. } = tunnel;
-        // Section 4: what comes from either end of the tunnel would go round in it.
+        // Section 4: a packet from either end of the tunnel would loop.
         if [entry, exit].map(IpAddr::V4).contains(&packet.ip.source) {
             return Err(Refusal::Loop);
         }
@@ -193,7 +193,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Takes in that a packet of a tunnel was too big for its way; false if this is about no tunnel.
+    /// Takes in a Packet Too Big error; returns false if it is not about a tunnel packet.
     fn handle_too_big(&mut self, now: Instant, kind: IcmpError, quoted: &QuotedPacket) -> bool {
         let IcmpError::PacketTooBig { mtu } = kind else {
             return false;
@@ -207,7 +207,7 @@ impl Outbox {
     }
 }
 
-/// From where to where a message goes.
+/// Addressing of a message.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     source: Ipv4Addr,
@@ -216,7 +216,7 @@ struct Envelope {
     hop_limit: u8,
 }
 
-/// A registration message that came in.
+/// A registration message that arrived.
 struct Received {
     source: Ipv4Addr,
     port: u16,
@@ -225,7 +225,7 @@ struct Received {
 }
 
 impl Received {
-    /// The message in a datagram to port 434; `None` if that is not what it is, an error if it cannot be read.
+    /// Decodes the message in a datagram to port 434; `None` for any other packet.
     fn from_packet(packet: &Packet) -> Option<Result<Received, crate::wire::DecodeError>> {
         let Body::Udp(ports, payload) = &packet.body else {
             return None;
@@ -253,20 +253,20 @@ impl Received {
     }
 }
 
-/// Packets and messages that an agent dropped, by cause.
+/// Counts of dropped packets and messages, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Messages that could not be read, or that answer nothing that was asked.
+    /// Messages that could not be decoded, or that answer no pending request.
     pub malformed: u64,
-    /// Messages whose authenticator is missing or wrong, and updates that came again.
+    /// Messages with a missing or wrong authenticator, and replayed updates.
     pub not_authentic: u64,
-    /// Tunnelled packets that nobody here expects.
+    /// Tunnelled packets without a binding or visitor here.
     pub unexpected_tunnel: u64,
-    /// Packets that would have gone round in a tunnel.
+    /// Packets that would have looped in a tunnel.
     pub looping: u64,
     /// Packets whose hop limit was used up.
     pub hop_limit: u64,
-    /// Packets that were larger than a tunnel takes.
+    /// Packets larger than a tunnel's MTU.
     pub too_big: u64,
 }
 
@@ -281,14 +281,14 @@ impl Dropped {
     }
 }
 
-/// Takes a hop from a packet that is forwarded; false if it had none left.
+/// Decrements the hop limit of a forwarded packet; returns false if it is used up.
 fn take_hop(packet: &mut Packet) -> bool {
     let left = packet.ip.hop_limit > 1;
     packet.ip.hop_limit = packet.ip.hop_limit.saturating_sub(1);
     left
 }
 
-/// When a registration that is granted now ends.
+/// Returns the end of a registration that is granted now.
 fn end_of(now: Instant, lifetime: u16) -> Instant {
     match lifetime {
         INFINITE_LIFETIME => Instant::NEVER,
@@ -296,7 +296,7 @@ fn end_of(now: Instant, lifetime: u16) -> Instant {
     }
 }
 
-/// The address as IPv4's, which all agents here are.
+/// Returns the address if it is an IPv4 address, as all agents' are here.
 fn v4(address: IpAddr) -> Option<Ipv4Addr> {
     match address {
         IpAddr::V4(address) => Some(address),
@@ -304,7 +304,7 @@ fn v4(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether a host can have this address.
+/// Returns true if the address can belong to a host.
 fn is_host(address: Ipv4Addr) -> bool {
     !(address.is_unspecified() || address.is_multicast() || address.is_broadcast())
 }

@@ -1,32 +1,33 @@
-//! The mobile policy table of study T (section 5.2, after MosquitoNet): how packets to a destination travel.
+//! The mobile policy table of study T (section 5.2, after MosquitoNet), which decides the path of packets to a
+//! destination.
 
 use core::net::Ipv4Addr;
 
-/// How a mobile's packets travel.
+/// Path of a mobile's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// From the home address, straight to the destination; answers come through the home agent.
+    /// From the home address, directly to the destination; answers come through the home agent.
     Triangle,
     /// From the home address, through a tunnel to the home agent (RFC 3024).
     ReverseTunnel,
-    /// From the care-of address, without mobility: both ways are straight, and end with the care-of address.
+    /// From the care-of address, without mobility: both directions are direct, and end with the care-of address.
     CareOfAddress,
 }
 
-/// A line of the table.
+/// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyRule {
-    /// Destinations whose first bits are those of this address.
+    /// Prefix of the destination.
     pub destination: Ipv4Addr,
-    /// How many bits, at most 32; zero is every destination.
+    /// Prefix length in bits, at most 32; zero matches every destination.
     pub prefix_length: u8,
-    /// Only this destination port, as a hint of the application.
+    /// Destination port to match, as a hint of the application; `None` matches any.
     pub port: Option<u16>,
-    /// How packets to there travel.
+    /// Path of the matching packets.
     pub delivery: Delivery,
 }
 
-/// The table. The longest prefix decides, among equal ones a rule with a port, among those the first.
+/// The table. The longest prefix wins; among equal ones a rule with a port, and then the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTable {
     rules: Vec<PolicyRule>,
@@ -34,13 +35,13 @@ pub struct PolicyTable {
 }
 
 impl PolicyTable {
-    /// A table with these rules; `otherwise` is for what none of them names.
+    /// Creates a table of these rules, with `otherwise` for packets that match none.
     pub fn new(mut rules: Vec<PolicyRule>, otherwise: Delivery) -> PolicyTable {
         rules.sort_by_key(|rule| core::cmp::Reverse((rule.prefix_length, rule.port.is_some())));
         PolicyTable { rules, otherwise }
     }
 
-    /// How packets to a destination travel; `port` is that of the destination, if there are ports.
+    /// Returns the path of packets to a destination; `port` is the destination port, if there is one.
     pub fn lookup(&self, destination: Ipv4Addr, port: Option<u16>) -> Delivery {
         let rule = self.rules.iter().find(|rule| {
             same_network(rule.destination, destination, rule.prefix_length)
@@ -49,14 +50,14 @@ impl PolicyTable {
         rule.map_or(self.otherwise, |rule| rule.delivery)
     }
 
-    /// Whether any packet may take the reverse tunnel.
+    /// Returns true if any packet may take the reverse tunnel.
     pub fn uses_reverse_tunnel(&self) -> bool {
         let mut all = self.rules.iter().map(|rule| rule.delivery);
         self.otherwise == Delivery::ReverseTunnel || all.any(|way| way == Delivery::ReverseTunnel)
     }
 }
 
-/// Whether two addresses have their first `prefix_length` bits in common.
+/// Returns true if two addresses share their first `prefix_length` bits.
 pub(super) fn same_network(one: Ipv4Addr, other: Ipv4Addr, prefix_length: u8) -> bool {
     let different = one.to_bits() ^ other.to_bits();
     different.leading_zeros() >= u32::from(prefix_length)

@@ -1,5 +1,5 @@
-//! A home network, two foreign agents below a gateway or not, a modem line, a network with DHCP, a mobile that moves among
-//! them, and a correspondent. Every link takes 10 ms.
+//! A home network, two foreign agents with or without a gateway above, a modem line, a network with DHCP, a mobile that
+//! moves among them, and a correspondent. Every link takes 10 ms.
 
 mod hostile;
 mod losses;
@@ -21,7 +21,7 @@ const MODEM: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const CORRESPONDENT: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 
-/// The mobile's interfaces, and so its links.
+/// The mobile's interfaces, and thus its links.
 const HOME_LINK: InterfaceId = InterfaceId(0);
 const FOREIGN_LINKS: [InterfaceId; 2] = [InterfaceId(1), InterfaceId(2)];
 const MODEM_LINK: InterfaceId = InterfaceId(3);
@@ -88,7 +88,7 @@ fn foreign_agent_config(place: usize) -> ForeignAgentConfig {
     }
 }
 
-/// Who stands at the other end.
+/// Node at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Mobile,
@@ -98,7 +98,7 @@ enum Node {
     Correspondent,
 }
 
-/// What went over a link.
+/// A packet on a link.
 #[derive(Clone, Debug)]
 struct Sent {
     at: Instant,
@@ -119,16 +119,16 @@ struct Network {
     mobile_config: MobileNodeConfig,
     home: HomeAgent,
     home_config: HomeAgentConfig,
-    /// Two, and with a gateway a third.
+    /// Two foreign agents, and a gateway if there is one.
     foreign: Vec<ForeignAgent>,
     foreign_configs: Vec<ForeignAgentConfig>,
     server: AddressServer,
     links_up: BTreeSet<InterfaceId>,
     flying: BTreeMap<(Instant, u64), (Node, InterfaceId, Packet)>,
     launched: u64,
-    /// Messages of mobility, in the order in which they were sent.
+    /// Mobility messages in the order sent.
     signalling: Vec<Sent>,
-    /// Numbers of those that are lost.
+    /// Numbers of the lost messages.
     lost: BTreeSet<usize>,
     delivered: Vec<(Instant, InterfaceId, Packet)>,
     at_correspondent: Vec<Packet>,
@@ -183,14 +183,14 @@ impl Network {
         }
     }
 
-    /// The mobile comes to a link and stays at those where it was.
+    /// Attaches the mobile to a link, in addition to its other links.
     fn attach(&mut self, interface: InterfaceId, care_of: CareOf) {
         self.links_up.insert(interface);
         self.mobile.attach(self.now, interface, care_of);
         self.drain();
     }
 
-    /// The mobile leaves all other links at once.
+    /// Detaches the mobile from all other links at once.
     fn jump(&mut self, interface: InterfaceId, care_of: CareOf) {
         for link in core::mem::take(&mut self.links_up) {
             self.mobile.detach(link);
@@ -198,7 +198,7 @@ impl Network {
         self.attach(interface, care_of);
     }
 
-    /// Goes to the foreign agent, the modem line and so on, by the interface's number.
+    /// Moves to the foreign agent, modem line and so on, by interface number.
     fn jump_to(&mut self, interface: InterfaceId) {
         let care_of = match interface {
             MODEM_LINK => CareOf::Known(MODEM),
@@ -219,7 +219,7 @@ impl Network {
         self.drain();
     }
 
-    /// The mobile forgets all but its clock, at the link where it is.
+    /// Restarts the mobile at its link: it forgets all but its clock.
     fn restart_mobile(&mut self) {
         self.mobile = MobileNode::new(self.mobile_config.clone());
         if let Some(&link) = self.links_up.first() {
@@ -326,7 +326,7 @@ impl Network {
             .insert((self.now + HOP, self.launched), (to, link, packet));
     }
 
-    /// Where a packet comes to, over which of the mobile's links.
+    /// Delivers a packet to a node, over this link of the mobile.
     fn way(
         &self,
         from: Node,
@@ -340,7 +340,7 @@ impl Network {
             if from != Node::Mobile {
                 return Some((Node::Mobile, link));
             }
-            // A line that ends in the network has nobody who takes what is for the link.
+            // On a line into the network, no node takes packets for the link.
             let at_link = match link {
                 HOME_LINK => Some(Node::Home),
                 DHCP_LINK => Some(Node::Server),
@@ -436,13 +436,13 @@ impl Network {
         }
     }
 
-    /// The correspondent sends a datagram with this number to the home address.
+    /// Sends a datagram with this number from the correspondent to the home address.
     fn send_data(&mut self, number: u32) {
         let packet = datagram(CORRESPONDENT, HOME_ADDRESS, number);
         self.fly(Node::Home, HOME_LINK, packet);
     }
 
-    /// How often each number came to the mobile.
+    /// Counts the arrivals of each number at the mobile.
     fn received(&self, number: u32) -> usize {
         let all = self.delivered.iter();
         all.filter(|(_, _, packet)| packet.flow == Some(FlowId(number)))
@@ -455,7 +455,7 @@ impl Network {
             .collect()
     }
 
-    /// What was sent to and from port 434, by whom and when.
+    /// Lists the messages to and from port 434, with sender and time.
     fn registrations(&self) -> Vec<(Instant, Node, Content)> {
         let all = self.signalling.iter();
         all.filter_map(|sent| Some((sent.at, sent.from, sent.content()?)))

@@ -1,4 +1,4 @@
-//! Events of the agents of Mobile IPv4 in words, and their meaning for other parts of a node.
+//! Events of the Mobile IPv4 agents as text, and their meaning for other parts of a node.
 
 use super::{ForeignAgentEvent, HomeAgentEvent, MobileNodeEvent, Point};
 use crate::host::layer::{LayerEvent, News};

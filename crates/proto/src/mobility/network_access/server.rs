@@ -10,27 +10,27 @@ use crate::wire::radius::{Code, PORT, Radius};
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A user whom the server knows.
+/// A user known to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessUser {
-    /// The secret that they share.
+    /// Secret shared with the user.
     pub secret: AccessSecret,
-    /// Whether the user may come in.
+    /// True to accept the user, false to reject.
     pub welcome: bool,
-    /// How long the server thinks about it.
+    /// Processing time of a request.
     pub processing: Duration,
 }
 
-/// Requests that came to nothing, by cause.
+/// Counts of discarded requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessServerCounts {
-    /// Of users whom nobody knows, or without proof: they get no answer (RFC 3579 section 3.2).
+    /// Unknown user or wrong proof; such requests get no answer (RFC 3579 section 3.2).
     pub unproved: u64,
-    /// No request at all.
+    /// Malformed messages, and messages other than Access-Request.
     pub unexpected: u64,
 }
 
-/// A request that is thought about.
+/// A request in processing.
 #[derive(Clone, Debug)]
 struct Waiting {
     ready_at: Instant,
@@ -38,21 +38,21 @@ struct Waiting {
     request: Radius,
 }
 
-/// Says who may come in. Hand in what comes ([`handle_packet`](Self::handle_packet)), call
+/// An AAA server that accepts or rejects users. Pass arriving packets to [`handle_packet`](Self::handle_packet), call
 /// [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout), and drain
 /// [`poll_transmit`](Self::poll_transmit).
 #[derive(Clone, Debug)]
 pub struct AccessServer {
     address: Ipv6Addr,
     users: BTreeMap<Box<[u8]>, AccessUser>,
-    /// By user, one at a time: a new request takes the place of an older one.
+    /// Requests in processing, one per user: a new request replaces an older one.
     waiting: BTreeMap<Box<[u8]>, Waiting>,
     counts: AccessServerCounts,
     outbox: VecDeque<Packet>,
 }
 
 impl AccessServer {
-    /// A server at this address that knows nobody.
+    /// Creates a server at this address, without users.
     pub fn new(address: Ipv6Addr) -> AccessServer {
         AccessServer {
             address,
@@ -63,17 +63,17 @@ impl AccessServer {
         }
     }
 
-    /// Lets the server know a user.
+    /// Adds or replaces a user.
     pub fn enrol(&mut self, name: &[u8], user: AccessUser) {
         self.users.insert(name.into(), user);
     }
 
-    /// What went wrong so far.
+    /// Returns the counts of discarded requests.
     pub fn counts(&self) -> AccessServerCounts {
         self.counts
     }
 
-    /// Takes in a packet for this host. Returns what is none of the server's business.
+    /// Takes in a packet for this host. Returns it if it is not addressed to the server.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let (IpAddr::V6(from), Body::Udp(ports, Payload::Bytes(bytes))) =
             (packet.ip.source, &packet.body)
@@ -97,7 +97,7 @@ impl AccessServer {
             self.counts.unproved += 1;
             return;
         };
-        // What is thought about already is not begun anew (RFC 5080 section 2.2.2).
+        // A retransmission does not restart the processing (RFC 5080 section 2.2.2).
         let same = |waiting: &&Waiting| waiting.request == request && waiting.from == from;
         if self.waiting.get(&name).filter(same).is_none() {
             let ready_at = now + user.processing;
@@ -111,12 +111,12 @@ impl AccessServer {
         self.handle_timeout(now);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.waiting.values().map(|waiting| waiting.ready_at).min()
     }
 
-    /// Answers what has been thought about long enough.
+    /// Answers the requests whose processing has ended.
     pub fn handle_timeout(&mut self, now: Instant) {
         let (users, address, outbox) = (&self.users, self.address, &mut self.outbox);
         self.waiting.retain(|name, waiting| {
@@ -136,7 +136,7 @@ impl AccessServer {
         });
     }
 
-    /// The next packet to send, wherever routes lead.
+    /// Returns the next packet to send, by the host's routes.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         pop(&mut self.outbox)
     }

@@ -14,7 +14,7 @@ fn tunnels() -> Tunnels {
     Tunnels::new(1500, false)
 }
 
-/// A segment of `length` bytes in all.
+/// A packet of `length` bytes in total.
 fn segment(length: u32, flags: TcpFlags) -> Packet {
     let header = TcpHeader {
         source_port: 80,
@@ -50,7 +50,7 @@ fn what_goes_in_comes_out_and_is_forty_bytes_longer_between() {
     assert_eq!(outer.wire_length(), 1040);
     assert_eq!((outer.ip.source, outer.ip.destination), ends(1));
     let mut after = decapsulate(outer).expect("a tunnel");
-    // RFC 2473 section 3.1: one that is forwarded into the tunnel loses a hop there.
+    // RFC 2473 section 3.1: forwarding into the tunnel decrements the hop limit.
     assert_eq!(after.ip.hop_limit, inner.ip.hop_limit - 1);
     after.ip.hop_limit = inner.ip.hop_limit;
     assert_eq!(after, inner);
@@ -105,7 +105,7 @@ fn the_last_hop_is_not_spent_on_a_tunnel() {
     assert!(tunnels().encapsulate(NOW, packet, ends(1), false).is_ok());
 }
 
-/// Through a tunnel of 1500 B paths 1460 B fit; through two of them, one in the other, 1420 B.
+/// 1460 B fit into a tunnel over a path of 1500 B, 1420 B into two nested ones.
 #[test]
 fn a_path_of_1500_bytes_through_both_tunnels() {
     let mut tunnels = tunnels();
@@ -113,7 +113,7 @@ fn a_path_of_1500_bytes_through_both_tunnels() {
     assert_eq!(largest.map(|outer| outer.wire_length()), Ok(1500));
     let refused = tunnels.encapsulate(NOW, segment(1461, TcpFlags::ACK), ends(1), true);
     assert!(matches!(refused, Err(Refusal::TooBig { mtu: 1460, .. })));
-    // The second tunnel's entry tells the first one's, which tells the source.
+    // The second tunnel's entry informs the first one's, which informs the source.
     let mut outer = Tunnels::new(1500, false);
     let inside = tunnels
         .encapsulate(NOW, segment(1460, TcpFlags::ACK), ends(1), true)
@@ -137,7 +137,7 @@ fn a_path_of_1500_bytes_through_both_tunnels() {
         .expect("it fits");
     let fits = outer.encapsulate(NOW, fits, ends(2), true);
     assert_eq!(fits.map(|packet| packet.wire_length()), Ok(1500));
-    // After ten minutes the path is tried anew (RFC 8201 section 4).
+    // After ten minutes the path is probed again (RFC 8201 section 4).
     assert_eq!(tunnels.mtu(Instant::from_secs(599), ends(1).1), 1420);
     assert_eq!(tunnels.mtu(Instant::from_secs(601), ends(1).1), 1460);
 }

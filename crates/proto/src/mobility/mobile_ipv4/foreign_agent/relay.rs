@@ -1,5 +1,5 @@
-//! Registration through a foreign agent (RFC 5944 section 3.7), through a gateway above it (RFC 4857), and a departing
-//! visitor's word (RFC 4988).
+//! Registration through a foreign agent (RFC 5944 section 3.7), through a gateway above it (RFC 4857), and fast binding
+//! updates of departing visitors (RFC 4988).
 
 use super::visitors::{Departed, NextHop, Pending};
 use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, Received};
@@ -44,7 +44,7 @@ impl ForeignAgent {
         }
     }
 
-    /// Section 3.7.2.1. Only agents that were told of it know whether a mobile is who it says.
+    /// Validates a request (section 3.7.2.1). Authenticates the mobile only if an association with it is configured.
     fn check(&mut self, received: &Received, request: &Request, next: NextHop) -> Result<(), Code> {
         let message = &received.message;
         let kind = AuthenticationKind::MobileForeign;
@@ -58,7 +58,7 @@ impl ForeignAgent {
         let flags = request.flags;
         let is_colocated = flags.contains(RequestFlags::DECAPSULATION);
         let offered = [Some(self.config.address), self.config.gateway];
-        // The two reserved bits (section 3.3) are zero.
+        // The two reserved bits must be zero (section 3.3).
         if flags.0 & 0b101 != 0 || !is_host(request.home_address) {
             return Err(Code::FOREIGN_POORLY_FORMED_REQUEST);
         }
@@ -82,13 +82,13 @@ impl ForeignAgent {
             if !self.config.reverse_tunnel {
                 return Err(Code::FOREIGN_REVERSE_TUNNEL_UNAVAILABLE);
             }
-            // RFC 3024: a mobile on the link sends with 255, which nobody farther away can do.
+            // RFC 3024: a mobile on the link sends with hop limit 255, which no farther node can achieve.
             if matches!(next, NextHop::Link(_)) && received.hop_limit != 255 {
                 return Err(Code::FOREIGN_TOO_DISTANT);
             }
         }
         let is_regional = request.purpose == Purpose::Regional;
-        // A regional request names the agent below to the gateway.
+        // A regional request to the gateway names the agent below.
         let is_ours = offered.contains(&Some(request.care_of_address))
             || is_regional && matches!(next, NextHop::Agent(_));
         match is_ours || is_colocated || request.lifetime == 0 {
@@ -97,7 +97,7 @@ impl ForeignAgent {
         }
     }
 
-    /// Sends a request on to the home agent, or to the gateway if its care-of address is asked for.
+    /// Relays a request to the home agent, or to the gateway if that is meant or its care-of address is requested.
     fn relay(&mut self, now: Instant, next: NextHop, received: Received, request: Request) {
         let gateway = self.config.gateway;
         let to_gateway = request.purpose == Purpose::Regional
@@ -110,7 +110,7 @@ impl ForeignAgent {
         self.await_reply(now, next, &received, (request, end));
         let mut message = received.message;
         self.pass_on_notification(&mut message, &request);
-        // What follows the mobile's own authentication was for us (section 3.7.2.2).
+        // Section 3.7.2.2: extensions after the mobile's own authentication were for this agent.
         let own = match request.purpose {
             Purpose::Regional => AuthenticationKind::MobileGateway,
             _ => AuthenticationKind::MobileHome,
@@ -127,8 +127,8 @@ impl ForeignAgent {
         self.send(None, end, PORT, &message);
     }
 
-    /// Tells the previous foreign agent what the mobile wants it to know: a fast binding update, which the mobile has
-    /// signed.
+    /// Forwards a request's previous foreign agent notification: sends that agent a fast binding update, signed by the
+    /// mobile.
     fn pass_on_notification(&mut self, message: &mut Message, request: &Request) {
         let notification = message
             .extensions
@@ -148,7 +148,7 @@ impl ForeignAgent {
         }
     }
 
-    /// A visitor that has left wishes to be followed.
+    /// Handles a fast binding update of a departed visitor.
     pub(super) fn handle_update(&mut self, now: Instant, received: &Received, request: &Request) {
         let home_address = request.home_address;
         let association = self.config.mobiles.get(&home_address);
@@ -166,7 +166,7 @@ impl ForeignAgent {
         };
         let code = match before {
             _ if !is_authentic => Code::FOREIGN_MOBILE_AUTHENTICATION,
-            // Nobody whom we could follow.
+            // Not a visitor, so there is nothing to forward.
             None => Code::FOREIGN_UNSPECIFIED,
             Some(before) if request.identification <= before => Code::IDENTIFICATION_MISMATCH,
             Some(_) if !is_host(request.care_of_address) => Code::FOREIGN_CARE_OF_ADDRESS,
@@ -192,7 +192,7 @@ impl ForeignAgent {
         self.send(None, received.source, received.port, &reply);
     }
 
-    /// A regional registration at this gateway: the visitor has moved below it.
+    /// Handles a regional registration at this gateway: the visitor has moved below it.
     fn register_here(
         &mut self,
         now: Instant,
@@ -211,7 +211,7 @@ impl ForeignAgent {
         let mut lifetime = 0;
         let code = match visitor {
             _ if !is_authentic => Code::FOREIGN_MOBILE_AUTHENTICATION,
-            // The mobile must register at home first.
+            // The mobile must first register with its home agent.
             None => Code::FOREIGN_UNSPECIFIED,
             Some(visitor) if request.identification <= visitor.identification => {
                 Code::IDENTIFICATION_MISMATCH
@@ -238,7 +238,7 @@ impl ForeignAgent {
         });
     }
 
-    /// Section 3.7.3: a reply that answers what was relayed goes to the mobile.
+    /// Forwards a reply to a relayed request to the mobile (section 3.7.3).
     pub(super) fn handle_reply(&mut self, now: Instant, received: Received, reply: Reply) {
         let home_address = reply.home_address;
         let low = |identification: u64| identification as u32;
@@ -247,7 +247,7 @@ impl ForeignAgent {
                 && low(pending.request.identification) == low(reply.identification)
                 && pending.relayed_to == received.source
         }) else {
-            // A fast binding update is not waited for, and its answer is for nobody.
+            // The reply to a fast binding update is not awaited and not relayed.
             if reply.purpose != Purpose::Handoff {
                 self.dropped.malformed += 1;
             }
@@ -268,7 +268,7 @@ impl ForeignAgent {
             message.extensions.truncate(place);
         }
         if reply.code.is_accepted() {
-            // Section 3.7.3.1: no longer than was asked for.
+            // Section 3.7.3.1: no longer than requested.
             let lifetime = reply.lifetime.min(pending.request.lifetime);
             if lifetime == 0 {
                 self.dismiss(home_address, None);
@@ -279,7 +279,7 @@ impl ForeignAgent {
         self.hand_down(&pending, message);
     }
 
-    /// Refuses what is pending, where the answer cannot be waited for.
+    /// Refuses a pending request.
     pub(super) fn refuse_pending(&mut self, home_address: Ipv4Addr, code: Code) {
         let Some(pending) = self.pending.remove(&home_address) else {
             return;
@@ -298,7 +298,7 @@ impl ForeignAgent {
         self.events
             .push_back(ForeignAgentEvent::Refused { home_address, code });
         let lifetime = match code {
-            // Section 3.4: the longest that we take.
+            // Section 3.4: our maximum lifetime.
             Code::FOREIGN_LIFETIME => self.config.longest_lifetime,
             _ => 0,
         };
@@ -347,7 +347,7 @@ impl NextHop {
     }
 }
 
-/// The fast binding update that a notification stands for. The mobile signs it, the new foreign agent sends it.
+/// Builds the fast binding update of a notification. The mobile signs it, the new foreign agent sends it.
 pub(in crate::mobility::mobile_ipv4) fn binding_update(
     home_address: Ipv4Addr,
     identification: u64,

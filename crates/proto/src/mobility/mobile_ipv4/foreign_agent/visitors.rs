@@ -1,34 +1,34 @@
-//! Who is here, who asks to be, and who has left.
+//! Visitors of a foreign agent: registered, pending and departed.
 
 use super::{ForeignAgent, ForeignAgentEvent, InterfaceId, PENDING_TIMEOUT, Received};
 use crate::time::Instant;
 use crate::wire::mobile_ipv4::{Purpose, Request, RequestFlags};
 use core::net::Ipv4Addr;
 
-/// Where a visitor's packets leave.
+/// Next hop to a visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextHop {
-    /// Onto this link.
+    /// This link.
     Link(InterfaceId),
-    /// Into a tunnel to the agent below.
+    /// A tunnel to the agent below.
     Agent(Ipv4Addr),
 }
 
-/// A mobile that is registered here.
+/// A registered mobile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visitor {
     pub(super) next: NextHop,
     pub(super) home_agent: Ipv4Addr,
-    /// The gateway whose care-of address is registered at home.
+    /// Gateway whose care-of address is registered with the home agent.
     pub(super) gateway: Option<Ipv4Addr>,
     pub(super) reverse_tunnel: bool,
-    /// Of the last request, so that none counts twice.
+    /// Identification of the latest request, against replay.
     pub(super) identification: u64,
     pub(super) expires: Instant,
 }
 
 impl Visitor {
-    /// The end of the reverse tunnel that begins at `own`.
+    /// Returns the exit of the reverse tunnel that begins at `own`.
     pub(super) fn upwards(&self, own: Ipv4Addr) -> Ipv4Addr {
         self.gateway
             .filter(|&gateway| gateway != own)
@@ -36,11 +36,11 @@ impl Visitor {
     }
 }
 
-/// A request on its way to the home agent or a gateway.
+/// A request relayed to the home agent or a gateway.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) next: NextHop,
-    /// Where the answer goes.
+    /// Destination of the reply.
     pub(super) source: Ipv4Addr,
     pub(super) port: u16,
     pub(super) relayed_to: Ipv4Addr,
@@ -48,7 +48,7 @@ pub(super) struct Pending {
     pub(super) expires: Instant,
 }
 
-/// A mobile that has told where it went.
+/// A mobile that has reported its new care-of address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Departed {
     pub(super) care_of_address: Ipv4Addr,
@@ -57,7 +57,7 @@ pub(super) struct Departed {
 }
 
 impl ForeignAgent {
-    /// Remembers a request that is relayed to `relayed_to`.
+    /// Records a request relayed to `relayed_to`.
     pub(super) fn await_reply(
         &mut self,
         now: Instant,
@@ -78,7 +78,7 @@ impl ForeignAgent {
         self.expiries.insert((expires, request.home_address));
     }
 
-    /// Takes a mobile in, or again. `expires` is none for a regional registration, which prolongs nothing.
+    /// Registers a visitor, or renews its registration, until `expires`.
     pub(super) fn admit(&mut self, pending: &Pending, lifetime: u16, expires: Instant) {
         let request = &pending.request;
         let gateway = match request.purpose {
@@ -93,7 +93,7 @@ impl ForeignAgent {
             next: pending.next,
             home_agent: request.agent,
             gateway,
-            // With an address of its own a mobile makes its own tunnel.
+            // A mobile with a co-located address makes its own tunnel.
             reverse_tunnel: request.flags.contains(RequestFlags::REVERSE_TUNNEL)
                 && !request.flags.contains(RequestFlags::DECAPSULATION),
             identification: request.identification,
@@ -110,7 +110,7 @@ impl ForeignAgent {
         });
     }
 
-    /// Takes a mobile off the list.
+    /// Removes a visitor.
     pub(super) fn dismiss(&mut self, home_address: Ipv4Addr, care_of_address: Option<Ipv4Addr>) {
         if self.visitors.remove(&home_address).is_some() {
             self.events.push_back(ForeignAgentEvent::Left {
@@ -120,7 +120,7 @@ impl ForeignAgent {
         }
     }
 
-    /// Sends a departed mobile's packets after it.
+    /// Forwards a departed mobile's packets to its new care-of address.
     pub(super) fn follow(&mut self, home_address: Ipv4Addr, departed: Departed) {
         self.dismiss(home_address, Some(departed.care_of_address));
         self.expiries.insert((departed.expires, home_address));

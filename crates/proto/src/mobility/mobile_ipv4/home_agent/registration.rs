@@ -1,4 +1,4 @@
-//! What a home agent does with a registration request (RFC 5944 section 3.8.2).
+//! Registration requests at a home agent (RFC 5944 section 3.8.2).
 
 use super::{Binding, HomeAgent, HomeAgentEvent, Mobile};
 use crate::mobility::mobile_ipv4::{Envelope, HOP_LIMIT, Received, end_of, is_host};
@@ -33,8 +33,7 @@ impl HomeAgent {
         self.reply(now, received, &request, code);
     }
 
-    /// Whether a request may be granted, in the order of section 3.8.2.1: first who asks, then whether the request is new,
-    /// then what it asks.
+    /// Validates a request in the order of section 3.8.2.1: authenticators, then identification, then contents.
     fn check(&mut self, now: Instant, received: &Received, request: &Request) -> Result<(), Code> {
         let message = &received.message;
         let Some(mobile) = self.mobiles.get_mut(&request.home_address) else {
@@ -65,7 +64,7 @@ impl HomeAgent {
             return Err(Code::UNKNOWN_HOME_AGENT);
         }
         let flags = request.flags;
-        // The two reserved bits (section 3.3) are zero.
+        // The two reserved bits must be zero (section 3.3).
         if flags.0 & 0b101 != 0 || !is_possible(request, self.config.address) {
             return Err(Code::HOME_POORLY_FORMED);
         }
@@ -89,7 +88,7 @@ impl HomeAgent {
         Ok(())
     }
 
-    /// Changes the bindings as a good request asks (section 3.8.2.2).
+    /// Updates the bindings by an accepted request (section 3.8.2.2).
     fn bind(&mut self, now: Instant, request: &Request) {
         let home_address = request.home_address;
         let lifetime = request.lifetime.min(self.config.longest_lifetime);
@@ -98,7 +97,7 @@ impl HomeAgent {
         };
         let armed = mobile.first_expiry();
         let stays = |binding: &Binding| match request.lifetime {
-            // The mobile is at home, or one of its bindings ends.
+            // The mobile is at home, or ends one binding.
             0 => {
                 request.care_of_address != home_address
                     && binding.care_of_address != request.care_of_address
@@ -141,7 +140,8 @@ impl HomeAgent {
 
     fn reply(&mut self, now: Instant, received: &Received, request: &Request, code: Code) {
         let identification = match code {
-            // Section 5.7.1: our time, by which the mobile sets its clock, above what it knows its request by.
+            // Section 5.7.1: our time in the upper half, to which the mobile sets its clock; the request's lower half,
+            // by which it recognises its request.
             Code::IDENTIFICATION_MISMATCH => {
                 let ours = self.config.clock.timestamp(now);
                 (ours & !0xFFFF_FFFF) | (request.identification & 0xFFFF_FFFF)
@@ -176,13 +176,13 @@ impl HomeAgent {
 }
 
 impl Mobile {
-    /// Sets the binding of a care-of address.
+    /// Inserts or replaces the binding of a care-of address.
     fn keep(&mut self, binding: Binding) {
         let mut bindings = self.bindings.iter_mut();
         match bindings.find(|known| known.care_of_address == binding.care_of_address) {
             Some(known) => *known = binding,
             None => {
-                // Most mobiles have one, and there are many mobiles.
+                // Mostly one binding, and many mobiles.
                 self.bindings.reserve_exact(1);
                 self.bindings.push(binding);
             }
@@ -190,7 +190,7 @@ impl Mobile {
     }
 }
 
-/// Whether there can be a tunnel as the request wants it.
+/// Returns true if a tunnel to the requested care-of address is possible.
 fn is_possible(request: &Request, own: Ipv4Addr) -> bool {
     let care_of_address = request.care_of_address;
     let is_home = care_of_address == request.home_address;

@@ -1,4 +1,4 @@
-//! Links come and go, agents are heard, addresses are got: where the mobile wants to be registered.
+//! Movement: the mobile's links, agents and addresses, and the registration that follows from them.
 
 use super::registration::Target;
 use super::{
@@ -12,12 +12,12 @@ use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags};
 use core::net::Ipv4Addr;
 
 impl MobileNode {
-    /// The mobile has come to a link and wants to be reached over it. Until it is registered there, everything goes on over
-    /// the links at which it was; those go on receiving until [`detach`](MobileNode::detach).
+    /// Attaches to a link over which the mobile wants to be reached. Until the registration there, traffic stays on the
+    /// earlier links, which receive until [`detach`](MobileNode::detach).
     pub fn attach(&mut self, now: Instant, interface: InterfaceId, care_of: CareOf) {
         self.attachments.retain(|link| link.interface != interface);
         let mut discovery = Discovery::default();
-        // Where no agent is needed, one is listened for and not called.
+        // Without need of an agent, listen for one but do not solicit.
         if care_of == CareOf::ForeignAgent {
             discovery.start(now);
         }
@@ -25,7 +25,7 @@ impl MobileNode {
             let check = self.config.conflict_check;
             Acquisition::new(now, interface, check, self.config.home_address)
         });
-        // Mostly there is one, and there are many mobiles.
+        // Mostly one attachment, and many mobiles.
         self.attachments.reserve_exact(1);
         self.attachments.push(Attachment {
             interface,
@@ -42,7 +42,7 @@ impl MobileNode {
         self.handle_timeout(now);
     }
 
-    /// A link has gone, or shall not be used any more.
+    /// Detaches from a link that is gone or shall no longer be used.
     pub fn detach(&mut self, interface: InterfaceId) {
         self.attachments.retain(|link| link.interface != interface);
         let on_it = |found: Option<InterfaceId>| found == Some(interface);
@@ -58,7 +58,7 @@ impl MobileNode {
             .filter(|pending| pending.target.point.interface != interface);
     }
 
-    /// Somebody else on a link has the address that was acquired there.
+    /// Takes in an address conflict: another node on a link has the address acquired there.
     pub fn handle_conflict(&mut self, now: Instant, interface: InterfaceId) {
         let mut links = self.attachments.iter_mut();
         let link = links.find(|link| link.interface == interface);
@@ -97,14 +97,14 @@ impl MobileNode {
         }
     }
 
-    /// Registers where the chosen link says, unless it is so already. `anew` even then.
+    /// Registers at the chosen link unless the mobile is already registered there, or `anew` is set.
     pub(super) fn reconsider(&mut self, now: Instant, anew: bool) {
         let Some(target) = self.target() else {
             return;
         };
         let pending = self.pending.as_ref();
         let is_pending = pending.is_some_and(|pending| pending.target.point == target.point);
-        // The home agent may have granted what was asked for elsewhere.
+        // The home agent may already have granted the pending request for another point.
         let is_in_doubt = pending.is_some_and(|pending| !pending.is_renewal);
         let is_there = match target.is_home {
             true => self.home_link == Some(target.point.interface),
@@ -115,7 +115,7 @@ impl MobileNode {
         }
     }
 
-    /// Where the mobile would be registered on the chosen link.
+    /// Returns the registration to make on the chosen link.
     fn target(&mut self) -> Option<Target> {
         let chosen = self.chosen?;
         let mut links = self.attachments.iter_mut();
@@ -163,7 +163,7 @@ impl MobileNode {
                 ..home
             });
         }
-        // RFC 5944 section 3.1: an agent may insist.
+        // RFC 5944 section 3.1: an agent may require registration through it.
         let insists = |agent: &&Agent| agent.flags.contains(AgentFlags::REGISTRATION_REQUIRED);
         let agent = agent.filter(insists);
         let address = own?;
@@ -181,7 +181,7 @@ impl MobileNode {
         })
     }
 
-    /// When [`MobileNode::handle_timeout`] is due.
+    /// Returns the time of the next [`MobileNode::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         let links = self.attachments.iter();
         let discoveries = links
@@ -195,7 +195,7 @@ impl MobileNode {
         all.min().filter(|&at| at < Instant::NEVER)
     }
 
-    /// Solicits, asks for addresses, and registers again, each when it is due.
+    /// Sends the solicitations, DHCP messages and registration requests that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         for place in 0..self.attachments.len() {
             let link = &mut self.attachments[place];

@@ -1,4 +1,4 @@
-//! Registering, again and again until it is answered, and again before it ends (RFC 5944 section 3.6).
+//! Registration with retransmission and renewal (RFC 5944 section 3.6).
 
 use super::{MobileNode, MobileNodeEvent, Point, Received};
 use crate::mobility::mobile_ipv4::foreign_agent::binding_update;
@@ -10,30 +10,29 @@ use crate::wire::mobile_ipv4::{
 };
 use core::net::Ipv4Addr;
 
-/// The shortest time until a request is sent again (RFC 5944 section 3.6.3); the next one is twice as long.
+/// Initial retransmission timeout of a request, doubled each time (RFC 5944 section 3.6.3).
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
-/// Requests that are changed as a refusal says are sent at once, but not for ever: chosen, one for each reason that there is.
+/// Maximum number of immediate requests changed after a refusal. Chosen: one for each reason for a change.
 const MOST_CHANGES: u8 = 4;
-/// Regional requests without an answer before the home agent is asked: chosen.
+/// Unanswered regional requests before the mobile turns to the home agent: chosen.
 const MOST_REGIONAL: u8 = 3;
-/// For how long a previous foreign agent is asked to send packets on, in seconds: chosen, longer than a registration
-/// takes.
+/// Lifetime of forwarding by a previous foreign agent, in seconds. Chosen: longer than a registration takes.
 const HANDOFF_LIFETIME: u16 = 10;
 
-/// A point of attachment, and what is known of registering there.
+/// A point of attachment, with the parameters of a registration there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     pub(super) point: Point,
     pub(super) is_home: bool,
-    /// The care-of address is the mobile's own.
+    /// True for a co-located care-of address.
     pub(super) is_colocated: bool,
     pub(super) reverse_tunnel: bool,
     pub(super) longest_lifetime: u16,
-    /// The address on the link itself: the foreign agent's or the mobile's own, also below a gateway.
+    /// The address on the link itself, also below a gateway: the foreign agent's or the mobile's own.
     pub(super) end: Ipv4Addr,
 }
 
-/// A registration that holds.
+/// A valid registration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     pub(super) point: Point,
@@ -44,7 +43,7 @@ pub(super) struct Bound {
     renew: Instant,
 }
 
-/// A registration that is asked for.
+/// A pending registration.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) target: Target,
@@ -54,7 +53,7 @@ pub(super) struct Pending {
     sent: Instant,
     attempts: u8,
     changes: u8,
-    /// It only prolongs what is registered.
+    /// True if the request only renews a registration.
     pub(super) is_renewal: bool,
     timeout: Duration,
     deadline: Instant,
@@ -88,7 +87,7 @@ impl MobileNode {
         self.transmit(now);
     }
 
-    /// Sends the pending request, with a new identification (section 3.6.3).
+    /// Sends the pending request with a new identification (section 3.6.3).
     fn transmit(&mut self, now: Instant) {
         let identification = self.config.clock.timestamp(now);
         let identification = identification.max(self.last_identification.wrapping_add(1));
@@ -100,7 +99,7 @@ impl MobileNode {
         pending.sent = now;
         pending.attempts = pending.attempts.saturating_add(1);
         pending.deadline = now + pending.timeout;
-        // No longer than the registration would last.
+        // The timeout does not exceed the requested lifetime.
         let longest = match pending.lifetime {
             0 | INFINITE_LIFETIME => Duration::MAX,
             seconds => Duration::from_secs(seconds.into()).max(FIRST_TIMEOUT),
@@ -114,7 +113,7 @@ impl MobileNode {
         let Target { point, end, .. } = target;
         let message = self.request(&target, asked, identification);
         let (source, destination, hop_limit) = match point.agent {
-            // 255, for an agent that asks whether the mobile is on its link (RFC 3024).
+            // Hop limit 255, for an agent that checks that the mobile is on its link (RFC 3024).
             Some(agent) => (self.config.home_address, agent, 255),
             None => (end, self.config.home_agent, HOP_LIMIT),
         };
@@ -128,7 +127,8 @@ impl MobileNode {
             .send_message(Some(point.interface), envelope, &message);
     }
 
-    /// The request, signed; and, with an address of its own, the mobile's word to the agent that it has left.
+    /// Builds the signed request. Also notifies the previous foreign agent: in the request, or directly from a
+    /// co-located address.
     fn request(
         &mut self,
         target: &Target,
@@ -170,7 +170,7 @@ impl MobileNode {
         let Some(foreign) = &self.config.foreign else {
             return message;
         };
-        // Where the earlier address is kept, its agent goes on as it was.
+        // With simultaneous bindings the earlier address stays in use, so its agent keeps its visitor.
         let has_left = asked && self.config.smooth_handoff && !self.config.simultaneous_bindings;
         if let Some(previous) = previous.filter(|_| has_left) {
             let notification = notify(
@@ -207,7 +207,7 @@ impl MobileNode {
             self.dropped.malformed += 1;
             return;
         };
-        // An answer of a previous foreign agent changes nothing.
+        // A previous foreign agent's reply changes nothing.
         if reply.purpose == Purpose::Handoff {
             return;
         }
@@ -227,7 +227,8 @@ impl MobileNode {
         }
     }
 
-    /// Section 3.6.2.1. A foreign agent's refusal is believed without a signature, since there need be no association.
+    /// Authenticates a reply (section 3.6.2.1). Accepts a foreign agent's refusal without an authenticator, since the
+    /// mobile need not have an association with it.
     fn is_authentic(&self, message: &Message, reply: &Reply) -> bool {
         let (kind, association) = match (reply.purpose, &self.config.foreign) {
             (Purpose::Regional, Some(foreign)) => (AuthenticationKind::MobileGateway, foreign),
@@ -262,17 +263,17 @@ impl MobileNode {
             return self.reconsider(now, false);
         }
         let lifetime = reply.lifetime.min(pending.lifetime);
-        // Section 3.6.2.2: the lifetime began when the request was sent.
+        // Section 3.6.2.2: the lifetime begins with the request.
         let mut expires = end_of(pending.sent, lifetime);
         let mut renew = match lifetime {
             INFINITE_LIFETIME => Instant::NEVER,
-            // Chosen: a quarter is left for requests that are lost.
+            // Chosen: the last quarter is left for lost requests.
             seconds => pending.sent + Duration::from_millis(u64::from(seconds) * 750),
         };
         if pending.purpose == Purpose::Regional {
             let mut known = self.bindings.iter();
             let at_home = known.find(|bound| bound.point.gateway == point.gateway);
-            // The home agent's registration goes on as it was.
+            // A regional registration does not extend the one with the home agent.
             (expires, renew) =
                 at_home.map_or((expires, renew), |bound| (bound.expires, bound.renew));
         }
@@ -290,7 +291,7 @@ impl MobileNode {
             renew,
         };
         self.bindings.reserve_exact(1);
-        // The renewal of another binding does not change where packets leave.
+        // The renewal of another binding does not change the one used for sending.
         match self.chosen == Some(point.interface) {
             true => self.bindings.push(bound),
             false => self.bindings.insert(0, bound),
@@ -302,13 +303,13 @@ impl MobileNode {
         self.reconsider(now, false);
     }
 
-    /// Drops what is registered for an address.
+    /// Removes the registration of a care-of address.
     pub(super) fn forget(&mut self, care_of_address: Ipv4Addr) {
         self.bindings
             .retain(|bound| bound.point.care_of_address != care_of_address);
     }
 
-    /// What is refused is asked for again as the refusal says, or else when the time comes.
+    /// Handles a refusal: retries at once if the refusal tells how to change the request, otherwise at the timeout.
     fn handle_refusal(&mut self, now: Instant, reply: &Reply) {
         let Some(pending) = &mut self.pending else {
             return;
@@ -324,7 +325,7 @@ impl MobileNode {
             Code::IDENTIFICATION_MISMATCH => {
                 let clock = &mut self.config.clock;
                 clock.synchronise(pending.sent, reply.identification);
-                // What a clock that went before has numbered is past.
+                // Identifications from a clock that was ahead no longer bind.
                 self.last_identification = 0;
                 true
             }
@@ -381,7 +382,7 @@ impl MobileNode {
     }
 }
 
-/// The notification, with the signature of the fast binding update that is made of it.
+/// Builds the notification, with the authenticator of the fast binding update made from it.
 fn notify(
     home_address: Ipv4Addr,
     identification: u64,

@@ -1,4 +1,4 @@
-//! Messages that nobody sent, or that somebody sends again.
+//! Forged and replayed messages.
 
 use super::*;
 use crate::wire::agent_discovery::{
@@ -11,7 +11,7 @@ use crate::wire::mobile_ipv4::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Mostly one of those who are there.
+/// Mostly the address of a node in the network.
 fn addresses() -> impl Strategy<Value = Ipv4Addr> {
     prop_oneof![
         8 => prop::sample::select(vec![
@@ -26,7 +26,7 @@ fn purposes() -> impl Strategy<Value = Purpose> {
     prop::sample::select(vec![Purpose::Home, Purpose::Regional, Purpose::Handoff])
 }
 
-/// With right signatures now and then.
+/// Sometimes with a correct authenticator.
 fn messages() -> impl Strategy<Value = Message> {
     let numbers = (any::<u16>(), any::<u8>(), 0..20_u64, any::<u8>());
     let addresses = [addresses(), addresses(), addresses(), addresses()];
@@ -141,7 +141,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Everybody hears everything, at any time.
+    /// Every node receives arbitrary messages at arbitrary times.
     #[test]
     fn no_message_panics(
         start in 0..5_usize,
@@ -175,7 +175,7 @@ proptest! {
         }
     }
 
-    /// Without the key nobody changes a binding.
+    /// Without the key, no message changes a binding.
     #[test]
     fn what_is_not_signed_changes_nothing(
         all in prop::collection::vec(messages(), 1..20),
@@ -203,7 +203,7 @@ proptest! {
     }
 }
 
-/// The home agent's answer to a message that comes to it from an address.
+/// Returns the home agent's reply to a message from an address.
 fn answer(network: &mut Network, source: Ipv4Addr, message: &Message) -> Option<Reply> {
     let mut packet = datagram(source, HOME_AGENT, 9);
     let ports = UdpHeader {
@@ -343,7 +343,7 @@ fn the_home_agent_refuses_with_the_standard_s_codes() {
     assert_eq!(reply.map(|reply| reply.code), Some(Code(137)));
 }
 
-/// Section 5.7.1: the answer has the agent's seconds and the request's low half.
+/// Section 5.7.1: the reply has the agent's seconds and the lower half of the request's identification.
 #[test]
 fn a_wrong_clock_is_told_the_time() {
     let mut network = Network::new();

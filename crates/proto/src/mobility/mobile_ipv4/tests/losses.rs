@@ -1,10 +1,10 @@
-//! Whatever is lost, and wherever everybody goes: in the end the mobile is reached, once.
+//! Arbitrary losses and movements: in the end the mobile is reached, once.
 
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Goes through a movement; the messages of the first `counted` seconds may be lost.
+/// Follows a movement; messages of the first `counted` seconds may be lost.
 fn check_all_losses(
     make: impl Fn() -> Network,
     moves: &[(u64, InterfaceId)],
@@ -19,7 +19,7 @@ fn check_all_losses(
         }
         network.run_for(Duration::from_secs(4));
         let counted = network.signalling.len();
-        // Before the registration would be renewed, which is 45 s after it, so that nothing but repetition mends it.
+        // Before the renewal, 45 s after the registration, so that only retransmission can help.
         network.run_for(Duration::from_secs(25));
         network.send_data(1);
         network.run_for(Duration::from_secs(1));
@@ -119,7 +119,7 @@ proptest! {
             }
         }
         let place = *network.links_up.first().expect("it is somewhere");
-        // What may be lost is past, and two lifetimes and the longest wait follow.
+        // After the last possible loss, two lifetimes and the longest timeout follow.
         network.lost.clear();
         network.run_for(Duration::from_secs(200));
         network.send_data(1);
@@ -131,7 +131,7 @@ proptest! {
         };
         prop_assert_eq!(bindings.len(), expected, "{:?} {:?}", bindings, network.mobile);
         prop_assert_eq!(network.received(1), 1);
-        // Nothing came twice, whatever happened on the way: only one binding was asked for.
+        // No duplicates, whatever happened: only one binding was requested.
         for number in 0..happened {
             let times = network.received(100 + number as u32);
             prop_assert!(times <= 1, "{} times", times);

@@ -1,4 +1,4 @@
-//! What happens when, message by message.
+//! Timelines of messages.
 
 use super::super::discovery::{Discovery, News};
 use super::*;
@@ -11,7 +11,7 @@ fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
 
-/// The requests that a mobile sends until `end` when nobody answers, with their times in milliseconds.
+/// The requests that a mobile sends until `end` without any reply, with their times in milliseconds.
 fn unanswered(config: MobileNodeConfig, end: Instant) -> Vec<(u64, Request)> {
     let mut mobile = MobileNode::new(config);
     let mut now = Instant::ZERO;
@@ -34,8 +34,8 @@ fn unanswered(config: MobileNodeConfig, end: Instant) -> Vec<(u64, Request)> {
     }
 }
 
-/// RFC 5944 section 3.6.3: not before a second, each time twice as long, no longer than the lifetime asked for, each
-/// with an identification of its own.
+/// RFC 5944 section 3.6.3: intervals of at least a second, doubled each time, no longer than the requested lifetime,
+/// and a new identification each time.
 #[test]
 fn an_unanswered_request_is_repeated_more_and_more_slowly() {
     let requests = unanswered(mobile_config(), at(200_000));
@@ -57,8 +57,8 @@ fn an_unanswered_request_is_repeated_more_and_more_slowly() {
     assert_eq!(times, [0, 1, 3, 7, 12, 17]);
 }
 
-/// At 0 ms the mobile asks for 60 s, at 10 ms the agent grants 40 s, which end at 40,010 ms; a quarter before their end,
-/// counted from the request, the mobile asks again.
+/// At 0 ms the mobile requests 60 s, at 10 ms the agent grants 40 s, which end at 40,010 ms; the mobile renews when a
+/// quarter, counted from the request, is left.
 #[test]
 fn a_registration_is_renewed_in_time_and_ends_when_it_is_not() {
     let home_config = HomeAgentConfig {
@@ -125,8 +125,8 @@ fn solicitations_become_rare() {
     assert!(gaps.len() >= 9);
 }
 
-/// RFC 5944 section 2.3: no more than one a second to all; what is said outlasts two that are lost. Who asks is answered
-/// alone and at once.
+/// RFC 5944 section 2.3: at most one multicast advertisement a second; its lifetime outlasts two lost ones. A
+/// solicitation is answered at once by unicast.
 #[test]
 fn advertisements_keep_their_distance() {
     let mut network = Network::new();
@@ -155,7 +155,7 @@ fn advertisements_keep_their_distance() {
             last = Some(sent.at);
         }
     }
-    // The last question is on its way.
+    // The last solicitation is under way.
     assert_eq!(alone, 19);
     assert!(last > Some(at(16_000)));
 }
@@ -191,14 +191,14 @@ fn a_move_is_seen_by_the_prefix_or_else_by_silence() {
         let news = discovery.handle_advertisement(at(2000), other, &said);
         assert_eq!(news, News::Another);
         assert_eq!(discovery.choose().map(|agent| agent.address), heard_again);
-        // The first one falls silent.
+        // The first agent falls silent.
         assert_eq!(discovery.poll_timeout(), Some(at(3000)));
         discovery.handle_timeout(at(3000), &mut crate::mobility::draws::Draws::new([0; 16]));
         assert_eq!(discovery.choose().map(|agent| agent.address), Some(other));
     }
 }
 
-/// Two that overlap: the mobile stays with the one that it came to last.
+/// Two overlapping agents: the mobile stays with the one it reached last.
 #[test]
 fn a_mobile_between_two_agents_does_not_swing() {
     let [one, other] = FOREIGN_AGENTS;
@@ -240,7 +240,7 @@ fn a_restart_is_told_from_a_number_that_wraps() {
     assert_eq!(network.foreign[0].visitors(network.now).count(), 1);
 }
 
-/// Numbers a datagram every 5 ms over a second, beginning at 1 s, with the move of `change` at 1.5 s.
+/// Sends a numbered datagram every 5 ms over a second from 1 s on, with the move of `change` at 1.5 s.
 fn stream(network: &mut Network, change: impl FnOnce(&mut Network)) -> Vec<u32> {
     network.run_until(at(1000));
     let mut change = Some(change);
@@ -259,8 +259,8 @@ fn stream(network: &mut Network, change: impl FnOnce(&mut Network)) -> Vec<u32> 
         .collect()
 }
 
-/// Study T, section 5.1: both interfaces are up, and nothing is lost. The mobile's own packets change over when the reply
-/// has come: 10 ms of request and 10 ms of reply.
+/// Study T, section 5.1: with both interfaces up, nothing is lost. The mobile's own packets change over with the reply,
+/// after 10 ms of request and 10 ms of reply.
 #[test]
 fn a_soft_handover_loses_nothing() {
     let mut network = Network::new();
@@ -277,7 +277,7 @@ fn a_soft_handover_loses_nothing() {
             MobileNodeEvent::Registered { point, .. } => Some((*at, point.interface)),
             _ => None,
         });
-    // Two exchanges with the server of 20 ms each, and one with the home agent.
+    // Two exchanges of 20 ms each with the server, and one with the home agent.
     assert_eq!(registered, Some((at(1560), DHCP_LINK)));
 
     let mut network = Network::new();
@@ -298,9 +298,9 @@ fn a_soft_handover_loses_nothing() {
     assert_eq!(out(&mut network), Some(DHCP_LINK));
 }
 
-/// After the jump at 1500 ms: solicitation and advertisement until 1520, the request at the new agent at 1530, and at the
-/// home agent, as the update at the old one, at 1540. What came to the old agent from then on goes after the mobile; without
-/// the notification it is lost.
+/// After the jump at 1500 ms: solicitation and advertisement until 1520, the request at the new agent at 1530, and at
+/// 1540 at the home agent; the update reaches the old agent at the same time. Packets that reach the old agent from
+/// then on are forwarded; without the notification they are lost.
 #[test]
 fn the_previous_foreign_agent_sends_on_what_still_comes() {
     let lost = |foreign| {
@@ -313,13 +313,13 @@ fn the_previous_foreign_agent_sends_on_what_still_comes() {
         stream(&mut network, |network| network.jump_to(FOREIGN_LINKS[1]))
     };
     let [with, without] = [lost(Some(association(300))), lost(None)];
-    // The mobile is gone from 1500 ms on; a datagram takes 10 ms to the home agent, 10 to the foreign agent and 10 to the mobile.
-    // It is lost if it was sent after 1470 ms and came to the home agent before 1540, or to the old agent before 1540.
+    // The mobile is gone from 1500 ms on; a datagram takes 10 ms to the home agent, 10 to the foreign agent and 10 to
+    // the mobile. It is lost if it was sent after 1470 ms and reached the home agent, or the old agent, before 1540.
     assert_eq!(without, (95..=105).collect::<Vec<_>>());
     assert_eq!(with, (95..=103).collect::<Vec<_>>());
 }
 
-/// RFC 4857: a move below the gateway is the gateway's business.
+/// RFC 4857: a move below the gateway is registered with the gateway.
 #[test]
 fn a_regional_registration_does_not_reach_the_home_agent() {
     let mut network = Network::with(mobile_config(), home_agent_config(), true);
@@ -342,13 +342,13 @@ fn a_regional_registration_does_not_reach_the_home_agent() {
     network.send_data(1);
     network.run_for(Duration::from_secs(1));
     assert_eq!(network.received(1), 1);
-    // The home agent's registration is renewed when it was due: 45 s after the first request.
+    // The registration with the home agent is renewed on schedule: 45 s after the first request.
     network.run_until(at(48_000));
     assert_eq!(replies(&network), 2);
     assert_eq!(network.bindings(), [GATEWAY]);
 }
 
-/// RFC 5944 section 3.8.2.2: with the S bit every care-of address gets a copy; without it the last one gets all.
+/// RFC 5944 section 3.8.2.2: with the S bit every care-of address gets a copy; without it only the last one.
 #[test]
 fn simultaneous_bindings_get_a_copy_each() {
     for (simultaneous_bindings, copies) in [(true, 2), (false, 1)] {
@@ -360,10 +360,10 @@ fn simultaneous_bindings_get_a_copy_each() {
         network.attach(MODEM_LINK, CareOf::Known(MODEM));
         network.run_until(at(1000));
         network.attach(FOREIGN_LINKS[1], CareOf::ForeignAgent);
-        // Both are renewed, each in its time.
+        // Both are renewed on their own schedules.
         network.run_until(at(100_000));
         assert_eq!(network.bindings().len(), copies);
-        // At 0, 45 and 90 s, and at 1, 46 and 91 s; alone the second one.
+        // At 0, 45 and 90 s, and at 1, 46 and 91 s; otherwise only the second one.
         let requests = network.registrations().into_iter();
         let requests = requests.filter(|(_, from, _)| *from == Node::Mobile);
         assert_eq!(requests.count(), if simultaneous_bindings { 6 } else { 4 });
@@ -403,7 +403,7 @@ fn packets_travel_as_the_policy_says() {
         let own = if is_colocated { MODEM } else { HOME_ADDRESS };
         let source = |port| network.mobile.source_address(CORRESPONDENT, Some(port));
         assert_eq!([80, 5001, 9].map(source), [own, HOME_ADDRESS, HOME_ADDRESS]);
-        // Port 5001 goes through the home agent, another destination straight.
+        // Port 5001 goes through the home agent, another destination directly.
         for (number, destination) in [(1, CORRESPONDENT), (2, Ipv4Addr::new(100, 65, 0, 1))] {
             let packet = datagram(HOME_ADDRESS, destination, number);
             assert_eq!(network.mobile.send(now, packet), None);
@@ -419,8 +419,8 @@ fn packets_travel_as_the_policy_says() {
             all.next().expect("arrived").ip
         };
         assert_eq!(arrived(1).source, IpAddr::V4(HOME_ADDRESS));
-        // Home agent: one hop. A foreign agent takes one more for the tunnel; in triangle routing this network's routers
-        // take none.
+        // Home agent: one hop. A foreign agent takes one more for the tunnel; in triangle routing this network's
+        // routers take none.
         assert_eq!(arrived(1).hop_limit, if is_colocated { 63 } else { 62 });
         // A foreign agent takes every packet of a visitor with a reverse tunnel (RFC 3024, direct delivery).
         assert_eq!(arrived(2).hop_limit, if is_colocated { 64 } else { 62 });
@@ -455,7 +455,7 @@ fn nothing_goes_round_in_a_tunnel() {
         assert_eq!(network.home.dropped().looping, before + 1, "{what}");
         assert_eq!(network.home.poll_transmit(), None, "{what}");
     }
-    // Another's tunnel to the mobile is led on, not put into a further one.
+    // Another node's tunnel to the mobile is redirected, not put into a further one.
     let other = tunnelled(SERVER, HOME_ADDRESS, inner.clone());
     assert_eq!(network.home.tunnel(now, other), None);
     let sent = network.home.poll_transmit().expect("sent on").packet;
@@ -472,11 +472,11 @@ fn nothing_goes_round_in_a_tunnel() {
         ),
         (1, None)
     );
-    // Nobody here is called that.
+    // No node here has that address.
     let stray = tunnelled(HOME_AGENT, FOREIGN_AGENTS[0], inner);
     network.foreign[0].handle_packet(now, FOREIGN_LINKS[0], stray);
     assert_eq!(network.foreign[0].dropped().unexpected_tunnel, 1);
-    // Only from the registered care-of address, and only with the T bit, does a tunnel lead home.
+    // A reverse tunnel is accepted only from the registered care-of address, and only with the T bit.
     let outwards = datagram(HOME_ADDRESS, CORRESPONDENT, 1);
     for source in [SERVER, MODEM] {
         let packet = tunnelled(source, HOME_AGENT, outwards.clone());
@@ -485,7 +485,7 @@ fn nothing_goes_round_in_a_tunnel() {
     assert_eq!(network.home.dropped().unexpected_tunnel, 2);
 }
 
-/// RFC 5944 section 3.6.1.2: at home all bindings end, and the mobile is as any other host.
+/// RFC 5944 section 3.6.1.2: at home all bindings end, and the mobile is an ordinary host.
 #[test]
 fn at_home_nothing_is_tunnelled() {
     let mut network = Network::new();
@@ -508,7 +508,7 @@ fn at_home_nothing_is_tunnelled() {
     assert_eq!((*link, packet.ip.hop_limit), (HOME_LINK, 64));
 }
 
-/// Study T, section 4.2: without the check in the way the address is there after two exchanges of 20 ms. The check
+/// Study T, section 4.2: with the check in the background, the address is ready after two exchanges of 20 ms. The check
 /// itself takes four to seven seconds (RFC 5227 section 2.1.1).
 #[test]
 fn the_conflict_check_may_wait() {
@@ -529,7 +529,7 @@ fn the_conflict_check_may_wait() {
     assert!(at(4040) <= checked && checked < at(7040), "{checked}");
 }
 
-/// RFC 2131 section 3.1: an address that another has is declined; after ten seconds the mobile asks for another.
+/// RFC 2131 section 3.1: a conflicting address is declined; after ten seconds the mobile requests another.
 #[test]
 fn a_conflict_costs_the_address() {
     let mut network = Network::new();
@@ -548,7 +548,7 @@ fn a_conflict_costs_the_address() {
     assert_eq!(network.bindings(), Vec::from_iter(second));
 }
 
-/// Section 5.7.1: refused once, then right by the agent's clock.
+/// Section 5.7.1: refused once, then corrected by the agent's clock.
 #[test]
 fn a_clock_that_is_wrong_costs_one_exchange() {
     for ahead_seconds in [-3600, 3600] {
@@ -567,7 +567,7 @@ fn a_clock_that_is_wrong_costs_one_exchange() {
     }
 }
 
-/// What a foreign agent answers to a request from its link.
+/// Returns a foreign agent's reply to a request from its link.
 fn ask(agent: &mut ForeignAgent, now: Instant, hop_limit: u8, message: &Message) -> Option<Reply> {
     let mut packet = datagram(HOME_ADDRESS, FOREIGN_AGENTS[0], 1);
     packet.ip.hop_limit = hop_limit;
@@ -648,7 +648,8 @@ fn a_foreign_agent_refuses_with_the_standard_s_codes() {
         let longest = if code == 69 { 600 } else { 0 };
         assert_eq!(reply.lifetime, longest, "{what}");
     }
-    // A right one goes on; a second mobile finds no place; after seven seconds the first is told that nobody answers.
+    // A valid request is relayed; a second mobile finds no room; after seven seconds the first is refused for lack of a
+    // reply.
     assert_eq!(ask(&mut agent, at(0), 1, &Message::from(request)), None);
     let another = with(|request| request.home_address = SERVER);
     let reply = ask(&mut agent, at(1), 1, &another);
@@ -688,7 +689,7 @@ fn a_foreign_agent_refuses_with_the_standard_s_codes() {
     assert_eq!(reply.map(|reply| reply.code), Some(Code(74)));
 }
 
-/// 100,000 mobiles at one agent: at most 4 kB each, of which this is what the agents keep.
+/// 100,000 mobiles at one agent: at most 4 kB each, of which the agents keep this much.
 #[test]
 fn a_mobile_takes_little_room() {
     let home = super::super::home_agent::bytes_of_mobile();
@@ -697,7 +698,7 @@ fn a_mobile_takes_little_room() {
     assert!(own <= 700, "{own} bytes in the mobile");
 }
 
-/// RFC 5944 sections 3.5.4 and 3.7.3: agents that share a key sign for each other, and know it when another signs.
+/// RFC 5944 sections 3.5.4 and 3.7.3: agents with a shared key sign for each other, and detect another signer.
 #[test]
 fn agents_that_share_a_key_use_it() {
     for (index_at_foreign, registered) in [(512, true), (513, false)] {
@@ -716,13 +717,13 @@ fn agents_that_share_a_key_use_it() {
             MobileNodeEvent::Refused { code, .. } => Some(*code),
             _ => None,
         });
-        // The home agent refuses with 132, which the foreign agent does not believe.
+        // The home agent refuses with 132, which the foreign agent does not accept.
         let expected = (!registered).then_some(Code::FOREIGN_HOME_AUTHENTICATION);
         assert_eq!(refused, expected);
     }
 }
 
-/// RFC 5944 section 3.1: where the agent insists (the R bit), an address of the mobile's own is registered through it.
+/// RFC 5944 section 3.1: an agent with the R bit also registers mobiles with a co-located address.
 #[test]
 fn an_agent_may_insist_on_being_asked() {
     let own = Ipv4Addr::new(203, 0, 113, 50);
@@ -741,7 +742,7 @@ fn an_agent_may_insist_on_being_asked() {
     }
 }
 
-/// With the T bit refused (137), the mobile registers without it; packets then go straight.
+/// With the T bit refused (137), the mobile registers without it; packets then go directly.
 #[test]
 fn a_reverse_tunnel_that_is_refused_is_done_without() {
     let config = MobileNodeConfig {
