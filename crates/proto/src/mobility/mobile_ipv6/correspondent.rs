@@ -1,5 +1,5 @@
-//! A node that a mobile speaks with (RFC 6275 section 9): it lets the mobile prove where it is, keeps bindings, and
-//! sends directly to the care-of address.
+//! A correspondent node (RFC 6275 section 9): answers return routability tests, keeps bindings, and sends directly to
+//! care-of addresses.
 
 use super::return_routability::{
     Key, NONCE_LIFETIME, Nonces, Test, binding_management_key, keygen_token,
@@ -20,16 +20,16 @@ use crate::wire::protocol;
 use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What was refused, by cause.
+/// Counts of refused messages and packets, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CorrespondentCounts {
-    /// Binding updates without proof, or with a wrong one: dropped in silence (RFC 6275 section 9.5.1).
+    /// Binding updates with a missing or wrong authenticator, dropped silently (RFC 6275 section 9.5.1).
     pub unauthenticated: u64,
-    /// Binding updates that were refused with a status.
+    /// Binding updates refused with a status.
     pub refused: u64,
-    /// Packets with a home address without a binding for it.
+    /// Packets with a home address option without a matching binding.
     pub unbound: u64,
-    /// Messages that mean nothing to a correspondent.
+    /// Other messages, not for a correspondent.
     pub unexpected: u64,
 }
 
@@ -37,18 +37,18 @@ pub struct CorrespondentCounts {
 struct Binding {
     care_of: Ipv6Addr,
     sequence: BindingSequence,
-    /// When it ends; it has ended, of one that was deleted.
+    /// End of the lifetime; in the past for a deleted binding.
     expires: Instant,
-    /// When its number is forgotten: no earlier than the nonces of its updates, which would else bring it back (RFC 6275
-    /// section 9.5.3).
+    /// Time at which the sequence number is forgotten: not before the nonces of the updates expire, which could
+    /// otherwise restore the binding (RFC 6275 section 9.5.3).
     forgotten_at: Instant,
-    /// When the mobile is asked for an update; it has been, or need not be, without one.
+    /// Time of the binding refresh request; `None` if sent or not needed.
     refresh_at: Option<Instant>,
-    /// Whether it was used since the last update.
+    /// True if the binding was used since the last update.
     used: bool,
 }
 
-/// The agent of one node.
+/// The correspondent's agent.
 #[derive(Clone, Debug)]
 pub struct Correspondent {
     address: Ipv6Addr,
@@ -57,13 +57,13 @@ pub struct Correspondent {
     bindings: BTreeMap<Ipv6Addr, Binding>,
     counts: CorrespondentCounts,
     outbox: VecDeque<Packet>,
-    /// Mobiles that have moved, by their home addresses.
+    /// Home addresses of mobiles that have moved, with their path reports.
     moved: VecDeque<(Ipv6Addr, PeerMoved)>,
 }
 
 impl Correspondent {
-    /// A correspondent at `address`, with its node key Kcn and the secret of its nonces; both are another after a
-    /// restart.
+    /// Creates a correspondent at `address`, with its node key Kcn and the secret of its nonces, both of which change
+    /// with a restart.
     pub fn new(address: Ipv6Addr, node_key: Key, secret: [u8; 16]) -> Correspondent {
         Correspondent {
             address,
@@ -76,24 +76,24 @@ impl Correspondent {
         }
     }
 
-    /// What was refused so far.
+    /// Returns the counts of refused messages and packets.
     pub const fn counts(&self) -> CorrespondentCounts {
         self.counts
     }
 
-    /// A mobile, by its home address, that has moved and what its update reports.
+    /// Returns the next mobile that has moved, by its home address, and its path report.
     pub fn poll_moved(&mut self) -> Option<(Ipv6Addr, PeerMoved)> {
         self.moved.pop_front()
     }
 
-    /// The care-of address that a home address is bound to.
+    /// Returns the care-of address bound to a home address.
     pub fn care_of(&self, now: Instant, home: Ipv6Addr) -> Option<Ipv6Addr> {
         let binding = self.bindings.get(&home)?;
         (binding.expires > now).then_some(binding.care_of)
     }
 
-    /// Takes in a packet for this node. Returns what its transports are to hear, with home addresses in place of
-    /// care-of addresses.
+    /// Takes in a packet for this node. Returns it if it is for the transports, with the home address in place of the
+    /// care-of address.
     pub fn handle_packet(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
         let Some((source, _)) = addresses_v6(&packet) else {
             return Some(packet);
@@ -110,7 +110,7 @@ impl Correspondent {
                 self.handle_message(now, source, home, *message);
                 return None;
             }
-            // A message of a type that is not known (section 9.2).
+            // An unknown message type (section 9.2).
             Body::Opaque { protocol, .. } if protocol == protocol::MOBILITY => {
                 self.send_error(source, BindingErrorStatus::UnrecognizedType, None);
                 return None;
@@ -118,7 +118,7 @@ impl Correspondent {
             _ => {}
         }
         if let Some(home) = home {
-            // Section 9.3.1: only with a binding may a packet say that it is from elsewhere.
+            // Section 9.3.1: a home address option needs a binding.
             let Some(binding) = self
                 .bindings
                 .get_mut(&home)
@@ -134,7 +134,8 @@ impl Correspondent {
         Some(packet)
     }
 
-    /// A packet of this node's transports, as it leaves: by the direct way if there is one (section 9.3.2).
+    /// Addresses a packet of this node's transports, directly to the care-of address if there is a binding (section
+    /// 9.3.2).
     pub fn handle_outgoing(&mut self, now: Instant, mut packet: Packet) -> Packet {
         if self.bindings.is_empty() || !packet.is_typed() {
             return packet;
@@ -185,7 +186,7 @@ impl Correspondent {
         test: Test,
     ) -> RoutabilityTest {
         let nonce_index = self.nonces.index(now);
-        // The nonce in use is known.
+        // The current nonce is always valid.
         let nonce = self.nonces.get(now, nonce_index).unwrap_or_default();
         RoutabilityTest {
             nonce_index,
@@ -194,8 +195,8 @@ impl Correspondent {
         }
     }
 
-    /// Section 9.5.1, in the order in which nothing is answered to somebody who has not proved anything, but for
-    /// nonces that have grown old.
+    /// Takes in a binding update, checked in an order that answers no unauthenticated sender except about expired
+    /// nonces (section 9.5.1).
     fn handle_update(
         &mut self,
         now: Instant,
@@ -245,7 +246,7 @@ impl Correspondent {
             sequence,
             expires,
             forgotten_at: expires.max(now + NONCE_LIFETIME),
-            // Chosen: an eighth before the end, later than a mobile refreshes by itself.
+            // Chosen: an eighth before the end, later than the mobile's own refresh.
             refresh_at: (!deletes).then(|| now + seven_eighths),
             used: false,
         };
@@ -261,7 +262,7 @@ impl Correspondent {
         }
     }
 
-    /// The key that the mobile has made of its tokens.
+    /// Computes the key of the mobile's tokens.
     fn key(
         &self,
         now: Instant,
@@ -340,13 +341,13 @@ impl Correspondent {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = |binding: &Binding| binding.refresh_at.unwrap_or(binding.forgotten_at);
         self.bindings.values().map(due).min()
     }
 
-    /// Forgets bindings whose time has come, and asks for an update of those that are in use (section 9.5.5).
+    /// Forgets old bindings, and sends refresh requests for those in use (section 9.5.5).
     pub fn handle_timeout(&mut self, now: Instant) {
         self.bindings
             .retain(|_, binding| binding.forgotten_at > now);
@@ -364,7 +365,7 @@ impl Correspondent {
         }
     }
 
-    /// The next packet to send.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.outbox.pop_front()
     }

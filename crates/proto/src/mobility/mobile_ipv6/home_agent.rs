@@ -1,5 +1,5 @@
-//! The home agent (RFC 6275 section 10, RFC 3963 section 6): keeps where each mobile is, takes the packets for it and
-//! for the network behind it, and sends them there; between one place and the next by a [`Strategy`].
+//! The home agent (RFC 6275 section 10, RFC 3963 section 6): keeps bindings, intercepts the packets for mobiles and
+//! their networks, and tunnels them; during a handover by a [`Strategy`].
 
 mod forwarding;
 mod registration;
@@ -19,104 +19,104 @@ use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What the home agent does with packets while a mobile changes its point of attachment.
+/// Handling of packets while a mobile changes its point of attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// It sends them to where the mobile last said that it was.
+    /// Send to the registered care-of address.
     Forward,
-    /// If the mobile asks for it ahead of the change, it holds them until the next update (study D, proposal 2).
+    /// Hold packets from the mobile's request until its next update (study D, proposal 2).
     Buffer(BufferPolicy),
-    /// After a change it sends them to the old and to the new place for a while.
+    /// Send to both the old and the new location for a while after a change.
     Bicast {
-        /// For how long.
+        /// Duration of sending to both.
         overlap: Duration,
     },
 }
 
-/// What is chosen for a home agent.
+/// Settings of a home agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeAgentSettings {
-    /// Its address: where updates go, and where tunnels begin.
+    /// Address of the agent: destination of updates and entry of tunnels.
     pub address: Ipv6Addr,
-    /// The prefix of the home link.
+    /// Prefix of the home link.
     pub home_prefix: Ipv6Prefix,
-    /// The interface to the home link, by its place in the node.
+    /// Interface to the home link.
     pub home_interface: InterfaceId,
-    /// The longest lifetime that it grants.
+    /// Maximum lifetime to grant.
     pub longest_lifetime: BindingLifetime,
-    /// How it is known that nobody on the home link has a mobile's home address (RFC 6275 section 10.3.1).
+    /// Duplicate address detection for home addresses on the home link (RFC 6275 section 10.3.1).
     pub detection: DuplicateAddressDetection,
-    /// RetransTimer of that (RFC 4861 section 10: 1 s).
+    /// RetransTimer of that detection (RFC 4861 section 10: 1 s).
     pub retransmission_time: Duration,
-    /// What it does while a mobile moves.
+    /// Strategy during handovers.
     pub strategy: Strategy,
-    /// Largest packet on the ways from it, in bytes, as far as is known.
+    /// Assumed path MTU in bytes.
     pub path_mtu: u32,
-    /// Whether TCP's maximum segment size is lowered to what the tunnels take.
+    /// True to lower TCP's maximum segment size to the tunnel MTU.
     pub clamp_segment_size: bool,
 }
 
 /// A mobile that may register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriber {
-    /// Its home address, in the home prefix or in a prefix of its own.
+    /// Home address, in the home prefix or in a prefix of its own.
     pub home_address: Ipv6Addr,
-    /// The secret that its messages are signed with; without one they are taken to come through IPsec, which is not
+    /// Security association with the mobile. Without one, messages are taken to be protected by IPsec, which is not
     /// modelled.
     pub key: Option<SharedKey>,
-    /// The prefixes of the network behind it (the prefix table of RFC 3963 section 6.1.2); `None`: it may not be a
-    /// mobile router.
+    /// Prefixes of the network behind the mobile (the prefix table of RFC 3963 section 6.1.2); `None` if it must not be
+    /// a mobile router.
     pub prefixes: Option<Box<[Ipv6Prefix]>>,
 }
 
-/// What happened to bindings and packets.
+/// Counts of refused messages, and of dropped, copied and buffered packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomeAgentCounts {
-    /// Updates that were refused with a status.
+    /// Updates refused with a status.
     pub refused_updates: u64,
-    /// Messages that mean nothing to a home agent.
+    /// Other messages, not for a home agent.
     pub unexpected: u64,
-    /// Packets out of tunnels from where no mobile with that address is.
+    /// Tunnelled packets from an address where the mobile is not registered.
     pub strangers: u64,
-    /// Packets out of a mobile's tunnel for that same mobile, which would have gone round, or with no hop left.
+    /// Packets from a mobile's tunnel for the same mobile, which would have looped, or with a used-up hop limit.
     pub turned_back: u64,
     /// Copies sent to a second care-of address, or to members of a group after the first.
     pub copies: u64,
-    /// Packets that went through buffers.
+    /// Buffered packets.
     pub buffered: BufferCounts,
     /// Packets that did not enter a tunnel.
     pub tunnels: Refused,
 }
 
-/// What has happened.
+/// Event at a home agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HomeAgentEvent {
-    /// An update came and was answered.
+    /// An update was answered.
     Updated {
-        /// Of this mobile.
+        /// Home address of the mobile.
         home_address: Ipv6Addr,
-        /// It says that it is here.
+        /// Care-of address in the update.
         care_of: Ipv6Addr,
-        /// The answer.
+        /// Status of the answer.
         status: BindingStatus,
-        /// Whether packets are held from now on.
+        /// True if packets are held from now on.
         buffering: bool,
     },
     /// A binding's lifetime has ended.
     Expired {
-        /// Of this mobile.
+        /// Home address of the mobile.
         home_address: Ipv6Addr,
     },
 }
 
-/// Where a mobile is.
+/// A binding cache entry.
 #[derive(Clone, Debug)]
 struct Binding {
     care_of: Ipv6Addr,
-    /// The place before.
+    /// The previous location.
     former: Option<Former>,
     expires: Instant,
-    /// The entry of this binding in the agent's deadlines.
+    /// The entry's key in the agent's deadlines.
     deadline: Instant,
     sequence: BindingSequence,
     lifetime: BindingLifetime,
@@ -125,20 +125,20 @@ struct Binding {
     prefixes: Box<[Ipv6Prefix]>,
 }
 
-/// The place where a mobile was before.
+/// The previous location of a mobile.
 #[derive(Clone, Copy, Debug)]
 struct Former {
-    /// The care-of address there; the home address if it was at home.
+    /// Care-of address there; the home address if the mobile was at home.
     care_of: Ipv6Addr,
-    /// Until then packets are sent there, too.
+    /// End of sending copies there.
     copied_until: Instant,
-    /// Until then what the mobile has sent from there is taken.
+    /// End of accepting packets from there.
     taken_until: Instant,
 }
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// It is being asked whether somebody has the home address; the answer to the mobile waits.
+    /// Duplicate address detection of the home address; the answer to the mobile waits.
     Detecting {
         left: u8,
         at: Instant,
@@ -146,44 +146,44 @@ enum Stage {
     Bound,
     /// As bound, with packets held or being released.
     Buffering(Box<PacketBuffer>),
-    /// Deregistered: kept for a moment so that an older update, late on its way, does not bring the binding back.
+    /// Deregistered: kept for a moment so that an older update that arrives late does not restore the binding.
     Gone,
 }
 
-/// How long a deregistered binding's sequence number is remembered, and what a mobile sent from where it was before is
-/// taken: MAX_DELETE_BCE_TIMEOUT (RFC 6275 section 12), which is also no shorter than a packet stays in a network.
+/// Time for which a deregistered binding's sequence number is kept, and packets from a previous location are accepted:
+/// MAX_DELETE_BCE_TIMEOUT (RFC 6275 section 12), also no shorter than a packet stays in a network.
 const MEMORY_OF_DELETED: Duration = Duration::from_secs(10);
 
-/// The agent.
+/// The home agent.
 #[derive(Clone, Debug)]
 pub struct HomeAgent {
     settings: HomeAgentSettings,
     subscribers: BTreeMap<Ipv6Addr, Subscriber>,
-    /// Routers that get copies, of the mobiles that have such.
+    /// Routers that get copies, by home address of the mobile.
     groups: BTreeMap<Ipv6Addr, Arc<[Ipv6Addr]>>,
-    /// By home address, as a number: every packet is looked up several times, and addresses compare group by group.
+    /// Bindings by home address as a number: every packet needs several lookups, and addresses compare group by group.
     bindings: BTreeMap<u128, Binding>,
-    /// The last number of each subscriber that signs and whose binding is gone: a signed update that was overheard brings
-    /// it back at no time. (RFC 6275 section 9.5.1 takes any number then, since IPsec refuses what it has seen; RFC 4285
+    /// Last sequence number of each subscriber that signs and whose binding is gone, so that an overheard signed update
+    /// never restores it. (RFC 6275 section 9.5.1 then accepts any number, since IPsec refuses replays; RFC 4285
     /// section 6 leaves it to an agent that remembers.)
     last_sequences: BTreeMap<Ipv6Addr, BindingSequence>,
-    /// Of registered mobile routers: first address of a prefix, its length, and whose it is. They do not overlap.
+    /// Prefixes of registered mobile routers by first address, with the owner's home address. They do not overlap.
     prefixes: BTreeMap<Ipv6Addr, (Ipv6Prefix, Ipv6Addr)>,
     deadlines: BTreeSet<(Instant, Ipv6Addr)>,
     tunnels: Tunnels,
     counts: HomeAgentCounts,
     outbox: VecDeque<(Towards, Packet)>,
     events: VecDeque<HomeAgentEvent>,
-    /// Addresses of mobiles, and networks behind them, whose bindings hold from now on.
+    /// Addresses of mobiles, and prefixes behind them, newly bound.
     bound: VecDeque<Ipv6Prefix>,
-    /// Packets that buffers have taken in or dropped.
+    /// Reports of packets buffered or dropped, not yet polled.
     held: VecDeque<Held>,
-    /// Mobiles that have moved, by their home addresses.
+    /// Home addresses of mobiles that have moved, with their path reports.
     moved: VecDeque<(Ipv6Addr, PeerMoved)>,
 }
 
 impl HomeAgent {
-    /// A home agent without mobiles.
+    /// Creates a home agent without mobiles.
     pub fn new(settings: HomeAgentSettings) -> HomeAgent {
         let tunnels = Tunnels::new(settings.path_mtu, settings.clamp_segment_size);
         HomeAgent {
@@ -204,23 +204,23 @@ impl HomeAgent {
         }
     }
 
-    /// What was chosen.
+    /// Returns the settings.
     pub const fn settings(&self) -> &HomeAgentSettings {
         &self.settings
     }
 
-    /// Lets a mobile register; one with the same home address is replaced.
+    /// Adds or replaces a mobile, by its home address.
     pub fn subscribe(&mut self, subscriber: Subscriber) {
         self.subscribers.insert(subscriber.home_address, subscriber);
     }
 
-    /// Lets each of these routers have a copy of every packet for a mobile while that is away, instead of its care-of
-    /// address: the one where the mobile is hands them out. The [`Strategy`] then sends to no second place.
+    /// Makes each of these routers get a copy of every packet for a mobile while it is away, instead of its care-of
+    /// address: the router of the mobile's link delivers them. The [`Strategy`] then sends no second copies.
     pub fn form_group(&mut self, home_address: Ipv6Addr, members: &[Ipv6Addr]) {
         self.groups.insert(home_address, members.into());
     }
 
-    /// What has happened so far.
+    /// Returns the counts.
     pub fn counts(&self) -> HomeAgentCounts {
         let mut buffered = self.counts.buffered;
         for binding in self.bindings.values() {
@@ -235,19 +235,19 @@ impl HomeAgent {
         }
     }
 
-    /// The care-of address that a home address is bound to.
+    /// Returns the care-of address bound to a home address.
     pub fn care_of(&self, home: Ipv6Addr) -> Option<Ipv6Addr> {
         let binding = self.bindings.get(&home.to_bits())?;
         binding.is_bound().then_some(binding.care_of)
     }
 
-    /// The number of mobiles that are away.
+    /// Returns the number of mobiles that are away.
     pub fn registered(&self) -> usize {
         self.bindings.values().filter(|one| one.is_bound()).count()
     }
 
-    /// Whether packets for this address are to be handed to [`handle_packet`](Self::handle_packet): it is this
-    /// agent's, or that of a mobile that is away, or behind one.
+    /// Returns true if packets to an address go to [`handle_packet`](Self::handle_packet): this agent's address, a
+    /// registered home address, or an address behind a registered router.
     pub fn intercepts(&self, destination: IpAddr) -> bool {
         match destination {
             IpAddr::V6(address) => {
@@ -257,7 +257,7 @@ impl HomeAgent {
         }
     }
 
-    /// The mobile that is away and has this address, or the network that the address is in.
+    /// Returns the registered mobile that has this address, or whose network contains it.
     fn mobile_of(&self, address: Ipv6Addr) -> Option<Ipv6Addr> {
         let binding = self.bindings.get(&address.to_bits());
         if binding.is_some_and(Binding::is_bound) {
@@ -267,12 +267,12 @@ impl HomeAgent {
         prefix.contains(address).then_some(home)
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.deadlines.first().map(|&(at, _)| at)
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(at, home)) = self.deadlines.first()
             && at <= now
@@ -282,33 +282,33 @@ impl HomeAgent {
         }
     }
 
-    /// The next packet to send. One for the network does not come back here by [`intercepts`](Self::intercepts):
-    /// what would has been through it.
+    /// Returns the next packet to send. A packet for the network has already been through
+    /// [`intercepts`](Self::intercepts), and does not come back here.
     pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
         self.outbox.pop_front()
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<HomeAgentEvent> {
         self.events.pop_front()
     }
 
-    /// The address of a mobile, or a network behind one, whose binding was taken.
+    /// Returns the address of a newly bound mobile, or a prefix behind it.
     pub fn poll_bound(&mut self) -> Option<Ipv6Prefix> {
         self.bound.pop_front()
     }
 
-    /// A packet that a buffer has taken in or dropped.
+    /// Returns the next report of a packet buffered or dropped.
     pub fn poll_held(&mut self) -> Option<Held> {
         self.held.pop_front()
     }
 
-    /// A mobile, by its home address, that has moved and what its update reports.
+    /// Returns the next mobile that has moved, by its home address, and its path report.
     pub fn poll_moved(&mut self) -> Option<(Ipv6Addr, PeerMoved)> {
         self.moved.pop_front()
     }
 
-    /// Does what is due for one mobile.
+    /// Performs the actions due for one mobile.
     fn step(&mut self, now: Instant, home: Ipv6Addr) {
         let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
@@ -338,7 +338,7 @@ impl HomeAgent {
         self.schedule(home);
     }
 
-    /// Enters when something is due for a mobile.
+    /// Updates the deadline of a mobile.
     fn schedule(&mut self, home: Ipv6Addr) {
         let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
@@ -357,7 +357,7 @@ impl HomeAgent {
         self.deadlines.insert((deadline, home));
     }
 
-    /// Removes a binding with all that belongs to it. What is held for the mobile is dropped as too old.
+    /// Removes a binding. Packets held for the mobile are dropped as too old.
     fn forget(&mut self, home: Ipv6Addr) {
         let Some(binding) = self.bindings.remove(&home.to_bits()) else {
             return;
@@ -374,7 +374,7 @@ impl HomeAgent {
         }
     }
 
-    /// Whether a mobile's messages are signed.
+    /// Returns true if a mobile's messages are authenticated.
     fn signs(&self, home: Ipv6Addr) -> bool {
         let subscriber = self.subscribers.get(&home);
         subscriber.is_some_and(|subscriber| subscriber.key.is_some())
@@ -395,7 +395,7 @@ impl HomeAgent {
 }
 
 impl Binding {
-    /// Whether packets for the mobile are taken.
+    /// Returns true if packets for the mobile are intercepted.
     const fn is_bound(&self) -> bool {
         matches!(self.stage, Stage::Bound | Stage::Buffering(_))
     }

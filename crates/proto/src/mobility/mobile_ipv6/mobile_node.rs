@@ -1,13 +1,12 @@
-//! The mobile: a node or a router with a network behind it (RFC 6275 section 11, RFC 3963 section 5). It has an
-//! [`AddressConfiguration`] for each interface and keeps the home agent, and correspondents, up to date.
+//! The mobile: a node, or a router with a network behind it (RFC 6275 section 11, RFC 3963 section 5). It has an
+//! [`AddressConfiguration`] for each interface, and registers with the home agent and correspondents.
 //!
-//! How to drive it: tell it of links ([`link_up`](MobileNode::link_up), [`link_down`](MobileNode::link_down),
-//! [`link_going_down`](MobileNode::link_going_down)), hand in what comes from access links
-//! ([`handle_packet`](MobileNode::handle_packet), which gives back what is for the transports) and what is to leave
-//! ([`handle_outgoing`](MobileNode::handle_outgoing)),
-//! call [`handle_timeout`](MobileNode::handle_timeout) at [`poll_timeout`](MobileNode::poll_timeout); after each drain
-//! [`poll_received`](MobileNode::poll_received), [`poll_transmit`](MobileNode::poll_transmit) and
-//! [`poll_event`](MobileNode::poll_event).
+//! Call [`link_up`](MobileNode::link_up), [`link_down`](MobileNode::link_down) and
+//! [`link_going_down`](MobileNode::link_going_down) on link events; pass packets from access links to
+//! [`handle_packet`](MobileNode::handle_packet), which returns those for the transports, and outgoing packets to
+//! [`handle_outgoing`](MobileNode::handle_outgoing); call [`handle_timeout`](MobileNode::handle_timeout) at
+//! [`poll_timeout`](MobileNode::poll_timeout). After each, drain [`poll_received`](MobileNode::poll_received),
+//! [`poll_transmit`](MobileNode::poll_transmit) and [`poll_event`](MobileNode::poll_event).
 
 mod fast_handover;
 mod group;
@@ -43,145 +42,146 @@ use optimization::Peer;
 use registration::Registration;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is chosen for a mobile.
+/// Settings of a mobile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MobileSettings {
-    /// Its address wherever it is.
+    /// Home address.
     pub home_address: Ipv6Addr,
-    /// The prefix of the home link: where that is advertised, it is at home.
+    /// Prefix of the home link; its advertisement tells the mobile that it is at home.
     pub home_prefix: Ipv6Prefix,
-    /// Its home agent.
+    /// Address of the home agent.
     pub home_agent: Ipv6Addr,
-    /// How long its bindings shall hold.
+    /// Binding lifetime to request.
     pub lifetime: BindingLifetime,
-    /// The secret that it shares with the home agent; without one its messages are taken to go through IPsec, which
-    /// is not modelled.
+    /// Security association with the home agent. Without one, messages are taken to be protected by IPsec, which is not
+    /// modelled.
     pub key: Option<SharedKey>,
-    /// As a mobile router: the network behind it.
+    /// Network behind the mobile, if it is a mobile router.
     pub router: Option<RouterRegistration>,
-    /// The last 64 bits of care-of addresses.
+    /// Last 64 bits of care-of addresses.
     pub interface_identifier: u64,
-    /// How it is known that nobody has a care-of address.
+    /// Duplicate address detection for care-of addresses.
     pub detection: DuplicateAddressDetection,
-    /// Times of address configuration.
+    /// Timers of address configuration.
     pub configuration_times: ConfigurationTimes,
-    /// Times of registration.
+    /// Timers of registration.
     pub binding_times: BindingTimes,
-    /// Whom it asks before it uses a care-of address; without one it asks nobody.
+    /// AAA server to ask before using a care-of address, if any.
     pub access: Option<AccessSettings>,
-    /// With whose help it makes handovers; without one it makes them alone.
+    /// Point of service that assists handovers, if any.
     pub handover_service: Option<HandoverServiceSettings>,
-    /// Whether it asks the home agent to hold packets before it moves.
+    /// Buffering to request from the home agent before a move, if any.
     pub buffering: Option<BufferingRequest>,
-    /// Whether it tells the router of a link that it has left where it is (RFC 5568), for what that holds.
+    /// True if the mobile reports its new location to the router of the previous link (RFC 5568), which forwards held
+    /// packets.
     pub tells_routers: bool,
-    /// Whether routers of its links get copies of its packets from the home agent, so that it tells the one of a link to
-    /// which it comes what it received last.
+    /// True if the home agent copies packets to routers of the mobile's links, so that the mobile reports the last
+    /// packet it received to the router of its new link.
     pub has_group: bool,
-    /// Whether it lets correspondents send directly to its care-of address.
+    /// True to use route optimisation with correspondents.
     pub optimizes_routes: bool,
-    /// Largest packet on the ways from it, in bytes, as far as is known.
+    /// Assumed path MTU in bytes.
     pub path_mtu: u32,
-    /// Whether TCP's maximum segment size is lowered to what the tunnel takes.
+    /// True to lower TCP's maximum segment size to the tunnel MTU.
     pub clamp_segment_size: bool,
 }
 
 /// The network behind a mobile router (RFC 3963 section 5.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterRegistration {
-    /// Its prefixes.
+    /// Mobile network prefixes.
     pub prefixes: Vec<Ipv6Prefix>,
-    /// Explicit mode: updates name them. In implicit mode the home agent knows them.
+    /// True for explicit mode, in which updates list the prefixes; in implicit mode the home agent knows them.
     pub explicit: bool,
 }
 
-/// How a mobile asks for buffering (study D, sections 4 and 6.1).
+/// Timing of buffering requests (study D, sections 4 and 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferingRequest {
-    /// How long it waits for the answer at first; then twice as long each time.
+    /// Initial timeout, doubled with each retransmission.
     pub timeout: Duration,
-    /// How often it asks again.
+    /// Maximum number of retransmissions.
     pub retransmissions: u32,
 }
 
 impl BufferingRequest {
-    /// 1 s and three times (study D, section 6.1).
+    /// Settings of study D, section 6.1: 1 s, three retransmissions.
     pub const STUDY_D: BufferingRequest = BufferingRequest {
         timeout: Duration::from_secs(1),
         retransmissions: 3,
     };
 }
 
-/// A packet that has come.
+/// A received packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// For the mobile's own transports, with the home address as its destination.
+    /// For the mobile's own transports, with the home address as destination.
     Local(Packet),
     /// For the network behind the mobile router.
     Behind(Packet),
 }
 
-/// What has happened: the network layer's signals.
+/// Event of the network layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MobileEvent {
-    /// It is somewhere else: without a place, at home, or with a new care-of address.
+    /// The attachment has changed: none, home, or a new care-of address.
     Attached(Attachment),
-    /// Somebody has this address on the link: the mobile cannot use the link.
+    /// Another node has this address on the link, so the mobile cannot use the link.
     DuplicateAddress(Ipv6Addr),
-    /// A binding update has left.
+    /// A binding update was sent.
     UpdateSent {
-        /// To the home agent or a correspondent.
+        /// Home agent, correspondent or access router.
         to: Ipv6Addr,
-        /// Its number.
+        /// Sequence number.
         sequence: u16,
     },
     /// The home agent has accepted this care-of address.
     Registered(Ipv6Addr),
-    /// The home agent has no binding any more.
+    /// The home agent has deleted the binding.
     Deregistered,
-    /// The home agent has refused: it is asked again later.
+    /// The home agent has refused an update, which is retried later.
     Refused(BindingStatus),
-    /// The home agent holds packets (or does not, although it was asked).
+    /// The home agent holds packets, or (false) does not, although requested.
     Buffering(bool),
-    /// The binding at the home agent has run out.
+    /// The binding at the home agent has expired.
     Expired,
-    /// The router of the link that was left sends packets after it (or does not, although it was asked).
+    /// The router of the previous link forwards packets, or (false) does not, although requested.
     Forwarding(bool),
-    /// A correspondent sends directly from now on.
+    /// A correspondent has accepted the care-of address and sends directly.
     Optimized(Ipv6Addr),
-    /// What the AAA server says of a care-of address.
+    /// Result of a request for network access.
     Access(AccessEvent),
-    /// What came of [preparing a handover](MobileNode::prepare_handover).
+    /// Result of [preparing a handover](MobileNode::prepare_handover).
     HandoverService(HandoverServiceEvent),
 }
 
-/// Packets that went nowhere, by cause.
+/// Counts of discarded packets and messages, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MobileCounts {
-    /// Own packets while there was no place, or no tunnel.
+    /// Own packets without an attachment or tunnel.
     pub unreachable: u64,
-    /// Packets out of the tunnel before the home agent's answer came (study D, fourth condition), or by a care-of
-    /// address that is no longer held.
+    /// Tunnelled packets before the home agent's acknowledgment (study D, fourth condition), or to a care-of address
+    /// that is no longer held.
     pub unregistered: u64,
-    /// Packets with addresses that are not this mobile's, out of the tunnel or from behind.
+    /// Packets with addresses that are not this mobile's, from the tunnel or from behind.
     pub misdirected: u64,
-    /// Packets for the mobile or behind it that were about to go into its own tunnel.
+    /// Packets for the mobile or its network that would have entered its own tunnel, or whose hop limit was used up.
     pub turned_back: u64,
-    /// Messages that are unexpected, out of order, or without proof.
+    /// Messages that are unexpected, out of order, or not authenticated.
     pub unexpected: u64,
     /// Packets that did not enter the tunnel.
     pub tunnels: Refused,
 }
 
-/// Where the mobile is.
+/// Current point of attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     interface: InterfaceId,
-    /// Home, or away; not [`Attachment::None`].
+    /// Home or away, never [`Attachment::None`].
     attachment: Attachment,
 }
 
-/// The agent.
+/// The mobile node's agent.
 #[derive(Clone, Debug)]
 pub struct MobileNode {
     settings: MobileSettings,
@@ -191,12 +191,12 @@ pub struct MobileNode {
     access: NetworkAccess,
     handover_service: HandoverService,
     home: Registration,
-    /// The care-of address before the one that is accepted: a home agent may go on sending there for a while.
+    /// Care-of address before the accepted one, to which the home agent may still send for a while.
     former: Option<Ipv6Addr>,
     routers: Routers,
     group: Group,
     peers: BTreeMap<Ipv6Addr, Peer>,
-    /// What its updates report of the link in use, of each interface.
+    /// Path of each interface, for the reports in updates.
     paths: BTreeMap<InterfaceId, PathParameters>,
     tunnels: Tunnels,
     draws: Draws,
@@ -207,8 +207,8 @@ pub struct MobileNode {
 }
 
 impl MobileNode {
-    /// A mobile with so many interfaces, all down. `secret` gives its random delays and cookies; it is another after
-    /// a restart.
+    /// Creates a mobile with `interfaces` interfaces, all down. Random delays and cookies come from `secret`, which
+    /// changes with a restart.
     pub fn new(settings: MobileSettings, interfaces: usize, secret: [u8; 16]) -> MobileNode {
         let mut draws = Draws::new(secret);
         let configuration = ConfigurationSettings {
@@ -239,12 +239,12 @@ impl MobileNode {
         }
     }
 
-    /// What was chosen.
+    /// Returns the settings.
     pub const fn settings(&self) -> &MobileSettings {
         &self.settings
     }
 
-    /// What went wrong so far.
+    /// Returns the counts of discarded packets and messages.
     pub fn counts(&self) -> MobileCounts {
         MobileCounts {
             tunnels: self.tunnels.refused(),
@@ -252,35 +252,35 @@ impl MobileNode {
         }
     }
 
-    /// The care-of address that the home agent has accepted, as long as it holds.
+    /// Returns the care-of address accepted by the home agent, until the binding expires.
     pub fn registered(&self, now: Instant) -> Option<Ipv6Addr> {
         self.home.accepted(now)
     }
 
-    /// Where it is.
+    /// Returns the current attachment.
     pub fn attachment(&self) -> Attachment {
         self.place
             .map_or(Attachment::None, |place| place.attachment)
     }
 
-    /// The interface in use.
+    /// Returns the interface in use.
     pub fn interface(&self) -> Option<InterfaceId> {
         self.place.map(|place| place.interface)
     }
 
-    /// The interface that has this address.
+    /// Returns the interface that has this address.
     pub(super) fn interface_with(&self, address: Ipv6Addr) -> Option<InterfaceId> {
         self.interfaces.position(|one| one.has(address))
     }
 
-    /// The router of the link that it uses.
+    /// Returns the router of the link in use.
     fn router(&self) -> Option<Ipv6Addr> {
         self.interfaces.get(self.interface()?)?.router_address()
     }
 
-    /// Whether packets for this address are to be handed to [`handle_packet`](Self::handle_packet): it is the home
-    /// address, an address of an interface, or behind; or a care-of address that was left lately, whose router may
-    /// forward what still comes there.
+    /// Returns true if packets to an address go to [`handle_packet`](Self::handle_packet): the home address, an
+    /// interface's address, an address behind the mobile, or a recent care-of address, whose router may still forward
+    /// packets.
     pub fn takes(&self, address: Ipv6Addr) -> bool {
         address.is_multicast()
             || self.is_own(address)
@@ -288,19 +288,18 @@ impl MobileNode {
             || self.interfaces.position(|one| one.has(address)).is_some()
     }
 
-    /// Uses this interface as soon as it is attached, and as long as it is (802.21 Link_Handover_Imminent, or the
-    /// choice of a user).
+    /// Uses this interface whenever it is attached (802.21 Link_Handover_Imminent, or the choice of a user).
     pub fn prefer(&mut self, now: Instant, interface: InterfaceId) {
         self.preferred = interface;
         self.settle(now);
     }
 
-    /// Lets updates that are sent over an interface report the path there (802.21 Link_Parameters_Report).
+    /// Sets the path that updates sent over an interface report (802.21 Link_Parameters_Report).
     pub fn set_path(&mut self, interface: InterfaceId, path: PathParameters) {
         self.paths.insert(interface, path);
     }
 
-    /// What an update that leaves now reports.
+    /// Returns the path report for an update sent now.
     fn path_report(&self, now: Instant) -> Option<PathReport> {
         let path = self.paths.get(&self.interface()?)?;
         let queue = path.queue_packets.unwrap_or(0);
@@ -311,7 +310,8 @@ impl MobileNode {
         })
     }
 
-    /// The link of an interface is up, at a new point of attachment perhaps (802.21 Link_Up, Link_Handover_Complete).
+    /// Takes in that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
+    /// Link_Handover_Complete).
     pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
         if let Some(configuration) = self.interfaces.get_mut(interface) {
             configuration.link_up(now);
@@ -319,7 +319,7 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// The link of an interface is down (802.21 Link_Down).
+    /// Takes in that an interface's link is down (802.21 Link_Down).
     pub fn link_down(&mut self, now: Instant, interface: InterfaceId) {
         if let Some(configuration) = self.interfaces.get_mut(interface) {
             configuration.link_down();
@@ -327,9 +327,8 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// A handover to this interface's network is decided, or foreseen: the point of service is asked first, if there is one.
-    /// Make it when [`MobileEvent::HandoverService`] has come, whatever that says; or before, where the link in use does not
-    /// wait.
+    /// Prepares a handover to this interface's network, with the point of service, if there is one. Make the handover
+    /// after [`MobileEvent::HandoverService`], whatever its result; or before, if the link in use does not last.
     pub fn prepare_handover(&mut self, now: Instant, interface: InterfaceId) {
         let place = self.speaks_from();
         if let Some(settings) = &self.settings.handover_service {
@@ -339,24 +338,24 @@ impl MobileNode {
         }
     }
 
-    /// The link in use will soon be down (802.21 Link_Going_Down): the home agent is asked to hold packets, if that
-    /// was chosen.
+    /// Takes in that an interface's link will soon be down (802.21 Link_Going_Down). On the link in use, requests
+    /// buffering from the home agent, if set up.
     pub fn link_going_down(&mut self, now: Instant, interface: InterfaceId) {
         if self.interface() == Some(interface) {
             self.ask_for_buffering(now);
         }
     }
 
-    /// The mobile knows the care-of address that it will have next (from a table of routers and their prefixes) and
-    /// tells the home agent ahead, which then sends to both places if it [bicasts](super::Strategy::Bicast): a
-    /// predictive binding update (study D, table 3).
+    /// Registers the next care-of address ahead of a move (known from a table of routers and their prefixes) by a
+    /// predictive binding update (study D, table 3). A home agent that [bicasts](super::Strategy::Bicast) then sends to
+    /// both.
     pub fn announce(&mut self, now: Instant, care_of: Ipv6Addr) {
         if self.care_of().is_some() && self.home.accepted(now) == self.care_of() {
             self.announce_next(now, care_of);
         }
     }
 
-    /// The link in use stays after all (802.21 Link_Event_Rollback): the home agent is told to send here again.
+    /// Takes in that the link in use stays (802.21 Link_Event_Rollback): registers here again if needed.
     pub fn link_rollback(&mut self, now: Instant, interface: InterfaceId) {
         let away = self.home.asked_for_buffering() || self.home.latest() != self.care_of();
         if self.interface() == Some(interface) && away {
@@ -364,11 +363,11 @@ impl MobileNode {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         let refreshes = self.care_of().is_some();
         let binds = refreshes && self.home.latest() == self.care_of();
-        // One after the other: a chain of all looks at each of its links again for every deadline.
+        // One after the other: a chain of all would test each of its parts again for every deadline.
         let mut earliest = Instant::NEVER;
         let mut ask = |deadline: Option<Instant>| {
             earliest = earliest.min(deadline.unwrap_or(Instant::NEVER));
@@ -387,7 +386,7 @@ impl MobileNode {
         (earliest != Instant::NEVER).then_some(earliest)
     }
 
-    /// Does what is due at `now`.
+    /// Performs the actions due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         for (_, interface) in self.interfaces.iter_mut() {
             interface.handle_timeout(now);
@@ -406,7 +405,7 @@ impl MobileNode {
         self.step_peers(now);
     }
 
-    /// The next packet to send, and out of which interface.
+    /// Returns the next packet to send, with its outgoing interface.
     pub fn poll_transmit(&mut self) -> Option<(Towards, Packet)> {
         for (place, interface) in self.interfaces.iter_mut() {
             if let Some(packet) = interface.poll_transmit() {
@@ -422,17 +421,17 @@ impl MobileNode {
         pop(&mut self.outbox)
     }
 
-    /// The next packet for the network behind the mobile, or for its transports of what they wanted to send.
+    /// Returns the next packet for the network behind the mobile, or ICMP error for its transports.
     pub fn poll_received(&mut self) -> Option<Received> {
         pop(&mut self.received)
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<MobileEvent> {
         self.events.pop_front()
     }
 
-    /// Finds out where the mobile is now, and does what a change asks for.
+    /// Updates the point of attachment, and reacts to a change.
     fn settle(&mut self, now: Instant) {
         for (_, interface) in self.interfaces.iter_mut() {
             while let Some(event) = interface.poll_event() {
@@ -461,7 +460,7 @@ impl MobileNode {
         self.move_peers(now);
     }
 
-    /// Asks for what has been attached, and hears what came of it.
+    /// Requests access for new attachments, and passes on the results.
     fn follow_access(&mut self, now: Instant) {
         let Some(settings) = &self.settings.access else {
             return;
@@ -475,7 +474,7 @@ impl MobileNode {
         }
     }
 
-    /// Takes in what the AAA server answers.
+    /// Takes in the AAA server's answer.
     fn handle_access_answer(&mut self, now: Instant, at: (InterfaceId, Ipv6Addr), bytes: &[u8]) {
         if let Some(settings) = &self.settings.access {
             let expected = self.access.handle_answer(now, at, bytes, settings);
@@ -484,7 +483,7 @@ impl MobileNode {
         self.settle(now);
     }
 
-    /// Takes in what the point of service answers.
+    /// Takes in the point of service's answer.
     fn handle_service_answer(&mut self, now: Instant, bytes: &[u8]) {
         if let Some(settings) = &self.settings.handover_service {
             let expected = self.handover_service.handle_answer(now, bytes, settings);
@@ -493,7 +492,7 @@ impl MobileNode {
         self.follow_handover_service();
     }
 
-    /// The home agent knows where the mobile is: the point of service is told that the handover is complete.
+    /// Reports the complete handover to the point of service, once the home agent knows the new place.
     fn complete_handover(&mut self, now: Instant) {
         if let (Some(settings), Some(place)) = (&self.settings.handover_service, self.speaks_from())
         {
@@ -507,13 +506,13 @@ impl MobileNode {
         }
     }
 
-    /// The interface in use, and the mobile's address there.
+    /// Returns the interface in use, and the mobile's address there.
     fn speaks_from(&self) -> Option<handover_service::Place> {
         let address = self.care_of().unwrap_or(self.settings.home_address);
         Some((self.interface()?, address))
     }
 
-    /// The preferred interface if it is attached and may be used, or else the one in use, or else the first.
+    /// Chooses the preferred interface if it is attached and admitted, otherwise the one in use, otherwise the first.
     fn find_place(&self) -> Option<Place> {
         let attached = |interface: InterfaceId| {
             let attachment = self.interfaces.get(interface)?.attachment();
@@ -535,7 +534,7 @@ impl MobileNode {
             })
     }
 
-    /// Whether an address is in the network behind.
+    /// Returns true if an address is in the network behind the mobile.
     fn is_behind(&self, address: Ipv6Addr) -> bool {
         let prefixes = self.settings.router.iter();
         prefixes
@@ -543,12 +542,12 @@ impl MobileNode {
             .any(|prefix| prefix.contains(address))
     }
 
-    /// Whether an address is the mobile's own for good, or in the network behind.
+    /// Returns true for the home address, and for addresses behind the mobile.
     fn is_own(&self, address: Ipv6Addr) -> bool {
         address == self.settings.home_address || self.is_behind(address)
     }
 
-    /// The care-of address in use.
+    /// Returns the care-of address in use.
     fn care_of(&self) -> Option<Ipv6Addr> {
         match self.attachment() {
             Attachment::Away(care_of) => Some(care_of),
@@ -556,7 +555,7 @@ impl MobileNode {
         }
     }
 
-    /// Sends out of the interface in use.
+    /// Sends over the interface in use.
     fn send(&mut self, packet: Packet) {
         let sent = self.over_place(packet);
         self.outbox.extend(sent);

@@ -1,15 +1,15 @@
-//! Mobile IPv6 (RFC 6275) and network mobility (NEMO basic support, RFC 3963): the agents.
+//! The agents of Mobile IPv6 (RFC 6275) and network mobility (NEMO basic support, RFC 3963).
 //!
-//! | agent | where | what |
+//! | agent | runs on | tasks |
 //! |---|---|---|
-//! | [`MobileNode`] | a mobile, or a mobile router with the network behind it | finds out where it is, registers, tunnels, optimises routes |
-//! | [`HomeAgent`] | a router of the home network | keeps bindings, intercepts and tunnels; buffers or sends twice while a mobile moves |
-//! | [`Correspondent`] | any node that a mobile speaks with | return routability, bindings, the direct way |
-//! | [`AccessRouter`] | a router of a visited network, or of the home network | advertises its prefix; holds what is for a mobile that leaves, or copies for one that may come |
+//! | [`MobileNode`] | a mobile, or a mobile router with a network behind it | movement detection, registration, tunnelling, route optimisation |
+//! | [`HomeAgent`] | a router of the home network | bindings, interception, tunnelling; buffering or bicasting while a mobile moves |
+//! | [`Correspondent`] | any node that a mobile communicates with | return routability, bindings, the direct path |
+//! | [`AccessRouter`] | a router of a visited network, or of the home network | prefix advertisement; buffering for a mobile that leaves, or of copies for one that may come |
 //!
-//! All are driven alike: hand in what comes (`handle_…`), call `handle_timeout` at `poll_timeout`, and after either
-//! drain `poll_transmit` and `poll_event`. None knows a link: a packet comes out with the interface or the network
-//! ([`Towards`]) that it is for.
+//! All are driven in the same way: pass in arriving packets (`handle_…`), call `handle_timeout` at `poll_timeout`, and
+//! drain `poll_transmit` and `poll_event` after either. None of them knows links: an outgoing packet comes with its
+//! interface or the network ([`Towards`]).
 
 mod access_router;
 mod access_routers;
@@ -37,25 +37,25 @@ use crate::wire::mobility_header::{Authenticator, MobilityMessage};
 use core::net::{IpAddr, Ipv6Addr};
 use return_routability::Key;
 
-/// Where an agent's packet goes.
+/// Destination of an agent's packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Towards {
-    /// Wherever the routes of the node lead.
+    /// The network, by the node's routes.
     Network,
-    /// Out of this interface, by its place in the node: it is for the link itself.
+    /// The link at this interface.
     Interface(InterfaceId),
 }
 
-/// A secret that a mobile and its home agent share (RFC 4285 section 5.1).
+/// A mobility security association of a mobile and its home agent (RFC 4285 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedKey {
-    /// Names the security association.
+    /// SPI of the association.
     pub security_parameter_index: u32,
-    /// The secret.
+    /// Shared secret.
     pub key: [u8; 20],
 }
 
-/// A message in a Mobility Header, behind a home address option or a type 2 routing header if one is given.
+/// Builds a Mobility Header message, with a home address option or a type 2 routing header if given.
 fn mobility_packet(
     (source, destination): (Ipv6Addr, Ipv6Addr),
     (home_address, routing_home_address): (Option<Ipv6Addr>, Option<Ipv6Addr>),
@@ -81,7 +81,7 @@ fn extend(
     }))
 }
 
-/// Source and destination, if they are of IPv6.
+/// Returns source and destination if both are IPv6 addresses.
 fn addresses_v6(packet: &Packet) -> Option<(Ipv6Addr, Ipv6Addr)> {
     match (packet.ip.source, packet.ip.destination) {
         (IpAddr::V6(source), IpAddr::V6(destination)) => Some((source, destination)),
@@ -89,7 +89,7 @@ fn addresses_v6(packet: &Packet) -> Option<(Ipv6Addr, Ipv6Addr)> {
     }
 }
 
-/// Puts the authenticator into a message between mobile and home agent: of the care-of address, the home address and
+/// Sets the authenticator of a message between mobile and home agent, over the care-of address, the home address and
 /// the message (RFC 4285 section 5.1).
 fn sign_for_home(
     shared: &SharedKey,
@@ -115,8 +115,8 @@ fn sign_for_home(
     );
 }
 
-/// Puts the authenticator into a message between mobile and correspondent: of the care-of address, the
-/// correspondent's and the message (RFC 6275 section 6.2.7).
+/// Sets the authenticator of a message between mobile and correspondent, over the care-of address, the correspondent's
+/// address and the message (RFC 6275 section 6.2.7).
 fn sign_for_correspondent(
     key: &Key,
     addresses: (Ipv6Addr, Ipv6Addr),
@@ -130,7 +130,7 @@ fn sign_for_correspondent(
     set_authenticator(message, authenticator);
 }
 
-/// Whether a message carries the authenticator that its receiver would have put there.
+/// Returns true if the authenticator of a message between mobile and home agent is correct.
 fn is_from_home(
     shared: &SharedKey,
     addresses: (Ipv6Addr, Ipv6Addr),
@@ -141,7 +141,7 @@ fn is_from_home(
     expected == *message
 }
 
-/// Likewise, between mobile and correspondent.
+/// Returns true if the authenticator of a message between mobile and correspondent is correct.
 fn is_from_correspondent(
     key: &Key,
     addresses: (Ipv6Addr, Ipv6Addr),
@@ -162,7 +162,7 @@ fn set_authenticator(message: &mut MobilityMessage, authenticator: Authenticator
     }
 }
 
-/// An address that a mobile may be reached at: not the unspecified, a multicast or a link-local one.
+/// Returns true if a mobile may be reachable at the address: not unspecified, multicast, loopback or link-local.
 fn is_routable(address: Ipv6Addr) -> bool {
     !(address.is_unspecified()
         || address.is_multicast()

@@ -1,5 +1,5 @@
-//! Keys of the return routability procedure (RFC 6275 section 5.2): that a mobile is reachable at its home address
-//! and at its care-of address is proved by what only someone on both ways has heard.
+//! Keys of the return routability procedure (RFC 6275 section 5.2): a mobile proves that it is reachable at its home
+//! and care-of addresses by two tokens, one received on each path.
 
 use crate::time::{Duration, Instant};
 use core::hash::Hasher;
@@ -11,25 +11,25 @@ use siphasher::sip::SipHasher24;
 /// A key of 20 bytes: a node key Kcn (section 5.2.1) or a binding management key Kbm (section 5.2.5).
 pub type Key = [u8; 20];
 
-/// MAX_TOKEN_LIFETIME: a mobile takes a token no longer (RFC 6275 section 12).
+/// MAX_TOKEN_LIFETIME: maximum age of a token at the mobile (RFC 6275 section 12).
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(210);
-/// A nonce is in use for this long: what is left of MAX_NONCE_LIFETIME (240 s) after that is a token's lifetime.
+/// Time for which a nonce is the current one. The rest of MAX_NONCE_LIFETIME (240 s) is a token's lifetime.
 const NONCE_INTERVAL: Duration = Duration::from_secs(30);
-/// So many nonces are remembered, which makes MAX_NONCE_LIFETIME.
+/// Number of valid nonces, which makes MAX_NONCE_LIFETIME.
 const NONCES: u16 = 8;
-/// MAX_NONCE_LIFETIME (RFC 6275 section 12): what was proved with a nonce proves nothing after this.
+/// MAX_NONCE_LIFETIME (RFC 6275 section 12): a nonce proves nothing afterwards.
 pub const NONCE_LIFETIME: Duration = NONCE_INTERVAL.saturating_mul(NONCES as u64);
 
-/// Which of the two tests a token is for.
+/// The test that a token is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// Of the home address.
+    /// Test of the home address.
     Home = 0,
-    /// Of the care-of address.
+    /// Test of the care-of address.
     CareOf = 1,
 }
 
-/// HMAC_SHA1 of several pieces.
+/// Computes HMAC_SHA1 over the concatenated pieces.
 fn keyed_hash(key: &Key, pieces: &[&[u8]]) -> Key {
     let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(key) else {
         // HMAC takes keys of any length (RFC 2104 section 3).
@@ -39,12 +39,12 @@ fn keyed_hash(key: &Key, pieces: &[&[u8]]) -> Key {
     mac.finalize().into_bytes().into()
 }
 
-/// The first bytes of a hash.
+/// Returns the first bytes of a hash.
 fn first<const N: usize>(hash: Key) -> [u8; N] {
     core::array::from_fn(|place| hash[place])
 }
 
-/// First (64, HMAC_SHA1 (Kcn, (address | nonce | 0 or 1))) (section 5.2.5).
+/// Computes First (64, HMAC_SHA1 (Kcn, (address | nonce | 0 or 1))) (section 5.2.5).
 pub fn keygen_token(node_key: &Key, address: Ipv6Addr, nonce: &[u8; 8], test: Test) -> [u8; 8] {
     first(keyed_hash(
         node_key,
@@ -52,7 +52,7 @@ pub fn keygen_token(node_key: &Key, address: Ipv6Addr, nonce: &[u8; 8], test: Te
     ))
 }
 
-/// Kbm = SHA1 (home keygen token | care-of keygen token), and to delete a binding SHA1 (home keygen token)
+/// Computes Kbm = SHA1 (home keygen token | care-of keygen token), or SHA1 (home keygen token) to delete a binding
 /// (section 5.2.5).
 pub fn binding_management_key(home: &[u8; 8], care_of: Option<&[u8; 8]>) -> Key {
     let mut hasher = Sha1::new();
@@ -63,7 +63,7 @@ pub fn binding_management_key(home: &[u8; 8], care_of: Option<&[u8; 8]>) -> Key 
     hasher.finalize().into()
 }
 
-/// First (96, HMAC_SHA1 (Kbm, (care-of address | correspondent | message))) (section 6.2.7).
+/// Computes First (96, HMAC_SHA1 (Kbm, (care-of address | correspondent | message))) (section 6.2.7).
 pub fn authenticator(
     key: &Key,
     (care_of, correspondent): (Ipv6Addr, Ipv6Addr),
@@ -73,25 +73,25 @@ pub fn authenticator(
     first(keyed_hash(key, &pieces))
 }
 
-/// A correspondent's nonces: a function of a secret and the time, so that nothing is kept for a mobile before it is
-/// known to be reachable (section 5.2.2). The secret is another one after a restart.
+/// A correspondent's nonces, computed from a secret and the time, so that no state is kept for a mobile before it has
+/// proved to be reachable (section 5.2.2). The secret changes with a restart.
 #[derive(Clone, Debug)]
 pub struct Nonces {
     secret: [u8; 16],
 }
 
 impl Nonces {
-    /// The nonces that belong to `secret`.
+    /// Creates the nonces of `secret`.
     pub const fn new(secret: [u8; 16]) -> Nonces {
         Nonces { secret }
     }
 
-    /// The index of the one in use.
+    /// Returns the index of the current nonce.
     pub const fn index(&self, now: Instant) -> u16 {
         (now.as_nanos() / NONCE_INTERVAL.as_nanos()) as u16
     }
 
-    /// The nonce of an index, as long as it is known.
+    /// Returns the nonce of an index while it is valid.
     pub fn get(&self, now: Instant, index: u16) -> Option<[u8; 8]> {
         let age = self.index(now).wrapping_sub(index);
         (age < NONCES).then(|| {

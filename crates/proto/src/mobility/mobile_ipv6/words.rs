@@ -1,4 +1,4 @@
-//! Events of the agents of Mobile IPv6 in words.
+//! Events of the Mobile IPv6 agents as text.
 
 use super::{HomeAgentEvent, MobileEvent};
 use crate::mobility::address_configuration::Attachment;
@@ -6,7 +6,7 @@ use crate::mobility::handover_service::HandoverServiceEvent;
 use crate::mobility::network_access::AccessEvent;
 use crate::packet::Signal;
 
-/// Describes an event; `None` where it only says that a message has left, which is a signal of its own.
+/// Describes an event; `None` for a sent update, since the message is a signal of its own.
 pub(super) fn of_mobile(event: &MobileEvent) -> Option<Signal> {
     let (name, details) = match event {
         MobileEvent::Attached(Attachment::None) => ("Detached", String::new()),

@@ -1,4 +1,5 @@
-//! Packets: taken for mobiles, put into tunnels, taken out of them (RFC 6275 section 10.4, RFC 3963 section 6.3 on).
+//! Packets at a home agent: interception, encapsulation and decapsulation (RFC 6275 section 10.4, RFC 3963 section 6.3
+//! on).
 
 use super::{HomeAgent, Stage};
 use crate::mobility::mobile_ipv6::{Towards, addresses_v6};
@@ -11,8 +12,8 @@ use crate::wire::neighbor_discovery::{ALL_NODES, HOP_LIMIT, NeighborDiscovery};
 use core::net::{IpAddr, Ipv6Addr};
 
 impl HomeAgent {
-    /// Takes in a packet for an address that this agent [intercepts](Self::intercepts), or a message of Neighbor
-    /// Discovery from the home link. Returns what is for the node itself.
+    /// Takes in a packet for an address that this agent [intercepts](Self::intercepts), or a Neighbor Discovery message
+    /// from the home link. Returns it if it is for the node itself.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let Some((source, destination)) = addresses_v6(&packet) else {
             return Some(packet);
@@ -62,8 +63,8 @@ impl HomeAgent {
         }
     }
 
-    /// A packet that this node itself sends: for a mobile that is away it goes where the mobile is, as one from elsewhere would
-    /// (RFC 6275 section 10.4.1). Any other comes back.
+    /// Forwards a packet of this node itself if it is for a mobile that is away (RFC 6275 section 10.4.1). Returns any
+    /// other.
     pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         match self.mobile_towards(&packet) {
             Some(home) => {
@@ -86,8 +87,9 @@ impl HomeAgent {
         }
     }
 
-    /// RFC 6275 section 10.4.5: only from where the mobile is, and only what is the mobile's. What it sent from where it
-    /// was a moment ago is under way yet: that it was there had been proved as well.
+    /// Takes in a reverse-tunnelled packet: only from the mobile's location, and only with the mobile's source address
+    /// (RFC 6275 section 10.4.5). Packets from its previous location may still arrive for a moment; that location was
+    /// proved too.
     fn handle_tunnelled(
         &mut self,
         now: Instant,
@@ -118,7 +120,7 @@ impl HomeAgent {
         if inner.ip.destination == IpAddr::V6(self.settings.address) {
             return self.handle_packet(now, inner);
         }
-        // Forwarding costs a hop: here, or at the entry of another mobile's tunnel.
+        // Forwarding decrements the hop limit: here, or at the entry of another mobile's tunnel.
         if !self.intercepts(inner.ip.destination) {
             if inner.ip.hop_limit <= 1 {
                 self.counts.turned_back += 1;
@@ -130,8 +132,8 @@ impl HomeAgent {
         None
     }
 
-    /// Sends a packet on, through a tunnel if it is for a mobile that is away. `from`: the mobile out of whose tunnel
-    /// it has come.
+    /// Forwards a packet, through a tunnel if it is for a mobile that is away. `from`: the mobile whose tunnel it came
+    /// out of.
     pub(super) fn forward(&mut self, now: Instant, packet: Packet, from: Option<Ipv6Addr>) {
         match self.mobile_towards(&packet) {
             None => self.outbox.push_back((Towards::Network, packet)),
@@ -140,7 +142,7 @@ impl HomeAgent {
         }
     }
 
-    /// The mobile that is away and that a packet is for.
+    /// Returns the registered mobile that a packet is for.
     fn mobile_towards(&self, packet: &Packet) -> Option<Ipv6Addr> {
         match packet.ip.destination {
             IpAddr::V6(destination) => self.mobile_of(destination),
@@ -158,7 +160,7 @@ impl HomeAgent {
         self.send_to_mobile(now, home, packet);
     }
 
-    /// Hands out what may leave a mobile's buffer.
+    /// Releases the packets of a mobile's buffer that are due.
     pub(super) fn release(&mut self, now: Instant, home: Ipv6Addr) {
         loop {
             let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
@@ -202,7 +204,7 @@ impl HomeAgent {
         self.tunnel(now, care_of, packet);
     }
 
-    /// A tunnel to each member stands in place of multicast routing.
+    /// Tunnels a packet to each member, in place of multicast routing.
     fn send_to_group(&mut self, now: Instant, group: &[Ipv6Addr], packet: &Packet) {
         for (place, &member) in group.iter().enumerate() {
             self.counts.copies += u64::from(place > 0);
@@ -215,7 +217,7 @@ impl HomeAgent {
         let own = packet.ip.source == address;
         let ends = (address, care_of.into());
         match self.tunnels.encapsulate(now, packet, ends, !own) {
-            // The care-of address may itself be behind a mobile of this agent. The depth of tunnels ends this.
+            // The care-of address may itself be behind a mobile of this agent; the nesting limit ends this.
             Ok(outer) => self.forward(now, outer, None),
             Err(Refusal::TooBig {
                 mtu,
@@ -228,7 +230,7 @@ impl HomeAgent {
         }
     }
 
-    /// What somebody on the home link asks or says of a mobile's address.
+    /// Takes in a Neighbor Discovery message on the home link about a mobile's address.
     fn handle_discovery(&mut self, now: Instant, source: Ipv6Addr, message: &NeighborDiscovery) {
         let (target, asks) = match message {
             NeighborDiscovery::NeighborSolicitation(solicitation) => (solicitation.target, true),
@@ -239,7 +241,7 @@ impl HomeAgent {
             return;
         };
         match binding.stage {
-            // RFC 4862 section 5.4.3: a solicitation from somewhere only wants to speak with the address.
+            // RFC 4862 section 5.4.3: a solicitation with a source address is address resolution, not detection.
             Stage::Detecting { .. } if !asks || source.is_unspecified() => {
                 let status = BindingStatus::DUPLICATE_ADDRESS_DETECTION_FAILED;
                 self.finish_detection(now, target, status);
@@ -257,7 +259,7 @@ impl HomeAgent {
     }
 }
 
-/// True for a mobile's update to an access router, which may have the same address.
+/// Returns true for a mobile's update to an access router, which may have the same address.
 fn is_for_router(packet: &Packet) -> bool {
     let Body::Extended(extended) = &packet.body else {
         return false;

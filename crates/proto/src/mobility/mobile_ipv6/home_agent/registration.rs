@@ -1,4 +1,4 @@
-//! Updates: who may be where, and what he is answered (RFC 6275 sections 9.5.1 and 10.3, RFC 3963 section 6.2).
+//! Binding updates at the home agent (RFC 6275 sections 9.5.1 and 10.3, RFC 3963 section 6.2).
 
 use super::{
     Binding, Former, HomeAgent, HomeAgentEvent, MEMORY_OF_DELETED, Stage, Strategy, Subscriber,
@@ -19,13 +19,13 @@ use crate::wire::neighbor_discovery::{ALL_NODES, NeighborAdvertisement, Neighbor
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
 
-/// An update and whom it concerns.
+/// An update, with its addresses.
 struct Request {
     home: Ipv6Addr,
-    /// Where it came from, and where the answer goes.
+    /// Source of the update, and destination of the answer.
     source: Ipv6Addr,
     care_of: Ipv6Addr,
-    /// It asks for the end of the binding.
+    /// True if the update ends the binding.
     deletes: bool,
     update: BindingUpdate,
 }
@@ -52,7 +52,7 @@ impl HomeAgent {
             return;
         }
         let care_of = update.alternate_care_of_address.unwrap_or(source);
-        // A mobile at home has no binding, unless it is about to leave and its packets are held.
+        // A mobile at home has no binding, unless its packets are held because it is about to leave.
         let holds = matches!(self.settings.strategy, Strategy::Buffer(_))
             && update.packet_buffering == Some(PacketBuffering::Buffer);
         let request = Request {
@@ -78,7 +78,7 @@ impl HomeAgent {
         }
     }
 
-    /// Whether the update is taken, and the prefixes that go with it.
+    /// Validates an update, and returns the prefixes to bind.
     fn check(&self, now: Instant, request: &Request) -> Result<Box<[Ipv6Prefix]>, BindingStatus> {
         let Some(subscriber) = self.subscribers.get(&request.home) else {
             return Err(match self.settings.home_prefix.contains(request.home) {
@@ -120,7 +120,7 @@ impl HomeAgent {
         Ok(prefixes)
     }
 
-    /// The number that a mobile's next update has to come after.
+    /// Returns the sequence number that a mobile's next update must come after.
     fn last_sequence(&self, now: Instant, home: Ipv6Addr) -> Option<BindingSequence> {
         match self.bindings.get(&home.to_bits()) {
             Some(known) if known.expires > now || self.signs(home) => Some(known.sequence),
@@ -128,8 +128,8 @@ impl HomeAgent {
         }
     }
 
-    /// RFC 3963 section 6.2: of a mobile router, those that it names (explicit mode) or else those that are known to
-    /// be behind it (implicit mode).
+    /// Validates a mobile router's prefixes: those listed (explicit mode), otherwise those configured (implicit mode)
+    /// (RFC 3963 section 6.2).
     fn check_prefixes(
         &self,
         subscriber: &Subscriber,
@@ -201,20 +201,20 @@ impl HomeAgent {
         let detecting = matches!(binding.stage, Stage::Detecting { .. });
         self.bindings.insert(request.home.to_bits(), binding);
         if detecting {
-            // The answer waits (section 10.3.1), and until then nothing is taken.
+            // The answer waits (section 10.3.1), and until then no packets are intercepted.
             return self.step(now, request.home);
         }
         self.accept(now, request.home, request.source, &request.update);
     }
 
-    /// Lets transports that speak with the mobile know where it has gone.
+    /// Reports the mobile's move to the node's transports.
     fn note_moved(&mut self, now: Instant, request: &Request) {
         let report = request.update.path_report;
         let moved = report.map(|report| (request.home, report.heard(now)));
         self.moved.extend(moved);
     }
 
-    /// What becomes of the place that a mobile leaves.
+    /// Makes the previous location of a mobile that leaves it.
     fn former(&self, now: Instant, care_of: Ipv6Addr) -> Former {
         Former {
             care_of,
@@ -229,7 +229,7 @@ impl HomeAgent {
     fn next_stage(&self, now: Instant, known: Option<Binding>, request: &Request) -> Stage {
         let asks = request.asks_for_buffering();
         let stage = known.map(|known| known.stage);
-        // One that is at home has its address already: nothing is to be detected.
+        // A mobile at home already has its address, so there is no detection.
         let stage = match request.care_of == request.home {
             true => stage.or(Some(Stage::Bound)),
             false => stage,
@@ -253,7 +253,7 @@ impl HomeAgent {
         }
     }
 
-    /// The binding holds: prefixes lead to it, the mobile hears of it, and what was held goes there.
+    /// Completes a registration: binds the prefixes, answers the mobile, and releases held packets.
     fn accept(&mut self, now: Instant, home: Ipv6Addr, source: Ipv6Addr, update: &BindingUpdate) {
         let Some(binding) = self.bindings.get(&home.to_bits()) else {
             return;
@@ -283,7 +283,7 @@ impl HomeAgent {
         self.schedule(home);
     }
 
-    /// Detection has ended: the mobile is answered. What its update said is in the binding.
+    /// Ends the detection, and answers the mobile from the binding, which has the update's contents.
     pub(super) fn finish_detection(&mut self, now: Instant, home: Ipv6Addr, status: BindingStatus) {
         let Some(binding) = self.bindings.get_mut(&home.to_bits()) else {
             return;
@@ -314,7 +314,8 @@ impl HomeAgent {
         self.send_answer(now, &request, answer);
     }
 
-    /// Section 10.3.2: the mobile is at home, or wants no binding. What is held for it goes there by itself.
+    /// Deletes the binding of a mobile that is at home or wants none (section 10.3.2). Held packets go to the home
+    /// link.
     fn deregister(&mut self, now: Instant, request: &Request) {
         let Some(binding) = self.bindings.get_mut(&request.home.to_bits()) else {
             return;
@@ -330,7 +331,7 @@ impl HomeAgent {
         let answer = self.answer(request, BindingStatus::ACCEPTED);
         self.send_answer(now, request, answer);
         if let Stage::Buffering(mut buffer) = stage {
-            // Behind the home agent is no slow link that a pace would spare.
+            // There is no slow link behind the home agent that would need pacing.
             let packets = buffer.release_all(now);
             self.outbox
                 .extend(packets.map(|packet| (Towards::Network, packet)));
@@ -359,7 +360,7 @@ impl HomeAgent {
         if let Some(key) = subscriber.and_then(|subscriber| subscriber.key.as_ref()) {
             sign_for_home(key, (request.care_of, request.home), &mut message);
         }
-        // Section 9.5.4: by the care-of address; a mobile at home is answered there, whatever the cache says.
+        // Section 9.5.4: to the care-of address; a mobile at home is answered there, whatever the binding cache says.
         let at_home = request.source == request.home;
         let routing = (!at_home).then_some(request.home);
         let addresses = (self.settings.address, request.source);
@@ -376,7 +377,7 @@ impl HomeAgent {
         self.outbox.push_back((towards, probe(home)));
     }
 
-    /// Says on the home link that packets for a mobile come here (section 10.4.1).
+    /// Claims a mobile's address on the home link (section 10.4.1).
     pub(super) fn defend(&mut self, home: Ipv6Addr, to: Ipv6Addr) {
         let message = NeighborDiscovery::NeighborAdvertisement(NeighborAdvertisement {
             target: home,

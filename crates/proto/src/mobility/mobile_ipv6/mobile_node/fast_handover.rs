@@ -1,5 +1,5 @@
-//! The routers of links that the mobile has left: it tells each where it is, and takes what that sends after it (RFC
-//! 5568, the reactive mode: its section 3.3).
+//! Forwarding by the routers of previous links: the mobile reports its location to each, and accepts the packets that
+//! they tunnel to it (RFC 5568, reactive mode, section 3.3).
 
 use super::{MobileEvent, MobileNode};
 use crate::mobility::address_configuration::{AddressConfiguration, Attachment};
@@ -13,27 +13,27 @@ use crate::wire::mobility_header::{
 use core::net::Ipv6Addr;
 use std::collections::VecDeque;
 
-/// Routers whose packets are taken: of so many links that were left last. Chosen.
+/// Maximum number of previous routers whose packets are accepted: the latest ones. Chosen.
 const MOST_ROUTERS: usize = 4;
-/// How often an update is sent. Chosen: with timeouts of 1 s, 2 s and 4 s.
+/// Number of transmissions of an update. Chosen: with timeouts of 1 s, 2 s and 4 s.
 const MOST_ATTEMPTS: u32 = 3;
-/// For how long packets shall be sent after the mobile. Chosen; see the router's own bound.
+/// Lifetime of the forwarding. Chosen; the router has its own bound.
 const LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
 
-/// A link where the mobile is or was.
+/// A current or previous link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
-    /// The mobile's address there: the care-of address, or the home address.
+    /// The mobile's address on the link: a care-of address, or the home address.
     address: Ipv6Addr,
-    /// The router's.
+    /// The router's address.
     router: Ipv6Addr,
 }
 
-/// A router that has been told.
+/// A previous router that the mobile has informed.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     left: Left,
-    /// Where it was told that the mobile is.
+    /// The mobile's address in the report.
     here: Ipv6Addr,
     sequence: BindingSequence,
     pending: Option<Retransmission>,
@@ -42,11 +42,11 @@ struct Told {
 /// The routers of the mobile's links.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routers {
-    /// The link where the mobile is, or was last.
+    /// The current link, or the last one.
     last: Option<Left>,
-    /// Number of the latest update.
+    /// Sequence number of the latest update.
     sequence: BindingSequence,
-    /// The latest at the end.
+    /// Informed routers, the latest last.
     told: VecDeque<Told>,
 }
 
@@ -58,12 +58,12 @@ impl Routers {
 }
 
 impl MobileNode {
-    /// The mobile is somewhere else, or its home agent knows that it is at home: the router of the link before is told.
+    /// Informs the router of the previous link after a change of attachment, or after deregistration at home.
     pub(super) fn leave_router(&mut self, now: Instant) {
         let here = match self.attachment() {
             Attachment::None => return,
             Attachment::Away(care_of) => care_of,
-            // What is for the home address goes through the old tunnel until the binding is gone.
+            // Until the binding is deleted, packets for the home address use the old tunnel.
             Attachment::Home if self.home.latest().is_some() => return,
             Attachment::Home => self.settings.home_address,
         };
@@ -72,12 +72,12 @@ impl MobileNode {
             router,
         });
         let before = core::mem::replace(&mut self.routers.last, now_at);
-        // Of a link that is still there, packets come by themselves.
+        // A link that is still up delivers its packets itself.
         let is_left = |left: &Left| left.address != here && !self.is_attached_as(left.address);
         let Some(left) = before.filter(|left| self.settings.tells_routers && is_left(left)) else {
             return;
         };
-        // Where the mobile is, nothing is sent after it.
+        // The link that the mobile is on needs no forwarding.
         self.routers.told.retain(|told| told.left.address != here);
         if self.routers.told.len() >= MOST_ROUTERS {
             self.routers.told.pop_front();
@@ -120,7 +120,7 @@ impl MobileNode {
         self.send(packet);
     }
 
-    /// Sends again what is not answered; one from a place that was left since, no more.
+    /// Retransmits unanswered updates, except from places left since.
     pub(super) fn step_routers(&mut self, now: Instant) {
         let here = self.care_of().unwrap_or(self.settings.home_address);
         let longest = self.settings.binding_times.longest_timeout;
@@ -142,7 +142,7 @@ impl MobileNode {
         }
     }
 
-    /// Takes in what a router says of an update (RFC 5568 section 6.2.3).
+    /// Takes in a router's acknowledgment (RFC 5568 section 6.2.3).
     pub(super) fn handle_router_answer(
         &mut self,
         source: Ipv6Addr,
@@ -162,8 +162,7 @@ impl MobileNode {
         self.events.push_back(MobileEvent::Forwarding(forwards));
     }
 
-    /// Whether a tunnel is from a router that has been told where the mobile is, with a packet for the address that the
-    /// mobile had there.
+    /// Returns true for a packet tunnelled by an informed router, for the address that the mobile had on its link.
     pub(super) fn is_sent_after(
         &self,
         source: Ipv6Addr,

@@ -1,6 +1,6 @@
-//! The routers around the mobile that get copies of its packets (multicast with intelligent buffering): it tells the one of
-//! the link to which it comes which packet it received last, and the one before, if that is still there, that it serves no
-//! more.
+//! The group of routers around the mobile that get copies of its packets (multicast with intelligent buffering). The
+//! mobile reports the last packet it received to the router of its new link, and ends the service of the previous
+//! router, if that is still reachable.
 
 use super::{MobileEvent, MobileNode, Towards};
 use crate::interface::InterfaceId;
@@ -22,18 +22,18 @@ struct Member {
     care_of: Ipv6Addr,
 }
 
-/// What the mobile knows of its group.
+/// The mobile's view of its group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
-    /// The router that was asked last.
+    /// The router asked last to serve the mobile.
     asked: Option<Member>,
-    /// Until it has answered.
+    /// Retransmission of the unanswered request.
     pending: Option<Retransmission>,
-    /// When it is asked anew, since it serves for a lifetime only, and may have forgotten.
+    /// Time of the next request, since the service has a lifetime, and the router may have restarted.
     renew_at: Option<Instant>,
     /// The router that served before.
     before: Option<Member>,
-    /// Number of the first update to that router, and of the latest to any.
+    /// Sequence number of the first update to the asked router, and of the latest to any.
     first_sequence: BindingSequence,
     sequence: BindingSequence,
     last_received: Option<Packet>,
@@ -49,14 +49,14 @@ impl Group {
         self.pending.is_some() && self.asked.is_some_and(|asked| asked.router == router)
     }
 
-    /// A packet has come from a member.
+    /// Records a packet from a member.
     pub(super) fn note(&mut self, packet: &Packet) {
         self.last_received = Some(packet.clone());
     }
 }
 
 impl MobileNode {
-    /// The mobile is somewhere else: if it is away, the router there is asked to serve.
+    /// Asks the router of a new foreign link to serve.
     pub(super) fn ask_router(&mut self, now: Instant) {
         self.group.pending = None;
         self.group.renew_at = None;
@@ -77,7 +77,8 @@ impl MobileNode {
         self.send_request(asked);
     }
 
-    /// Asks again who has not answered: nothing comes until it has. Asks anew who has, before its time is over.
+    /// Retransmits an unanswered request, since no packets come before the answer, and renews an answered one before
+    /// its lifetime ends.
     pub(super) fn step_group(&mut self, now: Instant) {
         if self.group.renew_at.is_some_and(|renew_at| renew_at <= now) {
             self.ask_router(now);
@@ -103,7 +104,7 @@ impl MobileNode {
         self.send_to_member(asked, update);
     }
 
-    /// Over the link where the mobile has the address that the member knows.
+    /// Sends an update over the link on which the mobile has the address that the member knows.
     fn send_to_member(&mut self, to: Member, mut update: BindingUpdate) {
         let Some(interface) = self.interfaces.position(|one| one.has(to.care_of)) else {
             return;
@@ -121,8 +122,8 @@ impl MobileNode {
             .push_back((Towards::Interface(interface), packet));
     }
 
-    /// Takes in the answer of the router that was asked. With another one serving, the one before need not: by then
-    /// both have sent for a while, so that nothing is missing.
+    /// Takes in the answer of the asked router, and ends the service of the previous one: both have sent for a while,
+    /// so no packet is missing.
     pub(super) fn handle_member_answer(&mut self, now: Instant, answer: BindingAcknowledgement) {
         let number = BindingSequence(answer.sequence);
         let (first, last) = (self.group.first_sequence, self.group.sequence);
@@ -143,7 +144,7 @@ impl MobileNode {
         }
     }
 
-    /// Whether a packet comes from a member of the group: on a foreign link, for the mobile's own address.
+    /// Returns true if a packet comes from a member of the group: on a foreign link, for the mobile's own address.
     pub(super) fn is_handed_out(&self, interface: InterfaceId, destination: Ipv6Addr) -> bool {
         let away = |attachment| matches!(attachment, Attachment::Away(_));
         self.settings.has_group

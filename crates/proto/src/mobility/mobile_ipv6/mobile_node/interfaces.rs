@@ -1,10 +1,11 @@
-//! A mobile's interfaces. Each is made when its link is first spoken of: of links to many cells a mobile uses one at a time.
+//! A mobile's interfaces. Each is created at its first link event: a mobile with links to many cells uses one at a
+//! time.
 
 use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{AddressConfiguration, ConfigurationSettings};
 use crate::mobility::draws::Draws;
 
-/// The interfaces of a mobile, all down at first.
+/// The interfaces of a mobile, initially down.
 #[derive(Clone, Debug)]
 pub(super) struct Interfaces {
     settings: ConfigurationSettings,
@@ -13,14 +14,14 @@ pub(super) struct Interfaces {
 
 #[derive(Clone, Debug)]
 struct Interface {
-    /// Of its random delays.
+    /// Secret behind the random delays.
     secret: [u8; 16],
-    /// `None`: it is down and knows nothing.
+    /// Address configuration; `None` before the first link event.
     made: Option<Box<AddressConfiguration>>,
 }
 
 impl Interfaces {
-    /// So many interfaces, whose secrets are drawn.
+    /// Creates `count` interfaces, with secrets from `draws`.
     pub fn new(settings: ConfigurationSettings, count: usize, draws: &mut Draws) -> Interfaces {
         let all = (0..count).map(|_| {
             let secret = [draws.bits(), draws.bits()].map(u64::to_be_bytes);
@@ -39,12 +40,12 @@ impl Interfaces {
         self.all.len()
     }
 
-    /// An interface whose link was spoken of.
+    /// Returns an interface, if created.
     pub fn get(&self, place: InterfaceId) -> Option<&AddressConfiguration> {
         self.all.get(place.0)?.made.as_deref()
     }
 
-    /// An interface whose link is spoken of.
+    /// Returns an interface, and creates it if necessary.
     pub fn get_mut(&mut self, place: InterfaceId) -> Option<&mut AddressConfiguration> {
         let interface = self.all.get_mut(place.0)?;
         let draws = Draws::new(interface.secret);
@@ -52,13 +53,13 @@ impl Interfaces {
         Some(interface.made.get_or_insert_with(new))
     }
 
-    /// Those whose links were spoken of, with their places.
+    /// Iterates over the created interfaces.
     pub fn iter(&self) -> impl Iterator<Item = (InterfaceId, &AddressConfiguration)> {
         let all = self.all.iter().enumerate();
         all.filter_map(|(place, interface)| Some((InterfaceId(place), interface.made.as_deref()?)))
     }
 
-    /// The same, to change them.
+    /// Iterates over the created interfaces, mutably.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (InterfaceId, &mut AddressConfiguration)> {
         let all = self.all.iter_mut().enumerate();
         all.filter_map(|(place, interface)| {
@@ -66,7 +67,7 @@ impl Interfaces {
         })
     }
 
-    /// The place of the first that is so.
+    /// Returns the first created interface that satisfies the predicate.
     pub fn position(&self, is_so: impl Fn(&AddressConfiguration) -> bool) -> Option<InterfaceId> {
         let mut all = self.iter();
         all.find_map(|(place, interface)| is_so(interface).then_some(place))

@@ -1,5 +1,4 @@
-//! Route optimisation: the mobile proves to a correspondent where it is and binds there (RFC 6275 sections 11.6 and
-//! 11.7.2).
+//! Route optimisation: return routability and bindings at correspondents (RFC 6275 sections 11.6 and 11.7.2).
 
 use super::registration::{Purpose, Registration};
 use super::{MobileEvent, MobileNode};
@@ -20,20 +19,20 @@ use crate::wire::mobility_header::{
 };
 use core::net::Ipv6Addr;
 
-/// How often a test or an update is sent before the correspondent is left alone. Chosen: with timeouts from 1 s to
-/// 32 s that is a minute.
+/// Maximum number of transmissions of a test or update to an unresponsive correspondent. Chosen: with timeouts from 1 s
+/// to 32 s that is a minute.
 const MOST_ATTEMPTS: u32 = 6;
-/// For how long it is left alone. Chosen: as long as a binding there could last.
+/// Pause after an unresponsive or refusing correspondent. Chosen: the maximum lifetime of a binding there.
 const LEFT_ALONE: Duration = Duration::from_secs(420);
-/// So many correspondents are kept at most; further ones are spoken with through the tunnel. Chosen.
+/// Maximum number of correspondents with route optimisation; others use the tunnel. Chosen.
 const MOST_PEERS: usize = 64;
 
-/// One of the two tests.
+/// State of one of the two tests.
 #[derive(Clone, Copy, Debug, Default)]
 struct Test {
     cookie: [u8; 8],
     pending: Option<Retransmission>,
-    /// What came of it, by which address and when.
+    /// Result of the test, with the tested address and the time.
     token: Option<(RoutabilityTest, Ipv6Addr, Instant)>,
 }
 
@@ -44,26 +43,26 @@ impl Test {
     }
 }
 
-/// A correspondent.
+/// State of a correspondent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peer {
     home: Test,
     care_of: Test,
     registration: Registration,
-    /// The key of the latest update.
+    /// Key of the latest update.
     key: Key,
-    /// It does not answer, or cannot: it is left alone until then.
+    /// End of the pause; the correspondent does not answer, or refuses.
     left_alone: Option<Instant>,
-    /// Packets went either way since the last update was accepted.
+    /// True if packets went either way since the last accepted update.
     used: bool,
 }
 
 impl Peer {
-    /// When something is due. `refreshes`: the mobile could test and bind now.
+    /// Returns the time of the next action. `refreshes`: the mobile could test and bind now.
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
         let tests = [self.home.pending, self.care_of.pending];
         let test = tests.iter().flatten().map(Retransmission::deadline).min();
-        // With a test under way the refresh is; who is left alone is not asked.
+        // A pending test is part of the refresh; during a pause there is none.
         let refreshes = refreshes && test.is_none() && self.left_alone.is_none();
         [
             test,
@@ -77,7 +76,7 @@ impl Peer {
 }
 
 impl MobileNode {
-    /// A packet of this node came through the tunnel: it would be shorter to speak directly (section 11.7.2).
+    /// Considers route optimisation with a node whose packet came through the tunnel (section 11.7.2).
     pub(super) fn notice_peer(&mut self, now: Instant, peer: Ipv6Addr) {
         let known = self.peers.contains_key(&peer);
         let wanted = self.settings.optimizes_routes
@@ -99,7 +98,7 @@ impl MobileNode {
         }
     }
 
-    /// Whether packets to this node may go directly.
+    /// Returns true if packets to this node may go directly.
     pub(super) fn is_optimized(&self, now: Instant, peer: Ipv6Addr) -> bool {
         let accepted = self
             .peers
@@ -108,20 +107,20 @@ impl MobileNode {
         accepted.is_some() && accepted == self.care_of()
     }
 
-    /// Whether a correspondent sends directly to where the mobile is no longer.
+    /// Returns true if a correspondent sends directly to a former care-of address.
     pub fn is_sought_elsewhere(&self, now: Instant, peer: Ipv6Addr) -> bool {
         let peer = self.peers.get(&peer);
         let accepted = peer.and_then(|peer| peer.registration.accepted(now));
         accepted.is_some() && accepted != self.care_of()
     }
 
-    /// The mobile is somewhere else: what it has asked from elsewhere is asked anew.
+    /// Restarts pending tests and updates from the new attachment.
     pub(super) fn move_peers(&mut self, now: Instant) {
         self.peers.values_mut().for_each(Peer::forget_pending);
         self.step_peers(now);
     }
 
-    /// Takes each correspondent a step further.
+    /// Performs the next step for each correspondent.
     pub(super) fn step_peers(&mut self, now: Instant) {
         let known: Vec<Ipv6Addr> = self.peers.keys().copied().collect();
         for address in known {
@@ -134,9 +133,9 @@ impl MobileNode {
         }
     }
 
-    /// Returns whether the correspondent is still of interest.
+    /// Returns false if the correspondent can be forgotten.
     fn step_peer(&mut self, now: Instant, address: Ipv6Addr, peer: &mut Peer) -> bool {
-        // Wherever the mobile is.
+        // Regardless of the attachment.
         peer.registration.expire(now);
         peer.left_alone = peer.left_alone.filter(|&until| until > now);
         if peer.left_alone.is_some() {
@@ -157,7 +156,7 @@ impl MobileNode {
         }
         let refreshes = peer.registration.wants_refresh(now);
         if refreshes && !peer.used {
-            // Nobody speaks here any more: the binding may run out.
+            // No recent traffic: let the binding expire.
             peer.registration.hold_refresh();
         }
         let current = accepted == Some(here) && !(refreshes && peer.used);
@@ -171,12 +170,12 @@ impl MobileNode {
         true
     }
 
-    /// Tests what is not proved, and then sends the update.
+    /// Runs the missing tests, and then sends the update.
     fn bind(&mut self, now: Instant, (address, here): (Ipv6Addr, Ipv6Addr), peer: &mut Peer) {
         let home = self.settings.home_address;
         let at_home = here == home;
         if !at_home && self.home.accepted(now) != Some(here) {
-            // The home test goes through the tunnel, which is not there.
+            // The home test needs the tunnel, which is not there.
             return peer.forget_pending();
         }
         let home_token = peer.home.token(now, home);
@@ -184,7 +183,7 @@ impl MobileNode {
         if home_token.is_none() {
             self.test(now, (address, home), peer);
         }
-        // It may have been asked often enough: then it is left alone, whatever else is not proved.
+        // The home test may just have started a pause.
         if care_of_token.is_none() && !at_home && peer.left_alone.is_none() {
             self.test(now, (address, here), peer);
         }
@@ -253,7 +252,7 @@ impl MobileNode {
         self.send(packet);
     }
 
-    /// Sends the test of an address, unless it has been sent lately.
+    /// Sends a test message for an address, unless one was sent recently.
     fn test(&mut self, now: Instant, (to, address): (Ipv6Addr, Ipv6Addr), peer: &mut Peer) {
         let is_home = address == self.settings.home_address;
         let times = self.settings.binding_times;
@@ -275,7 +274,7 @@ impl MobileNode {
         };
         let body = Body::Mobility(Box::new(message));
         let packet = packet(address.into(), to.into(), body);
-        // Section 11.6.1: the home test init goes by way of the home agent.
+        // Section 11.6.1: the home test init goes through the home agent.
         match self.care_of() {
             Some(_) if is_home => {
                 let sent = self.by_binding(now, packet);
@@ -285,7 +284,7 @@ impl MobileNode {
         }
     }
 
-    /// A message from a correspondent.
+    /// Takes in a message from a correspondent.
     pub(super) fn handle_peer_message(
         &mut self,
         now: Instant,
@@ -335,7 +334,7 @@ impl MobileNode {
         let Some(pending) = peer.registration.pending else {
             return false;
         };
-        // Section 11.7.3: an answer that the nonces have expired cannot be signed.
+        // Section 11.7.3: an answer that reports expired nonces cannot be authenticated.
         let expired = [
             BindingStatus::EXPIRED_HOME_NONCE_INDEX,
             BindingStatus::EXPIRED_CARE_OF_NONCE_INDEX,
@@ -378,7 +377,7 @@ impl MobileNode {
 }
 
 impl Test {
-    /// Takes in an answer; returns whether it is one (section 11.6.2).
+    /// Takes in a test answer; returns true if it was expected (section 11.6.2).
     fn take(&mut self, now: Instant, address: Ipv6Addr, test: RoutabilityTest) -> bool {
         let asked = self.pending.is_some() && test.cookie == self.cookie;
         if asked {
@@ -390,14 +389,14 @@ impl Test {
 }
 
 impl Peer {
-    /// What is under way is not waited for.
+    /// Cancels the pending tests and update.
     fn forget_pending(&mut self) {
         self.home.pending = None;
         self.care_of.pending = None;
         self.registration.pending = None;
     }
 
-    /// Nothing is sent to it for a while, and packets go through the tunnel.
+    /// Starts a pause, in which packets use the tunnel.
     fn leave_alone(&mut self, now: Instant) {
         *self = Peer {
             left_alone: Some(now + LEFT_ALONE),

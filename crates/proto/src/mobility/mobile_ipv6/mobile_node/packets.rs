@@ -1,4 +1,4 @@
-//! Packets of the mobile: what has come by its care-of address, and what leaves under its home address.
+//! Packets of the mobile: received at its care-of address, and sent from its home address.
 
 use super::{MobileNode, Place, Received, Towards};
 use crate::interface::InterfaceId;
@@ -15,8 +15,8 @@ use crate::wire::{mih, radius};
 use core::net::{IpAddr, Ipv6Addr};
 
 impl MobileNode {
-    /// Takes in a packet from an access link that is for this mobile ([`takes`](Self::takes)). Returns what is for its own
-    /// transports, with the home address as its destination.
+    /// Takes in a packet from an access link for this mobile ([`takes`](Self::takes)). Returns it if it is for the
+    /// mobile's own transports, with the home address as destination.
     pub fn handle_packet(
         &mut self,
         now: Instant,
@@ -74,7 +74,7 @@ impl MobileNode {
         }
     }
 
-    /// Out of the tunnel from the home agent (RFC 6275 section 11.3.2, RFC 3963 section 5.5).
+    /// Takes in a packet from the home agent's tunnel (RFC 6275 section 11.3.2, RFC 3963 section 5.5).
     fn handle_tunnelled(
         &mut self,
         now: Instant,
@@ -89,7 +89,7 @@ impl MobileNode {
         self.handle_inner(now, decapsulate(packet)?)
     }
 
-    /// What the home agent has sent on.
+    /// Takes in a packet that the home agent has forwarded.
     fn handle_inner(&mut self, now: Instant, inner: Packet) -> Option<Packet> {
         let Some((from, to)) = addresses_v6(&inner) else {
             self.counts.misdirected += 1;
@@ -100,7 +100,7 @@ impl MobileNode {
                 self.handle_message(now, (from, to), *message);
                 None
             }
-            // Rule 3 of `tunnel`: what is not for here does not go back.
+            // Rule 3 of `tunnel`: a packet that is not for this mobile does not go back.
             _ if !self.is_own(to) => {
                 self.counts.misdirected += 1;
                 None
@@ -114,7 +114,7 @@ impl MobileNode {
         }
     }
 
-    /// Directly from a correspondent, or the home agent's answer (RFC 6275 section 6.4.4).
+    /// Takes in a packet with a routing header, from a correspondent or the home agent (RFC 6275 section 6.4.4).
     fn handle_extended(
         &mut self,
         now: Instant,
@@ -161,7 +161,7 @@ impl MobileNode {
         }
     }
 
-    /// What is for the transports comes back; what is for the network behind is queued.
+    /// Returns a packet for the transports; queues one for the network behind.
     fn deliver(&mut self, mut packet: Packet) -> Option<Packet> {
         let behind = match packet.ip.destination {
             IpAddr::V6(destination) => self.is_behind(destination),
@@ -179,14 +179,14 @@ impl MobileNode {
         None
     }
 
-    /// Takes a packet that is to leave: of the mobile's own transports, under its home address, or from behind. It is queued to be
-    /// [polled](Self::poll_transmit).
+    /// Sends a packet of the mobile's own transports, from its home address, or from behind, through
+    /// [`poll_transmit`](Self::poll_transmit).
     pub fn handle_outgoing(&mut self, now: Instant, packet: Packet) {
         let sent = self.address_outgoing(now, packet);
         self.outbox.extend(sent);
     }
 
-    /// As [`handle_outgoing`](Self::handle_outgoing), for whoever can send at once: returns the packet as it leaves.
+    /// Addresses a packet like [`handle_outgoing`](Self::handle_outgoing), but returns it instead of queueing it.
     pub fn address_outgoing(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
         let Some((source, destination)) = addresses_v6(&packet) else {
             self.counts.misdirected += 1;
@@ -220,7 +220,7 @@ impl MobileNode {
         }
     }
 
-    /// A packet as it leaves from where the home agent knows the mobile to be.
+    /// Addresses a packet to leave from the place that the home agent knows.
     pub(super) fn by_binding(&mut self, now: Instant, packet: Packet) -> Option<(Towards, Packet)> {
         match self.bound_place(now) {
             None => {
@@ -235,8 +235,8 @@ impl MobileNode {
         }
     }
 
-    /// Where the home agent knows the mobile to be, of the places where it is: while it registers a new one, the old
-    /// one if its link is still there (make before break).
+    /// Returns the place that the home agent knows and where the mobile still is: during a registration the old one, if
+    /// its link is up (make before break).
     fn bound_place(&self, now: Instant) -> Option<Place> {
         let care_of = self.care_of()?;
         let place = |attachment| {
@@ -256,7 +256,7 @@ impl MobileNode {
         place(Attachment::Away(bound)).or_else(|| place(Attachment::Away(announced_ahead?)))
     }
 
-    /// Section 11.3.1: under the care-of address, with the home address in an option.
+    /// Addresses a packet from the care-of address, with a home address option (section 11.3.1).
     fn directly(&self, care_of: Ipv6Addr, mut packet: Packet) -> Option<(Towards, Packet)> {
         packet.ip.source = care_of.into();
         let home = Some(self.settings.home_address);

@@ -1,5 +1,5 @@
-//! The binding at the home agent, as the mobile sees it (RFC 6275 sections 11.7.1, 11.7.3 and 11.8): the update that
-//! is under way, and what was accepted last. A correspondent's is kept alike.
+//! The mobile's binding at the home agent (RFC 6275 sections 11.7.1, 11.7.3 and 11.8): the pending update and the
+//! latest accepted one. Bindings at correspondents use the same state.
 
 use super::{MobileEvent, MobileNode};
 use crate::mobility::address_configuration::Attachment;
@@ -12,30 +12,30 @@ use crate::wire::mobility_header::{
 };
 use core::net::Ipv6Addr;
 
-/// What an update asks for.
+/// Purpose of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Register,
-    /// Hold packets: the mobile is about to move.
+    /// Request to hold packets before a move.
     Buffer,
-    /// Register where the mobile will be next.
+    /// Registration of the next care-of address ahead of a move.
     Announce,
     Deregister,
 }
 
-/// An update that is not answered.
+/// A pending update.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) purpose: Purpose,
     pub(super) care_of: Ipv6Addr,
     pub(super) retransmission: Retransmission,
-    /// When it was sent first, and last.
+    /// Times of its first and latest transmission.
     begun: Instant,
     sent: Instant,
     first_sequence: BindingSequence,
 }
 
-/// A binding that holds.
+/// An accepted binding.
 #[derive(Clone, Copy, Debug)]
 struct Accepted {
     care_of: Ipv6Addr,
@@ -46,17 +46,17 @@ struct Accepted {
 /// An entry of the binding update list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Registration {
-    /// Number of the latest update.
+    /// Sequence number of the latest update.
     sequence: BindingSequence,
     pub(super) pending: Option<Pending>,
     accepted: Option<Accepted>,
-    /// When to ask again after a refusal.
+    /// Time of the next attempt after a refusal.
     retry_at: Option<Instant>,
-    /// The receiver has no binding, so far as it has said.
+    /// True if the receiver has reported that it has no binding.
     is_deleted: bool,
-    /// Packets may be held until the next regular update.
+    /// True if packets may be held until the next regular update.
     buffering: bool,
-    /// Every update since the accepted one was answered: what was accepted is what the receiver knows.
+    /// True if no update since the accepted one is unanswered, so that the receiver's binding is known.
     is_certain: bool,
 }
 
@@ -66,7 +66,7 @@ impl Registration {
         Some(accepted.care_of)
     }
 
-    /// What was accepted, whether or not it has run out.
+    /// Returns the latest accepted care-of address, even if expired.
     pub(super) fn latest(&self) -> Option<Ipv6Addr> {
         self.accepted.map(|accepted| accepted.care_of)
     }
@@ -75,7 +75,7 @@ impl Registration {
         self.buffering
     }
 
-    /// When something is due. `refreshes`: the mobile is away, so that it refreshes what was accepted.
+    /// Returns the time of the next action. `refreshes`: the mobile is away, and refreshes its binding.
     pub(super) fn poll_timeout(&self, refreshes: bool) -> Option<Instant> {
         let pending = self
             .pending
@@ -88,7 +88,7 @@ impl Registration {
         times.into_iter().flatten().min()
     }
 
-    /// An update is sent for the first time: the number that it bears.
+    /// Starts a new update, and returns its sequence number.
     pub(super) fn begin(
         &mut self,
         now: Instant,
@@ -110,7 +110,7 @@ impl Registration {
         self.sequence.0
     }
 
-    /// It is sent again, under a new number (section 11.8).
+    /// Starts a retransmission, and returns its new sequence number (section 11.8).
     pub(super) fn again(&mut self, now: Instant, longest: Duration) -> u16 {
         self.sequence = self.sequence.next();
         if let Some(pending) = &mut self.pending {
@@ -120,7 +120,7 @@ impl Registration {
         self.sequence.0
     }
 
-    /// Whether an answer of this number is to the update under way, or to an earlier sending of it.
+    /// Returns the pending update if this sequence number acknowledges one of its transmissions.
     pub(super) fn answers(&self, sequence: u16) -> Option<Pending> {
         let pending = self.pending?;
         let number = BindingSequence(sequence);
@@ -129,7 +129,7 @@ impl Registration {
         (!too_old && !unknown).then_some(pending)
     }
 
-    /// The number that the receiver has accepted last: the next update comes after it.
+    /// Adopts the sequence number that the receiver accepted last; the next update comes after it.
     pub(super) fn follow(&mut self, last_accepted: u16) {
         self.sequence = BindingSequence(last_accepted);
         if let Some(pending) = &mut self.pending {
@@ -137,15 +137,15 @@ impl Registration {
         }
     }
 
-    /// The update under way was accepted. Its lifetime counts from when it was sent (sections 11.1 and 11.7.3): the last time, if
-    /// that is what is answered, and else the first.
+    /// Records the acceptance of the pending update. Its lifetime begins with its transmission (sections 11.1 and
+    /// 11.7.3): the latest one, if the answer is to that, otherwise the first.
     pub(super) fn accept(&mut self, pending: Pending, answer: &BindingAcknowledgement) {
         let lifetime = duration(answer.lifetime);
         let sent = match answer.sequence == self.sequence.0 {
             true => pending.sent,
             false => pending.begun,
         };
-        // Or when the home agent asks (section 6.2.4).
+        // Binding refresh advice (section 6.2.4) may ask for an earlier refresh.
         let refresh = match answer.refresh_advice {
             Some(advice) if advice < answer.lifetime => duration(advice),
             _ => refresh_after(answer.lifetime),
@@ -160,7 +160,7 @@ impl Registration {
         });
     }
 
-    /// The receiver has no binding.
+    /// Records that the receiver has no binding.
     pub(super) fn clear(&mut self) {
         *self = Registration {
             sequence: self.sequence,
@@ -169,24 +169,24 @@ impl Registration {
         };
     }
 
-    /// The update under way was refused.
+    /// Records that the pending update was refused.
     pub(super) fn refuse(&mut self, retry_at: Instant) {
         self.pending = None;
         self.retry_at = Some(retry_at);
     }
 
-    /// Whether nothing is asked, nor will be.
+    /// Returns true if no update is pending or scheduled.
     fn is_idle(&self) -> bool {
         self.pending.is_none() && self.retry_at.is_none()
     }
 
-    /// Whether a refresh is due.
+    /// Returns true if a refresh is due.
     pub(super) fn wants_refresh(&self, now: Instant) -> bool {
         let due = |accepted: Accepted| accepted.refresh_at <= now;
         self.pending.is_none() && self.accepted.is_some_and(due)
     }
 
-    /// What was accepted has run out, if it has; returns whether.
+    /// Removes an expired binding; returns true if there was one.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
         let expired = self
             .accepted
@@ -197,14 +197,14 @@ impl Registration {
         expired
     }
 
-    /// It is not refreshed, but left to run out.
+    /// Skips the refresh, so that the binding expires.
     pub(super) fn hold_refresh(&mut self) {
         if let Some(accepted) = &mut self.accepted {
             accepted.refresh_at = accepted.expires;
         }
     }
 
-    /// The next refresh is due at once.
+    /// Makes the next refresh due now.
     pub(super) fn hurry(&mut self, now: Instant) {
         if let Some(accepted) = &mut self.accepted {
             accepted.refresh_at = now;
@@ -213,11 +213,11 @@ impl Registration {
 }
 
 impl MobileNode {
-    /// The mobile is somewhere else.
+    /// Updates the registration after a change of attachment.
     pub(super) fn move_registration(&mut self, now: Instant) {
         match self.attachment() {
             Attachment::None => {
-                // What is under way cannot be answered; a buffer stays asked for.
+                // A pending update cannot be answered; a buffering request stays in force.
                 self.home.pending = None;
                 self.home.retry_at = None;
             }
@@ -230,10 +230,10 @@ impl MobileNode {
         }
     }
 
-    /// Tells the home agent where the mobile is.
+    /// Registers the current attachment with the home agent.
     pub(super) fn register(&mut self, now: Instant) {
         let times = self.settings.binding_times;
-        // Section 11.8: the home agent detects duplicates before it answers for the first time.
+        // Section 11.8: before its first answer the home agent detects duplicates.
         let timeout = match self.home.accepted(now) {
             None => times.first_registration_timeout,
             Some(_) => times.initial_timeout,
@@ -249,7 +249,7 @@ impl MobileNode {
         let Some(request) = self.settings.buffering else {
             return;
         };
-        // Away only with a binding; at home always, since the home agent then has none.
+        // Away only with a binding; at home always, since the home agent has no binding then.
         let bound = match self.attachment() {
             Attachment::None => false,
             Attachment::Home => true,
@@ -304,7 +304,7 @@ impl MobileNode {
         if let Some(key) = &self.settings.key {
             sign_for_home(key, (care_of, home), &mut message);
         }
-        // Where the mobile is, not where it will be.
+        // The current location, not the next one.
         let source = self.care_of().unwrap_or(home);
         let option = (source != home).then_some(home);
         let to = self.settings.home_agent;
@@ -314,7 +314,7 @@ impl MobileNode {
         self.send(packet);
     }
 
-    /// Takes in the home agent's answer (section 11.7.3).
+    /// Takes in the home agent's acknowledgment (section 11.7.3).
     pub(super) fn handle_home_answer(&mut self, now: Instant, answer: BindingAcknowledgement) {
         if let Some(key) = &self.settings.key {
             let care_of = self.home.pending.map(|pending| pending.care_of);
@@ -342,7 +342,7 @@ impl MobileNode {
         let deletes = pending.purpose == Purpose::Deregister;
         match answer.status {
             status if status.is_accepted() && deletes => self.handle_deleted(now),
-            // There was none to delete.
+            // There was no binding to delete.
             BindingStatus::NOT_HOME_AGENT if deletes => self.handle_deleted(now),
             status if status.is_accepted() => self.handle_accepted(now, pending, &answer),
             status => self.handle_refused(now, status),
@@ -351,7 +351,7 @@ impl MobileNode {
     }
 
     fn handle_deleted(&mut self, now: Instant) {
-        // What has left the home agent before still comes there.
+        // Packets that left the home agent earlier still arrive there.
         self.former = self.home.latest();
         self.home.clear();
         self.events.push_back(MobileEvent::Deregistered);
@@ -360,7 +360,7 @@ impl MobileNode {
     }
 
     fn handle_accepted(&mut self, now: Instant, pending: Pending, answer: &BindingAcknowledgement) {
-        // RFC 3963 section 5.3: without the flag nothing leads to the network behind.
+        // RFC 3963 section 5.3: without the flag, no packets reach the network behind.
         if self.settings.router.is_some() && !answer.mobile_router {
             return self.handle_refused(now, BindingStatus::MOBILE_ROUTER_NOT_PERMITTED);
         }
@@ -368,7 +368,7 @@ impl MobileNode {
         if pending.purpose == Purpose::Buffer {
             self.events.push_back(MobileEvent::Buffering(buffering));
             if pending.care_of == self.settings.home_address {
-                // At home there is nothing to refresh; the next update says where the mobile went.
+                // At home there is no binding to refresh; the next update registers the new location.
                 self.home.pending = None;
                 return;
             }
@@ -391,7 +391,7 @@ impl MobileNode {
         self.events.push_back(MobileEvent::Refused(status));
     }
 
-    /// Sends again, refreshes, and sees that a binding has run out.
+    /// Retransmits, refreshes, and detects expiry.
     pub(super) fn step_registration(&mut self, now: Instant) {
         let expired = self.home.expire(now);
         if expired {
@@ -403,8 +403,8 @@ impl MobileNode {
             let request = self.settings.buffering;
             let most = request.map_or(0, |request| request.retransmissions);
             if pending.purpose == Purpose::Buffer && pending.retransmission.sent() > most {
-                // Study D, section 6.1: the mobile then waits for the handover. Whether the home agent has heard
-                // it, it does not know.
+                // Study D, section 6.1: the mobile then waits for the handover, without knowing whether the home agent
+                // got a request.
                 self.home.pending = None;
                 self.events.push_back(MobileEvent::Buffering(false));
                 return;
@@ -416,10 +416,10 @@ impl MobileNode {
         let retries = self.home.retry_at.is_some_and(|at| at <= now);
         let is_away = self.care_of().is_some();
         let refreshes = is_away && self.home.wants_refresh(now);
-        // The answer came too late for what it granted.
+        // The acknowledgment came too late for the lifetime it granted.
         let lapsed = is_away && expired && self.home.is_idle();
         if refreshes && self.home.buffering {
-            // A regular update would end the holding.
+            // A regular update would end the buffering.
             self.ask_for_buffering(now);
         } else if retries || refreshes || lapsed {
             self.register(now);

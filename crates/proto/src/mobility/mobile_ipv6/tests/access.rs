@@ -1,4 +1,4 @@
-//! Admission to visited networks, as timelines. Every way takes 20 ms.
+//! Access control of visited networks, as timelines. Every path takes 20 ms.
 
 use super::*;
 use crate::mobility::address_configuration::Attachment;
@@ -21,7 +21,7 @@ fn settings() -> MobileSettings {
     }
 }
 
-/// A server that thinks for 100 ms.
+/// A network whose server takes 100 ms for a request.
 fn world(welcome: bool) -> World {
     let mut world = World::new(settings(), agent_settings(), subscriber());
     let user = AccessUser {
@@ -33,7 +33,7 @@ fn world(welcome: bool) -> World {
     world
 }
 
-/// When access was spoken of, in milliseconds.
+/// Lists the access events, with their times in milliseconds.
 fn said(world: &World) -> Vec<(u64, AccessEvent)> {
     let events = world.events.iter();
     let access = events.filter_map(|(at, event)| match event {
@@ -47,7 +47,7 @@ fn said(world: &World) -> Vec<(u64, AccessEvent)> {
 fn a_care_of_address_is_used_when_the_server_has_said_so() {
     let mut world = world(true);
     world.attach(0, 1);
-    // The advertisement comes at 20 ms; the request is with the server at 40 ms, its answer leaves at 140 ms.
+    // The advertisement arrives at 20 ms, the request at 40 ms; the answer leaves at 140 ms.
     world.run_until(at(159));
     assert_eq!(world.times_of("Access-Request"), [20]);
     assert_eq!(world.times_of("Access-Accept"), [140]);
@@ -59,7 +59,7 @@ fn a_care_of_address_is_used_when_the_server_has_said_so() {
     assert_eq!(world.times_of("BU"), [160]);
     world.run_until(at(1000));
     assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
-    // Nobody is asked twice.
+    // No second request.
     world.run_until(at(100_000));
     assert_eq!(world.times_of("Access-Request"), [20]);
 }
@@ -73,7 +73,7 @@ fn at_home_nobody_is_asked() {
     assert!(world.times_of("Access-Request").is_empty());
 }
 
-/// RFC 5080 section 2.2.1: after 2, 4, 8 and 16 s, five times in all; the last one waits for 16 s.
+/// RFC 5080 section 2.2.1: after 2, 4, 8 and 16 s, five times in total; the last timeout is 16 s.
 #[test]
 fn a_request_without_an_answer_is_sent_again_at_growing_intervals() {
     let mut world = world(true);
@@ -89,7 +89,7 @@ fn a_request_without_an_answer_is_sent_again_at_growing_intervals() {
         [(46_020, AccessEvent::Unanswered(care_of(1)))]
     );
     assert_eq!(world.mobile.attachment(), Attachment::None);
-    // 30 s later it begins anew.
+    // A new attempt 30 s later.
     world.lost_names.clear();
     world.run_until(at(80_000));
     assert_eq!(world.times_of("Access-Request").last(), Some(&76_020));
@@ -104,7 +104,7 @@ fn a_lost_answer_costs_the_first_timeout() {
     world.lost = vec![world.ladder.len()];
     world.run_until(at(3000));
     assert_eq!(world.times_of("Access-Request"), [20, 2020]);
-    // It is thought about anew.
+    // The request is processed again.
     assert_eq!(world.times_of("Access-Accept"), [140, 2140]);
     assert_eq!(said(&world), [(2160, AccessEvent::Granted(care_of(1)))]);
 }
@@ -151,7 +151,7 @@ fn a_link_that_goes_down_takes_its_admission_along() {
     assert_eq!(world.times_of("Access-Request"), [20, 2020]);
 }
 
-/// An answer to the mobile's request as the server would make it, but for what `change` does.
+/// Builds the server's answer to the mobile's request, with the given changes.
 fn forged(world: &World, code: Code, secret: &[u8], source: &str, to: Ipv6Addr) -> Packet {
     let request = Radius::request((1, [0; 16]), NAME, care_of(1), secret);
     let answer = request.answer(code, secret).encode();
@@ -173,7 +173,7 @@ fn nobody_else_opens_the_network() {
     world.run_until(at(100));
     let unexpected = world.mobile.counts().unexpected;
     for (code, secret, source) in [
-        // The right secret, but another request: a random number that nobody could know.
+        // The right secret, but another request, with an unknown random number.
         (Code::Accept, &SECRET[..], ACCESS_SERVER),
         (Code::Accept, b"guessed", ACCESS_SERVER),
         (Code::Reject, b"guessed", ACCESS_SERVER),
@@ -213,7 +213,7 @@ fn the_server_answers_who_proves_who_he_is_and_nobody_else() {
     assert!(!ask(NAME, b"guessed"));
     assert!(!ask(b"somebody", &SECRET));
     assert_eq!(server.counts().unproved, 2);
-    // What is not for its port is somebody else's.
+    // A packet for another port is not the server's.
     let other = datagram(care_of(1), ip(ACCESS_SERVER), 0);
     assert_eq!(server.handle_packet(at(5), other.clone()), Some(other));
 }
@@ -225,7 +225,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Any bytes to either port panic nobody, open no network, and make no server remember more than its users.
+    /// Arbitrary bytes to either port cause no panic, grant no access, and make no server remember more than its users.
     #[test]
     fn anything_at_the_ports_is_survived(
         messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 1..20),
@@ -252,7 +252,7 @@ proptest! {
             prop_assert_eq!(world.mobile.attachment(), Attachment::None);
         }
         prop_assert!(world.access_server.poll_transmit().is_none());
-        // And afterwards it works.
+        // Afterwards it works.
         world.lost_names.clear();
         world.run_until(at(10_000));
         prop_assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));

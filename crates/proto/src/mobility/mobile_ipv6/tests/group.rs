@@ -1,4 +1,4 @@
-//! Multicast with intelligent buffering: routers have copies, and hand out what the mobile has not got.
+//! Multicast with intelligent buffering: routers hold copies, and deliver those that the mobile lacks.
 
 use super::*;
 use crate::mobility::buffering::Overflow;
@@ -35,7 +35,7 @@ fn hard_handover(world: &mut World) {
     world.run_until(at(5000));
 }
 
-/// What was in the air when the link broke is in the other router's buffer; what had arrived comes no second time.
+/// Packets in the air when the link broke are in the other router's buffer; those received do not come twice.
 #[test]
 fn a_hard_handover_loses_nothing_and_gives_nothing_twice() {
     let mut plain = World::plain();
@@ -46,20 +46,20 @@ fn a_hard_handover_loses_nothing_and_gives_nothing_twice() {
     assert_eq!(world.got, (0..300).collect::<Vec<_>>());
     let counts = world.home_agent.counts();
     assert_eq!(counts.copies, 300);
-    // Each member has dealt with all. What the second had kept until it was asked came from it or was known to have come.
+    // Each member has handled every packet. The second delivered its buffer, or dropped what the mobile had received.
     let [first, second] = [1, 2].map(|link| world.routers[link].counts());
     assert_eq!(second.held, second.released + second.duplicates);
     assert!(second.released > 50 && second.duplicates > 60, "{second:?}");
     assert!(world.stale.len() < 10, "{:?}", world.stale);
-    // The first keeps what comes from Link_Down on, until that is too old.
+    // The first router keeps packets from Link_Down on until they are too old.
     assert_eq!((first.released, first.overflowed), (0, 0));
     world.run_until(at(40_000));
     let first = world.routers[1].counts();
     assert_eq!(first.held, first.expired);
 }
 
-/// Link_Up at 1750 ms and 20 ms each way: the advertisement, the two updates, their answers. The first packet comes with the
-/// answer of the router, before the home agent has even heard of the new place.
+/// Link_Up at 1750 ms and 20 ms each way: the advertisement, the two updates, their answers. The first packet comes
+/// with the router's answer, before the home agent knows the new place.
 #[test]
 fn the_mobile_asks_as_soon_as_it_has_an_address() {
     let mut world = group_world(POLICY);
@@ -76,7 +76,7 @@ fn the_mobile_asks_as_soon_as_it_has_an_address() {
     assert_eq!(said, expected);
 }
 
-/// The request or its answer is lost: it is sent again after a second, then two; what was kept meanwhile is not lost.
+/// A lost request or answer is retransmitted after 1 s, then 2 s; packets held meanwhile are not lost.
 #[test]
 fn a_lost_request_is_sent_again_and_loses_nothing() {
     let mut world = group_world(POLICY);
@@ -100,7 +100,7 @@ fn a_lost_request_is_sent_again_and_loses_nothing() {
     assert_eq!(world.got, (0..10).collect::<Vec<_>>());
 }
 
-/// There and back before the home agent has heard of anything.
+/// There and back before the home agent receives any update.
 #[test]
 fn a_mobile_that_turns_back_loses_nothing() {
     let mut world = group_world(POLICY);
@@ -122,7 +122,7 @@ fn a_mobile_that_turns_back_loses_nothing() {
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
 }
 
-/// With both links up the router before is told when the new one has answered: for so long both send.
+/// With both links up, the previous router is informed after the new one's answer; until then both send.
 #[test]
 fn a_soft_handover_ends_with_one_router_that_sends() {
     let mut world = group_world(POLICY);
@@ -143,7 +143,7 @@ fn a_soft_handover_ends_with_one_router_that_sends() {
     once.sort_unstable();
     once.dedup();
     assert_eq!(once, (0..100).collect::<Vec<_>>());
-    // From the request until the last packet of the old router: three ways of 20 ms, and what was on the way then.
+    // From the request until the last packet of the old router: three times 20 ms, and the packets then under way.
     assert!(all.len() - once.len() <= 20, "{all:?}");
     assert_eq!(world.times_of("LBU").len(), 3);
     world.got.clear();
@@ -162,10 +162,10 @@ fn what_does_not_fit_is_lost_from_its_oldest() {
     let lost: Vec<u64> = (0..300).filter(|one| !world.got.contains(one)).collect();
     let first = lost[0];
     assert_eq!(lost, (first..first + lost.len() as u64).collect::<Vec<_>>());
-    // The last to arrive was sent three ways before 1500 ms.
+    // The last packet to arrive was sent three times 20 ms before 1500 ms.
     assert_eq!(first, 89);
     assert_eq!(world.got.len() + lost.len(), 300);
-    // Twenty were there at the request, and came.
+    // Twenty packets were held at the request, and arrived.
     assert_eq!(world.routers[2].counts().released, 20);
 }
 
@@ -229,8 +229,8 @@ fn a_router_serves_nobody_from_elsewhere() {
     assert_eq!(member.counts().released, 1);
 }
 
-/// A router serves for the lifetime that it was asked for; the mobile asks anew when three quarters have passed. So a router
-/// that restarted, and only keeps what comes, serves again after that, from where the mobile stands.
+/// A router serves for the requested lifetime; the mobile renews it after three quarters. A restarted router, which
+/// only holds packets, thus serves again from the mobile's latest packet.
 #[test]
 fn a_router_that_forgot_is_asked_anew() {
     let mut world = group_world(POLICY);
@@ -256,7 +256,7 @@ fn a_router_that_forgot_is_asked_anew() {
     assert_eq!(world.got, [0, 1]);
 }
 
-/// Whom a router has not heard of for the lifetime is not there: copies are kept.
+/// A mobile silent for the lifetime counts as gone: copies are held.
 #[test]
 fn a_router_serves_for_a_lifetime() {
     use crate::wire::mobility_header::BindingUpdate;
@@ -282,7 +282,7 @@ fn a_router_serves_for_a_lifetime() {
     assert_eq!(handed_out(at(60_010), 1), 0);
 }
 
-/// Two moves, with the loss of any two messages: in the end packets come, each once.
+/// Two moves with any two messages lost: in the end packets arrive, each once.
 #[test]
 fn any_two_lost_of_a_group() {
     let journey = |lost: Vec<usize>| {

@@ -85,18 +85,18 @@ fn the_network_behind_moves_with_its_router() {
 #[test]
 fn a_tunnel_from_somewhere_else_is_not_believed() {
     let mut world = router_world(true);
-    // From where the mobile is not.
+    // From another address than the mobile's.
     let inner = datagram(ip(HOME), ip(CORRESPONDENT), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(care_of(2).into(), ip(HOME_AGENT).into(), forged);
     assert_eq!(world.home_agent.handle_packet(world.now, forged), None);
-    // Under an address that is not the mobile's.
+    // From another source than the mobile's.
     let inner = datagram(ip("2001:db8:bbbb::1"), ip(CORRESPONDENT), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), forged);
     assert_eq!(world.home_agent.handle_packet(world.now, forged), None);
     assert_eq!(world.home_agent.counts().strangers, 2);
-    // To the mobile, not from its home agent.
+    // To the mobile, but not from its home agent.
     let inner = datagram(ip(CORRESPONDENT), ip(HOME), 1);
     let forged = Body::Tunnel(Box::new(inner));
     let forged = crate::mobility::packet(ip(CORRESPONDENT).into(), care_of(1).into(), forged);
@@ -109,7 +109,7 @@ fn a_tunnel_from_somewhere_else_is_not_believed() {
     assert_eq!(world.mobile.counts().unregistered, 1);
 }
 
-/// The mobile router drops what its home agent sends it for nobody: it does not go back into the tunnel.
+/// The mobile router drops a packet for no node behind it: it does not go back into the tunnel.
 #[test]
 fn what_came_out_of_a_tunnel_does_not_go_back() {
     let mut world = router_world(true);
@@ -119,7 +119,7 @@ fn what_came_out_of_a_tunnel_does_not_go_back() {
     world.mobile.handle_packet(world.now, InterfaceId(0), outer);
     assert_eq!(world.mobile.counts().misdirected, 1);
     assert!(world.mobile.poll_transmit().is_none());
-    // Nor does the home agent send back to the mobile what comes from it.
+    // Nor does the home agent return a mobile's packet to that mobile.
     let around = datagram(ip(BEHIND), ip("2001:db8:aaaa::8"), 1);
     let outer = Body::Tunnel(Box::new(around));
     let outer = crate::mobility::packet(care_of(1).into(), ip(HOME_AGENT).into(), outer);
@@ -128,8 +128,8 @@ fn what_came_out_of_a_tunnel_does_not_go_back() {
     assert!(world.home_agent.poll_transmit().is_none());
 }
 
-/// Two home agents, each with a mobile that says that it is at the other's home address: a packet goes into both
-/// tunnels once and ends at the third entry.
+/// Two home agents, each with a mobile registered at the other's home address: a packet enters both tunnels once and
+/// ends at the third entry.
 #[test]
 fn two_bindings_that_point_at_each_other_end_a_packet() {
     let homes = ["2001:db8:100::abc", "2001:db8:900::abc"].map(ip);
@@ -181,7 +181,7 @@ fn two_bindings_that_point_at_each_other_end_a_packet() {
     assert_eq!(ended.sum::<u64>(), 1);
 }
 
-/// The same within one home agent: each mobile router says that it is in the other's network.
+/// The same within one home agent: each mobile router is registered in the other's network.
 #[test]
 fn two_networks_that_are_inside_each_other_end_a_packet() {
     let behind = [behind(), prefix("2001:db8:bbbb::", 48)];
@@ -233,7 +233,7 @@ fn a_packet_larger_than_the_tunnel_comes_back_as_an_error() {
     assert_eq!(world.home_agent.counts().tunnels.too_big, 1);
 }
 
-/// Study D, proposal 2: what comes while the mobile is between two links waits at the home agent, in order.
+/// Study D, proposal 2: while the mobile is between two links, packets wait at the home agent, in order.
 #[test]
 fn a_home_agent_that_buffers_loses_nothing() {
     let mut world = buffering_world();
@@ -262,8 +262,8 @@ fn a_home_agent_that_buffers_loses_nothing() {
     assert!(world.stale.is_empty());
 }
 
-/// The aircraft of study D begins at home, where no binding is: its packets are held all the same, and those of its
-/// network too.
+/// The aircraft of study D begins at home, without a binding: its packets and those of its network are held all the
+/// same.
 #[test]
 fn packets_are_held_for_a_mobile_that_leaves_home() {
     let mut world = buffering_world();
@@ -302,7 +302,7 @@ fn a_mobile_that_stays_gets_what_was_held() {
     }
 }
 
-/// Both links are up: each packet comes twice for the time chosen, and never to a place that is given up.
+/// Both links up: each packet comes twice during the overlap, and none goes to a location given up.
 #[test]
 fn bicasting_sends_each_packet_twice_and_counts_it() {
     let mut world = World::new(
@@ -316,7 +316,7 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
         subscriber(),
     );
     world.attach(0, 1);
-    // The home link was the place before this one.
+    // The home link was the previous location.
     world.run_until(at(2500));
     world.send_down(ip(HOME), 1);
     world.run_until(at(3500));
@@ -333,7 +333,7 @@ fn bicasting_sends_each_packet_twice_and_counts_it() {
     assert!(world.stale.is_empty());
 }
 
-/// The same for one that leaves home, where it has no binding: the copy goes to the home link.
+/// The same for a mobile that leaves home, without a binding: the copy goes to the home link.
 #[test]
 fn bicasting_covers_the_home_link() {
     let mut world = World::new(
@@ -359,7 +359,7 @@ fn bicasting_covers_the_home_link() {
     assert_eq!(world.home_agent.counts().copies, 1);
 }
 
-/// Both links up, one tunnel: nothing is lost, since the old care-of address still takes what is on its way.
+/// Both links up, one tunnel: nothing is lost, since packets under way still arrive at the old care-of address.
 #[test]
 fn a_soft_handover_loses_nothing() {
     let mut world = World::plain();
@@ -382,8 +382,8 @@ fn a_soft_handover_loses_nothing() {
     assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
 }
 
-/// Make before break: while the home agent has not acknowledged the new place, the mobile sends from the old one, and
-/// what it sends is taken although the home agent knows better by then.
+/// Make before break: until the home agent's acknowledgment the mobile sends from the old location, which the home
+/// agent still accepts.
 #[test]
 fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     let mut world = World::plain();
@@ -391,7 +391,7 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     world.run_until(at(1000));
     world.attach(1, 2);
     world.run_until(at(1500));
-    // The first update is lost: there is a second to look at.
+    // The first update is lost, so that there is a second.
     world.lost_names = vec!["BU"];
     world.mobile.prefer(world.now, InterfaceId(1));
     world.run_until(at(1600));
@@ -413,7 +413,7 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     world.got.sort_unstable();
     assert_eq!(world.got, (1..=200).collect::<Vec<_>>());
     assert_eq!(world.mobile.counts().unreachable, 0);
-    // From now on from the new place.
+    // From here on from the new location.
     world.send_up(ip(HOME), 0);
     world
         .mobile
@@ -422,7 +422,7 @@ fn a_mobile_sends_by_the_old_binding_until_the_new_one_is_acknowledged() {
     assert_eq!(towards, Towards::Interface(InterfaceId(1)));
 }
 
-/// Likewise when it leaves home, where there is no binding, and when it returns.
+/// The same when the mobile leaves home, without a binding, and when it returns.
 #[test]
 fn soft_handovers_from_home_and_back_lose_nothing() {
     let mut world = World::plain();
@@ -456,7 +456,7 @@ fn soft_handovers_from_home_and_back_lose_nothing() {
     assert_eq!((&answered, &world.got), (&all, &all));
 }
 
-/// What comes out of a tunnel from where the mobile was is not taken for ever.
+/// Packets from a previous location are accepted for a while only.
 #[test]
 fn the_former_place_is_believed_for_ten_seconds() {
     let mut world = World::plain();
@@ -477,7 +477,7 @@ fn the_former_place_is_believed_for_ten_seconds() {
     }
 }
 
-/// A mobile in the network of another, both of one home agent: two tunnels, one in the other, and no loop.
+/// A mobile in the network of another, with the same home agent: two nested tunnels, and no loop.
 #[test]
 fn a_mobile_in_a_moving_network_is_reached_through_both_tunnels() {
     let mut agent = HomeAgent::new(agent_settings());
@@ -514,8 +514,8 @@ fn a_mobile_in_a_moving_network_is_reached_through_both_tunnels() {
     assert!(agent.poll_transmit().is_none());
 }
 
-/// A mobile with one interface that knows where it goes: the home agent sends to both places before it is there, and
-/// no update is needed after it.
+/// A mobile with one interface announces its next location: the home agent sends to both before the move, and no update
+/// is needed after it.
 #[test]
 fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     let mut world = World::new(
@@ -537,7 +537,7 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     world.run_until(at(1900));
     assert_eq!(world.got, [1]);
     assert_eq!(world.answered, [(2, ip(HOME).into())]);
-    // The copy for the other place found nobody there yet.
+    // The copy for the next location came too early.
     assert_eq!(world.stale.len(), 1);
     assert_eq!(world.home_agent.counts().copies, 1);
     world.detach(0);
@@ -553,7 +553,7 @@ fn an_announced_place_gets_packets_before_the_mobile_is_there() {
     assert_eq!(world.times_of("BU").len(), updates);
 }
 
-/// A mobile that tells the routers of links that it has left where it is, and routers that hold packets until then.
+/// A mobile that reports its location to previous routers, and routers that hold packets until then.
 fn forwarding_world() -> World {
     let mobile = MobileSettings {
         tells_routers: true,
@@ -562,8 +562,8 @@ fn forwarding_world() -> World {
     World::new(mobile, agent_settings(), subscriber()).with_buffering_routers(POLICY)
 }
 
-/// RFC 5568, the reactive mode: the router of the old link holds what comes for the mobile and sends it to its new
-/// address, from home as from abroad.
+/// RFC 5568, reactive mode: the router of the old link holds packets for the mobile and forwards them to its new
+/// address, at home and abroad.
 #[test]
 fn access_routers_that_buffer_lose_nothing() {
     for from in [0, 1] {
@@ -595,14 +595,14 @@ fn access_routers_that_buffer_lose_nothing() {
         assert!(counts.held > 3, "{counts:?}");
         assert_eq!(counts.held, counts.released);
         assert!(world.stale.is_empty());
-        // The router forgets; so much later nothing is taken.
+        // The router forgets the mobile, and then intercepts nothing.
         world.run_until(at(60_000));
         assert!(!world.routers[from].takes(neighbor(from).address.into()));
     }
 }
 
-/// Two moves in a row, faster than the home agent learns of the first: what the first router sent after the mobile
-/// finds the second router holding, and comes out of two tunnels.
+/// Two moves in a row, faster than the home agent learns of the first: the first router's packets reach the second one,
+/// which holds them, and arrive through two tunnels.
 #[test]
 fn what_was_held_follows_over_two_links() {
     let mut world = forwarding_world();
@@ -613,7 +613,7 @@ fn what_was_held_follows_over_two_links() {
     world.send_down(ip(HOME), 1);
     world.run_until(at(1100));
     world.attach(0, 1);
-    // The home router has been told, and its packet is on its way.
+    // The home router is informed, and its packet is under way.
     world.run_until(at(1145));
     world.detach(0);
     world.run_until(at(1300));
@@ -623,7 +623,7 @@ fn what_was_held_follows_over_two_links() {
     assert_eq!(world.got, [1]);
 }
 
-/// A mobile that comes back gets what was held over the link, at the pace chosen, and nothing overtakes it.
+/// A mobile that comes back gets the held packets over the link, at the pace, and no packet overtakes them.
 #[test]
 fn a_mobile_that_comes_back_gets_what_was_held() {
     let mut world = World::plain().with_buffering_routers(BufferPolicy {
@@ -645,7 +645,7 @@ fn a_mobile_that_comes_back_gets_what_was_held() {
     assert_eq!(world.got, [0, 1, 2, 3, 4, 5]);
 }
 
-/// Only for a mobile whose link went down there, and only to where its update comes from.
+/// Only for a mobile whose link went down there, and only to the source of its update.
 #[test]
 fn a_router_sends_packets_after_nobody_who_is_here() {
     let mut world = forwarding_world();
@@ -678,6 +678,6 @@ fn a_router_sends_packets_after_nobody_who_is_here() {
     world.send_down(ip(HOME), 1);
     world.run_until(at(2000));
     assert_eq!(world.got, [1]);
-    // For another router it is no matter.
+    // Another router ignores the update.
     assert!(world.routers[2].take_update(world.now, update(1)).is_some());
 }

@@ -1,5 +1,5 @@
-//! Handovers with a point of service, as timelines. Every way takes 20 ms. The links of the mobile's two interfaces have another
-//! gateway, if nothing else is said.
+//! Handovers with a point of service, as timelines. Every path takes 20 ms. The links of the mobile's two interfaces
+//! belong to the other gateway, unless stated otherwise.
 
 use super::*;
 use crate::mobility::handover_service::{
@@ -10,7 +10,7 @@ use HandoverServiceEvent::{Prepared, Unprepared};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// The messages of a handover between links of another gateway, in their order.
+/// The messages of a handover between links of another gateway, in order.
 const MESSAGES: [&str; 12] = [
     "MN_HO_Candidate_Query request",
     "N2N_HO_Query_Resources request",
@@ -59,7 +59,7 @@ fn world() -> World {
     world_of(1)
 }
 
-/// Whose first link has this gateway.
+/// A network in which this gateway has the mobile's first link.
 fn world_of(gateway: usize) -> World {
     let mut world = World::new(settings(), agent_settings(), subscriber());
     let known = [0, 1].map(|number| (service(number), ip(SERVICES[number])));
@@ -74,7 +74,7 @@ fn world_of(gateway: usize) -> World {
     world
 }
 
-/// When messages of 802.21 were sent, in milliseconds.
+/// Lists the 802.21 messages, with their times in milliseconds.
 fn said(world: &World) -> Vec<(u64, &'static str)> {
     let ladder = world.ladder.iter();
     let own = ladder.filter(|(_, name)| name.contains("_HO_"));
@@ -82,7 +82,7 @@ fn said(world: &World) -> Vec<(u64, &'static str)> {
         .collect()
 }
 
-/// When preparations ended, in milliseconds, and how.
+/// Lists the results of preparations, with their times in milliseconds.
 fn prepared(world: &World) -> Vec<(u64, HandoverServiceEvent)> {
     let events = world.events.iter();
     let own = events.filter_map(|(at, event)| match event {
@@ -92,7 +92,7 @@ fn prepared(world: &World) -> Vec<(u64, HandoverServiceEvent)> {
     own.collect()
 }
 
-/// Prepares a soft handover to the second link now, makes it when that has ended, and returns when and how.
+/// Prepares a soft handover to the second link, makes it after the result, and returns the result and its time.
 fn hand_over(world: &mut World) -> (u64, HandoverServiceEvent) {
     world.mobile.prepare_handover(world.now, InterfaceId(1));
     let mut now = world.now;
@@ -129,7 +129,7 @@ fn a_handover_is_asked_for_committed_to_and_told() {
     );
 }
 
-/// Its own links the point of service knows; when the mobile leaves another one, that one's gateway is told.
+/// The point of service decides about its own links; the gateway of the link left is informed.
 #[test]
 fn nobody_else_is_asked_about_an_own_link() {
     let mut world = world_of(0);
@@ -168,7 +168,7 @@ fn any_one_lost_message_costs_a_second() {
         let (expected, last) = match number {
             0..8 => (2160, 2280),
             8..11 => (1160, 2280),
-            // It is known then that the gateway was told.
+            // The gateway is known to have been informed.
             _ => (1160, 2240),
         };
         assert_eq!(hand_over(&mut world), (expected, Prepared), "{name}");
@@ -177,7 +177,7 @@ fn any_one_lost_message_costs_a_second() {
     }
 }
 
-/// Nobody answers, or not to the end: the request is sent three times, after 1 and 2 s, and 4 s later the handover is made.
+/// Without an answer, or the final one: three requests, after 1 and 2 s, and 4 s later the handover is made.
 #[test]
 fn without_the_point_of_service_the_handover_is_made_all_the_same() {
     for (number, name) in MESSAGES.into_iter().enumerate() {
@@ -214,7 +214,7 @@ fn a_handover_without_warning_is_only_told() {
             .filter(|name| name.contains("_HO_"))
             .collect::<Vec<_>>()
     };
-    // The point of service does not know where the mobile was; and then it does.
+    // The point of service does not know the mobile's location yet; later it does.
     assert_eq!(
         hand_over(&mut world, (0, 1, 2)),
         [MESSAGES[8], MESSAGES[11]]
@@ -240,14 +240,14 @@ fn refusals_end_it() {
     let mut strange = world();
     strange.services[1] = PointOfService::new(service(1), ip(SERVICES[1]));
     assert_eq!(hand_over(&mut strange), (1080, Unprepared));
-    // Nobody knows the link.
+    // No gateway knows the link.
     let mut unknown = world();
     let own = (service(0), ip(SERVICES[0]));
     unknown.services[0] = PointOfService::new(service(0), ip(SERVICES[0]));
     unknown.services[0].enrol(mobile());
     unknown.services[0].add_link(first_link(), own);
     assert_eq!(hand_over(&mut unknown), (1040, Unprepared));
-    // It is not served.
+    // The mobile is not served.
     let mut stranger = world();
     stranger.services[0] = PointOfService::new(service(0), ip(SERVICES[0]));
     assert_eq!(hand_over(&mut stranger), (1040, Unprepared));
@@ -308,7 +308,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Any bytes, and the right ones with one changed, at every port of it.
+    /// Arbitrary bytes, and valid ones with one changed, at every port.
     #[test]
     fn anything_at_the_ports_is_survived(
         junk in prop::collection::vec(any::<u8>(), 0..60),

@@ -1,4 +1,4 @@
-//! Any message at any agent: nothing panics, and no binding changes without its right.
+//! Arbitrary messages at any agent: no panic, and no binding changes without authentication.
 
 use super::*;
 use crate::wire::mobility_header::{
@@ -234,7 +234,7 @@ proptest! {
         prop_assert_eq!(bound, Some(care_of(1)));
     }
 
-    /// Without a secret anything may be claimed, but nothing breaks, grows or goes round.
+    /// Without a secret anything may be claimed, but nothing breaks, grows or loops.
     #[test]
     fn no_message_breaks_an_agent(
         packets in prop::collection::vec((some_packet(), 0..5000u64), 1..60),
@@ -268,7 +268,7 @@ proptest! {
             mobile.handle_timeout(now);
             agent.handle_timeout(now);
             correspondent.handle_timeout(now);
-            // What is due has been done.
+            // All due actions have been performed.
             for due in [mobile.poll_timeout(), agent.poll_timeout(), correspondent.poll_timeout()] {
                 prop_assert!(due.is_none_or(|due| due > now), "{due:?} {now:?}");
             }

@@ -1,16 +1,16 @@
-//! Loss of any one signalling message, and of any two, ends in a working binding; also if a home agent loses its
-//! bindings meanwhile.
+//! Loss of any one or two signalling messages, also with a home agent that loses its bindings, ends in a working
+//! binding.
 
 use super::*;
 use crate::mobility::buffering::{BufferPolicy, Overflow};
 
-/// From home to one foreign link and on to another, with everything on: detection, buffering at the home agent and at
-/// access routers, route optimisation.
+/// From home to a foreign link and on to another, with everything enabled: detection, buffering at the home agent and
+/// at access routers, route optimisation.
 fn journey(lost: Vec<usize>) -> World {
     journey_with(lost, false)
 }
 
-/// With a home agent that restarts, or without.
+/// The same, with a home agent that restarts or not.
 fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
     let policy = BufferPolicy {
         bytes: 100_000,
@@ -30,7 +30,7 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
             buffering: Some(BufferingRequest::STUDY_D),
             tells_routers: true,
             optimizes_routes: true,
-            // A home agent that has lost its bindings hears of the mobile when that refreshes.
+            // A restarted home agent learns of the mobile at the next refresh.
             lifetime: BindingLifetime::at_most(if restarts { 60 } else { 600 }),
             ..mobile_settings()
         },
@@ -49,12 +49,12 @@ fn journey_with(lost: Vec<usize>, restarts: bool) -> World {
         world.run_until(at(leaves + 1000));
         world.attach(0, link);
         if restarts && link == 2 {
-            // The update is under way, or the home agent asks whether somebody has the address.
+            // The update is under way, or the home agent performs duplicate address detection.
             world.run_until(at(leaves + 3000));
             world.home_agent = HomeAgent::new(agent.clone());
             world.home_agent.subscribe(subscriber());
         }
-        // Begins the optimisation of the route, as soon as there is a tunnel.
+        // Starts route optimisation as soon as there is a tunnel.
         for second in 2..40 {
             world.run_until(at(leaves + second * 1000));
             world.send_down(ip(HOME), leaves + second);
@@ -105,7 +105,7 @@ fn nothing_lost() {
         "CoT",
     ] {
         let sent = world.ladder.iter().any(|&(_, one)| one == name);
-        // With the router's advertisement on the link's trigger nobody has to ask for it.
+        // The router advertises on the link event, so that no solicitation is needed.
         assert_eq!(sent, name != "RS", "{name}");
     }
     assert_eq!(
@@ -128,7 +128,7 @@ fn any_one_lost() {
 fn any_two_lost() {
     let messages = journey(Vec::new()).ladder.len();
     for first in 0..messages {
-        // What is sent after the first loss differs: the second may be any of that, retransmissions included.
+        // The messages after the first loss differ; the second may be any of them, retransmissions included.
         let after = journey(vec![first]).ladder.len();
         for second in first + 1..after {
             assert_works(journey(vec![first, second]), &[first, second]);

@@ -54,7 +54,7 @@ pub(super) const BEHIND: &str = "2001:db8:aaaa::7";
 pub(super) const NO_DETECTION: DuplicateAddressDetection =
     DuplicateAddressDetection::NotNeeded(Uniqueness::IcaoAddress);
 
-/// The home link is link 0, links 1 and 2 are foreign.
+/// Returns the prefix of a link: link 0 is the home link, links 1 and 2 are foreign.
 pub(super) fn link_prefix(link: usize) -> Ipv6Prefix {
     prefix(
         ["2001:db8:100::", "2001:db8:301::", "2001:db8:302::"][link],
@@ -62,7 +62,7 @@ pub(super) fn link_prefix(link: usize) -> Ipv6Prefix {
     )
 }
 
-/// The care-of address on a foreign link.
+/// Returns the care-of address on a foreign link.
 pub(super) fn care_of(link: usize) -> Ipv6Addr {
     link_prefix(link).address_of(ip("::abc"))
 }
@@ -112,7 +112,7 @@ pub(super) fn subscriber() -> Subscriber {
     }
 }
 
-/// The `number`th datagram of a row.
+/// The `number`th datagram of a sequence.
 pub(super) fn datagram(from: Ipv6Addr, to: Ipv6Addr, number: u64) -> Packet {
     let header = UdpHeader {
         source_port: 1,
@@ -133,7 +133,7 @@ fn number_of(packet: &Packet) -> Option<u64> {
     }
 }
 
-/// What a packet says, for a timeline: one word for a message, through tunnels.
+/// Names a packet's message for a timeline, in one word, through tunnels.
 pub(super) fn name_of(packet: &Packet) -> &'static str {
     use crate::wire::neighbor_discovery::NeighborDiscovery as Discovery;
     match &packet.body {
@@ -186,7 +186,7 @@ fn name_of_message(message: &MobilityMessage) -> &'static str {
 
 #[derive(Debug)]
 enum Arrival {
-    /// From the network, to the router of a link.
+    /// From the network to the router of a link.
     Edge {
         interface: usize,
         link: usize,
@@ -207,7 +207,7 @@ enum Arrival {
     Service(usize, Packet),
 }
 
-/// One mobile with two interfaces, its home agent, a correspondent, and the routers of three links.
+/// A mobile with two interfaces, its home agent, a correspondent, and the routers of three links.
 pub(super) struct World {
     pub now: Instant,
     pub mobile: MobileNode,
@@ -216,24 +216,24 @@ pub(super) struct World {
     pub access_server: AccessServer,
     pub services: [PointOfService; 2],
     pub routers: Vec<AccessRouter>,
-    /// The link at which each interface of the mobile is.
+    /// Link of each interface of the mobile.
     pub links: [Option<usize>; 2],
-    /// Delay of a way, whichever.
+    /// Delay of every path.
     pub delay: Duration,
-    /// Signalling messages that are lost, by the order in which they are sent.
+    /// Indices of lost signalling messages, in the order sent.
     pub lost: Vec<usize>,
-    /// Signalling messages of these names are lost.
+    /// Names of lost signalling messages.
     pub lost_names: Vec<&'static str>,
-    /// What was sent: when, and its name.
+    /// Times and names of the messages sent.
     pub ladder: Vec<(Instant, &'static str)>,
-    /// Numbers of datagrams that the mobile, or the network behind it, has got.
+    /// Numbers of the datagrams received by the mobile or the network behind it.
     pub got: Vec<u64>,
-    /// Numbers that the correspondent has got, and by which address it saw the mobile.
+    /// Numbers of the datagrams received by the correspondent, with their source addresses.
     pub answered: Vec<(u64, IpAddr)>,
-    /// Packets that reached a link where the mobile is not, by the care-of address.
+    /// Packets that reached a link without the mobile, by time and care-of address.
     pub stale: Vec<(Instant, IpAddr)>,
     pub errors: Vec<Packet>,
-    /// Copies that home agents sent before they were replaced.
+    /// Copies sent by home agents before their replacement.
     pub copies: u64,
     pub events: Vec<(Instant, MobileEvent)>,
     arrivals: BTreeMap<(Instant, u64), Arrival>,
@@ -266,7 +266,7 @@ fn join(router: &mut AccessRouter, policy: BufferPolicy) -> Ipv6Addr {
     router.settings().address
 }
 
-/// What a link's router knows of the mobile there.
+/// The mobile as the router of a link knows it.
 fn neighbor(link: usize) -> Neighbor {
     Neighbor {
         address: if link == 0 { ip(HOME) } else { care_of(link) },
@@ -303,25 +303,25 @@ impl World {
         }
     }
 
-    /// The usual one: no detection, no buffering, no optimisation.
+    /// The usual network: no detection, no buffering, no optimisation.
     pub fn plain() -> World {
         World::new(mobile_settings(), agent_settings(), subscriber())
     }
 
-    /// Routers hold packets for a mobile that leaves.
+    /// Makes routers hold packets for a mobile that leaves.
     pub fn with_buffering_routers(mut self, policy: BufferPolicy) -> World {
         self.routers = (0..3).map(|link| router(link, Some(policy))).collect();
         self
     }
 
-    /// The routers of foreign links get copies of packets for the mobile and the network behind it.
+    /// Makes the routers of foreign links get copies of packets for the mobile and the network behind it.
     pub fn with_group(mut self, policy: BufferPolicy) -> World {
         let members = [1, 2].map(|link| join(&mut self.routers[link], policy));
         self.home_agent.form_group(ip(HOME), &members);
         self
     }
 
-    /// An interface of the mobile comes to a link, whose router is told so.
+    /// Attaches an interface of the mobile to a link; both ends get the link event.
     pub fn attach(&mut self, interface: usize, link: usize) {
         self.links[interface] = Some(link);
         self.mobile.link_up(self.now, InterfaceId(interface));
@@ -330,7 +330,7 @@ impl World {
         self.drain();
     }
 
-    /// It leaves the link, and both ends are told.
+    /// Detaches an interface from its link; both ends get the link event.
     pub fn detach(&mut self, interface: usize) {
         if let Some(link) = self.links[interface].take() {
             self.routers[link].handle_departure(self.now, neighbor(link));
@@ -340,7 +340,7 @@ impl World {
         self.drain();
     }
 
-    /// The correspondent sends a datagram to the mobile, or behind it.
+    /// Sends a datagram from the correspondent to the mobile, or behind it.
     pub fn send_down(&mut self, to: Ipv6Addr, number: u64) {
         let packet = datagram(ip(CORRESPONDENT), to, number);
         let packet = self.correspondent.handle_outgoing(self.now, packet);
@@ -348,20 +348,20 @@ impl World {
         self.drain();
     }
 
-    /// The mobile, or a node behind it, sends one to the correspondent.
+    /// Sends a datagram from the mobile, or a node behind it, to the correspondent.
     pub fn send_up(&mut self, from: Ipv6Addr, number: u64) {
         let packet = datagram(from, ip(CORRESPONDENT), number);
         self.mobile.handle_outgoing(self.now, packet);
         self.drain();
     }
 
-    /// Names of what was sent since a moment.
+    /// Lists the names of the messages sent since a time.
     pub fn names_since(&self, since: Instant) -> Vec<&'static str> {
         let since = self.ladder.iter().filter(|(at, _)| *at >= since);
         since.map(|&(_, name)| name).collect()
     }
 
-    /// When messages of a name were sent, in milliseconds.
+    /// Lists the times of a message, in milliseconds.
     pub fn times_of(&self, name: &str) -> Vec<u64> {
         let named = self.ladder.iter().filter(|(_, one)| *one == name);
         named.map(|(at, _)| at.as_nanos() / 1_000_000).collect()
@@ -457,7 +457,7 @@ impl World {
                 let Some(packet) = self.routers[0].take_update(now, packet) else {
                     return;
                 };
-                // Of a mobile that has returned since it was sent here: its node forwards it.
+                // The mobile has returned since the packet was sent here; the node forwards it.
                 if let Some(packet) = self.home_agent.handle_packet(now, packet)
                     && packet.ip.destination != IpAddr::V6(ip(HOME_AGENT))
                 {
@@ -480,7 +480,7 @@ impl World {
         }
     }
 
-    /// Takes out of the agents all that they have to say.
+    /// Polls all agents until they have nothing to send or report.
     fn drain(&mut self) {
         while let Some((towards, packet)) = self.mobile.poll_transmit() {
             let Towards::Interface(interface) = towards else {
@@ -556,7 +556,7 @@ impl World {
         while self.home_agent.poll_event().is_some() {}
     }
 
-    /// A packet has come to the mobile's transports, or to the network behind it.
+    /// Records a packet for the mobile's transports, or for the network behind it.
     fn hear(&mut self, packet: Packet) {
         match number_of(&packet) {
             Some(number) => self.got.push(number),
@@ -621,7 +621,7 @@ impl World {
             .insert((self.now + self.delay, self.sent), arrival);
     }
 
-    /// Writes a signalling message down; returns whether it is lost.
+    /// Records a signalling message; returns true if it is lost.
     fn count(&mut self, packet: &Packet) -> bool {
         let name = name_of(packet);
         if name == "data" {

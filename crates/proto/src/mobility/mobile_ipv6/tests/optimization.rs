@@ -1,4 +1,4 @@
-//! Return routability and the direct way.
+//! Return routability and the direct path.
 
 use super::*;
 use crate::mobility::mobile_ipv6::return_routability::binding_management_key;
@@ -27,7 +27,7 @@ fn the_first_packet_through_the_tunnel_begins_it() {
     let mut world = optimizing();
     let names = world.names_since(at(1000));
     let names: Vec<_> = names.into_iter().filter(|&name| name != "MLD").collect();
-    // HoTI, HoT go through the tunnel, so each is sent on once by the home agent.
+    // HoTI and HoT go through the tunnel, so the home agent forwards each once.
     assert_eq!(
         names,
         ["HoTI", "CoTI", "HoTI", "CoT", "HoT", "HoT", "BU", "BA"]
@@ -36,7 +36,7 @@ fn the_first_packet_through_the_tunnel_begins_it() {
         world.correspondent.care_of(world.now, ip(HOME)),
         Some(care_of(1))
     );
-    // From now on nothing goes by the home agent, and both see home addresses all the same.
+    // From here on packets bypass the home agent, and both ends still see home addresses.
     let mut gone = world.now;
     world.send_down(ip(HOME), 2);
     world.send_up(ip(HOME), 3);
@@ -46,7 +46,7 @@ fn the_first_packet_through_the_tunnel_begins_it() {
     assert_eq!(world.answered, [(3, ip(HOME).into())]);
 }
 
-/// RFC 6275 section 11.8: sent again after 1 s, and then twice as long each time up to 32 s. Then nothing is due.
+/// RFC 6275 section 11.8: retransmitted after 1 s, doubled each time up to 32 s. Then no action is due.
 #[test]
 fn a_correspondent_that_answers_no_test_is_left_alone() {
     let settings = MobileSettings {
@@ -88,7 +88,8 @@ fn the_direct_way_carries_the_standard_s_headers() {
     assert_eq!(up.wire_length(), 172);
 }
 
-/// The home test is good for longer than a binding's refresh: after a movement only the care-of address is tested.
+/// The home token is valid for longer than a binding's refresh interval: after a move only the care-of address is
+/// tested.
 #[test]
 fn after_a_movement_the_home_token_is_used_again() {
     let mut world = optimizing();
@@ -125,7 +126,7 @@ fn a_correspondent_that_has_forgotten_says_so_and_is_told_again() {
     world.correspondent = Correspondent::new(ip(CORRESPONDENT), [55; 20], [66; 16]);
     world.send_up(ip(HOME), 2);
     world.run_until(at(3000));
-    // The packet is lost, and the binding made anew: with tokens of the old key in vain, in silence.
+    // The packet is lost, and the binding registered again: silently refused with tokens of the old key.
     assert!(world.answered.is_empty());
     assert_eq!(world.correspondent.counts().unbound, 1);
     assert!(world.times_of("BE").len() == 1);
@@ -149,7 +150,7 @@ fn a_binding_in_use_is_renewed_and_one_that_is_not_runs_out() {
     assert_eq!(world.correspondent.care_of(world.now, ip(HOME)), None);
 }
 
-/// An update that is signed for the first care-of address.
+/// Builds an update signed for the first care-of address.
 fn signed_update(
     key: &[u8; 20],
     from: Ipv6Addr,
@@ -167,7 +168,7 @@ fn signed_update(
     mobility_packet((from, ip(CORRESPONDENT)), (Some(ip(HOME)), None), message)
 }
 
-/// Section 9.5.1, with a forger who is on neither way, on one of them, or repeats what was said.
+/// Section 9.5.1, with a forger on neither path, on one of them, or replaying.
 #[test]
 fn updates_without_proof_are_refused() {
     let mut correspondent = Correspondent::new(ip(CORRESPONDENT), [5; 20], [6; 16]);
@@ -254,7 +255,7 @@ fn updates_without_proof_are_refused() {
     );
     assert_eq!(correspondent.care_of(now, home), Some(care_of(1)));
 
-    // Section 9.5.3: once the binding is deleted, what made it does not bring it back as long as its nonces hold.
+    // Section 9.5.3: after a deletion, the binding's updates do not restore it while their nonces are valid.
     let of_home = binding_management_key(&tokens[0].keygen_token, None);
     let mut status = |now, key, sequence, lifetime_s| {
         let packet = signed_update(&key, care_of(1), (sequence, lifetime_s), indices);
@@ -279,7 +280,7 @@ fn updates_without_proof_are_refused() {
     for later in [100_000, 200_000, 329_000] {
         assert_eq!(status(at(later), right, 1, 9000), (135, 2, None));
     }
-    // Of 90 s to 120 s, and known until 330 s.
+    // From 90 s to 120 s, and valid until 330 s.
     assert_eq!(status(at(330_000), right, 1, 9000), (138, 1, None));
 }
 
@@ -312,7 +313,7 @@ fn what_cannot_be_is_answered_with_a_binding_error() {
     }
 }
 
-/// Section 11.7.3: a status of 136 to 138 makes the mobile test again what has expired, and only that.
+/// Section 11.7.3: a status of 136 to 138 makes the mobile repeat the expired tests, and only them.
 #[test]
 fn what_has_expired_is_tested_again() {
     for (status, tests) in [

@@ -1,4 +1,4 @@
-//! Whatever is lost, and however the mobile and the agents come and go: in the end there is one binding.
+//! Arbitrary losses, movements and restarts: in the end there is one binding.
 
 use super::*;
 use crate::mobility::buffering::{BufferPolicy, Overflow};
@@ -34,17 +34,17 @@ fn step() -> impl Strategy_<Value = Step> {
 
 use proptest::strategy::Strategy as Strategy_;
 
-/// What a journey is made with.
+/// Settings of a journey.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     optimizes_routes: bool,
     detection: bool,
     bicasts: bool,
-    /// Access routers hold packets and send them after the mobile.
+    /// Access routers hold packets and forward them to the mobile.
     forwards: bool,
-    /// Access routers get copies, and the one where the mobile is hands them out.
+    /// Access routers get copies, and the one at the mobile's link delivers them.
     multicasts: bool,
-    /// Messages between mobile and home agent are signed, and their numbers remembered.
+    /// Messages between mobile and home agent are signed, and their sequence numbers remembered.
     signs: bool,
 }
 
@@ -190,8 +190,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A home agent that restarts has lost its bindings; if that is the `late` one, where the mobile has come to stay, only
-    /// its refresh brings the binding back.
+    /// A restarted home agent has lost its bindings; if the `late` one restarts, where the mobile stays, only the
+    /// refresh restores the binding.
     #[test]
     fn there_is_one_binding_in_the_end(
         steps in prop::collection::vec((step(), 0..8000u64), 1..12),
@@ -211,7 +211,7 @@ proptest! {
             world.copies += world.home_agent.counts().copies;
             world.home_agent = new_home_agent(options);
         }
-        // Longer than bindings last (60 s), and than the longest interval between two updates.
+        // Longer than a binding's lifetime (60 s), and than the longest interval between two updates.
         let end = world.now + Duration::from_secs(200);
         world.run_until(end);
         let home = ip(HOME);
@@ -220,8 +220,8 @@ proptest! {
         prop_assert_eq!(world.mobile.registered(world.now), expected);
         let bound = world.correspondent.care_of(world.now, home);
         prop_assert!(bound.is_none() || bound == expected, "{:?}", bound);
-        // No packet twice, whatever happened on the way; with two bindings, or two routers that have copies, at most once
-        // by each, and counted.
+        // No duplicates, whatever happened; with two bindings, or two routers with copies, at most one counted copy of
+        // each.
         let mut got = world.got.clone();
         got.sort_unstable();
         let most = got.chunk_by(|one, other| one == other).map(<[u64]>::len).max();
@@ -229,7 +229,7 @@ proptest! {
         got.dedup();
         let copies = world.copies + world.home_agent.counts().copies;
         prop_assert!((world.got.len() - got.len()) as u64 <= copies);
-        // From here on nothing goes to where the mobile is not, and all arrives once.
+        // From here on no packet goes elsewhere than to the mobile, and each arrives once.
         world.stale.clear();
         world.got.clear();
         world.answered.clear();

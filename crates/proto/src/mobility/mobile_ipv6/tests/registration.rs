@@ -5,7 +5,7 @@ use crate::wire::mobility_header::{BindingAcknowledgement, BindingUpdate};
 
 const STANDARD: DuplicateAddressDetection = DuplicateAddressDetection::STANDARD;
 
-/// An update to the home agent from a care-of address; what it answers.
+/// Sends an update to the home agent from a care-of address; returns the answer.
 fn ask(
     agent: &mut HomeAgent,
     now: Instant,
@@ -53,8 +53,8 @@ fn status(answer: Option<BindingAcknowledgement>) -> BindingStatus {
     answer.expect("an answer").status
 }
 
-/// Both detect duplicates: the mobile for a second, the home agent for another; its answer comes before the mobile's
-/// first timeout of 1.5 s (RFC 6275 section 11.8 is why that is so long).
+/// Both detect duplicates, for a second each; the answer comes before the mobile's first timeout of 1.5 s (RFC 6275
+/// section 11.8 chose it for that).
 #[test]
 fn registration_with_detection_takes_its_time_and_no_retransmission() {
     let mut world = World::new(
@@ -70,7 +70,7 @@ fn registration_with_detection_takes_its_time_and_no_retransmission() {
     );
     world.attach(0, 1);
     world.run_until(at(8000));
-    // Random delay, below 1 s, then RetransTimer; 20 ms to the home agent.
+    // Random delay below 1 s, then RetransTimer; 20 ms to the home agent.
     let update = world.times_of("BU");
     assert_eq!(update.len(), 1);
     let first_probe = world.times_of("NS")[0];
@@ -79,7 +79,7 @@ fn registration_with_detection_takes_its_time_and_no_retransmission() {
     assert_eq!(world.times_of("BA"), [update[0] + 20 + 1000]);
     assert_eq!(world.mobile.registered(world.now), Some(care_of(1)));
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
-    // The group is joined before the address is asked for.
+    // The group is joined before the address is solicited.
     let names = world.names_since(Instant::ZERO);
     let place = |name| names.iter().position(|&one| one == name);
     assert!(place("MLD") < place("NS"));
@@ -125,7 +125,7 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
     let mut world = World::plain();
     world.attach(0, 1);
     world.run_until(at(1_000_000));
-    // 600 s: refreshed when three quarters have passed since the update left.
+    // 600 s: refreshed three quarters after the update.
     assert_eq!(world.times_of("BU"), [20, 450_020, 900_020]);
     let lost = world.now;
     world.detach(0);
@@ -135,8 +135,8 @@ fn a_binding_is_refreshed_and_ends_without_refreshing() {
     assert!(!world.home_agent.intercepts(ip(HOME).into()));
 }
 
-/// The home agent is out of reach for longer than a binding of 12 s lasts. What it grants afterwards counts from the update that it
-/// has answered, and is refreshed after three quarters of it.
+/// The home agent is out of reach for longer than a binding's lifetime of 12 s. The lifetime it grants afterwards
+/// counts from the acknowledged update; the refresh comes after three quarters.
 #[test]
 fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
     let mut world = World::new(
@@ -164,7 +164,7 @@ fn a_binding_that_ran_out_while_nobody_answered_is_made_anew() {
     assert_eq!(world.home_agent.care_of(ip(HOME)), Some(care_of(1)));
 }
 
-/// It answers the first of five updates, and grants 8 s, which are over.
+/// The answer is to the first of five updates, and grants 8 s, which have passed.
 #[test]
 fn an_answer_that_comes_after_what_it_grants_is_followed_by_an_update() {
     let mut world = World::plain();
@@ -237,7 +237,7 @@ fn an_update_that_was_overtaken_does_not_bring_a_deleted_binding_back() {
     assert_eq!(status(answer), BindingStatus::ACCEPTED);
     let late = ask(&mut agent, at(200), care_of(1), update(5));
     assert_eq!(status(late), BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW);
-    // Its answer may be lost: asked again, the same is said.
+    // The answer may be lost: a retransmission gets the same.
     let again = BindingUpdate {
         sequence: 7,
         ..deletes.clone()
@@ -249,8 +249,8 @@ fn an_update_that_was_overtaken_does_not_bring_a_deleted_binding_back() {
     assert_eq!(status(unknown), BindingStatus::NOT_HOME_AGENT);
 }
 
-/// Whatever has become of the binding since: deleted, run out, or run out unnoticed. Without a secret IPsec refuses what it
-/// has seen, and where no binding is any number is taken (RFC 6275 section 9.5.1).
+/// Also after the binding is deleted, has expired, or has expired unnoticed. Without a secret IPsec refuses replays,
+/// and without a binding any number is accepted (RFC 6275 section 9.5.1).
 #[test]
 fn a_signed_update_counts_once() {
     let key = SharedKey {
@@ -313,7 +313,7 @@ fn a_mobile_that_has_forgotten_its_number_learns_it() {
     let mut world = World::plain();
     world.attach(0, 1);
     world.run_until(at(1000));
-    // Three updates more, so that the number is beyond what the mobile begins with.
+    // Three more updates, so that the number exceeds the mobile's first.
     for link in [2, 1, 2] {
         world.detach(0);
         world.attach(0, link);
@@ -385,7 +385,7 @@ fn a_mobile_router_registers_the_prefixes_that_it_may() {
     let everything = prefix("::", 0);
     let answer = ask(&mut agent, at(0), care_of(1), router(1, &[everything]));
     assert_eq!(status(answer), BindingStatus::INVALID_PREFIX);
-    // Inside its own network it cannot be.
+    // It cannot be inside its own network.
     let answer = ask(&mut agent, at(0), ip(BEHIND), router(1, &[behind]));
     assert_eq!(status(answer), BindingStatus::INVALID_CARE_OF_ADDRESS);
     assert!(!agent.intercepts(ip(BEHIND).into()));
@@ -417,7 +417,7 @@ fn an_address_that_somebody_has_at_home_is_refused() {
     });
     agent.subscribe(subscriber());
     assert_eq!(ask(&mut agent, at(0), care_of(1), update(1)), None);
-    // Until it is known the address is not taken.
+    // Until then the address is not intercepted.
     assert!(!agent.intercepts(ip(HOME).into()));
     let claim = NeighborDiscovery::NeighborAdvertisement(NeighborAdvertisement {
         target: ip(HOME),
@@ -470,7 +470,7 @@ fn an_update_without_the_shared_secret_is_refused() {
             assert_eq!(world.events.last(), Some(&(at(60), refused)));
         }
     }
-    // A signed message for another care-of address is not signed any more.
+    // A signature does not hold for another care-of address.
     let mut agent = HomeAgent::new(agent_settings());
     agent.subscribe(keyed);
     let mut message = MobilityMessage::BindingUpdate(BindingUpdate {
@@ -487,7 +487,7 @@ fn an_update_without_the_shared_secret_is_refused() {
     );
 }
 
-/// The home agent has heard of the second place, though the mobile does not know it: back at the first, it says so.
+/// The home agent knows the second place, though the mobile got no answer: back at the first, it registers again.
 #[test]
 fn a_mobile_that_returns_before_it_was_answered_registers_anew() {
     let mut world = World::plain();

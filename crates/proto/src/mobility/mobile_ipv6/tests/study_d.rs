@@ -24,8 +24,8 @@ fn world() -> World {
     )
 }
 
-/// Link 1 until the base station lets the mobile go at 12 s, link 2 from 12.2 s on; Link_Going_Down at 10 s. A
-/// datagram each 100 ms from 9 s to 20 s. The names are lost from 10 s on, `regular` of them from 12 s on.
+/// Link 1 until the base station releases the mobile at 12 s, link 2 from 12.2 s on; Link_Going_Down at 10 s. A
+/// datagram every 100 ms from 9 s to 20 s. The named messages are lost from 10 s on, `regular` ones from 12 s on.
 fn handover(before: &[&'static str], regular: &[&'static str], until: u64) -> World {
     let mut world = world();
     world.attach(0, 1);
@@ -67,18 +67,18 @@ fn with_nothing_lost_no_packet_is() {
     assert_eq!(world.got, (90..200).collect::<Vec<_>>());
 }
 
-/// All MBUs lost: asked at 10, 11 and then ever later; nothing is held, so what comes while the link is down is lost.
+/// All MBUs lost: sent at 10 s and 11 s; nothing is held, so packets are lost while the link is down.
 #[test]
 fn first_condition() {
     let world = handover(&["MBU"], &[], 12_200);
     assert_eq!(world.times_of("MBU"), [10_000, 11_000]);
-    // From when a packet no longer reaches the old link (40 ms on the way) until the update is there.
+    // From the first packet too late for the old link (40 ms on the way) to the update's arrival.
     assert_eq!(missing(&world), [120, 121, 122]);
     assert_eq!(world.home_agent.counts().buffered.held, 0);
     assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
 }
 
-/// The whole row of requests, where the link stays long enough: 1 s, then twice as long each time, three times.
+/// All requests, if the link stays long enough: after 1 s, doubled each time, three retransmissions.
 #[test]
 fn the_mobile_asks_four_times_and_then_waits() {
     let mut world = world();
@@ -102,7 +102,7 @@ fn second_condition() {
     assert!(world.home_agent.counts().buffered.held >= 20);
 }
 
-/// All MBAs and the regular updates until 13 s lost: held until one gets through, 1 s after the first.
+/// All MBAs and the regular updates until 13 s lost: held until one arrives, 1 s after the first.
 #[test]
 fn third_condition() {
     let world = handover(&["MBA"], &["BU"], 13_000);
@@ -111,8 +111,8 @@ fn third_condition() {
     assert_eq!(world.got, (90..200).collect::<Vec<_>>());
 }
 
-/// All MBAs and the first regular answer lost: the home agent sends what it held, and the mobile drops it until it
-/// has the answer to its second update.
+/// All MBAs and the first regular answer lost: the home agent sends its buffer, and the mobile drops it until the
+/// answer to its second update.
 #[test]
 fn fourth_condition() {
     let world = handover(&["MBA"], &["BA"], 13_000);
@@ -120,7 +120,7 @@ fn fourth_condition() {
     let missing = missing(&world);
     assert!(!missing.is_empty());
     assert_eq!(world.mobile.counts().unregistered, missing.len() as u64);
-    // All that was held, and what came in the second until the answer.
+    // The whole buffer, and the packets of the second until the answer.
     assert_eq!((missing[0], missing.last()), (101, Some(&132)));
     assert_eq!(world.mobile.registered(world.now), Some(care_of(2)));
 }
