@@ -1,6 +1,6 @@
-//! The AeroTP header and what stands around it: prelude, extensions, checks and code words (docs/aerotp.md, sections 3 and 4).
+//! The AeroTP packet: prelude, header, extensions, checks and code words (docs/aerotp.md, sections 3 and 4).
 //!
-//! The layout is Baton's own: the figure that showed the authors' (study A, figures 3 and 4) is lost.
+//! The layout is Baton's own, since the authors' figures (study A, figures 3 and 4) are lost.
 
 mod mack;
 mod prelude;
@@ -14,29 +14,29 @@ use super::sequence::SequenceNumber;
 use super::tcp::TcpFlags;
 use super::{DecodeError, expect_length, u16_at, u32_at};
 
-/// The name of this header in errors.
+/// Name of the header in errors.
 const NAME: &str = "AeroTP";
-/// Bytes of the prelude.
+/// Length of the prelude in bytes.
 const PRELUDE: usize = 3;
-/// Bytes of the fixed header behind the prelude.
+/// Length of the fixed header after the prelude, in bytes.
 const FIXED: usize = 17;
-/// Bytes of the header error check.
+/// Length of the header error check in bytes.
 const HEC: usize = 2;
-/// Bytes of the payload's check.
+/// Length of the payload check in bytes.
 const PAYLOAD_CRC: usize = 4;
 
-/// What a sender promises about its data (study A, section III-D).
+/// Reliability of a connection (study A, section III-D).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Nothing is confirmed that the far end has not stored.
+    /// Acknowledges only data stored at the far end.
     Reliable,
-    /// What a gateway has taken into custody may be confirmed.
+    /// Acknowledges also data in custody of a gateway.
     NearReliable,
-    /// Open-loop codes only; no return channel is needed.
+    /// Open-loop codes only, without a return channel.
     QuasiReliable,
-    /// Reordered, and nothing more.
+    /// Reordering only.
     UnreliableConnection,
-    /// As UDP: no state at all.
+    /// Like UDP: no state at all.
     UnreliableDatagram,
 }
 
@@ -50,18 +50,18 @@ impl Mode {
         Mode::UnreliableDatagram,
     ];
 
-    /// Whether lost data is sent again, and so a return channel needed.
+    /// Returns true if lost data is retransmitted, which needs a return channel.
     pub const fn repeats(self) -> bool {
         matches!(self, Mode::Reliable | Mode::NearReliable)
     }
 }
 
-/// The service class of a connection, 0 (first to wait) to 7 (first to go).
+/// Service class of a connection, 0 (lowest priority) to 7 (highest).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ServiceClass(u8);
 
 impl ServiceClass {
-    /// The class of a number; `None` beyond 7.
+    /// Creates the class of this number; `None` beyond 7.
     pub const fn new(number: u8) -> Option<ServiceClass> {
         if number < 8 {
             Some(ServiceClass(number))
@@ -70,94 +70,94 @@ impl ServiceClass {
         }
     }
 
-    /// Its number, 0 to 7.
+    /// Returns the number, 0 to 7.
     pub const fn number(self) -> u8 {
         self.0
     }
 }
 
-/// What stands in every packet until the peer has been heard (ASYN): any of them can open the connection.
+/// Extension of every packet until the peer is heard (ASYN), so that any of them can open the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// Sequence number of the connection's first byte.
     pub initial: SequenceNumber,
-    /// What proves later, from another address, that a packet is of this connection.
+    /// Token that later proves from another address that a packet belongs to the connection.
     pub token: u32,
 }
 
-/// The place of a packet in a block of an erasure code across packets.
+/// Position of a packet in a block of an erasure code across packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlace {
     /// Number of the block, modulo 2^16.
     pub block: u16,
-    /// Its place: below `sources` a packet with data, from there on one that repairs.
+    /// Position in the block: data packets are below `sources`, repair packets follow.
     pub index: u8,
-    /// Packets with data in the block, at least one.
+    /// Number of data packets in the block, at least one.
     pub sources: u8,
-    /// Packets that repair; with `sources` at most 255.
+    /// Number of repair packets; with `sources` at most 255.
     pub repairs: u8,
 }
 
 impl BlockPlace {
-    /// Whether the packet's payload is a repair symbol.
+    /// Returns true if the payload is a repair symbol.
     pub const fn is_repair(&self) -> bool {
         self.index >= self.sources
     }
 }
 
-/// What a gateway tells the other of a TCP SYN (with [`TcpFlags::SYN`]).
+/// Options of a TCP SYN, from one gateway to the other (with [`TcpFlags::SYN`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOffer {
-    /// Largest segment that its sender takes, in bytes.
+    /// Maximum segment size that the sender accepts, in bytes.
     pub maximum_segment_size: u16,
-    /// Shift of the window field, 0 to 14, if offered.
+    /// Window scale shift, 0 to 14, if offered.
     pub window_scale: Option<u8>,
-    /// Selective acknowledgments are offered.
+    /// True if SACK is offered.
     pub sack_permitted: bool,
-    /// Timestamps are offered.
+    /// True if timestamps are offered.
     pub timestamps: bool,
 }
 
-/// One AeroTP header.
+/// An AeroTP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AerotpHeader {
     /// Sender's port.
     pub source_port: u16,
     /// Receiver's port.
     pub destination_port: u16,
-    /// Sequence number of the payload's first byte; of the next byte to come in a packet without payload.
+    /// Sequence number of the payload's first byte, or in a packet without payload of the next byte.
     pub sequence: SequenceNumber,
-    /// When this packet left, by its sender's clock, in microseconds modulo 2^32.
+    /// Time of departure by the sender's clock, in microseconds modulo 2^32.
     pub timestamp: u32,
     /// The connection's mode.
     pub mode: Mode,
     /// The connection's class.
     pub class: ServiceClass,
-    /// AFIN: the payload's end, or `sequence` without one, is the end of the sender's data.
+    /// AFIN: the sender's data ends with the payload, or at `sequence` without one.
     pub is_final: bool,
-    /// The payload's last byte is the last of what was written at once: a datagram's end.
+    /// True if the payload ends a unit of writing, such as a datagram.
     pub ends_record: bool,
-    /// A MACK is wanted at once.
+    /// True to request a MACK at once.
     pub wants_mack: bool,
-    /// The flags of the TCP segment from which a gateway made this packet. [`TcpFlags::RST`] resets.
+    /// Flags of the TCP segment of which a gateway made this packet. [`TcpFlags::RST`] resets.
     pub tcp_flags: TcpFlags,
-    /// How the packet is protected against bit errors.
+    /// Protection against bit errors.
     pub protection: Protection,
-    /// ASYN.
+    /// ASYN extension.
     pub opening: Option<Opening>,
-    /// Of a TCP SYN that a gateway passes on; together with [`TcpFlags::SYN`].
+    /// Options of a TCP SYN from a gateway; with [`TcpFlags::SYN`].
     pub tcp_offer: Option<TcpOffer>,
-    /// MACK, and with it SNACK.
+    /// MACK extension, with SNACK.
     pub mack: Option<Box<Mack>>,
-    /// A move's or a reset's proof: the token that its sender's opening had.
+    /// Proof for a move or a reset: the token of the sender's opening.
     pub token: Option<u32>,
-    /// With `token`: the packet's source is one more path, and does not replace another.
+    /// With `token`: true if the packet's source is an additional path and replaces none.
     pub adds_path: bool,
-    /// The place in a block of an erasure code.
+    /// Position in a block of an erasure code.
     pub block: Option<BlockPlace>,
 }
 
-/// Bits of the flags' byte.
+/// Bits of the flags byte.
 mod flag {
     pub const ASYN: u8 = 0x80;
     pub const AFIN: u8 = 0x40;
@@ -170,7 +170,7 @@ mod flag {
 }
 
 impl AerotpHeader {
-    /// Bytes on the wire from the prelude to the header error check.
+    /// Returns the length on the wire from the prelude to the header error check, in bytes.
     pub fn wire_length(&self) -> u32 {
         let opening = if self.opening.is_some() { 8 } else { 0 };
         let offer = if self.tcp_offer.is_some() { 4 } else { 0 };
@@ -203,8 +203,7 @@ impl AerotpHeader {
         flags
     }
 
-    /// Appends what stands between prelude and header error check, for a payload of so many bytes. More than 65,535
-    /// are written as that.
+    /// Appends the bytes between prelude and header error check. A payload length beyond 65,535 is written as that.
     fn encode(&self, payload_length: u32, out: &mut Vec<u8>) {
         let syn = match self.tcp_offer {
             Some(_) => self.tcp_flags.with(TcpFlags::SYN),
@@ -240,8 +239,8 @@ impl AerotpHeader {
         }
     }
 
-    /// Reads what stands between prelude and header error check from the front of `bytes`; returns it, the payload's
-    /// length as it says, and how many bytes it took.
+    /// Decodes the bytes between prelude and header error check at the front of `bytes`. Returns the header, the
+    /// payload length in it, and the number of bytes decoded.
     fn decode(
         protection: Protection,
         bytes: &[u8],
@@ -364,7 +363,7 @@ fn field(field: &'static str, value: u32) -> DecodeError {
     }
 }
 
-/// Bytes that are read from the front.
+/// A reader of bytes from the front.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -383,7 +382,7 @@ impl<'a> Reader<'a> {
         Ok(u32_at(self.take(4)?, 0))
     }
 
-    /// A number of one, two or four bytes, of which the first two bits tell how many (as in RFC 9000 section 16).
+    /// Reads a number of one, two or four bytes; its first two bits tell the length (as in RFC 9000 section 16).
     fn number(&mut self) -> Result<u32, DecodeError> {
         let first = self.u8()?;
         let further = match first >> 6 {
@@ -400,10 +399,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The largest number that [`encode_number`] can write.
+/// Largest number that [`encode_number`] can write.
 const LARGEST_NUMBER: u32 = (1 << 30) - 1;
 
-/// Bytes that a number takes.
+/// Returns the encoded length of a number in bytes.
 const fn number_length(number: u32) -> u32 {
     match number {
         0..=0x3F => 1,
@@ -412,7 +411,7 @@ const fn number_length(number: u32) -> u32 {
     }
 }
 
-/// Appends a number; one beyond [`LARGEST_NUMBER`] is written as that.
+/// Appends a number, limited to [`LARGEST_NUMBER`].
 fn encode_number(number: u32, out: &mut Vec<u8>) {
     let number = number.min(LARGEST_NUMBER);
     match number_length(number) {

@@ -1,5 +1,5 @@
-//! Agent discovery of Mobile IPv4 (RFC 5944 section 2): ICMP router advertisements and solicitations (RFC 1256), and
-//! the extensions by which a router says that it is a mobility agent.
+//! Agent discovery of Mobile IPv4 (RFC 5944 section 2): ICMP router advertisements and solicitations (RFC 1256), with
+//! the extensions of mobility agents.
 
 use super::{DecodeError, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
@@ -13,74 +13,73 @@ mod extension {
     pub const PREFIX_LENGTHS: u8 = 19;
 }
 
-/// A message of agent discovery. Its sender sets the hop limit to 1, so that it stays on its link.
+/// A message of agent discovery. Its sender sets the hop limit to 1, so that it stays on the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentDiscovery {
-    /// Asks every agent on the link for an advertisement (ICMP type 10).
+    /// Solicitation of advertisements from all agents on the link (ICMP type 10).
     Solicitation,
-    /// Says who is there (ICMP type 9).
+    /// Advertisement of an agent (ICMP type 9).
     Advertisement(RouterAdvertisement),
 }
 
-/// A router advertisement; with a mobility agent in it an agent advertisement.
+/// A router advertisement; with a mobility agent, an agent advertisement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouterAdvertisement {
-    /// How long what is said here holds, in seconds.
+    /// Lifetime in seconds.
     pub lifetime: u16,
-    /// Routers by address, each with its preference: the higher, the better. At most 255.
+    /// Routers by address, with their preferences: higher is better. At most 255.
     pub routers: Vec<(Ipv4Addr, i32)>,
-    /// Length of the network prefix of each router's address in bits, at most 32; none, or one for each router.
+    /// Prefix length of each router's address in bits, at most 32; empty, or one for each router.
     pub prefix_lengths: Vec<u8>,
-    /// What the sender does as a mobility agent.
+    /// Mobility agent extension.
     pub mobility_agent: Option<MobilityAgent>,
 }
 
-/// What a mobility agent offers (RFC 5944 section 2.1.1).
+/// Mobility agent extension (RFC 5944 section 2.1.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MobilityAgent {
-    /// How many advertisements there were since the agent started; after 65,535 comes 256, so that a lower number
-    /// tells a restart.
+    /// Number of advertisements since the agent started; 256 follows 65,535, so that a lower number shows a restart.
     pub sequence: u16,
-    /// The longest registration that it takes, in seconds; 65,535 is for ever.
+    /// Maximum registration lifetime in seconds; 65,535 is infinite.
     pub registration_lifetime: u16,
-    /// What it is and can do.
+    /// Roles and capabilities.
     pub flags: AgentFlags,
-    /// Care-of addresses that it offers; below a gateway its own stands first and the gateway's last (RFC 4857
-    /// section 4.3). At most 62.
+    /// Offered care-of addresses. Below a gateway, the agent's own comes first and the gateway's last (RFC 4857 section
+    /// 4.3). At most 62.
     pub care_of_addresses: Vec<Ipv4Addr>,
 }
 
-/// The flags of a mobility agent, as the wire has them.
+/// Flags of a mobility agent, as encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentFlags(pub u16);
 
 impl AgentFlags {
-    /// Registration through this agent is required, of a co-located care-of address too.
+    /// Registration through this agent is required, also with a co-located care-of address.
     pub const REGISTRATION_REQUIRED: AgentFlags = AgentFlags(0x8000);
-    /// It takes no further registrations.
+    /// The agent accepts no further registrations.
     pub const BUSY: AgentFlags = AgentFlags(0x4000);
-    /// It is a home agent on this link.
+    /// Home agent on this link.
     pub const HOME_AGENT: AgentFlags = AgentFlags(0x2000);
-    /// It is a foreign agent on this link.
+    /// Foreign agent on this link.
     pub const FOREIGN_AGENT: AgentFlags = AgentFlags(0x1000);
-    /// It takes reverse tunnels (RFC 3024).
+    /// Reverse tunnelling is supported (RFC 3024).
     pub const REVERSE_TUNNEL: AgentFlags = AgentFlags(0x0100);
-    /// It takes regional registrations (RFC 4857).
+    /// Regional registration is supported (RFC 4857).
     pub const REGIONAL: AgentFlags = AgentFlags(0x0020);
 
-    /// Both together.
+    /// Returns the union of the flags.
     pub const fn with(self, other: AgentFlags) -> AgentFlags {
         AgentFlags(self.0 | other.0)
     }
 
-    /// Whether all of `other` are set.
+    /// Returns true if all flags of `other` are set.
     pub const fn contains(self, other: AgentFlags) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
 impl AgentDiscovery {
-    /// Bytes on the wire after the IP header.
+    /// Returns the length on the wire after the IP header, in bytes.
     pub fn wire_length(&self) -> u32 {
         let AgentDiscovery::Advertisement(advertisement) = self else {
             return 8;
@@ -100,7 +99,7 @@ impl AgentDiscovery {
             out.extend_from_slice(&[10, 0, 0, 0, 0, 0, 0, 0]);
             return;
         };
-        // Two words a router: address and preference.
+        // Two words for each router: address and preference.
         out.extend_from_slice(&[9, 0, 0, 0, advertisement.routers.len() as u8, 2]);
         out.extend_from_slice(&advertisement.lifetime.to_be_bytes());
         for (router, preference) in &advertisement.routers {
@@ -124,7 +123,7 @@ impl AgentDiscovery {
         }
     }
 
-    /// Reads a message of type 9 or 10, of which the caller has checked the checksum and that eight bytes are there.
+    /// Decodes a message of type 9 or 10; the caller has checked the checksum, and that there are eight bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Result<AgentDiscovery, DecodeError> {
         if bytes[0] == 10 {
             return Ok(AgentDiscovery::Solicitation);
@@ -145,7 +144,7 @@ impl AgentDiscovery {
         };
         let mut rest = &bytes[end..];
         while let Some((&kind, after)) = rest.split_first() {
-            // Padding alone has no length.
+            // Padding is the only extension without a length.
             if kind == extension::PADDING {
                 rest = after;
                 continue;
@@ -186,7 +185,7 @@ impl RouterAdvertisement {
                 }
                 self.prefix_lengths = bytes.to_vec();
             }
-            // RFC 5944 section 1.8: unknown types below 128 cost the message, others are skipped.
+            // RFC 5944 section 1.8: unknown types below 128 invalidate the message; others are skipped.
             0..=127 => return Err(field("extension", u32::from(kind))),
             _ => {}
         }
@@ -194,7 +193,7 @@ impl RouterAdvertisement {
     }
 }
 
-/// The address that begins at byte `at`, which the caller has checked to be there.
+/// Returns the address at byte `at`, which the caller has checked to exist.
 pub(super) fn address_at(bytes: &[u8], at: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(u32_at(bytes, at))
 }

@@ -3,22 +3,22 @@
 use crate::packet::IpHeader;
 use core::net::IpAddr;
 
-/// A checksum being summed up over pieces of any length.
+/// A checksum summed over pieces of any length.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
     sum: u64,
-    /// The pieces so far end in the middle of a 16-bit word.
+    /// True if the pieces so far end in the middle of a 16-bit word.
     odd: bool,
 }
 
 impl Checksum {
-    /// The sum over nothing.
+    /// Starts with an empty sum.
     pub fn new() -> Checksum {
         Checksum::default()
     }
 
-    /// The sum over the pseudo header with which TCP, UDP and ICMPv6 begin: addresses, protocol number, and
-    /// `length` of the transport's header and payload in bytes (RFC 9293 section 3.1, RFC 8200 section 8.1).
+    /// Starts with the pseudo header of TCP, UDP and ICMPv6: addresses, protocol number, and `length` of the transport
+    /// header and payload in bytes (RFC 9293 section 3.1, RFC 8200 section 8.1).
     pub fn pseudo_header(ip: &IpHeader, protocol: u8, length: usize) -> Checksum {
         let mut checksum = Checksum::new();
         for address in [ip.source, ip.destination] {
@@ -27,7 +27,7 @@ impl Checksum {
                 IpAddr::V6(address) => checksum.add(&address.octets()),
             }
         }
-        // The two layouts differ only in zeros.
+        // The IPv4 and IPv6 layouts differ only in zeros.
         checksum.add(&(length as u32).to_be_bytes());
         checksum.add(&[0, protocol]);
         checksum
@@ -52,8 +52,8 @@ impl Checksum {
         }
     }
 
-    /// The value for the checksum field, where the sum was made with zeros in that field. Over bytes that
-    /// hold a right checksum it is zero.
+    /// Returns the value of the checksum field, which must be zero in the sum. Over bytes with a valid checksum it
+    /// returns zero.
     pub fn finish(self) -> u16 {
         let mut sum = self.sum;
         while sum > 0xFFFF {
@@ -63,8 +63,8 @@ impl Checksum {
     }
 }
 
-/// A checksum over bytes of which `before`, which began a 16-bit word, have become `after`, as long and of even
-/// length: HC' = ~(~HC + ~m + m') for each word (RFC 1624, equation 3).
+/// Updates a checksum for bytes, from a 16-bit boundary and of even length, that change from `before` to `after`: HC' =
+/// ~(~HC + ~m + m') for each word (RFC 1624, equation 3).
 pub fn updated(checksum: u16, before: &[u8], after: &[u8]) -> u16 {
     let mut sum = u64::from(!checksum);
     for (before, after) in before

@@ -1,4 +1,4 @@
-//! The messages by which a host gets an address (RFC 2131), with the options that this takes (RFC 2132).
+//! DHCP messages (RFC 2131), with the options needed to assign an address (RFC 2132).
 
 use super::agent_discovery::address_at;
 use super::{DecodeError, expect_length, u32_at};
@@ -10,26 +10,26 @@ pub const SERVER_PORT: u16 = 67;
 pub const CLIENT_PORT: u16 = 68;
 
 const HEADER: &str = "DHCP";
-/// Where the options begin: after the fixed fields and the four bytes that say that there are options.
+/// Offset of the options: after the fixed fields and the magic cookie.
 const OPTIONS: usize = 240;
 const COOKIE: u32 = 0x6382_5363;
-/// A BOOTP message, which relays take this one for, has no fewer bytes (RFC 1542 section 2.1).
+/// Minimum length of a BOOTP message, which a relay may require (RFC 1542 section 2.1).
 const SHORTEST: usize = 300;
 
-/// What a message says (option 53).
+/// Message type (option 53).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DhcpKind {
-    /// A client looks for servers.
+    /// DHCPDISCOVER: a client looks for servers.
     Discover,
-    /// A server offers an address.
+    /// DHCPOFFER: a server offers an address.
     Offer,
-    /// A client takes one, or keeps it.
+    /// DHCPREQUEST: a client accepts an address, or renews it.
     Request,
-    /// A client has found that somebody else has the address.
+    /// DHCPDECLINE: a client has found that another node has the address.
     Decline,
-    /// A server confirms.
+    /// DHCPACK: a server confirms a request.
     Acknowledge,
-    /// A server refuses.
+    /// DHCPNAK: a server refuses a request.
     Refuse,
 }
 
@@ -49,7 +49,7 @@ impl DhcpKind {
             .map_or(0, |&(_, number)| number)
     }
 
-    /// Whether a server says it.
+    /// Returns true for a server's message type.
     pub const fn is_of_server(self) -> bool {
         matches!(
             self,
@@ -58,35 +58,35 @@ impl DhcpKind {
     }
 }
 
-/// A message.
+/// A DHCP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dhcp {
-    /// What it says.
+    /// Message type.
     pub kind: DhcpKind,
-    /// Which exchange it belongs to.
+    /// Transaction ID.
     pub transaction: u32,
-    /// The client's hardware address, by which the server knows it.
+    /// Client's hardware address, which identifies it to the server.
     pub client: [u8; 6],
-    /// The address that the server gives; zero from a client.
+    /// Assigned address; zero from a client.
     pub address: Ipv4Addr,
-    /// The address that the client asks for (option 50).
+    /// Requested address (option 50).
     pub requested: Option<Ipv4Addr>,
-    /// The server (option 54).
+    /// Server identifier (option 54).
     pub server: Option<Ipv4Addr>,
-    /// For how long, in seconds (option 51).
+    /// Lease time in seconds (option 51).
     pub lease: Option<u32>,
-    /// Bits of the network's prefix (option 1, the subnet mask), at most 32.
+    /// Prefix length of the network in bits, at most 32 (option 1, the subnet mask).
     pub prefix_length: Option<u8>,
 }
 
 impl Dhcp {
-    /// The message as UDP carries it.
+    /// Encodes the message as a UDP payload.
     pub fn encode(&self) -> Vec<u8> {
         let operation = if self.kind.is_of_server() { 2 } else { 1 };
-        // Ethernet's hardware type, six bytes, no relay.
+        // Ethernet's hardware type, six bytes of address, no relay.
         let mut out = vec![operation, 1, 6, 0];
         out.extend_from_slice(&self.transaction.to_be_bytes());
-        // No seconds; the answer shall be broadcast, since the client has no address yet.
+        // No seconds; broadcast flag, since the client has no address yet.
         out.extend_from_slice(&[0, 0, 0x80, 0]);
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&self.address.octets());
@@ -112,10 +112,10 @@ impl Dhcp {
         out
     }
 
-    /// Reads what UDP carried. Options that are not known here are skipped.
+    /// Decodes a UDP payload. Unknown options are skipped.
     ///
     /// # Errors
-    /// Too few bytes, no DHCP message, or an option of a length that it cannot have.
+    /// Too few bytes, no DHCP message, or an option of an invalid length.
     pub fn decode(bytes: &[u8]) -> Result<Dhcp, DecodeError> {
         expect_length(HEADER, bytes, OPTIONS)?;
         if u32_at(bytes, OPTIONS - 4) != COOKIE {

@@ -1,12 +1,12 @@
-//! IPv6 extension headers of fixed content: those that Mobile IPv6 puts in front of others, and the router alert of
-//! Multicast Listener Discovery. Headers with anything else are not read here.
+//! IPv6 extension headers with fixed contents: those of Mobile IPv6, and the router alert of Multicast Listener
+//! Discovery. Headers with other contents are not decoded here.
 
 use super::ip::IpPayload;
 use super::{DecodeError, expect_length, ipv6_at, protocol};
 use crate::packet::IpHeader;
 use core::net::{IpAddr, Ipv6Addr};
 
-/// Bytes of a hop-by-hop header with a router alert (RFC 2711).
+/// Length of a hop-by-hop header with a router alert, in bytes (RFC 2711).
 pub const ROUTER_ALERT_LENGTH: u32 = 8;
 
 /// Types of options (RFC 8200 section 4.2, RFC 2711 section 2.1, RFC 6275 section 6.3).
@@ -15,28 +15,28 @@ const PADN: u8 = 1;
 const ROUTER_ALERT: u8 = 5;
 const HOME_ADDRESS: u8 = 201;
 
-/// The home addresses that Mobile IPv6's extension headers tell, while the IP header has care-of addresses.
+/// Home addresses in Mobile IPv6's extension headers, while the IP header has care-of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomeAddresses {
-    /// The sender's: the home address option of a destination options header (RFC 6275 section 6.3).
+    /// Sender's home address: the home address option of a destination options header (RFC 6275 section 6.3).
     pub source: Option<Ipv6Addr>,
-    /// The receiver's: a type 2 routing header with one segment left (RFC 6275 section 6.4).
+    /// Receiver's home address: a type 2 routing header with one segment left (RFC 6275 section 6.4).
     pub destination: Option<Ipv6Addr>,
 }
 
 impl HomeAddresses {
-    /// Whether there is none, and so no header.
+    /// Returns true if there is no address, and so no header.
     pub const fn is_empty(&self) -> bool {
         self.source.is_none() && self.destination.is_none()
     }
 
-    /// Bytes of the headers: 24 each.
+    /// Returns the length of the headers: 24 bytes each.
     pub const fn wire_length(&self) -> u32 {
         24 * (self.source.is_some() as u32 + self.destination.is_some() as u32)
     }
 
-    /// Protocol number of the first header, or of what follows them all. The routing header comes first (RFC 6275
-    /// section 6.3).
+    /// Returns the protocol number of the first header, or `following` without headers. The routing header comes first
+    /// (RFC 6275 section 6.3).
     pub const fn first(&self, following: u8) -> u8 {
         match (self.destination, self.source) {
             (Some(_), _) => protocol::ROUTING,
@@ -45,7 +45,7 @@ impl HomeAddresses {
         }
     }
 
-    /// Appends the headers in front of what has this protocol number.
+    /// Appends the headers in front of an upper layer with this protocol number.
     pub fn encode(&self, following: u8, out: &mut Vec<u8>) {
         if let Some(address) = self.destination {
             let source = HomeAddresses {
@@ -56,18 +56,18 @@ impl HomeAddresses {
             out.extend_from_slice(&address.octets());
         }
         if let Some(address) = self.source {
-            // The option lies 8n + 6 bytes into its header.
+            // The option must start 8n + 6 bytes into its header.
             out.extend_from_slice(&[following, 2, PADN, 2, 0, 0, HOME_ADDRESS, 16]);
             out.extend_from_slice(&address.octets());
         }
     }
 
-    /// Reads the headers in front of what an IPv6 header carries, and leaves what follows them. Other extension
-    /// headers, and options that are not known and may not be skipped (RFC 8200 section 4.2), are left too.
+    /// Decodes these headers at the front of an IPv6 payload, and removes them. Other extension headers, and headers
+    /// with unknown options that must not be skipped (RFC 8200 section 4.2), stay.
     ///
     /// # Errors
-    /// Too few bytes, an option that is too long, or a type 2 routing header of another length or with another
-    /// number of segments left.
+    /// Too few bytes, an option that is too long, or a type 2 routing header with another length or number of segments
+    /// left.
     pub fn strip(carried: &mut IpPayload<'_>) -> Result<HomeAddresses, DecodeError> {
         let destination = strip_routing(carried)?;
         let source = strip_home_address(carried)?;
@@ -77,8 +77,8 @@ impl HomeAddresses {
         })
     }
 
-    /// As [`strip`](Self::strip), of a packet that may be cut off or wrong: what cannot be read is left, and so is a
-    /// header that fewer than eight bytes follow.
+    /// Decodes like [`strip`](Self::strip) from a packet that may be truncated or malformed: an unreadable header
+    /// stays, as does one with fewer than eight bytes after it.
     pub fn strip_readable(carried: &mut IpPayload<'_>) -> HomeAddresses {
         let mut readable = |strip: Strip| {
             let mut rest = *carried;
@@ -96,8 +96,7 @@ impl HomeAddresses {
         }
     }
 
-    /// The IP header as upper layers see it: their checksums and conversations have home addresses (RFC 6275 sections
-    /// 6.1.1, 9.3.1 and 11.3.1).
+    /// Returns the IP header as upper layers see it: with home addresses (RFC 6275 sections 6.1.1, 9.3.1 and 11.3.1).
     pub fn apply(&self, ip: &IpHeader) -> IpHeader {
         IpHeader {
             source: self.source.map_or(ip.source, IpAddr::V6),
@@ -107,7 +106,7 @@ impl HomeAddresses {
     }
 }
 
-/// Reads a header with a home address, if it is one, and goes on behind it.
+/// A decoder that removes a header with a home address, if the payload begins with one.
 type Strip = fn(&mut IpPayload<'_>) -> Result<Option<Ipv6Addr>, DecodeError>;
 
 fn strip_routing(carried: &mut IpPayload<'_>) -> Result<Option<Ipv6Addr>, DecodeError> {
@@ -134,13 +133,13 @@ fn strip_home_address(carried: &mut IpPayload<'_>) -> Result<Option<Ipv6Addr>, D
     Ok(address)
 }
 
-/// Goes on behind a header.
+/// Removes a header.
 fn skip<'a>(carried: &mut IpPayload<'a>, header: &'a [u8]) {
     carried.protocol = header[0];
     carried.bytes = &carried.bytes[header.len()..];
 }
 
-/// The home address of a routing header, if it is of type 2.
+/// Returns the home address of a type 2 routing header.
 fn routed(header: &[u8]) -> Result<Option<Ipv6Addr>, DecodeError> {
     if header[2] != 2 {
         return Ok(None);
@@ -157,13 +156,13 @@ fn routed(header: &[u8]) -> Result<Option<Ipv6Addr>, DecodeError> {
     Ok(Some(ipv6_at(header, 8)))
 }
 
-/// The home address of a destination options header, if it says that and nothing else that matters.
+/// Returns the home address of a destination options header without other significant options.
 fn home_address(header: &[u8]) -> Result<Option<Ipv6Addr>, DecodeError> {
     let mut home_address = None;
     for option in Options(&header[2..]) {
         let (kind, data) = option?;
         match (kind, data.len()) {
-            // RFC 6275 section 6.3: it must not come twice.
+            // RFC 6275 section 6.3: the option must not occur twice.
             (HOME_ADDRESS, 16) if home_address.is_none() => home_address = Some(ipv6_at(data, 0)),
             (kind, _) if kind & 0xC0 == 0 => {}
             _ => return Ok(None),
@@ -172,13 +171,13 @@ fn home_address(header: &[u8]) -> Result<Option<Ipv6Addr>, DecodeError> {
     Ok(home_address)
 }
 
-/// Appends a hop-by-hop header that says that the packet holds a message of Multicast Listener Discovery.
+/// Appends a hop-by-hop header with the router alert of Multicast Listener Discovery.
 pub fn encode_router_alert(following: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[following, 0, ROUTER_ALERT, 2, 0, 0, PADN, 0]);
 }
 
-/// Reads a hop-by-hop header: the protocol number of what follows, and its bytes. `None`: it is no router alert
-/// for Multicast Listener Discovery alone.
+/// Decodes a hop-by-hop header. Returns the protocol number and bytes of the next header; `None` unless the only option
+/// is a router alert for Multicast Listener Discovery.
 ///
 /// # Errors
 /// Too few bytes, or an option that is too long.
@@ -195,7 +194,7 @@ pub fn decode_router_alert(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, DecodeEr
     Ok((alerts == 1).then_some((header[0], &bytes[header.len()..])))
 }
 
-/// The bytes of an extension header, as its length field bounds it.
+/// Returns the bytes of an extension header, by its length field.
 fn own<'a>(header: &'static str, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
     expect_length(header, bytes, 8)?;
     let length = 8 + usize::from(bytes[1]) * 8;
@@ -203,8 +202,7 @@ fn own<'a>(header: &'static str, bytes: &'a [u8]) -> Result<&'a [u8], DecodeErro
     Ok(&bytes[..length])
 }
 
-/// Walks over options of type, length and data, as extension headers and the Mobility Header have them. Padding
-/// comes too.
+/// Iterator over options of type, length and data, as in extension headers and the Mobility Header, padding included.
 pub(super) struct Options<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Options<'a> {

@@ -1,4 +1,4 @@
-//! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages that hosts and routers here send and hear.
+//! ICMP (RFC 792) and ICMPv6 (RFC 4443) messages used here.
 
 use super::agent_discovery::AgentDiscovery;
 use super::checksum::Checksum;
@@ -11,7 +11,7 @@ mod quoted;
 
 pub use quoted::{QuotedPacket, QuotedWithin};
 
-/// An ICMP message, the same meaning in both versions; the IP header's version decides the encoding.
+/// An ICMP message with the same meaning in both versions; the IP header's version decides the encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IcmpMessage {
     /// Echo request.
@@ -20,61 +20,61 @@ pub enum IcmpMessage {
     EchoReply(Echo),
     /// An error about a packet that could not be delivered.
     Error {
-        /// What went wrong.
+        /// Kind of the error.
         kind: IcmpError,
-        /// The packet that it went wrong with.
+        /// Quotation of the packet.
         quoted: QuotedPacket,
     },
-    /// Agent discovery of Mobile IPv4; of IPv4 only.
+    /// Agent discovery of Mobile IPv4; ICMP only.
     AgentDiscovery(Box<AgentDiscovery>),
-    /// Neighbor Discovery (RFC 4861), of ICMPv6 only.
+    /// Neighbor Discovery (RFC 4861); ICMPv6 only.
     NeighborDiscovery(Box<NeighborDiscovery>),
-    /// A report of Multicast Listener Discovery (RFC 3810), of ICMPv6 only.
+    /// Multicast Listener Report (RFC 3810); ICMPv6 only.
     MulticastListenerReport(Box<MulticastListenerReport>),
 }
 
 /// Body of an echo request or reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// Which series of requests.
+    /// Identifier of the series of requests.
     pub identifier: u16,
-    /// Which one of the series.
+    /// Sequence number in the series.
     pub sequence: u16,
-    /// What follows the eight bytes of header; a reply returns that of its request.
+    /// Data after the eight bytes of header; a reply returns its request's data.
     pub data: Payload,
 }
 
-/// What an ICMP error says.
+/// Kind of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpError {
-    /// The packet does not fit the next link: "fragmentation needed" (RFC 1191) or "packet too big" (RFC 4443).
+    /// The packet exceeds the next link's MTU: "fragmentation needed" (RFC 1191) or "packet too big" (RFC 4443).
     PacketTooBig {
-        /// Largest packet that fits, in bytes; zero from a router that is older than RFC 1191.
+        /// MTU of that link in bytes; zero from a router older than RFC 1191.
         mtu: u32,
     },
     /// No route, or no such host.
     Unreachable,
-    /// The host does not speak the protocol.
+    /// The host does not implement the protocol.
     ProtocolUnreachable,
-    /// Nobody listens at the port.
+    /// No socket listens on the port.
     PortUnreachable,
     /// The hop limit ran out.
     TimeExceeded,
-    /// A base station has failed once more to get the packet over its radio link, and goes on trying: the explicit bad state
-    /// notification of Bakshi, Krishna, Vaidya and Pradhan (ICDCS 1997). No number is assigned to it. Ours are those for
-    /// experiments: type 253 (RFC 4727 section 4), in ICMPv6 100 (RFC 4443 section 2.1), code 0.
+    /// A base station has failed again to send the packet over its radio link, and goes on trying: the explicit bad
+    /// state notification of Bakshi, Krishna, Vaidya and Pradhan (ICDCS 1997). It has no assigned number; these are the
+    /// ones for experiments: type 253 (RFC 4727 section 4), in ICMPv6 100 (RFC 4443 section 2.1), code 0.
     BadState,
-    /// A router's queue fills: it can pass on so much of what the packet's source sends. Study A leaves this to AeroNP, which it
-    /// does not define; chosen: the numbers of `BadState` with code 1, and the rate in the second word.
+    /// A router's queue fills, and it can forward the source's packets at this rate only. Study A leaves this to
+    /// AeroNP, which it does not define; chosen: the type of `BadState` with code 1, and the rate in the second word.
     Backpressure {
-        /// In kbit/s of IP packets.
+        /// Rate in kbit/s of IP packets.
         rate: u32,
     },
 }
 
 impl IcmpMessage {
-    /// Bytes on the wire after the IP header. An error quotes the offender's headers, eight bytes of the
-    /// transport's included.
+    /// Returns the length on the wire after the IP header, in bytes. An error quotes the packet's headers, including
+    /// the first eight bytes of the transport.
     pub fn wire_length(&self) -> u32 {
         match self {
             IcmpMessage::EchoRequest(echo) | IcmpMessage::EchoReply(echo) => 8 + echo.data.length(),
@@ -85,7 +85,7 @@ impl IcmpMessage {
         }
     }
 
-    /// The hop limit that its receivers insist on, where they do.
+    /// Returns the hop limit that receivers require, if any.
     pub const fn required_hop_limit(&self) -> Option<u8> {
         match self {
             IcmpMessage::NeighborDiscovery(_) => Some(neighbor_discovery::HOP_LIMIT),
@@ -94,7 +94,7 @@ impl IcmpMessage {
         }
     }
 
-    /// Appends the message with a checksum of zero; the version is that of `ip`.
+    /// Appends the message with a checksum of zero, in the version of `ip`.
     pub fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
         let v4 = ip.source.is_ipv4();
         match self {
@@ -113,10 +113,10 @@ impl IcmpMessage {
         }
     }
 
-    /// Reads a message from what `ip` carries. `None` is a right message of another kind.
+    /// Decodes the message that `ip` carries; `None` for a valid message of another kind.
     ///
     /// # Errors
-    /// Too few bytes, a quoted header that is none, or a wrong checksum.
+    /// Too few bytes, an invalid quoted header, or a wrong checksum.
     pub fn decode(ip: &IpHeader, bytes: &[u8]) -> Result<Option<IcmpMessage>, DecodeError> {
         let v4 = ip.source.is_ipv4();
         let header = if v4 { "ICMP" } else { "ICMPv6" };
@@ -147,7 +147,7 @@ impl IcmpMessage {
             (false, 2, _) => IcmpError::PacketTooBig {
                 mtu: u32_at(bytes, 4),
             },
-            // ICMPv6: "unrecognized next header type" (RFC 4443 section 3.4).
+            // In ICMPv6 "unrecognized next header type" (RFC 4443 section 3.4).
             (true, 3, 2) | (false, 4, 1) => IcmpError::ProtocolUnreachable,
             (true, 3, 3) | (false, 1, 4) => IcmpError::PortUnreachable,
             (true, 3, _) | (false, 1, _) => IcmpError::Unreachable,
@@ -168,7 +168,7 @@ impl IcmpMessage {
         };
         match QuotedPacket::decode(&bytes[8..]) {
             Ok(quoted) => Ok(Some(IcmpMessage::Error { kind, quoted })),
-            // Others' experiments have the same numbers.
+            // Other experiments use the same numbers.
             Err(_) if kind.is_experimental() => Ok(None),
             Err(error) => Err(error),
         }
@@ -176,7 +176,7 @@ impl IcmpMessage {
 }
 
 impl Echo {
-    /// With `length` bytes of data: 0, 1, 2, … modulo 256, as most pings send them.
+    /// Creates an echo with `length` bytes of data: 0, 1, 2, … modulo 256, as most pings send.
     pub fn counting(identifier: u16, sequence: u16, length: u32) -> Echo {
         let data: Vec<u8> = (0..length).map(|position| position as u8).collect();
         Echo {
@@ -186,8 +186,8 @@ impl Echo {
         }
     }
 
-    /// Whether a message of this type is an echo request or reply, in either version: the numbers of one mean
-    /// nothing else in the other.
+    /// Returns true for the type of an echo request or reply in either version; the numbers of one have no other
+    /// meaning in the other.
     pub(crate) const fn has_kind(kind: u8) -> bool {
         matches!(kind, 0 | 8 | 128 | 129)
     }
@@ -199,7 +199,7 @@ impl Echo {
         self.data.copy_into(out);
     }
 
-    /// Reads a message, of which the caller has checked that eight bytes are there.
+    /// Decodes a message; the caller has checked that it has eight bytes.
     fn decode(bytes: &[u8]) -> Echo {
         Echo {
             identifier: u16_at(bytes, 4),
@@ -210,17 +210,17 @@ impl Echo {
 }
 
 impl IcmpError {
-    /// Type and code as a quotation of the error would begin, over IPv4 or IPv6.
+    /// Returns type and code as the first word of the message, in the given version.
     pub(crate) fn first_word(self, v4: bool) -> u16 {
         u16::from_be_bytes(self.numbers(v4).0)
     }
 
-    /// Whether its numbers are those for experiments.
+    /// Returns true if the type is one for experiments.
     const fn is_experimental(self) -> bool {
         matches!(self, IcmpError::BadState | IcmpError::Backpressure { .. })
     }
 
-    /// Type and code, and the second word, which holds the MTU, the rate or nothing. "Unreachable" is written as "host
+    /// Returns type and code, and the second word, which holds the MTU, the rate or zero. "Unreachable" becomes "host
     /// unreachable" or "no route to destination".
     fn numbers(self, v4: bool) -> ([u8; 2], u32) {
         match self {
@@ -228,7 +228,7 @@ impl IcmpError {
             IcmpError::PacketTooBig { mtu } if v4 => ([3, 4], mtu.min(0xFFFF)),
             IcmpError::PacketTooBig { mtu } => ([2, 0], mtu),
             IcmpError::Unreachable => (if v4 { [3, 1] } else { [1, 0] }, 0),
-            // The pointer of ICMPv6 is at the field "next header" of the IPv6 header.
+            // The pointer of ICMPv6 denotes the "next header" field of the IPv6 header.
             IcmpError::ProtocolUnreachable if v4 => ([3, 2], 0),
             IcmpError::ProtocolUnreachable => ([4, 1], 6),
             IcmpError::PortUnreachable => (if v4 { [3, 3] } else { [1, 4] }, 0),

@@ -5,12 +5,12 @@ use super::{DecodeError, expect_length, protocol, u16_at};
 use crate::packet::IpHeader;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4's "don't fragment" in the word of flags and fragment offset.
+/// The "don't fragment" flag in IPv4's word of flags and fragment offset.
 const DONT_FRAGMENT: u16 = 0x4000;
-/// "More fragments" and the fragment offset, in the same word.
+/// Mask of "more fragments" and the fragment offset in that word.
 pub(crate) const FRAGMENT: u16 = 0x3FFF;
 
-/// What an IP header carries.
+/// Payload of an IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpPayload<'a> {
     /// IANA protocol number.
@@ -23,7 +23,7 @@ pub struct IpPayload<'a> {
 }
 
 impl IpPayload<'_> {
-    /// Whether the bytes begin as a packet of the IP version that the protocol number stands for: a tunnel.
+    /// Returns true if the bytes begin as a packet of the IP version that the protocol number denotes: a tunnel.
     pub fn is_packet(&self) -> bool {
         let version = self.bytes.first().map(|first| first >> 4);
         let is_version = matches!(
@@ -35,8 +35,8 @@ impl IpPayload<'_> {
 }
 
 impl IpHeader {
-    /// Appends the header of a packet that carries `length` bytes; `protocol` and `fragment` as in
-    /// [`IpPayload`]. A length beyond the 16 bits of its field is written as the largest.
+    /// Appends the header of a packet with `length` bytes of payload; `protocol` and `fragment` as in [`IpPayload`]. A
+    /// length that exceeds the 16-bit field is written as the maximum.
     pub fn encode(&self, protocol: u8, fragment: u16, length: u32, out: &mut Vec<u8>) {
         match self.source {
             IpAddr::V4(source) => self.encode_v4(source, protocol, fragment, length, out),
@@ -86,8 +86,8 @@ impl IpHeader {
         out.extend_from_slice(&destination.octets());
     }
 
-    /// Reads a packet's header of either version. IPv4's options and IPv6's flow label are not kept; bytes
-    /// after the packet's end (Ethernet's padding) are ignored.
+    /// Decodes the header of a packet of either version. Drops IPv4 options and the IPv6 flow label, and ignores bytes
+    /// after the packet's end (Ethernet padding).
     ///
     /// # Errors
     /// Too few bytes, another version, an impossible length field, or a wrong header checksum.
@@ -166,7 +166,7 @@ impl IpHeader {
     }
 }
 
-/// Source and destination in a header of either version, of which the caller has checked version and length.
+/// Returns source and destination of a header of either version, whose version and length the caller has checked.
 pub(in crate::wire) fn addresses(header: &[u8]) -> (IpAddr, IpAddr) {
     fn octets<const N: usize>(header: &[u8], at: usize) -> [u8; N] {
         core::array::from_fn(|index| header[at + index])

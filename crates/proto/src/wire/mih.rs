@@ -1,9 +1,9 @@
-//! The messages by which a mobile, its point of service and other networks prepare and complete a handover: commands of the
-//! MIH protocol (IEEE 802.21-2008, clause 8) over UDP (RFC 5677).
+//! MIH messages by which a mobile, its point of service and other networks prepare and complete a handover: commands of
+//! IEEE 802.21-2008 (clause 8) over UDP (RFC 5677).
 //!
-//! Header, numbers of messages and of TLVs, and data types are as Wireshark and ODTONE have them; which TLVs a message
-//! carries (clause 8.6.3) is from memory. A message that is acknowledged or in fragments is refused: what is asked is
-//! answered, which is all the acknowledgement that is needed, and nothing here is long. Unknown TLVs are skipped.
+//! Header, message and TLV numbers, and data types are as in Wireshark and ODTONE; the TLVs of each message (clause
+//! 8.6.3) are from memory. Messages with acknowledgement or fragmentation are rejected: every request gets a response,
+//! which suffices as acknowledgement, and no message is long. Unknown TLVs are skipped.
 
 mod found;
 mod values;
@@ -23,7 +23,7 @@ const COMMAND_SERVICE: u16 = 3;
 const REQUEST: u16 = 1;
 const RESPONSE: u16 = 2;
 
-/// Numbers of TLVs (IEEE 802.21-2008, annex L).
+/// TLV numbers (IEEE 802.21-2008, annex L).
 mod tlv {
     pub const SOURCE: u8 = 1;
     pub const DESTINATION: u8 = 2;
@@ -43,22 +43,22 @@ mod tlv {
     pub const MOBILE_LINK: u8 = 59;
     pub const POINT_OF_ATTACHMENT: u8 = 60;
     pub const REQUESTED: u8 = 63;
-    /// All that are read are below this.
+    /// Bound of the decoded TLV numbers.
     pub const END: usize = 64;
 }
 
-/// What a message is about.
+/// Subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Whether a candidate has room: MN_HO_Candidate_Query, N2N_HO_Query_Resources.
+    /// Query of a candidate's resources: MN_HO_Candidate_Query, N2N_HO_Query_Resources.
     Query,
-    /// The handover will be made: MN_HO_Commit, N2N_HO_Commit.
+    /// Commitment to a handover: MN_HO_Commit, N2N_HO_Commit.
     Commit,
-    /// It has been made: MN_HO_Complete, N2N_HO_Complete.
+    /// Completion of a handover: MN_HO_Complete, N2N_HO_Complete.
     Complete,
 }
 
-/// What came of a request (IEEE 802.21's STATUS).
+/// Result of a request (IEEE 802.21's STATUS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Success.
@@ -86,7 +86,7 @@ impl Status {
         self as u8
     }
 
-    /// In words.
+    /// Describes the status.
     pub const fn text(self) -> &'static str {
         match self {
             Status::Success => "success",
@@ -98,41 +98,41 @@ impl Status {
     }
 }
 
-/// What a message says.
+/// Contents of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// About this link: the candidate, the target or the new one.
+    /// A request about this link: the candidate, the target or the new one.
     Request(LinkIdentifier),
-    /// The answer, about the same link; a refusal need not name it.
+    /// The response, about the same link; a refusal may omit it.
     Response {
-        /// What came of it.
+        /// Result of the request.
         status: Status,
         /// The link.
         link: Option<LinkIdentifier>,
     },
 }
 
-/// A message.
+/// An MIH message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mih {
-    /// Which request a response is to: 12 bits.
+    /// Transaction ID, 12 bits, which matches a response to its request.
     pub transaction: u16,
-    /// Who sends it.
+    /// Sender.
     pub source: MihfId,
-    /// Whom it is for.
+    /// Receiver.
     pub destination: MihfId,
-    /// Between networks the mobile that it is about; a mobile's own messages have none.
+    /// The mobile, in a message between networks; a mobile's own messages have none.
     pub mobile: Option<MihfId>,
-    /// What it is about.
+    /// Subject.
     pub step: Step,
-    /// The link that a mobile uses as it asks for another, in its query's request.
+    /// Link in use by the mobile, in its candidate query.
     pub current: Option<LinkIdentifier>,
-    /// What it says.
+    /// Contents.
     pub content: Content,
 }
 
 impl Mih {
-    /// The response to this request, with its link if it succeeds.
+    /// Builds the response to this request; with the link if it succeeds.
     pub fn response(&self, status: Status) -> Mih {
         let (Content::Request(link)
         | Content::Response {
@@ -157,7 +157,7 @@ impl Mih {
         matches!(self.content, Content::Request(_))
     }
 
-    /// The standard's name.
+    /// Returns the standard's name.
     pub fn name(&self) -> &'static str {
         match (self.step, self.mobile.is_some(), self.is_request()) {
             (Step::Query, false, true) => "MN_HO_Candidate_Query request",
@@ -175,7 +175,7 @@ impl Mih {
         }
     }
 
-    /// The action identifier.
+    /// Returns the action identifier.
     fn action(&self) -> u16 {
         match (self.step, self.mobile.is_some()) {
             (Step::Query, false) => 5,
@@ -187,7 +187,7 @@ impl Mih {
         }
     }
 
-    /// The message as UDP carries it.
+    /// Encodes the message as a UDP payload.
     pub fn encode(&self) -> Vec<u8> {
         let operation = if self.is_request() { REQUEST } else { RESPONSE };
         let message = COMMAND_SERVICE << 12 | operation << 10 | self.action();
@@ -222,12 +222,12 @@ impl Mih {
         out
     }
 
-    /// Whether the message may say which link the mobile uses.
+    /// Returns true if the message may name the link in use.
     fn has_current(&self) -> bool {
         self.step == Step::Query && self.mobile.is_none() && self.is_request()
     }
 
-    /// The link, as this message names it, and what else stands about it. Of resources nothing is said: no class of service.
+    /// Writes the link in this message's form, with the accompanying TLVs. Resources are empty: no class of service.
     fn write_link(&self, link: &LinkIdentifier, write: &mut impl FnMut(u8, &[u8])) {
         match (self.step, self.mobile.is_some(), self.is_request()) {
             (Step::Query, between_networks, true) => {
@@ -257,7 +257,7 @@ impl Mih {
             }
             (Step::Complete, _, is_request) => {
                 write(tlv::LINK_IDENTIFIER, &link.value());
-                // Success; nothing is retained.
+                // Success, or no resource retention.
                 let kind = match is_request {
                     true => tlv::HANDOVER_RESULT,
                     false => tlv::RETENTION,
@@ -267,7 +267,7 @@ impl Mih {
         }
     }
 
-    /// Reads what UDP carried. Bytes beyond the message's own length are not looked at.
+    /// Decodes a UDP payload. Bytes after the message's length are ignored.
     ///
     /// # Errors
     /// Too few bytes; another version, service, operation or action; flags; a TLV that is missing or too long.

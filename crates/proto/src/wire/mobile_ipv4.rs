@@ -1,7 +1,7 @@
-//! Registration of Mobile IPv4 (RFC 5944 section 3): the requests and replies that UDP carries to and from port 434.
+//! Registration messages of Mobile IPv4 (RFC 5944 section 3): requests and replies over UDP port 434.
 //!
-//! Two further pairs of messages have the same layout, and so they are one type: regional registrations (RFC 4857),
-//! and the fast binding update (RFC 4988), which tells a previous foreign agent where its visitor has gone.
+//! Two further pairs of messages share the layout and the type: regional registrations (RFC 4857), and fast binding
+//! updates (RFC 4988), which tell a previous foreign agent its visitor's new care-of address.
 
 mod authentication;
 mod code;
@@ -18,17 +18,17 @@ use core::net::Ipv4Addr;
 /// UDP port of home and foreign agents (RFC 5944 section 3.3).
 pub const PORT: u16 = 434;
 
-/// A registration that never ends (RFC 5944 section 3.3).
+/// Infinite registration lifetime (RFC 5944 section 3.3).
 pub const INFINITE_LIFETIME: u16 = 0xFFFF;
 
 const HEADER: &str = "Mobile IPv4";
 
-/// What a pair of request and reply is for.
+/// Purpose of a pair of request and reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Registration at the home agent: types 1 and 3.
+    /// Registration with the home agent: types 1 and 3.
     Home,
-    /// Registration at a gateway foreign agent: types 18 and 19 (RFC 4857). The agent is the gateway.
+    /// Registration with a gateway foreign agent: types 18 and 19 (RFC 4857). The agent is the gateway.
     Regional,
     /// Forwarding by a previous foreign agent: types 20 and 21 (RFC 4988). The agent is the previous one.
     Handoff,
@@ -37,7 +37,7 @@ pub enum Purpose {
 impl Purpose {
     const ALL: [Purpose; 3] = [Purpose::Home, Purpose::Regional, Purpose::Handoff];
 
-    /// Types of the request and of the reply.
+    /// Returns the types of the request and the reply.
     const fn types(self) -> [u8; 2] {
         match self {
             Purpose::Home => [1, 3],
@@ -47,84 +47,85 @@ impl Purpose {
     }
 }
 
-/// A message with the extensions that follow it, in their order.
+/// A message with its extensions, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The fixed part.
     pub content: Content,
-    /// What follows. Those up to the mobile-home authentication are for the home agent, later ones for foreign agents.
+    /// Extensions: up to the mobile-home authentication for the home agent, later ones for foreign agents.
     pub extensions: Vec<Extension>,
 }
 
 /// The fixed part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A mobile asks.
+    /// A mobile's request.
     Request(Request),
-    /// An agent answers.
+    /// An agent's reply.
     Reply(Reply),
 }
 
 /// A registration request (RFC 5944 section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who is to do what with it.
+    /// Purpose of the registration.
     pub purpose: Purpose,
-    /// What is asked for.
+    /// Requested services.
     pub flags: RequestFlags,
-    /// For how long, in seconds: zero ends registrations, 65,535 is for ever.
+    /// Lifetime in seconds: zero deregisters, 65,535 is infinite.
     pub lifetime: u16,
-    /// The mobile's address at home.
+    /// Mobile's home address.
     pub home_address: Ipv4Addr,
-    /// The agent that keeps the binding.
+    /// Agent that keeps the binding.
     pub agent: Ipv4Addr,
-    /// The other end of the tunnel.
+    /// Exit of the tunnel.
     pub care_of_address: Ipv4Addr,
-    /// Numbers the request, and is the time of its sending in NTP's format (section 5.7.1).
+    /// Identification: number of the request, and its time of sending in NTP's format (section 5.7.1).
     pub identification: u64,
 }
 
 /// A registration reply (RFC 5944 section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What was asked for.
+    /// Purpose of the registration.
     pub purpose: Purpose,
-    /// Whether it was granted.
+    /// Result of the request.
     pub code: Code,
-    /// For how long, in seconds.
+    /// Granted lifetime in seconds.
     pub lifetime: u16,
-    /// The mobile's address at home.
+    /// Mobile's home address.
     pub home_address: Ipv4Addr,
-    /// The agent that keeps the binding.
+    /// Agent that keeps the binding.
     pub agent: Ipv4Addr,
-    /// That of the request, or for a clock that is wrong the agent's time above the request's low half.
+    /// Identification of the request; for a wrong clock, the agent's time in the upper half and the request's lower
+    /// half.
     pub identification: u64,
 }
 
-/// The flags of a request, as the wire has them.
+/// Flags of a request, as encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestFlags(pub u8);
 
 impl RequestFlags {
-    /// S: earlier bindings are kept, and each gets a copy.
+    /// S: keep earlier bindings, and send a copy to each.
     pub const SIMULTANEOUS: RequestFlags = RequestFlags(0x80);
-    /// B: broadcasts of the home network too.
+    /// B: forward broadcasts of the home network.
     pub const BROADCASTS: RequestFlags = RequestFlags(0x40);
-    /// D: the mobile unpacks what is tunnelled itself; the care-of address is its own.
+    /// D: the mobile decapsulates; the care-of address is co-located.
     pub const DECAPSULATION: RequestFlags = RequestFlags(0x20);
     /// M: minimal encapsulation (RFC 2004).
     pub const MINIMAL_ENCAPSULATION: RequestFlags = RequestFlags(0x10);
     /// G: generic routing encapsulation.
     pub const GENERIC_ENCAPSULATION: RequestFlags = RequestFlags(0x08);
-    /// T: a tunnel back to the home agent too (RFC 3024).
+    /// T: reverse tunnel to the home agent (RFC 3024).
     pub const REVERSE_TUNNEL: RequestFlags = RequestFlags(0x02);
 
-    /// Both together, where `other` is asked for.
+    /// Returns the flags with those of `other` added if `asked`.
     pub const fn with_if(self, other: RequestFlags, asked: bool) -> RequestFlags {
         RequestFlags(if asked { self.0 | other.0 } else { self.0 })
     }
 
-    /// Whether all of `other` are set.
+    /// Returns true if all flags of `other` are set.
     pub const fn contains(self, other: RequestFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -149,7 +150,7 @@ impl From<Reply> for Message {
 }
 
 impl Message {
-    /// The message as UDP carries it.
+    /// Encodes the message as a UDP payload.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         self.content.encode(&mut out);
@@ -159,11 +160,11 @@ impl Message {
         out
     }
 
-    /// Reads what UDP carried.
+    /// Decodes a UDP payload.
     ///
     /// # Errors
-    /// Too few bytes, another type of message, or an extension that is wrong or that must be known and is not (types
-    /// below 128: RFC 5944 section 1.8). A receiver drops such a message.
+    /// Too few bytes, another message type, or an extension that is invalid or unknown and not skippable (types below
+    /// 128: RFC 5944 section 1.8). A receiver drops such a message.
     pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
         let (content, mut rest) = Content::decode(bytes)?;
         let mut extensions = Vec::new();
@@ -201,7 +202,7 @@ impl Content {
         }
     }
 
-    /// The fixed part and what follows it.
+    /// Decodes the fixed part. Returns it and the remaining bytes.
     fn decode(bytes: &[u8]) -> Result<(Content, &[u8]), DecodeError> {
         expect_length(HEADER, bytes, 1)?;
         for purpose in Purpose::ALL {

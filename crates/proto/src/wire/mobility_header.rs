@@ -1,8 +1,8 @@
-//! The IPv6 Mobility Header (RFC 6275 section 6.1), NEMO's additions (RFC 3963), authentication between mobile node
-//! and home agent (RFC 4285), fast handovers' updates (RFC 5568), and experimental options (RFC 5096) for buffering.
+//! The IPv6 Mobility Header (RFC 6275 section 6.1), with NEMO (RFC 3963), authentication between mobile node and home
+//! agent (RFC 4285), fast handovers (RFC 5568), and experimental options (RFC 5096) for buffering.
 //!
-//! Options come in a fixed order, aligned as their standards ask. A message of a type that is not known here stays
-//! [`Body::Opaque`](crate::packet::Body::Opaque) of protocol 135, so that a node can answer it with a binding error.
+//! Options are written in a fixed order, aligned as their standards require. A message of unknown type stays
+//! [`Body::Opaque`](crate::packet::Body::Opaque) with protocol 135, so that a node can answer with a binding error.
 
 use super::prefix::Ipv6Prefix;
 use crate::crosslayer::PeerMoved;
@@ -13,54 +13,54 @@ use core::net::Ipv6Addr;
 /// A message in a Mobility Header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MobilityMessage {
-    /// A correspondent or home agent asks for a binding update (section 6.1.2).
+    /// Binding Refresh Request (section 6.1.2).
     BindingRefreshRequest,
-    /// Begins the return routability procedure by way of the home agent (section 6.1.3).
+    /// Home Test Init, sent through the home agent (section 6.1.3).
     HomeTestInit {
-        /// The mobile's random value, which the answer returns.
+        /// Random value that the answer returns.
         cookie: [u8; 8],
     },
-    /// Begins it on the direct way (section 6.1.4).
+    /// Care-of Test Init, sent directly (section 6.1.4).
     CareOfTestInit {
-        /// The mobile's random value, which the answer returns.
+        /// Random value that the answer returns.
         cookie: [u8; 8],
     },
-    /// The correspondent's answer to a home test init (section 6.1.5).
+    /// Home Test, the answer to a Home Test Init (section 6.1.5).
     HomeTest(RoutabilityTest),
-    /// The correspondent's answer to a care-of test init (section 6.1.6).
+    /// Care-of Test, the answer to a Care-of Test Init (section 6.1.6).
     CareOfTest(RoutabilityTest),
-    /// The mobile says where it is (section 6.1.7).
+    /// Binding Update (section 6.1.7).
     BindingUpdate(BindingUpdate),
-    /// What became of a binding update (section 6.1.8).
+    /// Binding Acknowledgement (section 6.1.8).
     BindingAcknowledgement(BindingAcknowledgement),
-    /// Something is wrong with a binding (section 6.1.9).
+    /// Binding Error (section 6.1.9).
     BindingError(BindingError),
-    /// The mobile tells the router of the link that it has left where it is (RFC 5568 section 6.2.2). It is identical
-    /// to a binding update; its home address option has the address that the mobile had there.
+    /// Fast Binding Update, by which a mobile reports its location to the router of its previous link (RFC 5568 section
+    /// 6.2.2). Its format is that of a binding update; the home address option has the mobile's previous address.
     FastBindingUpdate(BindingUpdate),
-    /// What became of that (RFC 5568 section 6.2.3): identical to a binding acknowledgement.
+    /// Fast Binding Acknowledgement (RFC 5568 section 6.2.3), in the format of a binding acknowledgement.
     FastBindingAcknowledgement(BindingAcknowledgement),
 }
 
-/// What a home test and a care-of test say.
+/// Contents of a Home Test or Care-of Test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutabilityTest {
-    /// Which of the correspondent's nonces the token was made of.
+    /// Index of the correspondent's nonce behind the token.
     pub nonce_index: u16,
-    /// That of the message which is answered.
+    /// Cookie of the Init message.
     pub cookie: [u8; 8],
     /// The keygen token.
     pub keygen_token: [u8; 8],
 }
 
-/// RFC 6275 section 6.1.7, RFC 3963 section 4.1.
+/// Binding Update (RFC 6275 section 6.1.7, RFC 3963 section 4.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindingUpdate {
-    /// Orders updates, modulo 2^16.
+    /// Sequence number, modulo 2^16.
     pub sequence: u16,
-    /// A: an acknowledgement is asked for.
+    /// A: an acknowledgement is requested.
     pub acknowledge: bool,
-    /// H: the receiver shall be the home agent.
+    /// H: the receiver is to be the home agent.
     pub home_registration: bool,
     /// L: the home address has the interface identifier of the mobile's link-local address.
     pub link_local_compatible: bool,
@@ -68,43 +68,43 @@ pub struct BindingUpdate {
     pub key_management_mobility: bool,
     /// R: the sender is a mobile router (RFC 3963).
     pub mobile_router: bool,
-    /// How long the binding is to hold; zero asks to delete it.
+    /// Requested lifetime; zero deletes the binding.
     pub lifetime: BindingLifetime,
-    /// The care-of address, if not the source of the packet (section 6.2.5).
+    /// Care-of address, if not the packet's source (section 6.2.5).
     pub alternate_care_of_address: Option<Ipv6Addr>,
-    /// With which nonces a correspondent makes the key again (section 6.2.6).
+    /// Nonces from which a correspondent recomputes the key (section 6.2.6).
     pub nonce_indices: Option<NonceIndices>,
     /// Prefixes of the network behind a mobile router, in explicit mode (RFC 3963 section 4.3); at most
     /// [`MAXIMUM_PREFIXES`](Self::MAXIMUM_PREFIXES) are sent.
     pub mobile_network_prefixes: Vec<Ipv6Prefix>,
-    /// What the home agent is to do with packets for the mobile.
+    /// Requested handling of the mobile's packets at the home agent.
     pub packet_buffering: Option<PacketBuffering>,
-    /// To a router that has copies of the mobile's packets: which one the mobile received last, by its
-    /// [`fingerprint`](crate::mobility::buffering::fingerprint). Sent as the experimental mobility option (RFC 5096
-    /// section 4, type 18) with nine bytes of data, chosen here: 0xBC, which tells it from other experiments, and these
-    /// eight.
+    /// Fingerprint of the last packet that the mobile received, for a router with copies of its packets
+    /// ([`fingerprint`](crate::mobility::buffering::fingerprint)). Encoded as the experimental mobility option (RFC
+    /// 5096 section 4, type 18) with nine bytes of data, chosen here: 0xBC, which distinguishes the experiment, and the
+    /// fingerprint.
     pub last_received: Option<u64>,
-    /// What the sender's transports may want to know of the new path.
+    /// Parameters of the new path, for transports.
     pub path_report: Option<PathReport>,
-    /// Who it is from.
+    /// Proof of the sender's identity.
     pub authenticator: Option<Authenticator>,
 }
 
-/// What study S lets a binding update carry (section 6): a timestamp and the size of the new link's buffer; and the link's rate.
-/// Sent as the experimental mobility option (RFC 5096 section 4, type 18) with eleven bytes of data, chosen here: 0xBD, which
-/// tells it from other experiments, and these in their order.
+/// Path report in a binding update (study S, section 6): a timestamp, the new link's rate, and its buffer size; the
+/// rate is added here. Encoded as the experimental mobility option (RFC 5096 section 4, type 18) with eleven bytes of
+/// data, chosen here: 0xBD, which distinguishes the experiment, and the fields in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathReport {
-    /// When it was sent, in microseconds of a clock that both ends share, modulo 2^32.
+    /// Time of sending, in microseconds of a clock shared by both ends, modulo 2^32.
     pub sent: u32,
-    /// Rate of the new link towards the mobile, in kbit/s; zero if it is not known.
+    /// Rate of the new link towards the mobile, in kbit/s; zero if unknown.
     pub rate: u32,
-    /// Full packets that its queue holds; zero if nobody says.
+    /// Capacity of the link's queue in full packets; zero if unknown.
     pub queue_packets: u16,
 }
 
 impl PathReport {
-    /// What it tells who hears it now.
+    /// Converts the report for a receiver at `now`.
     pub fn heard(self, now: Instant) -> PeerMoved {
         let clock = (now.as_nanos() / 1_000) as u32;
         let delay = Duration::from_micros(u64::from(clock.wrapping_sub(self.sent)));
@@ -118,34 +118,34 @@ impl PathReport {
 }
 
 impl BindingUpdate {
-    /// More prefixes are neither sent nor read. Chosen: the header's 2048 bytes hold 84 of them, less other options.
+    /// Maximum number of prefixes sent and accepted. Chosen: the header's 2048 bytes hold 84, less other options.
     pub const MAXIMUM_PREFIXES: usize = 64;
 }
 
-/// RFC 6275 section 6.1.8, RFC 3963 section 4.2.
+/// Binding Acknowledgement (RFC 6275 section 6.1.8, RFC 3963 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindingAcknowledgement {
-    /// What became of the update.
+    /// Result of the update.
     pub status: BindingStatus,
     /// K: the key management protocol survives movements.
     pub key_management_mobility: bool,
-    /// R: the home agent has treated the sender as a mobile router (RFC 3963).
+    /// R: the home agent treats the sender as a mobile router (RFC 3963).
     pub mobile_router: bool,
-    /// That of the update which is answered; with status
-    /// [`SEQUENCE_NUMBER_OUT_OF_WINDOW`](BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW) the last that was accepted.
+    /// Sequence number of the update; with status
+    /// [`SEQUENCE_NUMBER_OUT_OF_WINDOW`](BindingStatus::SEQUENCE_NUMBER_OUT_OF_WINDOW), the last accepted one.
     pub sequence: u16,
-    /// How long the binding will hold.
+    /// Granted lifetime.
     pub lifetime: BindingLifetime,
-    /// When the home agent would like the next update (section 6.2.4), which is before the lifetime ends.
+    /// Recommended time to the next update (section 6.2.4), shorter than the lifetime.
     pub refresh_advice: Option<BindingLifetime>,
-    /// What the home agent does with packets for the mobile; only in answer to such an option.
+    /// Handling of the mobile's packets at the home agent; only in answer to this option.
     pub packet_buffering: Option<PacketBuffering>,
-    /// Who it is from.
+    /// Proof of the sender's identity.
     pub authenticator: Option<Authenticator>,
 }
 
 impl BindingAcknowledgement {
-    /// An answer to the update of that number, without flags or options.
+    /// Creates an answer to the update with this sequence number, without flags or options.
     pub const fn new(
         status: BindingStatus,
         sequence: u16,
@@ -164,25 +164,25 @@ impl BindingAcknowledgement {
     }
 }
 
-/// RFC 6275 section 6.1.9.
+/// Binding Error (RFC 6275 section 6.1.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindingError {
-    /// What was wrong.
+    /// Kind of the error.
     pub status: BindingErrorStatus,
-    /// Home address of the packet that was wrong, if it had a home address option.
+    /// Home address option of the offending packet, if any.
     pub home_address: Option<Ipv6Addr>,
 }
 
-/// What a binding error says.
+/// Kind of a binding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindingErrorStatus {
-    /// A home address option without a binding for it.
+    /// Home address option without a binding.
     UnknownBinding = 1,
-    /// A Mobility Header of a type that the sender of this does not know.
+    /// Mobility Header of an unknown type.
     UnrecognizedType = 2,
 }
 
-/// A time of bindings in units of four seconds, as the wire has it.
+/// A binding lifetime in units of four seconds, as encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BindingLifetime {
     /// Units of four seconds.
@@ -190,63 +190,61 @@ pub struct BindingLifetime {
 }
 
 impl BindingLifetime {
-    /// No time: the binding is deleted.
+    /// Zero lifetime, which deletes the binding.
     pub const ZERO: BindingLifetime = BindingLifetime { units: 0 };
 
-    /// The longest that is not longer than `seconds`, at most 262,140 s.
+    /// Returns the longest lifetime of at most `seconds`, up to 262,140 s.
     pub const fn at_most(seconds: u32) -> BindingLifetime {
         let units = seconds / 4;
         let units = if units > 0xFFFF { 0xFFFF } else { units as u16 };
         BindingLifetime { units }
     }
 
-    /// In seconds.
+    /// Returns the lifetime in seconds.
     pub const fn seconds(self) -> u32 {
         self.units as u32 * 4
     }
 }
 
-/// Nonces of a correspondent by their indices (RFC 6275 section 6.2.6).
+/// Indices of a correspondent's nonces (RFC 6275 section 6.2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NonceIndices {
-    /// Of the home test's nonce.
+    /// Index of the home nonce.
     pub home: u16,
-    /// Of the care-of test's nonce; not used when a binding is deleted.
+    /// Index of the care-of nonce; not used to delete a binding.
     pub care_of: u16,
 }
 
-/// Buffering at the home agent. In an update the mobile asks for it, in an acknowledgement the home agent says what
-/// it does.
+/// Buffering at the home agent: the mobile's request in an update, the home agent's answer in an acknowledgement.
 ///
-/// Study D speaks of an option of four bytes of draft-xia-mipshop-ha-buffering-01, whose layout was not found. It is
-/// sent as the experimental mobility option (RFC 5096 section 4, type 18) with two bytes of data, chosen here:
-/// 0xBA, which tells it from other experiments, and 0 to forward or 1 to buffer.
+/// Study D refers to a four-byte option of draft-xia-mipshop-ha-buffering-01, whose layout was not found. Encoded as
+/// the experimental mobility option (RFC 5096 section 4, type 18) with two bytes of data, chosen here: 0xBA, which
+/// distinguishes the experiment, and 0 to forward or 1 to buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketBuffering {
-    /// Packets are sent on to the care-of address.
+    /// Forward packets to the care-of address.
     Forward = 0,
-    /// Packets are held until the next update that does not say so.
+    /// Hold packets until the next update without this request.
     Buffer = 1,
 }
 
-/// The proof of who sent a message, of 96 bits. Of which bytes says
-/// [`MobilityMessage::authenticated_bytes`].
+/// Authenticator of 96 bits over [`MobilityMessage::authenticated_bytes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authenticator {
-    /// Between mobile and correspondent, keyed by the return routability procedure: the binding authorization data
-    /// option (RFC 6275 section 6.2.7).
+    /// Between mobile and correspondent, with the key of the return routability procedure: the binding authorization
+    /// data option (RFC 6275 section 6.2.7).
     BindingAuthorization([u8; 12]),
-    /// Between mobile and home agent, keyed by a secret that they share: the mobility message authentication option
-    /// (RFC 4285 section 5.1).
+    /// Between mobile and home agent, with their shared secret: the mobility message authentication option (RFC 4285
+    /// section 5.1).
     MobileHomeAgent {
-        /// Names the security association.
+        /// SPI of the security association.
         security_parameter_index: u32,
         /// The authenticator.
         data: [u8; 12],
     },
 }
 
-/// Status of a binding acknowledgement: below 128 the update was accepted.
+/// Status of a binding acknowledgement; below 128 the update was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BindingStatus(pub u8);
 
@@ -296,7 +294,7 @@ impl BindingStatus {
     /// Invalid care-of address.
     pub const INVALID_CARE_OF_ADDRESS: BindingStatus = BindingStatus(174);
 
-    /// Whether the update was accepted.
+    /// Returns true if the update was accepted.
     pub const fn is_accepted(self) -> bool {
         self.0 < 128
     }

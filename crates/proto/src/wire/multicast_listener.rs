@@ -1,35 +1,35 @@
-//! Reports of Multicast Listener Discovery, version 2 (RFC 3810): what a node tells the routers of its link when it
-//! begins or ceases to listen to an address. Hosts need nothing else of it to configure an address (RFC 4862
-//! section 5.4.2); queries are not spoken here.
+//! Reports of Multicast Listener Discovery, version 2 (RFC 3810), by which a node tells the routers of its link that it
+//! starts or stops listening to an address. Address configuration needs no other message (RFC 4862 section 5.4.2);
+//! queries are not implemented.
 
 use super::{DecodeError, expect_length, ipv6_at, u16_at};
 use crate::packet::IpHeader;
 use core::net::{IpAddr, Ipv6Addr};
 
-/// Hop limit of all its messages (section 5).
+/// Hop limit of all messages (section 5).
 pub const HOP_LIMIT: u8 = 1;
 
-/// The address `ff02::16` of all MLDv2-capable routers, to which reports go (section 5.2.14).
+/// Destination of reports: all MLDv2-capable routers, `ff02::16` (section 5.2.14).
 pub const REPORT_DESTINATION: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x16);
 
-/// A report (section 5.2). It travels behind a hop-by-hop header with a router alert (RFC 2711), which
-/// [`Packet::encode`](crate::packet::Packet::encode) puts there; without it no router reads it.
+/// A report (section 5.2). It follows a hop-by-hop header with a router alert (RFC 2711), which
+/// [`Packet::encode`](crate::packet::Packet::encode) adds; routers ignore a report without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MulticastListenerReport {
-    /// One for each address; at most [`MAXIMUM_RECORDS`](Self::MAXIMUM_RECORDS) are sent.
+    /// Records, one for each address; at most [`MAXIMUM_RECORDS`](Self::MAXIMUM_RECORDS) are sent.
     pub records: Vec<MulticastAddressRecord>,
 }
 
 impl MulticastListenerReport {
-    /// What the count of records can say.
+    /// Maximum of the record count field.
     pub const MAXIMUM_RECORDS: usize = u16::MAX as usize;
 
-    /// The node begins to listen to `address`, whoever sends there.
+    /// Reports that the node starts listening to `address`, for any source.
     pub fn join(address: Ipv6Addr) -> MulticastListenerReport {
         MulticastListenerReport::of(RecordKind::ChangeToExclude, address)
     }
 
-    /// The node no longer listens to `address`.
+    /// Reports that the node stops listening to `address`.
     pub fn leave(address: Ipv6Addr) -> MulticastListenerReport {
         MulticastListenerReport::of(RecordKind::ChangeToInclude, address)
     }
@@ -45,31 +45,31 @@ impl MulticastListenerReport {
     }
 }
 
-/// What a node says of one multicast address (sections 5.2.5 to 5.2.12).
+/// Record about one multicast address (sections 5.2.5 to 5.2.12).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MulticastAddressRecord {
-    /// What it says.
+    /// Record type.
     pub kind: RecordKind,
     /// The multicast address.
     pub address: Ipv6Addr,
-    /// The senders that are meant.
+    /// Sources that the record is about.
     pub sources: Vec<Ipv6Addr>,
 }
 
-/// Types of records (section 5.2.12). Include: only the named sources are heard; exclude: all but they.
+/// Record types (section 5.2.12). Include: receive only from the listed sources; exclude: from all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// Answer to a query: the filter is "include".
+    /// Answer to a query: the filter mode is "include".
     ModeIsInclude = 1,
-    /// Answer to a query: the filter is "exclude".
+    /// Answer to a query: the filter mode is "exclude".
     ModeIsExclude = 2,
-    /// The filter has become "include"; without sources the node has left.
+    /// The filter mode has become "include"; without sources the node has left.
     ChangeToInclude = 3,
-    /// The filter has become "exclude"; without sources the node has joined.
+    /// The filter mode has become "exclude"; without sources the node has joined.
     ChangeToExclude = 4,
-    /// Further sources are heard.
+    /// Additional sources to receive from.
     AllowNewSources = 5,
-    /// These sources are no longer heard.
+    /// Sources no longer to receive from.
     BlockOldSources = 6,
 }
 
@@ -93,7 +93,7 @@ impl RecordKind {
 }
 
 impl MulticastListenerReport {
-    /// Bytes on the wire after the hop-by-hop header.
+    /// Returns the length on the wire after the hop-by-hop header, in bytes.
     pub fn wire_length(&self) -> u32 {
         let records = self.records.iter().take(Self::MAXIMUM_RECORDS);
         8 + records
@@ -116,8 +116,8 @@ impl MulticastListenerReport {
         }
     }
 
-    /// Reads a report that `ip` carries, of which the caller has checked the checksum and that eight bytes are there.
-    /// Auxiliary data and records of unknown types are skipped (sections 5.2.11 and 5.2.12).
+    /// Decodes the report that `ip` carries; the caller has checked the checksum, and that there are eight bytes. Skips
+    /// auxiliary data and records of unknown types (sections 5.2.11 and 5.2.12).
     pub(super) fn decode(
         ip: &IpHeader,
         bytes: &[u8],
@@ -127,7 +127,7 @@ impl MulticastListenerReport {
             field,
             value: u32::from(value),
         };
-        // Section 6.2: from elsewhere than the link it is not believed.
+        // Section 6.2: reports from outside the link are discarded.
         let is_of_link = matches!(ip.source, IpAddr::V6(source) if source.is_unicast_link_local() || source.is_unspecified());
         if !is_of_link || ip.hop_limit != HOP_LIMIT {
             return Err(wrong("hop limit or source", ip.hop_limit));
@@ -156,7 +156,7 @@ impl MulticastListenerReport {
 }
 
 impl MulticastAddressRecord {
-    /// The sources that the count can tell.
+    /// Returns the sources that fit the count field.
     fn sent(&self) -> &[Ipv6Addr] {
         &self.sources[..self.sources.len().min(usize::from(u16::MAX))]
     }

@@ -3,7 +3,7 @@
 use super::DecodeError;
 use core::net::Ipv6Addr;
 
-/// An IPv6 prefix. Bits behind its length are zero.
+/// An IPv6 prefix. The bits after the prefix are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ipv6Prefix {
     address: Ipv6Addr,
@@ -11,7 +11,7 @@ pub struct Ipv6Prefix {
 }
 
 impl Ipv6Prefix {
-    /// The prefix of `length` bits that `address` lies in; `None` if that is more than 128.
+    /// Returns the prefix of `length` bits that contains `address`; `None` if `length` exceeds 128.
     pub const fn new(address: Ipv6Addr, length: u8) -> Option<Ipv6Prefix> {
         if length > 128 {
             return None;
@@ -20,28 +20,28 @@ impl Ipv6Prefix {
         Some(Ipv6Prefix { address, length })
     }
 
-    /// The lowest address in it.
+    /// Returns the lowest address of the prefix.
     pub const fn address(&self) -> Ipv6Addr {
         self.address
     }
 
-    /// Number of leading bits that all its addresses share, at most 128.
+    /// Returns the prefix length in bits, at most 128.
     pub const fn length(&self) -> u8 {
         self.length
     }
 
-    /// Whether an address begins with it.
+    /// Returns true if the prefix contains an address.
     pub const fn contains(&self, address: Ipv6Addr) -> bool {
         address.to_bits() & mask(self.length) == self.address.to_bits()
     }
 
-    /// The address in it whose bits behind the prefix are those of `interface`, as stateless address
-    /// configuration joins the two (RFC 4862 section 5.5.3).
+    /// Combines the prefix with the low bits of `interface`, as in stateless address configuration (RFC 4862 section
+    /// 5.5.3).
     pub const fn address_of(&self, interface: Ipv6Addr) -> Ipv6Addr {
         Ipv6Addr::from_bits(self.address.to_bits() | (interface.to_bits() & !mask(self.length)))
     }
 
-    /// The prefix of `length` bits that an option of `header` names.
+    /// Decodes a prefix of `length` bits from an option of `header`.
     pub(super) fn decode(
         header: &'static str,
         address: Ipv6Addr,
@@ -55,7 +55,7 @@ impl Ipv6Prefix {
     }
 }
 
-/// Ones in the first `length` bits.
+/// Returns a mask of the first `length` bits.
 const fn mask(length: u8) -> u128 {
     match length {
         0 => 0,

@@ -1,5 +1,5 @@
-//! The messages by which a network asks an AAA server whether a user may come in: RADIUS (RFC 2865), with the
-//! Message-Authenticator of RFC 3579 section 3.2 in each. Attributes that are not known here are skipped.
+//! RADIUS messages (RFC 2865) for access control, with the Message-Authenticator of RFC 3579 section 3.2 in each.
+//! Unknown attributes are skipped.
 
 use super::{DecodeError, expect_length, ipv6_at, u16_at};
 use core::net::Ipv6Addr;
@@ -8,21 +8,21 @@ use md5::{Digest, Md5};
 
 /// UDP port of servers (RFC 2865 section 3).
 pub const PORT: u16 = 1812;
-/// Longest user name (RFC 2865 section 5): an attribute holds 253 bytes.
+/// Maximum length of a user name in bytes, the data of an attribute (RFC 2865 section 5).
 pub const LONGEST_NAME: usize = 253;
 
 const HEADER: &str = "RADIUS";
-/// Where the attributes begin.
+/// Offset of the attributes.
 const ATTRIBUTES: usize = 20;
 const LONGEST: usize = 4096;
 const USER_NAME: u8 = 1;
 const MESSAGE_AUTHENTICATOR: u8 = 80;
 const NAS_IPV6_ADDRESS: u8 = 95;
 
-/// What a message says (section 3).
+/// Message code (section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Access-Request: may this user come in?
+    /// Access-Request.
     Request,
     /// Access-Accept.
     Accept,
@@ -39,7 +39,7 @@ impl Code {
         }
     }
 
-    /// The standard's name.
+    /// Returns the standard's name.
     pub const fn name(self) -> &'static str {
         match self {
             Code::Request => "Access-Request",
@@ -49,25 +49,25 @@ impl Code {
     }
 }
 
-/// A message.
+/// A RADIUS message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Radius {
-    /// What it says.
+    /// Message code.
     pub code: Code,
-    /// Which request an answer is to.
+    /// Identifier, which matches an answer to its request.
     pub identifier: u8,
-    /// Of a request a random number; of an answer a digest of it, of the answer and of the secret.
+    /// In a request a random number; in an answer a digest of it, of the answer and of the secret.
     pub authenticator: [u8; 16],
-    /// Whom it is about, up to [`LONGEST_NAME`] bytes; a longer name is cut.
+    /// User name; bytes after [`LONGEST_NAME`] are cut.
     pub user_name: Option<Box<[u8]>>,
-    /// Who asks (RFC 3162 section 2.1).
+    /// NAS-IPv6-Address, the requester (RFC 3162 section 2.1).
     pub asks: Option<Ipv6Addr>,
-    /// A keyed digest of all (RFC 3579 section 3.2).
+    /// Message-Authenticator: keyed digest of the message (RFC 3579 section 3.2).
     pub message_authenticator: Option<[u8; 16]>,
 }
 
 impl Radius {
-    /// A request, sealed. `random` is another for each.
+    /// Creates a request with authenticator. `random` must differ for each.
     pub fn request(
         (identifier, random): (u8, [u8; 16]),
         user_name: &[u8],
@@ -86,7 +86,7 @@ impl Radius {
         request
     }
 
-    /// The answer to this request, sealed.
+    /// Creates the answer to this request, with authenticators.
     pub fn answer(&self, code: Code, secret: &[u8]) -> Radius {
         let mut answer = Radius {
             code,
@@ -101,31 +101,31 @@ impl Radius {
         answer
     }
 
-    /// Whether a request was made with this secret.
+    /// Returns true if the message is a request with this secret.
     pub fn is_request_of(&self, secret: &[u8]) -> bool {
         let expected = self.keyed_digest(&self.authenticator, secret);
         self.code == Code::Request && self.message_authenticator == Some(expected)
     }
 
-    /// Whether this is an answer to `request`, made with this secret.
+    /// Returns true if the message is the answer to `request` with this secret.
     pub fn answers(&self, request: &Radius, secret: &[u8]) -> bool {
         self.code != Code::Request && *self == request.answer(self.code, secret)
     }
 
-    /// HMAC-MD5 over the message as it stands with the request's authenticator, and zeros for the digest itself.
+    /// Computes the HMAC-MD5 of the message with the request's authenticator, and zeros in place of the digest.
     fn keyed_digest(&self, request_authenticator: &[u8; 16], secret: &[u8]) -> [u8; 16] {
         let blank = Radius {
             authenticator: *request_authenticator,
             message_authenticator: Some([0; 16]),
             ..self.clone()
         };
-        // A key of HMAC may have any length.
+        // HMAC takes keys of any length.
         let mac = Hmac::<Md5>::new_from_slice(secret);
         let digest = mac.map(|mac| mac.chain_update(blank.encode()).finalize().into_bytes());
         digest.map_or([0; 16], Into::into)
     }
 
-    /// The message as UDP carries it.
+    /// Encodes the message as a UDP payload.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![self.code.number(), self.identifier, 0, 0];
         out.extend_from_slice(&self.authenticator);
@@ -148,10 +148,10 @@ impl Radius {
         out
     }
 
-    /// Reads what UDP carried. Bytes beyond the message's own length are padding (section 3).
+    /// Decodes a UDP payload. Bytes after the message's length are padding (section 3).
     ///
     /// # Errors
-    /// Too few bytes, another code, or an attribute of a length that it cannot have.
+    /// Too few bytes, another code, or an attribute of an invalid length.
     pub fn decode(bytes: &[u8]) -> Result<Radius, DecodeError> {
         expect_length(HEADER, bytes, ATTRIBUTES)?;
         let length = usize::from(u16_at(bytes, 2));
@@ -204,7 +204,7 @@ impl Radius {
     }
 }
 
-/// MD5 of the answer, in which the request's authenticator stands, and of the secret (RFC 2865 section 3).
+/// Computes the MD5 of the answer, with the request's authenticator, and the secret (RFC 2865 section 3).
 fn response_authenticator(answer: &[u8], secret: &[u8]) -> [u8; 16] {
     let digest = Md5::new().chain_update(answer).chain_update(secret);
     digest.finalize().into()

@@ -7,17 +7,17 @@ use core::ops::{Add, AddAssign, Sub};
 pub struct SequenceNumber(pub u32);
 
 impl SequenceNumber {
-    /// Signed distance from `other` to this: positive when this comes later.
+    /// Returns the signed distance from `other` to this number: positive if this one is later.
     pub const fn distance_from(self, other: SequenceNumber) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
 
-    /// Whether this comes after `other`.
+    /// Returns true if this number is later than `other`.
     pub const fn is_after(self, other: SequenceNumber) -> bool {
         self.distance_from(other) > 0
     }
 
-    /// The later of the two.
+    /// Returns the later of two numbers.
     pub const fn later(self, other: SequenceNumber) -> SequenceNumber {
         if self.is_after(other) { self } else { other }
     }

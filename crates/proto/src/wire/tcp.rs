@@ -7,7 +7,7 @@ use crate::crosslayer::HandoverNotice;
 use crate::packet::IpHeader;
 use core::num::NonZeroU8;
 
-/// One TCP header.
+/// A TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpHeader {
     /// Sender's port.
@@ -16,11 +16,11 @@ pub struct TcpHeader {
     pub destination_port: u16,
     /// Sequence number of the first byte, or of the SYN.
     pub sequence: SequenceNumber,
-    /// Next sequence number expected; means something only with [`TcpFlags::ACK`].
+    /// Next sequence number expected; valid only with [`TcpFlags::ACK`].
     pub acknowledgment: SequenceNumber,
     /// Control bits.
     pub flags: TcpFlags,
-    /// Receive window as it stands in the header, before scaling.
+    /// Window field, before scaling.
     pub window: u16,
     /// Options.
     pub options: TcpOptions,
@@ -31,7 +31,7 @@ pub struct TcpHeader {
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
-    /// No bit.
+    /// No flag.
     pub const NONE: TcpFlags = TcpFlags(0);
     /// No more data from the sender.
     pub const FIN: TcpFlags = TcpFlags(0x01);
@@ -41,26 +41,26 @@ impl TcpFlags {
     pub const RST: TcpFlags = TcpFlags(0x04);
     /// Push.
     pub const PSH: TcpFlags = TcpFlags(0x08);
-    /// The acknowledgment field holds.
+    /// The acknowledgment field is valid.
     pub const ACK: TcpFlags = TcpFlags(0x10);
-    /// The urgent pointer holds; read and otherwise ignored here.
+    /// The urgent pointer is valid; decoded and otherwise ignored.
     pub const URG: TcpFlags = TcpFlags(0x20);
-    /// ECN echo (RFC 3168); never agreed to here.
+    /// ECN echo (RFC 3168); never negotiated here.
     pub const ECE: TcpFlags = TcpFlags(0x40);
-    /// Congestion window reduced (RFC 3168); never agreed to here.
+    /// Congestion window reduced (RFC 3168); never negotiated here.
     pub const CWR: TcpFlags = TcpFlags(0x80);
 
-    /// Whether all bits of `other` are set.
+    /// Returns true if all flags of `other` are set.
     pub const fn contains(self, other: TcpFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// All bits but those of `other`.
+    /// Returns the flags without those of `other`.
     pub const fn without(self, other: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 & !other.0)
     }
 
-    /// The bits of both.
+    /// Returns the union of the flags.
     pub const fn with(self, other: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 | other.0)
     }
@@ -69,29 +69,28 @@ impl TcpFlags {
 /// Options of a TCP header; unknown ones are skipped when decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpOptions {
-    /// Largest segment that the sender of this header takes, in bytes (RFC 9293 section 3.7.1); only on a SYN.
+    /// Maximum segment size that the sender of this header accepts, in bytes (RFC 9293 section 3.7.1); only on a SYN.
     pub maximum_segment_size: Option<u16>,
-    /// Shift of the window field, 0 to 14 (RFC 7323 section 2); only on a SYN.
+    /// Window scale shift, 0 to 14 (RFC 7323 section 2); only on a SYN.
     pub window_scale: Option<u8>,
-    /// Selective acknowledgments are welcome (RFC 2018); only on a SYN.
+    /// SACK permitted (RFC 2018); only on a SYN.
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323 section 3).
     pub timestamps: Option<Timestamps>,
-    /// Selective acknowledgments (RFC 2018 section 3), or a negative one.
+    /// Selective acknowledgments (RFC 2018 section 3), or a selective negative one.
     pub sack: SackBlocks,
     /// A notice of a handover.
     pub notice: Option<HandoverNotice>,
-    /// Selective negative acknowledgments of one hole are welcome: a bit of SCPS-TP's capabilities (CCSDS 714.0-B-2);
-    /// only on a SYN.
+    /// SNACKs of one hole permitted: a bit of SCPS-TP's capabilities (CCSDS 714.0-B-2); only on a SYN.
     pub snack_permitted: bool,
 }
 
-/// A hole in what was received, in units of the maximum segment size.
+/// A selective negative acknowledgment: a hole in the received data, in units of the maximum segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snack {
-    /// From the acknowledgment to its beginning.
+    /// Distance from the acknowledgment to the hole.
     pub offset: u16,
-    /// How large it is.
+    /// Size of the hole.
     pub size: u16,
 }
 
@@ -104,33 +103,32 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// T/TCP's connection counts (RFC 1644 section 3.2): zero is none.
+/// T/TCP's connection counts (RFC 1644 section 3.2); zero means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionCount {
     /// CC: the sender's count.
     Count(u32),
-    /// CC.new: the same, on a SYN whose count says nothing about those before it.
+    /// CC.new: the sender's count, on a SYN that is not to be compared with earlier counts.
     New(u32),
     /// CC and CC.echo, on a SYN-ACK.
     Echo {
         /// The sender's count.
         own: u32,
-        /// The count of the SYN that is answered.
+        /// Count of the SYN being answered.
         echo: u32,
     },
 }
 
-/// Up to four blocks of received sequence space, the most recent first. An end that sends SNACKs sends no such blocks: their
-/// place holds the one it sends, so that a header is no larger for it. Connection counts, beside which two blocks fit, stand
-/// in the place of the third and fourth.
+/// Up to four SACK blocks, the most recent first. A SNACK, which is never combined with blocks, and T/TCP's connection
+/// counts, which leave room for two blocks, are stored in place of blocks, so that headers stay small in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    /// Those behind the last one are empty: a count would make every packet four bytes longer.
+    /// Unused blocks at the end are empty: a count would make every packet four bytes longer.
     blocks: [(SequenceNumber, SequenceNumber); 4],
 }
 
 impl SackBlocks {
-    /// A selective negative acknowledgment (CCSDS 714.0-B-2). It stands behind an empty first block.
+    /// Creates a SNACK (CCSDS 714.0-B-2), stored behind an empty first block.
     pub fn negative(snack: Snack) -> SackBlocks {
         let hole = u32::from(snack.offset) << 16 | u32::from(snack.size);
         let mut sack = SackBlocks::default();
@@ -138,7 +136,7 @@ impl SackBlocks {
         sack
     }
 
-    /// The selective negative acknowledgment, if it is one.
+    /// Returns the SNACK, if this is one.
     pub fn snack(&self) -> Option<Snack> {
         let (hole, end) = self.blocks[1];
         (self.is_empty() && hole != end).then_some(Snack {
@@ -147,8 +145,8 @@ impl SackBlocks {
         })
     }
 
-    /// T/TCP's connection counts. The third block is empty then, and its number the one that is echoed; how far apart the
-    /// numbers of the fourth are says which option it is.
+    /// Returns T/TCP's connection counts. They are stored in the third block, which is empty and holds the echoed
+    /// count, and in the fourth, whose length denotes the option.
     pub fn connection_count(&self) -> Option<ConnectionCount> {
         let [_, _, (echo, end), (own, tagged)] = self.blocks;
         match tagged.distance_from(own) {
@@ -162,7 +160,7 @@ impl SackBlocks {
         }
     }
 
-    /// Adds connection counts, before which a third and a fourth block give way.
+    /// Sets connection counts, which replace the third and fourth block.
     pub fn set_connection_count(&mut self, count: ConnectionCount) {
         let (own, echo, tag) = match count {
             ConnectionCount::Count(own) => (own, 0, 1),
@@ -174,19 +172,19 @@ impl SackBlocks {
         self.blocks[3] = (own, own + tag);
     }
 
-    /// The blocks, each as its first sequence number and the one after its last.
+    /// Returns the blocks, each as its first sequence number and the one after its last.
     pub fn as_slice(&self) -> &[(SequenceNumber, SequenceNumber)] {
         let empty = |block: &(SequenceNumber, SequenceNumber)| block.0 == block.1;
         let count = self.blocks.iter().position(empty);
         &self.blocks[..count.unwrap_or(self.blocks.len())]
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.blocks[0].0 == self.blocks[0].1
     }
 
-    /// Adds a block; returns whether there was room. One of no length says nothing, and is left out.
+    /// Adds a block; returns false if there was no room. An empty block is left out.
     pub fn push(&mut self, first: SequenceNumber, after_last: SequenceNumber) -> bool {
         let most = match self.connection_count() {
             Some(_) => 2,
@@ -214,36 +212,36 @@ mod kind {
     pub const CC: u8 = 11;
     pub const CC_NEW: u8 = 12;
     pub const CC_ECHO: u8 = 13;
-    /// For experiments (RFC 4727), told apart by an identifier (RFC 6994).
+    /// Experiments (RFC 4727), distinguished by an identifier (RFC 6994).
     pub const EXPERIMENT: u8 = 253;
     pub const SCPS_CAPABILITIES: u8 = 20;
     pub const SNACK: u8 = 21;
 }
 
-/// Of SCPS-TP's capabilities: SNACKs of one hole are welcome.
+/// SCPS-TP capability bit: SNACKs of one hole permitted.
 const SNACK_CAPABILITY: u8 = 0x40;
 
 /// "If a Window Scale option is received with a shift.cnt value larger than 14, the TCP SHOULD log the error
 /// but MUST use 14 instead of the specified value" (RFC 7323 section 2.3).
 const LARGEST_WINDOW_SCALE: u8 = 14;
-/// Bytes of options at most: a header takes 60, 20 of which are fixed.
+/// Maximum length of the options in bytes: the header's maximum of 60, less 20 fixed ones.
 pub const LONGEST_OPTIONS: u32 = 40;
-/// The experiment's identifier (RFC 6994 section 3) of a notice of a handover, not registered: "BT". After it stand the
-/// notice's number, a byte of zero, and how many segments are outstanding, in two bytes.
+/// Experiment identifier (RFC 6994 section 3) of a handover notice, not registered: "BT". The notice's number, a zero
+/// byte, and the number of outstanding segments in two bytes follow.
 const NOTICE: u16 = 0x4254;
 const NOTICE_LENGTH: u8 = 8;
-/// Bytes of a SNACK option with its padding.
+/// Length of a SNACK option with padding, in bytes.
 pub const SNACK_LENGTH: u32 = 8;
-/// Bytes of a connection count with its padding.
+/// Length of a connection count with padding, in bytes.
 pub const CONNECTION_COUNT_LENGTH: u32 = 8;
 
 impl TcpOptions {
-    /// Bytes on the wire, padded to a multiple of four; timestamps and SACK blocks are each led by two
-    /// no-operations, as RFC 7323 appendix A and common practice lay them out. On a SYN, "SACK permitted" stands in the place of those
-    /// before timestamps.
+    /// Returns the length on the wire in bytes, padded to a multiple of four. Two no-operations precede timestamps and
+    /// SACK blocks, as in RFC 7323 appendix A and common practice; on a SYN, "SACK permitted" replaces those before
+    /// timestamps.
     #[inline]
     pub fn wire_length(&self) -> u32 {
-        // Asked for several times a packet, and most segments carry nothing where blocks stand.
+        // Called several times for each packet; most segments have no blocks.
         if self.sack == SackBlocks::default() {
             return self.length_without_counts();
         }
@@ -271,7 +269,7 @@ impl TcpOptions {
         self.length_without_counts() + counts
     }
 
-    /// The connection counts that are written: beside a notice and all that a SYN may have there is no room for two.
+    /// Returns the connection counts to write: a notice and all options of a SYN leave no room for two.
     fn counts_that_fit(&self) -> Option<ConnectionCount> {
         let count = self.sack.connection_count()?;
         let length = match count {
@@ -291,13 +289,13 @@ impl TcpOptions {
         4 * four + notice + if self.timestamps.is_some() { 12 } else { 0 }
     }
 
-    /// The SNACK that is written: beside everything else that a header may have there is no room.
+    /// Returns the SNACK to write: all other options together leave no room for it.
     fn snack_that_fits(&self) -> Option<Snack> {
         let snack = self.sack.snack()?;
         (self.length_without_sack() + SNACK_LENGTH <= LONGEST_OPTIONS).then_some(snack)
     }
 
-    /// The blocks that are written: three beside timestamps, four without (RFC 2018 section 3).
+    /// Returns the blocks to write: three with timestamps, four without (RFC 2018 section 3).
     fn blocks_that_fit(&self) -> &[(SequenceNumber, SequenceNumber)] {
         let room = (LONGEST_OPTIONS - self.length_without_sack()).saturating_sub(4) / 8;
         let blocks = self.sack.as_slice();
@@ -384,7 +382,7 @@ impl TcpOptions {
         Ok(options)
     }
 
-    /// Takes over one option; `body` is what follows its kind and length.
+    /// Stores an option; `body` is its data after kind and length.
     fn take(&mut self, kind: u8, body: &[u8]) -> Result<(), DecodeError> {
         match (kind, body.len()) {
             (kind::MAXIMUM_SEGMENT_SIZE, 2) => self.maximum_segment_size = Some(u16_at(body, 0)),
@@ -405,7 +403,7 @@ impl TcpOptions {
                     echo: u32_at(body, 4),
                 });
             }
-            // Of another experiment, or another layout of it: as an option that is not known.
+            // Another experiment, or another layout of this one, counts as an unknown option.
             (kind::EXPERIMENT, 6) if u16_at(body, 0) == NOTICE => {
                 let number = NonZeroU8::new(body[2]);
                 self.notice = number.map(|number| HandoverNotice {
@@ -413,11 +411,11 @@ impl TcpOptions {
                     outstanding: u16_at(body, 4),
                 });
             }
-            // Capabilities of missions may follow.
+            // Mission-specific capabilities may follow.
             (kind::SCPS_CAPABILITIES, 2..) => {
                 self.snack_permitted = body[0] & SNACK_CAPABILITY != 0;
             }
-            // The long form goes on with a bit vector of further holes.
+            // The long form continues with a bit vector of further holes.
             (kind::SNACK, 4..) => {
                 let count = self.sack.connection_count();
                 self.sack = SackBlocks::negative(Snack {
@@ -447,7 +445,7 @@ impl TcpOptions {
         Ok(())
     }
 
-    /// CC and CC.echo come one after the other.
+    /// Stores one of CC, CC.new and CC.echo; CC.echo comes beside CC.
     fn take_count(&mut self, kind: u8, count: u32) {
         let (own, echoed) = match self.sack.connection_count() {
             None => (0, None),
@@ -472,7 +470,7 @@ fn option_length(length: usize) -> DecodeError {
 }
 
 impl TcpHeader {
-    /// Bytes on the wire, options included.
+    /// Returns the length on the wire in bytes, options included.
     #[inline]
     pub fn wire_length(&self) -> u32 {
         20 + self.options.wire_length()
@@ -490,8 +488,8 @@ impl TcpHeader {
         self.options.encode(out);
     }
 
-    /// Reads a segment from what `ip` carries: the header, and the payload. The reserved bits and the urgent
-    /// pointer are not kept, and unknown options are skipped.
+    /// Decodes the segment that `ip` carries. Returns the header and the payload. Drops the reserved bits and the
+    /// urgent pointer, and skips unknown options.
     ///
     /// # Errors
     /// Too few bytes, a data offset below five, an option of impossible length, or a wrong checksum.
@@ -508,10 +506,10 @@ impl TcpHeader {
         TcpHeader::read(bytes)
     }
 
-    /// As [`decode`](Self::decode), whatever the checksum.
+    /// Decodes like [`decode`](Self::decode), but without verifying the checksum.
     ///
     /// # Errors
-    /// Those of `decode` but the checksum.
+    /// Those of `decode` except the checksum.
     pub fn read(bytes: &[u8]) -> Result<(TcpHeader, &[u8]), DecodeError> {
         let header_length = header_length(bytes)?;
         let header = TcpHeader {
@@ -527,7 +525,7 @@ impl TcpHeader {
     }
 }
 
-/// Bytes of the header, options included, at the beginning of a segment, which are there.
+/// Returns the header length of a segment in bytes, options included, after checking that as many bytes exist.
 fn header_length(bytes: &[u8]) -> Result<usize, DecodeError> {
     expect_length("TCP", bytes, 20)?;
     let data_offset = bytes[12] >> 4;

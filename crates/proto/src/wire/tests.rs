@@ -1,4 +1,4 @@
-//! Headers that must be refused or read leniently. What a kernel writes is in the tests of packets.
+//! Malformed headers, rejected or decoded leniently. Headers written by a kernel are in the packet tests.
 
 use super::checksum::Checksum;
 use super::icmp::{Echo, IcmpError, IcmpMessage};
@@ -29,7 +29,7 @@ fn ip(v4: bool) -> IpHeader {
     }
 }
 
-/// Puts the right checksum at byte `at`, so that what is wrong besides it is found.
+/// Sets a valid checksum at byte `at`, so that only other faults remain.
 fn seal(v4: bool, protocol: u8, bytes: &mut [u8], at: usize) {
     let mut checksum = match protocol {
         protocol::ICMP => Checksum::new(),
@@ -39,7 +39,7 @@ fn seal(v4: bool, protocol: u8, bytes: &mut [u8], at: usize) {
     bytes[at..at + 2].copy_from_slice(&checksum.finish().to_be_bytes());
 }
 
-/// A segment with these bytes of options.
+/// Builds a segment with these option bytes.
 fn with_options(options: &[u8]) -> Result<TcpOptions, DecodeError> {
     assert_eq!(options.len() % 4, 0);
     let mut bytes = vec![0; 20];
@@ -54,12 +54,12 @@ fn unknown_options_are_skipped() {
     // Kind 34 (TCP Fast Open) with two bytes of cookie, then MSS 1460.
     let options = with_options(&[34, 4, 0xAA, 0xBB, 2, 4, 0x05, 0xB4]).expect("well formed");
     assert_eq!(options.maximum_segment_size, Some(1460));
-    // Whatever follows the end of the options is padding.
+    // Bytes after the end of the options are padding.
     let options = with_options(&[1, 0, 2, 4]).expect("well formed");
     assert_eq!(options, TcpOptions::default());
 }
 
-/// How we write these options.
+/// Returns our encoding of these options.
 fn written(options: &[u8]) -> Vec<u8> {
     let header = TcpHeader {
         source_port: 0,
@@ -76,7 +76,7 @@ fn written(options: &[u8]) -> Vec<u8> {
     bytes.split_off(20)
 }
 
-/// Of SYNs and SYN-ACKs of a kernel 6.18, with all options, and without timestamps, SACK or window scaling.
+/// SYNs and SYN-ACKs of kernel 6.18, with all options, and without timestamps, SACK or window scaling.
 #[test]
 fn a_syn_s_options_stand_as_a_kernel_writes_them() {
     for options in [
@@ -113,7 +113,7 @@ fn connection_counts_have_their_layout() {
     }
     let short = [11, 4, 0, 0];
     assert!(count(&short).is_err());
-    // Two SACK blocks fit beside a count; of three the last gives way.
+    // Two SACK blocks fit beside a count; of three the last is dropped.
     let mut sack = SackBlocks::default();
     for first in [10, 20, 30] {
         sack.push(SequenceNumber(first), SequenceNumber(first + 5));
@@ -193,7 +193,7 @@ fn options_never_exceed_forty_bytes() {
             },
             2,
         ),
-        // Nothing of the kind is sent; but it is not to write a header that says another length.
+        // Never sent, but the header must not give a wrong length.
         (
             TcpOptions {
                 sack: SackBlocks::negative(Snack { offset: 1, size: 2 }),
@@ -283,7 +283,7 @@ fn a_datagram_ends_where_its_length_says() {
     assert!(UdpHeader::decode(&ip(true), &bytes).is_err());
 }
 
-/// An ICMP error of this type and code about a UDP datagram of IPv4.
+/// Builds an ICMP error of this type and code about a UDP datagram over IPv4.
 fn icmp_error(kind: u8, code: u8, second_word: u32) -> Result<Option<IcmpMessage>, DecodeError> {
     let mut bytes = vec![kind, code, 0, 0];
     bytes.extend_from_slice(&second_word.to_be_bytes());
@@ -306,7 +306,7 @@ fn kinds_of_icmp_errors() {
         (3, 13, 0, IcmpError::Unreachable),
         (11, 0, 0, IcmpError::TimeExceeded),
         (253, 0, 0, IcmpError::BadState),
-        // Ours, of study A.
+        // The numbers chosen for study A.
         (253, 1, 4750, IcmpError::Backpressure { rate: 4750 }),
     ] {
         let Ok(Some(IcmpMessage::Error { kind, quoted })) = icmp_error(kind, code, word) else {
@@ -317,13 +317,13 @@ fn kinds_of_icmp_errors() {
         assert_eq!(quoted.destination, IpAddr::from([198, 51, 100, 7]));
         assert_eq!(quoted.protocol, protocol::UDP);
     }
-    // Redirect and reassembly time exceeded are right and mean nothing here.
+    // Redirect and reassembly time exceeded are valid but not used here.
     assert_eq!(icmp_error(5, 1, 0), Ok(None));
     assert_eq!(icmp_error(11, 1, 0), Ok(None));
     assert_eq!(icmp_error(253, 2, 0), Ok(None));
 }
 
-/// RFC 4727: nobody owns the number of the bad state notification.
+/// RFC 4727: the number of the bad state notification is not assigned.
 #[test]
 fn another_experiment_of_the_same_number_is_right_and_means_nothing() {
     let mut bytes = vec![253, 0, 0, 0, 0, 0, 0, 0, 0xFF, 1, 2, 3];
@@ -367,7 +367,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    // Behind a right checksum, which random bytes nearly never have.
+    // After a valid checksum, which random bytes hardly ever have.
     #[test]
     fn no_transport_bytes_panic(
         mut bytes in proptest::collection::vec(any::<u8>(), 8..120),

@@ -5,7 +5,7 @@ use super::{DecodeError, expect_length, protocol, u16_at};
 use crate::packet::IpHeader;
 use core::net::IpAddr;
 
-/// Ports of a datagram; its length follows from the payload.
+/// Ports of a datagram; the length follows from the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
     /// Sender's port.
@@ -15,13 +15,13 @@ pub struct UdpHeader {
 }
 
 impl UdpHeader {
-    /// Bytes on the wire.
+    /// Returns the length on the wire, in bytes.
     pub const fn wire_length(&self) -> u32 {
         8
     }
 
-    /// Appends the header of a datagram with `payload_length` bytes of payload and a checksum of zero. A length
-    /// beyond the 16 bits of its field is written as the largest.
+    /// Appends the header of a datagram with `payload_length` bytes of payload and a checksum of zero. A length that
+    /// exceeds the 16-bit field is written as the maximum.
     pub fn encode(&self, payload_length: u32, out: &mut Vec<u8>) {
         let length = u16::try_from(payload_length.saturating_add(8)).unwrap_or(u16::MAX);
         for field in [self.source_port, self.destination_port, length, 0] {
@@ -29,11 +29,11 @@ impl UdpHeader {
         }
     }
 
-    /// Reads a datagram from what `ip` carries: the header, and the payload.
+    /// Decodes the datagram that `ip` carries. Returns the header and the payload.
     ///
     /// # Errors
-    /// Too few bytes, a length field below eight, or a wrong checksum. None at all (zero) is right over IPv4,
-    /// and wrong over IPv6 (RFC 8200 section 8.1).
+    /// Too few bytes, a length field below eight, or a wrong checksum. A checksum of zero (none) is valid over IPv4,
+    /// not over IPv6 (RFC 8200 section 8.1).
     pub fn decode<'a>(
         ip: &IpHeader,
         bytes: &'a [u8],

@@ -1,25 +1,25 @@
-//! MACK and SNACK: what has arrived, in ranges, and what is missing (docs/aerotp.md, section 4.3).
+//! MACK and SNACK: received and missing ranges (docs/aerotp.md, section 4.3).
 
 use super::{LARGEST_NUMBER, Reader, encode_number, field, number_length};
 use crate::wire::DecodeError;
 use crate::wire::sequence::SequenceNumber;
 
-/// Bytes of the part that is always the same length: cumulative, echo, error rate, flags, two counts.
+/// Length of the fixed part in bytes: cumulative, echo, error rate, flags, two counts.
 const FIXED: u32 = 12;
-/// The most ranges of a kind that a MACK can hold.
+/// Maximum number of ranges of each kind in a MACK.
 const MOST_RANGES: usize = 255;
-/// All that was sent to the end has arrived (AFINACK).
+/// Flag: all data up to the sender's end has arrived (AFINACK).
 const COMPLETE: u8 = 0x80;
 
-/// A bit error rate in one byte: eight steps to each power of two, from 1 down to 2^-31.75; and none at all.
+/// A bit error rate in one byte: eight steps for each power of two, from 1 down to 2^-31.75, and zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ErrorRate(u8);
 
 impl ErrorRate {
-    /// No error was seen.
+    /// Zero, no error seen.
     pub const NONE: ErrorRate = ErrorRate(0);
 
-    /// The nearest step to a rate between 0 and 1.
+    /// Returns the step nearest to a rate between 0 and 1.
     pub fn from_rate(rate: f64) -> ErrorRate {
         if rate.is_nan() || rate <= 0.0 {
             return ErrorRate::NONE;
@@ -28,7 +28,7 @@ impl ErrorRate {
         ErrorRate(255 - (steps as u8).min(254))
     }
 
-    /// The rate, zero for none.
+    /// Returns the rate.
     pub fn rate(self) -> f64 {
         match self.0 {
             0 => 0.0,
@@ -37,53 +37,53 @@ impl ErrorRate {
     }
 }
 
-/// Bytes that follow each other, by their distance from a MACK's cumulative number.
+/// A range of bytes, relative to a MACK's cumulative number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Distance of the first byte.
+    /// Offset of the first byte.
     pub start: u32,
     /// Number of bytes, at least one.
     pub length: u32,
 }
 
 impl Range {
-    /// Distance of the byte behind the last.
+    /// Returns the offset after the last byte.
     pub const fn end(&self) -> u32 {
         self.start + self.length
     }
 }
 
-/// A range that is missing.
+/// A missing range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingRange {
-    /// What is missing.
+    /// Range of the missing bytes.
     pub range: Range,
-    /// ELN: its packets came and were damaged, so that nothing is said of congestion.
+    /// ELN: the packets arrived damaged, so that their loss is no sign of congestion.
     pub damaged: bool,
 }
 
 /// An aggregated acknowledgment.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Mack {
-    /// All before this has arrived.
+    /// Sequence number up to which all data has arrived.
     pub cumulative: SequenceNumber,
-    /// How many of the last bytes before `cumulative` are not confirmed by the far end: a gateway holds them.
+    /// Number of bytes before `cumulative` that a gateway holds and the far end has not confirmed.
     pub unconfirmed: u32,
-    /// Bytes that may be sent beyond `cumulative`.
+    /// Number of bytes that may be sent beyond `cumulative`.
     pub window: u32,
-    /// Timestamp of the newest packet that has arrived.
+    /// Timestamp of the newest packet received.
     pub echo: u32,
-    /// How long ago that was, in microseconds.
+    /// Time since that packet's arrival, in microseconds.
     pub held_for: u32,
-    /// Bit errors of the way to the sender of this MACK.
+    /// Bit error rate of the path to the sender of this MACK.
     pub error_rate: ErrorRate,
-    /// The rate at which packets have arrived, in kbit/s with their IP headers.
+    /// Arrival rate of packets in kbit/s, including IP headers.
     pub arrival_rate: u32,
     /// AFINACK: all data to the sender's end has arrived.
     pub is_complete: bool,
-    /// What has arrived beyond `cumulative`, ascending, with a gap of at least a byte before each.
+    /// Ranges received beyond `cumulative`, ascending, each after a gap of at least a byte.
     pub received: Vec<Range>,
-    /// SNACK: what the receiver misses, ascending.
+    /// SNACK: missing ranges, ascending.
     pub missing: Vec<MissingRange>,
 }
 
@@ -102,8 +102,8 @@ impl Mack {
         length
     }
 
-    /// The ranges as numbers: the distance from the last one's end, and the length; a missing one's length twice and one
-    /// more if it came damaged.
+    /// Calls `tell` with the numbers of the ranges: the gap after the previous range, and the length; a missing range's
+    /// length is doubled, plus one if damaged.
     fn each_number(&self, mut tell: impl FnMut(u32)) {
         let mut end = 0;
         for range in self.received.iter().take(MOST_RANGES) {

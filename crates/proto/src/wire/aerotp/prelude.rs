@@ -1,23 +1,23 @@
-//! The first three bytes: how the rest is protected, in a word of the extended Golay code, which any three flipped bits leave
-//! readable. So a receiver can undo a code that covers the header itself.
+//! The prelude of three bytes: the packet's protection, in a word of the extended Golay code, which survives any three
+//! flipped bits. A receiver can thus decode a code that covers the header itself.
 
 use super::{NAME, PRELUDE, field};
 use crate::fec::interleaved::Strength;
 use crate::wire::{DecodeError, expect_length};
 
-/// The version that is spoken here.
+/// Version of this format.
 const VERSION: u16 = 1;
 /// Generator polynomial of the (23, 12) Golay code, x^11 + x^10 + x^6 + x^5 + x^4 + x^2 + 1.
 const GENERATOR: u32 = 0xC75;
-/// Errors that the code corrects.
+/// Number of errors that the code corrects.
 const CORRECTED: u32 = 3;
 
-/// How a packet is protected against bit errors.
+/// Protection of a packet against bit errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Protection {
-    /// The code's strength.
+    /// Strength of the code.
     pub strength: Strength,
-    /// Whether the AeroTP header stands inside the code; else the payload and its check alone.
+    /// True if the code covers the AeroTP header, false if only the payload and its check.
     pub covers_header: bool,
 }
 
@@ -44,7 +44,7 @@ impl Protection {
     }
 }
 
-/// The word of 24 bits for 12 bits of data: the data, eleven bits of redundancy, and a parity.
+/// Encodes 12 bits of data as a word of 24 bits: the data, eleven bits of redundancy, and a parity bit.
 fn golay_encode(data: u32) -> u32 {
     let mut remainder = data << 11;
     for bit in (11..23).rev() {
@@ -56,8 +56,8 @@ fn golay_encode(data: u32) -> u32 {
     word << 1 | (word.count_ones() & 1)
 }
 
-/// The data whose word is the only one within three bits; `None` if there is none. The data's own bits are among those that
-/// may be flipped, so all data within three bits of what was received is tried, the likeliest first.
+/// Returns the data whose word is within three bits of the received one; `None` if there is none. Since the data bits
+/// may be flipped too, tries all data within three bits, the likeliest first.
 fn golay_decode(received: u32) -> Option<u32> {
     let data = received >> 12;
     let close = |flipped: u32| {

@@ -1,4 +1,5 @@
-//! A whole AeroTP packet: prelude, header and its check, payload and its check, and the words of the Reed–Solomon code.
+//! A whole AeroTP packet: prelude, header and its check, payload and its check, and the code words of the Reed–Solomon
+//! code.
 //!
 //! ```text
 //! | prelude | header | HEC | payload | CRC-32C | redundancy |
@@ -13,19 +14,20 @@ use crate::wire::{DecodeError, expect_length};
 use core::net::IpAddr;
 use crc::{CRC_16_IBM_3740, CRC_32_ISCSI, Crc, Table};
 
-/// The header error check: CRC-16 with polynomial 0x1021, which finds any three flipped bits of a header whose length stays what it was.
+/// The header error check: CRC-16 with polynomial 0x1021, which detects any three flipped bits of a header of unchanged
+/// length.
 const HEADER_CHECK: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
-/// The payload's: CRC-32C (RFC 3720), which finds any five in 655 bytes, and any three in 65,535.
+/// The payload check: CRC-32C (RFC 3720), which detects any five flipped bits in 655 bytes, and any three in 65,535.
 static PAYLOAD_CHECK: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
-/// What the channel has left of a packet.
+/// Condition of a received packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing was wrong.
+    /// No errors.
     Clean,
-    /// So many bytes were put right.
+    /// This many bytes were corrected.
     Corrected(u32),
-    /// The header can be used, the payload can not: this many bytes are missing from `sequence` on.
+    /// The header is valid, the payload is not: this many bytes are missing from `sequence` on.
     Damaged(u32),
 }
 
@@ -34,14 +36,14 @@ pub enum Condition {
 pub struct AerotpPacket {
     /// The header.
     pub header: AerotpHeader,
-    /// The data; none if it is damaged.
+    /// Payload; empty if damaged.
     pub payload: Payload,
-    /// What the channel has left.
+    /// Condition after the channel.
     pub condition: Condition,
 }
 
 impl AerotpPacket {
-    /// A packet as its sender makes it.
+    /// Creates a packet to send.
     pub fn new(header: AerotpHeader, payload: Payload) -> AerotpPacket {
         AerotpPacket {
             header,
@@ -50,7 +52,7 @@ impl AerotpPacket {
         }
     }
 
-    /// Bytes on the wire behind the IP header.
+    /// Returns the length on the wire after the IP header, in bytes.
     pub fn wire_length(&self) -> u32 {
         let payload = self.payload.length();
         let check = if payload > 0 { PAYLOAD_CRC as u32 } else { 0 };
@@ -61,7 +63,7 @@ impl AerotpPacket {
         self.header.wire_length() + payload + check + redundancy
     }
 
-    /// Appends the packet as bytes. Its checks cover the addresses of `ip`.
+    /// Appends the packet as bytes. The checks cover the addresses of `ip`.
     pub fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
         let Protection {
             strength,
@@ -86,12 +88,10 @@ impl AerotpPacket {
         }
     }
 
-    /// Reads a packet from all that `ip` carries. What its code can put right is put right; nothing is decoded if the checks
-    /// agree.
+    /// Decodes the packet that `ip` carries, and corrects errors with its code, unless the checks already agree.
     ///
     /// # Errors
-    /// Too few bytes, a field beyond its range, a length that is not that of the payload, or a header that is damaged
-    /// beyond the code.
+    /// Too few bytes, a field out of range, a wrong payload length, or a header damaged beyond correction.
     pub fn decode(ip: &IpHeader, bytes: &[u8]) -> Result<AerotpPacket, DecodeError> {
         let protection = Protection::decode(bytes)?;
         let rest = &bytes[PRELUDE..];
@@ -104,7 +104,7 @@ impl AerotpPacket {
         if protection.strength == Strength::NONE {
             return first.map(Opened::damaged);
         }
-        // Only the header's place can be off if the payload alone is covered.
+        // If the code covers only the payload, an invalid header leaves its position unknown.
         let covered = match (&first, protection.covers_header) {
             (_, true) => 0,
             (Ok(opened), false) => opened.payload_at,
@@ -119,13 +119,13 @@ impl AerotpPacket {
             Ok(opened) if opened.is_whole => {
                 Ok(opened.packet(Condition::Corrected(corrected as u32)))
             }
-            // The code has settled on a word that was not sent: believe the header only as it came.
+            // The code has settled on another code word: keep only the header as received.
             _ => first.map(Opened::damaged),
         }
     }
 }
 
-/// A packet whose header agrees with its check.
+/// A packet whose header passes its check.
 struct Opened<'a> {
     header: AerotpHeader,
     payload_at: usize,
@@ -134,7 +134,7 @@ struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// Reads what stands behind the prelude.
+    /// Decodes the bytes after the prelude.
     fn read<'a>(
         ip: &IpHeader,
         protection: Protection,
@@ -176,7 +176,7 @@ impl Opened<'_> {
         }
     }
 
-    /// Without its payload, unless that is whole.
+    /// Drops the payload.
     fn damaged(self) -> AerotpPacket {
         AerotpPacket {
             header: self.header,

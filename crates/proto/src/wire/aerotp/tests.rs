@@ -1,4 +1,4 @@
-//! The packets of docs/aerotp.md, any header there and back, and what must be refused.
+//! Test vectors of docs/aerotp.md, round trips, and malformed packets.
 
 mod damage;
 mod hostile;
@@ -36,7 +36,7 @@ fn protection(words: u16, covers_header: bool) -> Protection {
     }
 }
 
-/// A header without extensions, and without anything set.
+/// A header without extensions and flags.
 fn plain() -> AerotpHeader {
     AerotpHeader {
         source_port: 1000,
@@ -67,7 +67,7 @@ fn encode(ip: &IpHeader, header: &AerotpHeader, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A packet with these bytes between prelude and check, and a check that is right.
+/// Builds a packet with these bytes between prelude and check, and a valid check.
 fn sealed(protection: Protection, header: &[u8], behind: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     protection.encode(&mut bytes);

@@ -1,4 +1,4 @@
-//! What an ICMP error returns of the packet that it is about.
+//! Quotation of a packet in an ICMP error about it.
 
 use crate::packet::IpHeader;
 use crate::wire::extension::HomeAddresses;
@@ -6,43 +6,41 @@ use crate::wire::ip::{self, IpPayload};
 use crate::wire::{DecodeError, expect_length, protocol, u32_at};
 use core::net::IpAddr;
 
-/// As much of a packet as an ICMP error returns to its sender: the headers up to the transport's first eight bytes,
-/// through tunnels and extension headers.
+/// The quoted headers: up to the first eight bytes of the transport, through tunnels and extension headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotedPacket {
     /// Source of the packet, which is the destination of the error.
     pub source: IpAddr,
     /// Destination of the packet.
     pub destination: IpAddr,
-    /// IANA protocol number: of what follows the extension headers, if there are any that are read.
+    /// IANA protocol number; after extension headers, if any were decoded, the one that follows them.
     pub protocol: u8,
-    /// Source port. Of other protocols than TCP and UDP the first two bytes after the IP header, or zero if
-    /// nobody knows them.
+    /// Source port. For protocols other than TCP and UDP, the first two bytes after the IP header, or zero if unknown.
     pub source_port: u16,
     /// Destination port, or the next two bytes.
     pub destination_port: u16,
-    /// TCP sequence number, or the next four bytes, which in an echo are identifier and number; zero for UDP.
+    /// TCP sequence number, or the next four bytes, which are identifier and sequence number of an echo; zero for UDP.
     pub sequence: u32,
-    /// What else was quoted; ports and sequence number of a tunnel are zero.
+    /// Further quoted headers; ports and sequence number of a tunnel are zero.
     pub within: Option<Box<QuotedWithin>>,
 }
 
-/// Headers between that of IP and the transport's in a quoted packet.
+/// Headers between IP and transport in a quoted packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuotedWithin {
-    /// The packet in a tunnel, by which the tunnel's entry knows whom to tell (RFC 2003 section 4, RFC 2473
-    /// section 8).
+    /// The inner packet of a tunnel, by which the tunnel's entry knows the source to inform (RFC 2003 section 4, RFC
+    /// 2473 section 8).
     Tunnel(QuotedPacket),
     /// Extension headers of Mobile IPv6.
     HomeAddresses(HomeAddresses),
 }
 
 impl QuotedPacket {
-    /// Tunnels within tunnels of which the inner packet is read.
+    /// Maximum depth of nested tunnels to decode.
     const TUNNELS: u8 = 4;
 
-    /// Source and destination as the transport knows them: home addresses, where there are any, and otherwise those
-    /// of the IP header.
+    /// Returns source and destination as the transport knows them: home addresses if there are any, otherwise those of
+    /// the IP header.
     pub fn transport_addresses(&self) -> (IpAddr, IpAddr) {
         let addresses = self.home_addresses();
         (
@@ -51,7 +49,7 @@ impl QuotedPacket {
         )
     }
 
-    /// Bytes of the extension headers between that of IP and the transport's, of which the transport knows nothing.
+    /// Returns the length of the extension headers between IP and transport in bytes; the transport does not know them.
     pub fn extension_length(&self) -> u32 {
         self.home_addresses().wire_length()
     }
@@ -63,7 +61,7 @@ impl QuotedPacket {
         }
     }
 
-    /// Bytes of the quotation.
+    /// Returns the length of the quotation in bytes.
     pub(super) fn wire_length(&self) -> u32 {
         let header = if self.source.is_ipv4() { 20 } else { 40 };
         header
@@ -73,8 +71,8 @@ impl QuotedPacket {
             }
     }
 
-    /// Appends the headers and the first eight bytes of what they carry. The fields that are not kept are made up:
-    /// the packet seems to end with the quotation.
+    /// Appends the headers and the first eight bytes of the transport. Fields that are not kept get plausible values,
+    /// and the packet seems to end with the quotation.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let ip = IpHeader {
             source: self.source,
@@ -93,7 +91,7 @@ impl QuotedPacket {
         addresses.encode(self.protocol, out);
         out.extend_from_slice(&self.source_port.to_be_bytes());
         out.extend_from_slice(&self.destination_port.to_be_bytes());
-        // Four bytes more: a UDP header goes on with its length and checksum.
+        // Four more bytes: UDP's length and checksum.
         let rest = match self.protocol {
             protocol::UDP => 8 << 16,
             _ => self.sequence,
@@ -101,13 +99,13 @@ impl QuotedPacket {
         out.extend_from_slice(&rest.to_be_bytes());
     }
 
-    /// Reads a quotation, of which mostly the end is missing. Its checksums are not looked at: the router may
-    /// have quoted the header as it had changed it.
+    /// Decodes a quotation, which is usually truncated. Checksums are not verified, since the router may have quoted a
+    /// header after changing it.
     pub(crate) fn decode(bytes: &[u8]) -> Result<QuotedPacket, DecodeError> {
         QuotedPacket::decode_within(bytes, QuotedPacket::TUNNELS)
     }
 
-    /// As [`decode`](Self::decode), with at most so many tunnels.
+    /// Decodes like [`decode`](Self::decode), with at most `tunnels` nested tunnels.
     fn decode_within(bytes: &[u8], tunnels: u8) -> Result<QuotedPacket, DecodeError> {
         const HEADER: &str = "packet quoted by ICMP";
         expect_length(HEADER, bytes, 20)?;

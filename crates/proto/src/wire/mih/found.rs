@@ -1,10 +1,10 @@
-//! The TLVs of a message that has come.
+//! TLVs of a received message.
 
 use super::values::Reader;
 use super::{Content, LinkIdentifier, Status, Step, field, tlv};
 use crate::wire::DecodeError;
 
-/// The values of a message's TLVs, by their numbers; of two of one number the last.
+/// TLV values by number; the last of repeated ones.
 pub(super) struct Found<'a>([Option<&'a [u8]>; tlv::END]);
 
 impl<'a> Found<'a> {
@@ -31,7 +31,7 @@ impl<'a> Found<'a> {
             .ok_or_else(|| field("missing TLV", u32::from(kind)))
     }
 
-    /// The link, where `Mih::write_link` puts it.
+    /// Decodes the link, from the TLV that `Mih::write_link` uses.
     pub(super) fn link(
         &self,
         step: Step,
@@ -50,7 +50,7 @@ impl<'a> Found<'a> {
         };
         let mut value = self.needed(kind)?;
         if step == Step::Query {
-            // The first of a list; others would be for a mobile to choose from.
+            // The first of the list; further ones would leave a choice to the mobile.
             let count = value.byte()?;
             if count == 0 {
                 return Err(field("candidates", 0));

@@ -1,23 +1,24 @@
-//! Values of TLVs: identifiers of MIH functions and of links (IEEE 802.21-2008, annex F).
+//! TLV values: identifiers of MIH functions and of links (IEEE 802.21-2008, annex F).
 
 use super::{HEADER, field};
 use crate::wire::{DecodeError, expect_length};
 
-/// Longest name of an MIH function or a link, in bytes. Chosen, so that each length fits one byte; the standard's is 253.
+/// Maximum length of the name of an MIH function or a link, in bytes. Chosen, so that each length fits one byte; the
+/// standard's is 253.
 pub const LONGEST_NAME: usize = 64;
 
-/// OTHER_L2_ADDR: an address of a link that is no IEEE or cellular one.
+/// OTHER_L2_ADDR: a link address that is neither IEEE nor cellular.
 const OTHER_ADDRESS: u8 = 5;
-/// TGT_NET_INFO that is a link's address.
+/// TGT_NET_INFO with a link address.
 const TARGET_ADDRESS: u8 = 1;
-/// QOS_LIST: no class of service, and of none its delays, their spread and its loss.
+/// QOS_LIST: no class of service, and so no delays, jitter and loss.
 pub(super) const NO_SERVICE_QUALITY: [u8; 6] = [0; 6];
-/// REQ_RES_SET: the same, no container, and the cause "explicit disconnect".
+/// REQ_RES_SET: no class of service, no container, and the cause "explicit disconnect".
 pub(super) const NOTHING_REQUESTED: [u8; 8] = [0; 8];
-/// ASGN_RES_SET: the same, and no container.
+/// ASGN_RES_SET: no class of service, and no container.
 pub(super) const NOTHING_ASSIGNED: [u8; 7] = [0; 7];
 
-/// What is left of a value.
+/// The rest of a value.
 pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -33,7 +34,8 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// A length (clause 8.4.2): up to 128 in one byte, beyond that how many bytes follow, which hold what is above 128.
+    /// Reads a length (clause 8.4.2): up to 128 in one byte; otherwise the number of bytes that follow, which hold the
+    /// excess over 128.
     pub(super) fn length(&mut self) -> Result<usize, DecodeError> {
         let first = self.byte()?;
         if first <= 128 {
@@ -46,7 +48,7 @@ impl<'a> Reader<'a> {
         Ok(longer.saturating_add(128))
     }
 
-    /// An OCTET_STRING up to [`LONGEST_NAME`].
+    /// Reads an OCTET_STRING of up to [`LONGEST_NAME`] bytes.
     fn name(&mut self) -> Result<Box<[u8]>, DecodeError> {
         let length = self.length()?;
         if length > LONGEST_NAME {
@@ -60,17 +62,17 @@ fn cut(name: &[u8]) -> Box<[u8]> {
     name[..name.len().min(LONGEST_NAME)].into()
 }
 
-/// Who an MIH function is: a name that is unique where it is used (MIHF_ID).
+/// Identifier of an MIH function, unique in its network (MIHF_ID).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MihfId(Box<[u8]>);
 
 impl MihfId {
-    /// By this name, cut to [`LONGEST_NAME`] bytes.
+    /// Creates an identifier, cut to [`LONGEST_NAME`] bytes.
     pub fn new(name: &[u8]) -> MihfId {
         MihfId(cut(name))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &[u8] {
         &self.0
     }
@@ -84,7 +86,7 @@ impl MihfId {
     }
 }
 
-/// Which link, or which point of attachment to a network: one here, since each access link has one (LINK_ID).
+/// Identifier of a link, or of a point of attachment (LINK_ID); each access link has one here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkIdentifier {
     /// LINK_TYPE.
@@ -93,43 +95,43 @@ pub struct LinkIdentifier {
 }
 
 impl LinkIdentifier {
-    /// LINK_TYPE of a wireless link that has none of its own.
+    /// LINK_TYPE of a wireless link without an own number.
     pub const OTHER_WIRELESS: u8 = 18;
     /// LINK_TYPE of IEEE 802.11.
     pub const IEEE_802_11: u8 = 19;
 
-    /// Of this type and address, which is cut to [`LONGEST_NAME`] bytes.
+    /// Creates an identifier; the address is cut to [`LONGEST_NAME`] bytes.
     pub fn new(link_type: u8, address: &[u8]) -> LinkIdentifier {
         let address = cut(address);
         LinkIdentifier { link_type, address }
     }
 
-    /// Its address.
+    /// Returns the address.
     pub fn address(&self) -> &[u8] {
         &self.address
     }
 
-    /// LINK_ADDR.
+    /// Encodes a LINK_ADDR.
     pub(super) fn address_value(&self) -> Vec<u8> {
         [&[OTHER_ADDRESS, self.address.len() as u8], &*self.address].concat()
     }
 
-    /// LINK_ID.
+    /// Encodes a LINK_ID.
     pub(super) fn value(&self) -> Vec<u8> {
         [&[self.link_type], &*self.address_value()].concat()
     }
 
-    /// A list of one LINK_POA_LIST, which names no points of attachment beyond the link.
+    /// Encodes a list of one LINK_POA_LIST, without points of attachment beyond the link.
     pub(super) fn as_candidates(&self) -> Vec<u8> {
         [&[1], &*self.value(), &[0]].concat()
     }
 
-    /// A list of one RQ_RESULT: the same, nothing about its quality, and none of four ways to configure addresses.
+    /// Encodes a list of one RQ_RESULT: the link, no quality, and none of four address configuration methods.
     pub(super) fn as_preferred(&self) -> Vec<u8> {
         [&*self.as_candidates(), &NO_SERVICE_QUALITY, &[0; 4]].concat()
     }
 
-    /// TGT_NET_INFO.
+    /// Encodes a TGT_NET_INFO.
     pub(super) fn as_target(&self) -> Vec<u8> {
         [&[TARGET_ADDRESS], &*self.address_value()].concat()
     }

@@ -1,11 +1,10 @@
-//! Who made a message: authentication extensions (RFC 5944 section 3.5) with HMAC-MD5 (RFC 2104), the algorithm that
-//! every implementation has.
+//! Authentication extensions (RFC 5944 section 3.5) with HMAC-MD5 (RFC 2104), the mandatory algorithm.
 
 use super::{Extension, Message};
 use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
 
-/// Between whom an authentication extension holds.
+/// Parties of an authentication extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuthenticationKind {
     /// Mobile node and home agent: type 32.
@@ -42,7 +41,7 @@ impl AuthenticationKind {
             .find(|kind| kind.numbers() == numbers)
     }
 
-    /// Type and length of an extension with an index (4 bytes) and an authenticator (16 bytes).
+    /// Appends type and length of an extension with an index (4 bytes) and an authenticator (16 bytes).
     pub(super) fn encode_header(self, out: &mut Vec<u8>) {
         match self.numbers() {
             (number, None) => out.extend_from_slice(&[number, 20]),
@@ -51,31 +50,31 @@ impl AuthenticationKind {
     }
 }
 
-/// A key that two share, and the number by which they name it (RFC 5944 section 5.2).
+/// A shared key, and the index that names it (RFC 5944 section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecurityAssociation {
-    /// The index; those below 256 are reserved.
+    /// Security parameter index; those below 256 are reserved.
     pub index: u32,
     /// The key.
     pub key: [u8; 16],
 }
 
-/// Why a message is not taken for its seeming sender's.
+/// Reason for a failed authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAuthentic {
-    /// Nothing in it says who made it.
+    /// No authentication extension.
     #[error("no authentication extension")]
     Missing,
-    /// It names another security association.
+    /// The index of another security association.
     #[error("security parameter index {0} is not that of the association")]
     Index(u32),
-    /// It was made with another key, or changed since.
+    /// Another key, or a message changed since.
     #[error("wrong authenticator")]
     Authenticator,
 }
 
 impl Message {
-    /// Appends an authentication extension over all that is there.
+    /// Appends an authentication extension over the message and its extensions so far.
     pub fn sign(&mut self, kind: AuthenticationKind, association: &SecurityAssociation) {
         let authenticator = self.authenticator(self.extensions.len(), kind, association);
         self.extensions.push(Extension::Authentication {
@@ -85,10 +84,10 @@ impl Message {
         });
     }
 
-    /// Whether the first extension of `kind` was made with the association's key.
+    /// Verifies the first authentication extension of `kind`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason for the failure.
     pub fn verify(
         &self,
         kind: AuthenticationKind,
@@ -112,14 +111,15 @@ impl Message {
         }
     }
 
-    /// Where the first authentication extension of `kind` stands.
+    /// Returns the position of the first authentication extension of `kind`.
     pub fn place(&self, kind: AuthenticationKind) -> Option<usize> {
         self.extensions.iter().position(
             |extension| matches!(extension, Extension::Authentication { kind: found, .. } if *found == kind),
         )
     }
 
-    /// HMAC-MD5 of the message, the extensions before `place`, and the head of the extension that is to stand there.
+    /// Computes the HMAC-MD5 of the message, the extensions before `place`, and the head of the extension to place
+    /// there.
     fn authenticator(
         &self,
         place: usize,
@@ -137,9 +137,9 @@ impl Message {
     }
 }
 
-/// HMAC-MD5 (RFC 2104).
+/// Computes HMAC-MD5 (RFC 2104).
 pub(super) fn hmac_md5(key: &[u8; 16], bytes: &[u8]) -> [u8; 16] {
-    // A key of the digest's own length fits the block of 64 bytes with zeros after it.
+    // A key of the digest's length fits the 64-byte block, padded with zeros.
     let mut block = [0; 64];
     block[..16].copy_from_slice(key);
     let mut mac = Hmac::<Md5>::new(&block.into());

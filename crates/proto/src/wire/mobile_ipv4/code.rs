@@ -1,16 +1,16 @@
-//! What a reply says about its request.
+//! Codes of registration replies.
 
 /// The code of a registration reply (RFC 5944 section 3.4; for reverse tunnels RFC 3024 section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code(pub u8);
 
-/// Declares the codes with what the standard says of each, which is also its name in records.
+/// Declares the codes with the standard's texts, which are also their names in records.
 macro_rules! codes {
     ($($name:ident = $number:literal, $text:literal;)*) => {
         impl Code {
             $(#[doc = $text] pub const $name: Code = Code($number);)*
 
-            /// What the standard says of it; "unknown" of a number that it does not name.
+            /// Returns the standard's text; "unknown" for an unassigned number.
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Code::$name => $text,)*
@@ -18,7 +18,7 @@ macro_rules! codes {
                 }
             }
 
-            /// Every code that has a name.
+            /// All named codes.
             pub const ALL: &[Code] = &[$(Code::$name),*];
         }
     };
@@ -63,12 +63,12 @@ codes! {
 }
 
 impl Code {
-    /// Whether the registration stands.
+    /// Returns true if the registration was accepted.
     pub const fn is_accepted(self) -> bool {
         self.0 <= 1
     }
 
-    /// Whether a foreign agent refused, of whose word the home agent knows nothing.
+    /// Returns true if a foreign agent refused, without the home agent.
     pub const fn is_foreign_refusal(self) -> bool {
         matches!(self.0, 64..=127 | 194)
     }

@@ -1,15 +1,15 @@
-//! What follows a registration message.
+//! Extensions of registration messages.
 
 use super::authentication::AuthenticationKind;
 use super::{HEADER, address_at};
 use crate::wire::{DecodeError, expect_length, u16_at, u32_at};
 use core::net::Ipv4Addr;
 
-/// Type numbers besides those of authentication.
+/// Extension types other than authentication.
 mod kind {
     /// RFC 4857 section 9.3.
     pub const HIERARCHICAL_FOREIGN_AGENT: u8 = 140;
-    /// The draft's number (draft-ietf-mobileip-optim), which no standard has taken.
+    /// Number of the draft (draft-ietf-mobileip-optim), which no standard has assigned.
     pub const PREVIOUS_FOREIGN_AGENT: u8 = 96;
     /// RFC 5944's generalised form with a subtype and a long length.
     pub const GENERALISED_AUTHENTICATION: u8 = 36;
@@ -18,42 +18,42 @@ mod kind {
 /// An extension of a registration message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extension {
-    /// Says who made the message up to here (RFC 5944 section 3.5).
+    /// Authentication of the message up to here (RFC 5944 section 3.5).
     Authentication {
-        /// Between whom.
+        /// Parties.
         kind: AuthenticationKind,
-        /// Which of their security associations.
+        /// Index of their security association.
         index: u32,
         /// HMAC-MD5 of all before it, of its type and length, and of the index.
         authenticator: [u8; 16],
     },
-    /// A mobile's word for its previous foreign agent, for the new one to pass on.
+    /// A mobile's notification for its previous foreign agent, which the new one forwards.
     PreviousForeignAgent(PreviousForeignAgent),
-    /// The foreign agent that relays a request to a gateway, and that is to be tunnelled to (RFC 4857).
+    /// The foreign agent that relays a request to a gateway, and the exit of the gateway's tunnel (RFC 4857).
     HierarchicalForeignAgent(Ipv4Addr),
-    /// One that may be skipped (type 128 and above) and is not known here.
+    /// An unknown extension that may be skipped (type 128 and above).
     Skipped {
-        /// Its type.
+        /// Extension type.
         kind: u8,
-        /// What it holds; at most 255 bytes.
+        /// Contents, at most 255 bytes.
         bytes: Box<[u8]>,
     },
 }
 
-/// Previous foreign agent notification, after draft-ietf-mobileip-optim (which never became an RFC). The
-/// authenticator is that of the fast binding update (RFC 4988) that the new foreign agent makes of it: with it the
-/// previous foreign agent knows that its visitor wishes to be followed.
+/// Previous foreign agent notification, after draft-ietf-mobileip-optim (which never became an RFC). The authenticator
+/// is that of the fast binding update (RFC 4988) that the new foreign agent makes of it, and shows the previous foreign
+/// agent that its visitor requests forwarding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreviousForeignAgent {
-    /// For how long packets are to be sent on, in seconds.
+    /// Lifetime of the forwarding in seconds.
     pub lifetime: u16,
-    /// Whom to tell.
+    /// Previous foreign agent.
     pub previous: Ipv4Addr,
-    /// Where to.
+    /// New care-of address.
     pub care_of_address: Ipv4Addr,
-    /// The security association of the mobile and its previous foreign agent.
+    /// Index of the security association of the mobile and its previous foreign agent.
     pub index: u32,
-    /// That of the update.
+    /// Authenticator of the update.
     pub authenticator: [u8; 16],
 }
 
@@ -88,7 +88,7 @@ impl Extension {
         }
     }
 
-    /// The first of the extensions in `bytes`, and the bytes after it.
+    /// Decodes the first extension in `bytes`. Returns it and the remaining bytes.
     pub(super) fn decode(bytes: &[u8]) -> Result<(Extension, &[u8]), DecodeError> {
         expect_length(HEADER, bytes, 2)?;
         let number = bytes[0];

@@ -1,4 +1,4 @@
-//! Messages of the Mobility Header as bytes.
+//! Encoding of Mobility Header messages.
 
 use super::options::{self, Bytes, Count, MobilityOptions, Sink};
 use super::{
@@ -20,7 +20,7 @@ const KEY_MANAGEMENT_MOBILITY: u16 = 0x1000;
 const MOBILE_ROUTER: u16 = 0x0400;
 
 impl MobilityMessage {
-    /// The message's type (RFC 6275 section 6.1, RFC 5568 section 6.2).
+    /// Returns the message's type (RFC 6275 section 6.1, RFC 5568 section 6.2).
     const fn kind(&self) -> u8 {
         match self {
             MobilityMessage::BindingRefreshRequest => 0,
@@ -36,7 +36,7 @@ impl MobilityMessage {
         }
     }
 
-    /// Bytes on the wire, a multiple of eight.
+    /// Returns the length on the wire in bytes, a multiple of eight.
     pub fn wire_length(&self) -> u32 {
         let mut count = Count(0);
         self.put(&mut count);
@@ -47,16 +47,15 @@ impl MobilityMessage {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.put(&mut Bytes { out, start });
-        // The length field counts units of eight bytes behind the first eight.
+        // The length field counts units of eight bytes after the first eight.
         out[start + 1] = ((out.len() - start) / 8 - 1) as u8;
     }
 
-    /// The message's part of what an authenticator is computed over: "MH Data" of RFC 6275 section 6.2.7 and of
-    /// RFC 4285 section 5.1. Addresses, which stand in front of it there, are the agents' to add. `None` without an
-    /// authenticator.
+    /// Returns the message's part of the bytes that an authenticator covers: "MH Data" of RFC 6275 section 6.2.7 and of
+    /// RFC 4285 section 5.1, to which agents prepend the addresses. `None` without an authenticator.
     ///
-    /// It is made of the message's values, so one of another implementation that orders or pads its options in
-    /// another way, or adds some, gives other bytes than its sender had.
+    /// The bytes are encoded from the message's values, so they differ from the original ones of an implementation that
+    /// orders or pads options differently, or adds some.
     pub fn authenticated_bytes(&self) -> Option<Vec<u8>> {
         let authenticator = match self {
             MobilityMessage::BindingUpdate(update) => update.authenticator?,
@@ -100,17 +99,17 @@ impl MobilityMessage {
         options::pad(sink, 8, 0);
     }
 
-    /// Reads a message from what `ip` carries; its addresses are those that the checksum covers, with home addresses
-    /// of extension headers in their place (RFC 6275 section 6.1.1). `None` is a right message of another type.
+    /// Decodes the message that `ip` carries; the checksum covers the addresses of `ip`, which are home addresses if
+    /// extension headers have them (RFC 6275 section 6.1.1). `None` for a valid message of another type.
     ///
     /// # Errors
-    /// What RFC 6275 section 9.2 discards a message for: too few bytes, a wrong checksum, or another header behind
-    /// it; a prefix or status that there is not.
+    /// Faults for which RFC 6275 section 9.2 discards a message: too few bytes, a wrong checksum, or a next header; an
+    /// invalid prefix or status.
     pub fn decode(ip: &IpHeader, bytes: &[u8]) -> Result<Option<MobilityMessage>, DecodeError> {
         expect_length(HEADER, bytes, 8)?;
         let length = 8 + usize::from(bytes[1]) * 8;
         expect_length(HEADER, bytes, length)?;
-        // Nothing may follow, and what does is in nobody's checksum.
+        // Nothing may follow the message; no checksum would cover it.
         if bytes.len() != length {
             return Err(wrong("header length", bytes[1]));
         }
@@ -134,7 +133,7 @@ impl MobilityMessage {
         Ok(Some(MobilityMessage::read(bytes, options)?))
     }
 
-    /// Reads the fixed part, of which the caller has checked that it is there and of a known type.
+    /// Decodes the fixed part, whose length and type the caller has checked.
     fn read(bytes: &[u8], options: MobilityOptions) -> Result<MobilityMessage, DecodeError> {
         let eight = |at| core::array::from_fn(|index| bytes[at + index]);
         let test = || RoutabilityTest {

@@ -1,4 +1,4 @@
-//! Mobility options as bytes (RFC 6275 section 6.2): type, length, data, each aligned as its standard asks.
+//! Encoding of mobility options (RFC 6275 section 6.2): type, length, data, each aligned as its standard requires.
 
 use super::{
     Authenticator, BindingLifetime, BindingUpdate, NonceIndices, PacketBuffering, PathReport,
@@ -21,25 +21,25 @@ const EXPERIMENTAL: u8 = 18;
 
 /// Subtype of an authentication option between mobile node and home agent (RFC 4285 section 5.1).
 const MOBILE_HOME_AGENT: u8 = 1;
-/// First byte of the experimental option that asks for buffering; chosen.
+/// First byte of the experimental option for buffering; chosen.
 const BUFFERING: u8 = 0xBA;
-/// First byte of the experimental option that says which packet was received last; chosen.
+/// First byte of the experimental option with the last received packet; chosen.
 const LAST_RECEIVED: u8 = 0xBC;
-/// First byte of the experimental option that reports the new path; chosen.
+/// First byte of the experimental option with the path report; chosen.
 const PATH_REPORT: u8 = 0xBD;
 
-/// Where options go: bytes, or only their number.
+/// Destination of encoded options: a buffer, or a byte count.
 pub(super) trait Sink {
-    /// Bytes so far, from the first of the Mobility Header.
+    /// Returns the number of bytes so far, from the start of the Mobility Header.
     fn length(&self) -> usize;
-    /// Takes the next bytes.
+    /// Appends bytes.
     fn put(&mut self, bytes: &[u8]);
 }
 
-/// The bytes behind a place in a buffer.
+/// A buffer that may hold other bytes before the header.
 pub(super) struct Bytes<'a> {
     pub out: &'a mut Vec<u8>,
-    /// Where the Mobility Header begins.
+    /// Offset of the Mobility Header.
     pub start: usize,
 }
 
@@ -53,7 +53,7 @@ impl Sink for Bytes<'_> {
     }
 }
 
-/// A number of bytes.
+/// A byte count.
 pub(super) struct Count(pub usize);
 
 impl Sink for Count {
@@ -66,7 +66,7 @@ impl Sink for Count {
     }
 }
 
-/// What the options of a message say. Each message has some of them.
+/// Decoded options; each message type has some of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MobilityOptions {
     pub refresh_advice: Option<BindingLifetime>,
@@ -79,7 +79,7 @@ pub(super) struct MobilityOptions {
     pub authenticator: Option<Authenticator>,
 }
 
-/// Pads so that what comes next lies at `multiple` n + `offset`.
+/// Pads so that the next option starts at `multiple` n + `offset`.
 pub(super) fn pad(sink: &mut impl Sink, multiple: usize, offset: usize) {
     match (multiple + offset - sink.length() % multiple) % multiple {
         0 => {}
@@ -143,7 +143,7 @@ pub(super) fn put_path_report(sink: &mut impl Sink, report: Option<PathReport>) 
     }
 }
 
-/// An authenticator ends its message, on a multiple of eight bytes.
+/// Appends the authenticator, which ends its message on a multiple of eight bytes.
 pub(super) fn put_authenticator(sink: &mut impl Sink, authenticator: Option<Authenticator>) {
     match authenticator {
         None => {}
@@ -156,7 +156,7 @@ pub(super) fn put_authenticator(sink: &mut impl Sink, authenticator: Option<Auth
             security_parameter_index,
             data,
         }) => {
-            // RFC 4285 asks for 4n + 1; of these 8n + 5 leaves nothing behind the option to be padded.
+            // RFC 4285 requires 4n + 1; 8n + 5, one of them, needs no padding after the option.
             pad(sink, 8, 5);
             sink.put(&[AUTHENTICATION, 17, MOBILE_HOME_AGENT]);
             sink.put(&security_parameter_index.to_be_bytes());
@@ -166,8 +166,8 @@ pub(super) fn put_authenticator(sink: &mut impl Sink, authenticator: Option<Auth
 }
 
 impl MobilityOptions {
-    /// Reads all options. Unknown ones, and known ones of unknown length, are skipped (RFC 6275 section 6.2.1); of
-    /// one that comes twice the last counts.
+    /// Decodes all options. Unknown ones, and known ones of unknown length, are skipped (RFC 6275 section 6.2.1); the
+    /// last of repeated ones counts.
     pub(super) fn decode(bytes: &[u8]) -> Result<MobilityOptions, DecodeError> {
         let mut options = MobilityOptions::default();
         for option in Options(bytes) {
@@ -238,7 +238,7 @@ impl MobilityOptions {
     }
 }
 
-/// The first 96 bits, of which the caller has checked that they are there.
+/// Returns the first 96 bits, which the caller has checked to exist.
 fn ninety_six(data: &[u8]) -> [u8; 12] {
     core::array::from_fn(|index| data[index])
 }

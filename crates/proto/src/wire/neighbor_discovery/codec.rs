@@ -1,5 +1,5 @@
-//! Neighbor Discovery as bytes. Options come in the order of the fields; a receiver may not care (RFC 4861
-//! section 6.1). What section 6 tells a receiver to discard is refused here.
+//! Encoding of Neighbor Discovery. Options are written in the order of the fields; receivers accept any order (RFC 4861
+//! section 6.1). Messages that section 6 tells receivers to discard are rejected here.
 
 use super::{
     HOP_LIMIT, HomeAgentInformation, LinkLayerAddress, NeighborAdvertisement, NeighborDiscovery,
@@ -28,12 +28,12 @@ const ADVERTISEMENT_INTERVAL: u8 = 7;
 const HOME_AGENT_INFORMATION: u8 = 8;
 
 impl NeighborDiscovery {
-    /// Whether a message of this ICMPv6 type is one of these.
+    /// Returns true for an ICMPv6 type of Neighbor Discovery.
     pub(in crate::wire) const fn has_kind(kind: u8) -> bool {
         matches!(kind, ROUTER_SOLICITATION..=NEIGHBOR_ADVERTISEMENT)
     }
 
-    /// Bytes on the wire after the IP header.
+    /// Returns the length on the wire after the IP header, in bytes.
     pub fn wire_length(&self) -> u32 {
         let option = |is_there: bool| if is_there { 8 } else { 0 };
         match self {
@@ -92,7 +92,7 @@ impl NeighborDiscovery {
         }
     }
 
-    /// Reads a message that `ip` carries, of which the caller has checked the checksum and that eight bytes are there.
+    /// Decodes the message that `ip` carries; the caller has checked the checksum, and that there are eight bytes.
     pub(in crate::wire) fn decode(
         ip: &IpHeader,
         bytes: &[u8],
@@ -133,7 +133,7 @@ impl NeighborDiscovery {
                     target: target()?,
                     source_link_layer_address: options.source,
                 };
-                // Duplicate address detection asks where the owner listens, and nowhere else.
+                // Duplicate address detection uses only the solicited-node address.
                 if ip.source.is_unspecified() && !is_solicited_node(ip.destination) {
                     return Err(wrong("destination", 0));
                 }
@@ -222,7 +222,7 @@ impl PrefixInformation {
         out.extend_from_slice(&address.octets());
     }
 
-    /// Reads an option, of which the caller has checked that it has 32 bytes.
+    /// Decodes an option, which the caller has checked to have 32 bytes.
     fn decode(option: &[u8]) -> Result<PrefixInformation, DecodeError> {
         let address = ipv6_at(option, 16);
         Ok(PrefixInformation {
@@ -236,7 +236,7 @@ impl PrefixInformation {
     }
 }
 
-/// What the options of a message say.
+/// Options of a message.
 #[derive(Debug, Default)]
 struct Options {
     source: Option<LinkLayerAddress>,
@@ -248,8 +248,8 @@ struct Options {
 }
 
 impl Options {
-    /// Reads all options. Unknown ones, and known ones of unknown length, are skipped (RFC 4861 section 4.6); of
-    /// one that comes twice the last counts.
+    /// Decodes all options. Unknown ones, and known ones of unknown length, are skipped (RFC 4861 section 4.6); the
+    /// last of repeated ones counts.
     fn decode(mut bytes: &[u8]) -> Result<Options, DecodeError> {
         let mut options = Options::default();
         while !bytes.is_empty() {
@@ -314,7 +314,7 @@ fn is_link_local(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
 
-/// Whether an address is one of ff02::1:ff00:0/104.
+/// Returns true for an address in ff02::1:ff00:0/104.
 fn is_solicited_node(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if super::solicited_node_multicast(address) == address)
 }

@@ -1,4 +1,4 @@
-//! Flipped bits: put right, or found, and never misread.
+//! Flipped bits: corrected or detected, and never misread.
 
 use super::vectors::{Vector, vectors};
 use super::*;
@@ -24,7 +24,7 @@ fn flipped(vector: &Vector, bits: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Whether a packet that came damaged in its header is refused, or reads as it was sent.
+/// Returns true if a packet with a damaged header is rejected, or decodes as sent.
 fn is_right(vector: &Vector, bits: &[usize]) -> bool {
     match AerotpPacket::decode(&vector.ip, &flipped(vector, bits)) {
         Ok(packet) => packet.header == vector.header,
@@ -48,7 +48,7 @@ fn one_or_two_flipped_bits_of_a_header_are_never_misread() {
     for vector in uncoded() {
         for first in 0..header_bits(&vector) {
             assert!(is_right(&vector, &[first]), "{}: {first}", vector.name);
-            // The prelude's own code is tried with all its words elsewhere.
+            // The prelude's own code is tested exhaustively elsewhere.
             for second in (PRELUDE * 8).max(first + 1)..header_bits(&vector) {
                 assert!(
                     is_right(&vector, &[first, second]),
@@ -81,7 +81,7 @@ fn three_flipped_bits_of_a_header_are_never_misread() {
     }
 }
 
-/// What a payload lacks is told, and its header is used.
+/// A damaged payload is reported as missing, and its header is used.
 #[test]
 fn a_payload_without_code_is_damaged_by_one_bit() {
     for vector in uncoded().filter(|vector| !vector.payload.is_empty()) {

@@ -1,15 +1,15 @@
-//! Fields outside their ranges, in packets whose checks are right.
+//! Fields out of range, in packets with valid checks.
 
 use super::*;
 use crate::wire::DecodeError;
 
-/// Place of a field in the bytes between prelude and check.
+/// Offset of a field in the bytes between prelude and check.
 const FLAGS: usize = 1;
 const TCP_FLAGS: usize = 2;
 const LENGTH: usize = 15;
 const EXTENSIONS: usize = 17;
 
-/// A plain header's bytes with these flags, TCP flags and extensions.
+/// Returns a plain header's bytes with these flags, TCP flags and extensions.
 fn header(flags: u8, tcp_flags: u8, extensions: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     plain().encode(0, &mut bytes);
@@ -20,7 +20,7 @@ fn header(flags: u8, tcp_flags: u8, extensions: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A MACK with these counts and numbers behind its fixed part and its four numbers.
+/// Returns a MACK with these counts, and these numbers after its fixed part and its four numbers.
 fn mack(flags: u8, counts: [u8; 2], numbers: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 8];
     bytes.extend_from_slice(&[0, flags, counts[0], counts[1], 0, 0, 0, 0]);
@@ -170,7 +170,7 @@ fn what_extensions_lack_is_missed() {
     }
 }
 
-/// Whether it says less than there is, or more.
+/// Length fields too small or too large.
 #[test]
 fn a_length_that_is_not_the_payloads_is_refused() {
     let payload = b"nine byte";
@@ -186,7 +186,7 @@ fn a_length_that_is_not_the_payloads_is_refused() {
     assert!(AerotpPacket::decode(&ip(), &coded).is_err());
 }
 
-/// Each of the document's and a byte more.
+/// Each vector of the document, with a byte more.
 #[test]
 fn what_follows_a_packet_is_refused() {
     for vector in super::vectors::vectors() {

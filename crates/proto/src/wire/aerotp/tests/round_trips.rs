@@ -1,4 +1,4 @@
-//! Any header and any payload, there and back.
+//! Round trips of arbitrary headers and payloads.
 
 use super::*;
 use core::net::Ipv6Addr;
@@ -15,7 +15,7 @@ fn addresses() -> impl Strategy<Value = IpHeader> {
     .prop_map(|[source, destination]| between(source, destination))
 }
 
-/// Numbers of all three sizes.
+/// Numbers of all three encoded lengths.
 fn number() -> impl Strategy<Value = u32> {
     prop_oneof![0..0x41_u32, 0x3F..0x4001_u32, 0x3FFF..=LARGEST_NUMBER]
 }
@@ -152,7 +152,7 @@ proptest! {
         let _ = AerotpPacket::decode(&ip, &bytes);
     }
 
-    /// Behind a prelude and a check that are right, so that what stands between is read.
+    /// After a valid prelude and check, so that the bytes between are decoded.
     #[test]
     fn what_is_read_is_read_again_when_written(words in 0..3_u16, bytes in vec(any::<u8>(), 17..120), behind in vec(any::<u8>(), 0..40)) {
         let mut bytes = bytes;
