@@ -1,8 +1,8 @@
-//! The record that travels through hosts and links.
+//! The packet that travels through hosts and links.
 //!
-//! A link reads only [`Packet::wire_length`]; hosts and agents read the typed headers. A payload of which
-//! nobody looks at the bytes is kept as its length and can produce its bytes when someone asks
-//! ([`Payload::copy_into`]): a capture, a checksum, a channel that flips bits.
+//! A link reads only [`Packet::wire_length`]; hosts and agents read the typed headers. A payload whose bytes are not
+//! needed is stored as its length, and produces its bytes on demand ([`Payload::copy_into`]): for a capture, a
+//! checksum, or a channel that flips bits.
 
 use crate::wire::DecodeError;
 use crate::wire::aerotp::AerotpPacket;
@@ -30,46 +30,46 @@ pub use transport::SegmentWithin;
 pub use verbatim::Verbatim;
 pub use view::View;
 
-/// One IP packet. The fields stand in memory as they stand here, since routers read the first alone.
+/// An IP packet. The order in memory is that of the fields, since routers read only the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Packet {
     /// The network header.
     pub ip: IpHeader,
-    /// The scenario's flow to which this packet belongs, for the record; agents have none.
+    /// Flow of the scenario that the packet belongs to, for the record; `None` for agents' packets.
     pub flow: Option<FlowId>,
-    /// Whether a transport sent these bytes before. Known only inside a simulation.
+    /// True if a transport sent these bytes before. Known only in a simulation.
     pub retransmission: bool,
-    /// Which packet of its run it is.
+    /// Identity of the packet in its run.
     pub identity: Identity,
-    /// The bits that the channel has flipped.
+    /// Bits flipped by the channel.
     pub bit_errors: BitErrors,
-    /// What the network header carries.
+    /// Payload of the IP header.
     pub body: Body,
 }
 
-/// Positions of the bits that a channel has flipped, counted from the first bit of the IP header, ascending. An
-/// undamaged packet, as most are, has no more of it than a pointer.
+/// Positions of bits flipped by a channel, ascending, counted from the first bit of the IP header. An undamaged packet,
+/// the usual case, has only a null pointer.
 // A boxed slice would be twice as wide, and a packet then a cache line longer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BitErrors(#[allow(clippy::box_collection)] Option<Box<Vec<u32>>>);
 
 impl BitErrors {
-    /// No bit is flipped.
+    /// No flipped bits.
     pub const NONE: BitErrors = BitErrors(None);
 
-    /// Whether no bit is flipped.
+    /// Returns true if no bit is flipped.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The positions, ascending.
+    /// Returns the positions, ascending.
     pub fn positions(&self) -> &[u32] {
         self.0.as_deref().map_or(&[], Vec::as_slice)
     }
 
-    /// Flips further bits; one that was flipped before is whole again.
+    /// Flips further bits; a bit flipped twice is intact again.
     pub fn add(&mut self, further: BitErrors) {
         if self.is_empty() {
             *self = further;
@@ -87,7 +87,7 @@ impl BitErrors {
 }
 
 impl From<Vec<u32>> for BitErrors {
-    /// The positions must ascend.
+    /// Converts positions, which must ascend.
     fn from(positions: Vec<u32>) -> BitErrors {
         BitErrors((!positions.is_empty()).then(|| Box::new(positions)))
     }
@@ -97,12 +97,12 @@ impl From<Vec<u32>> for BitErrors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// The six bits of differentiated services, which say how routers are to treat a packet (RFC 2474).
+/// Differentiated services code point: six bits that select a router's treatment of the packet (RFC 2474).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CodePoint(u8);
 
 impl CodePoint {
-    /// The code point of a number; `None` beyond 63.
+    /// Creates a code point; `None` beyond 63.
     pub const fn new(number: u8) -> Option<CodePoint> {
         match number {
             0..64 => Some(CodePoint(number)),
@@ -110,24 +110,25 @@ impl CodePoint {
         }
     }
 
-    /// The class selector of a precedence, CS0 to CS7 (RFC 2474 section 4.2.2); only the last three bits of `precedence` count.
+    /// Returns the class selector of a precedence, CS0 to CS7 (RFC 2474 section 4.2.2); only the last three bits of
+    /// `precedence` count.
     pub const fn class_selector(precedence: u8) -> CodePoint {
         CodePoint((precedence & 0b111) << 3)
     }
 
-    /// Its number, 0 to 63.
+    /// Returns the number, 0 to 63.
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// The traffic class (of IPv4, the type of service) with this code point and without congestion marks.
+    /// Returns the traffic class (in IPv4, the type of service) with this code point and without congestion marks.
     pub const fn traffic_class(self) -> u8 {
         self.0 << 2
     }
 }
 
-/// The fields of IPv4 and IPv6 headers that differ between packets here. Both addresses are of one version. What
-/// routers read stands first in memory.
+/// The fields of IPv4 and IPv6 headers that vary here. Both addresses are of the same version. The fields that routers
+/// read come first in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct IpHeader {
@@ -141,18 +142,18 @@ pub struct IpHeader {
     pub source: IpAddr,
     /// Identification of an IPv4 packet; not carried by IPv6.
     pub identification: u16,
-    /// IPv4's "don't fragment"; IPv6 routers never fragment, so it reads as true there.
+    /// IPv4's "don't fragment"; true for IPv6, whose routers never fragment.
     pub dont_fragment: bool,
 }
 
 impl IpHeader {
-    /// The first three bits of the traffic class, 0 to 7: the precedence of IPv4 (RFC 791), by which the class selectors of
-    /// differentiated services are ordered (RFC 2474 section 4.2.2).
+    /// Returns the first three bits of the traffic class, 0 to 7: the IPv4 precedence (RFC 791), by which class
+    /// selectors are ordered (RFC 2474 section 4.2.2).
     pub const fn precedence(&self) -> u8 {
         self.traffic_class >> 5
     }
 
-    /// Bytes of this header on the wire: 20 for IPv4, 40 for IPv6.
+    /// Returns the length of the header in bytes: 20 for IPv4, 40 for IPv6.
     pub const fn wire_length(&self) -> u32 {
         match self.source {
             IpAddr::V4(_) => 20,
@@ -161,7 +162,7 @@ impl IpHeader {
     }
 }
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// A TCP segment.
@@ -170,37 +171,37 @@ pub enum Body {
     Udp(UdpHeader, Payload),
     /// An AeroTP packet.
     Aerotp(Box<AerotpPacket>),
-    /// A message of ICMP (RFC 792) or ICMPv6 (RFC 4443).
+    /// An ICMP (RFC 792) or ICMPv6 (RFC 4443) message.
     Icmp(IcmpMessage),
-    /// A message of Mobile IPv6 or NEMO, over IPv6 only.
+    /// A message of Mobile IPv6 or NEMO; over IPv6 only.
     Mobility(Box<MobilityMessage>),
-    /// A whole packet: a tunnel of IPv4 (RFC 2003) or IPv6 (RFC 2473), whichever is in which. What the channel did to
-    /// the inner packet before it came into the tunnel is its own `bit_errors`.
+    /// A whole packet: a tunnel of IPv4 (RFC 2003) or IPv6 (RFC 2473), in any combination. Bits flipped before the
+    /// packet entered the tunnel are in its own `bit_errors`.
     Tunnel(Box<Packet>),
-    /// Extension headers of Mobile IPv6, and what follows them; over IPv6 only.
+    /// Extension headers of Mobile IPv6, and the upper layer; over IPv6 only.
     Extended(Box<Extended>),
-    /// Anything else: bytes after the IP header that nobody parsed.
+    /// Any other payload, not decoded.
     Opaque {
-        /// IANA protocol number, the IP header's protocol or next-header field.
+        /// IANA protocol number, from the IP header's protocol or next-header field.
         protocol: u8,
         /// IPv4's "more fragments" bit (0x2000) and fragment offset; zero unless it is a fragment.
         fragment: u16,
         /// The bytes after the IP header.
         bytes: Box<[u8]>,
     },
-    /// The whole packet as a kernel wrote it, of which only the IP header was read. `Packet::ip` says what
-    /// that header says, and its hop limit counts.
+    /// The whole packet as written by a kernel, of which only the IP header was decoded. `Packet::ip` has that header's
+    /// values; its hop limit is the current one.
     Verbatim(Verbatim),
 }
 
-/// What a transport carries: real bytes, or the length of a stretch of a pattern that is made on demand.
+/// Payload of a transport: real bytes, or the length of a range of a pattern that is generated on demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// `length` bytes of pattern `stream`, from `offset` on.
     Pattern {
-        /// Which pattern; by custom the flow's number.
+        /// Number of the pattern; by convention the flow's number.
         stream: u32,
-        /// Position of the first byte in the pattern.
+        /// Offset of the first byte in the pattern.
         offset: u64,
         /// Number of bytes.
         length: u32,
@@ -225,12 +226,12 @@ impl Payload {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns true if there are no bytes.
     pub const fn is_empty(&self) -> bool {
         self.length() == 0
     }
 
-    /// A copy of real bytes.
+    /// Copies real bytes.
     pub(crate) fn from_slice(bytes: &[u8]) -> Payload {
         if bytes.is_empty() {
             Payload::EMPTY
@@ -239,7 +240,7 @@ impl Payload {
         }
     }
 
-    /// Whether both stand for the same bytes.
+    /// Returns true if both payloads have the same bytes.
     fn has_same_bytes(&self, other: &Payload) -> bool {
         let [mut ours, mut theirs] = [Vec::new(), Vec::new()];
         self.copy_into(&mut ours);
@@ -247,7 +248,7 @@ impl Payload {
         ours == theirs
     }
 
-    /// Bytes `from` to `to`; what lies beyond the end is left out.
+    /// Returns the bytes from `from` to `to`; positions beyond the end are ignored.
     pub(crate) fn slice(self, from: u64, to: u64) -> Payload {
         let whole = u64::from(self.length());
         let (from, to) = (from.min(whole), to.min(whole));
@@ -264,7 +265,7 @@ impl Payload {
         }
     }
 
-    /// Lengthens this by `next` if that is the continuation of the same pattern.
+    /// Extends the payload by `next` if that continues the same pattern; returns true if so.
     pub(crate) fn extend_pattern(&mut self, next: &Payload) -> bool {
         let Payload::Pattern {
             stream,
@@ -310,15 +311,15 @@ impl Payload {
     }
 }
 
-/// The byte at `position` of pattern `stream`. Neighbouring bytes, packets and streams differ, so that a
-/// misplaced or repeated stretch is seen by whoever compares.
+/// Returns the byte at `position` of pattern `stream`. Neighbouring bytes, packets and streams differ, so that a
+/// comparison detects misplaced or repeated ranges.
 pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
     let mixed = (position ^ ((stream as u64) << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 56) as u8
 }
 
 impl Packet {
-    /// Bytes of the packet from the first of the IP header to the last of the payload.
+    /// Returns the length of the packet in bytes, from the IP header to the end of the payload.
     #[inline]
     pub fn wire_length(&self) -> u32 {
         if let Body::Verbatim(verbatim) = &self.body {
@@ -327,7 +328,8 @@ impl Packet {
         self.ip.wire_length() + self.body.wire_length()
     }
 
-    /// Bytes before the transport's payload, with the headers of tunnels. All of a message that has none.
+    /// Returns the length of all headers before the transport's payload in bytes, including tunnels; the whole length
+    /// if there is no such payload.
     pub fn headers_length(&self) -> u32 {
         match &self.body {
             Body::Verbatim(_) => self.wire_length() - self.view().payload_bytes,
@@ -335,9 +337,9 @@ impl Packet {
         }
     }
 
-    /// Appends the whole packet as bytes, with valid checksums and the bytes of patterns; a verbatim one as it
-    /// came, with the hop limit of now. `bit_errors` are not applied, but for those that a packet in a tunnel brought
-    /// along. More than a packet can hold (65,535 bytes) gives length fields that do not tell.
+    /// Appends the whole packet as bytes, with valid checksums and generated patterns; a verbatim packet with its
+    /// current hop limit. Does not apply `bit_errors`, except those of a packet in a tunnel. A packet of more than
+    /// 65,535 bytes gets wrong length fields.
     pub fn encode(&self, out: &mut Vec<u8>) {
         if let Body::Verbatim(verbatim) = &self.body {
             return verbatim.encode(&self.ip, out);
@@ -349,19 +351,19 @@ impl Packet {
         self.body.encode(&self.ip, out);
     }
 
-    /// Reads a whole packet and verifies its checksums. IPv4 fragments, IPv6 extension headers but those of Mobile
-    /// IPv6, unknown protocols and unknown kinds of messages become [`Body::Opaque`]. A packet in a tunnel of which no
-    /// more than the IP header is right is verbatim, so that its receiver finds the fault and not the tunnel's end.
+    /// Decodes a whole packet and verifies its checksums. IPv4 fragments, IPv6 extension headers other than Mobile
+    /// IPv6's, unknown protocols and unknown message types become [`Body::Opaque`]. A packet in a tunnel of which only
+    /// the IP header is valid becomes verbatim, so that its receiver detects the fault, not the tunnel's exit.
     ///
     /// # Errors
-    /// See [`DecodeError`]: a receiver drops such a packet.
+    /// A [`DecodeError`]; a receiver drops such a packet.
     pub fn decode(bytes: &[u8]) -> Result<Packet, DecodeError> {
-        /// The encapsulation limit that RFC 2473 section 6.6 gives a tunnel, of which others are within.
+        /// Maximum depth of nested tunnels: RFC 2473 section 6.6's encapsulation limit.
         const TUNNELS: u8 = 4;
         Packet::decode_within(bytes, TUNNELS)
     }
 
-    /// As [`decode`](Self::decode), with at most so many tunnels.
+    /// Decodes like [`decode`](Self::decode), with at most `tunnels` nested tunnels.
     fn decode_within(bytes: &[u8], tunnels: u8) -> Result<Packet, DecodeError> {
         let (ip, carried) = IpHeader::decode(bytes)?;
         Ok(Packet {
@@ -374,8 +376,8 @@ impl Packet {
         })
     }
 
-    /// Appends the whole packet as the channel has left it: as [`encode`](Self::encode) writes it, with its
-    /// `bit_errors` flipped. Positions beyond the end are ignored.
+    /// Appends the packet as the channel left it: as [`encode`](Self::encode) writes it, with `bit_errors` flipped.
+    /// Positions beyond the end are ignored.
     pub fn encode_damaged(&self, out: &mut Vec<u8>) {
         let start = out.len();
         self.encode(out);
@@ -386,7 +388,7 @@ impl Packet {
         }
     }
 
-    /// The packet in all its tunnels.
+    /// Returns the packet inside all tunnels.
     #[inline]
     pub fn innermost(&self) -> &Packet {
         let mut packet = self;
@@ -396,7 +398,7 @@ impl Packet {
         packet
     }
 
-    /// Tells if it, in tunnels or not, has payload of a transport. A kernel's packets are not looked at.
+    /// Returns true if the packet, in tunnels or not, has transport payload. Does not look into a kernel's packets.
     #[inline]
     pub fn has_data(&self) -> bool {
         let of_transport = |body: &Body| match body {
@@ -410,16 +412,15 @@ impl Packet {
         }
     }
 
-    /// Whether the headers are values: not so in a packet that a kernel wrote.
+    /// Returns true if the headers are typed, as in all packets but those a kernel wrote.
     pub const fn is_typed(&self) -> bool {
         !matches!(self.body, Body::Verbatim(_))
     }
 
-    /// The packet as its receiver reads it, after the channel has flipped its `bit_errors`, with typed headers.
-    /// A payload that came through whole stays the pattern that it was.
+    /// Decodes the packet as its receiver does, with its `bit_errors` flipped. An undamaged payload stays a pattern.
     ///
     /// # Errors
-    /// What a receiver drops the damaged packet for.
+    /// The fault for which a receiver drops the packet.
     pub fn apply_bit_errors(self) -> Result<Packet, DecodeError> {
         if self.is_typed() && self.bit_errors.is_empty() {
             return Ok(self);
@@ -431,7 +432,7 @@ impl Packet {
         Ok(damaged)
     }
 
-    /// Takes over what bytes do not tell from the packet whose bytes were read.
+    /// Restores the metadata that bytes do not carry from the packet before encoding.
     fn remember(&mut self, before: Packet) {
         self.flow = before.flow;
         self.retransmission = before.retransmission;

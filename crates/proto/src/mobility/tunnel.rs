@@ -41,7 +41,7 @@ pub enum Refusal {
     TooBig {
         /// MTU to report, in bytes.
         mtu: u32,
-        /// Quotation for the ICMP error; `None` if the packet is itself an ICMP error.
+        /// Quotation for the ICMP error; `None` if the packet must not be quoted.
         quoted: Option<QuotedPacket>,
     },
 }

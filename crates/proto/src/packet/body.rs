@@ -1,4 +1,4 @@
-//! What follows an IP header, as bytes.
+//! Encoding of IP payloads.
 
 use super::{Body, Extended, IpHeader, Packet, Payload};
 use crate::wire::aerotp::AerotpPacket;
@@ -12,7 +12,7 @@ use crate::wire::udp::UdpHeader;
 use crate::wire::{DecodeError, protocol};
 
 impl Body {
-    /// Bytes on the wire after the IP header.
+    /// Returns the length on the wire after the IP header, in bytes.
     #[inline]
     pub(super) fn wire_length(&self) -> u32 {
         match self {
@@ -36,7 +36,7 @@ impl Body {
         }
     }
 
-    /// Bytes of this before the transport's payload; all of it where there is none.
+    /// Returns the length before the transport's payload in bytes; the whole length if there is no such payload.
     pub(super) fn headers_length(&self) -> u32 {
         match self {
             Body::Tcp(header, _) => header.wire_length(),
@@ -52,7 +52,7 @@ impl Body {
         }
     }
 
-    /// What the header in front says of it: protocol number, and IPv4's fragment bits. `ip` tells the version.
+    /// Returns the protocol number and IPv4's fragment bits for the preceding header. `ip` determines the version.
     pub(crate) fn protocol(&self, ip: &IpHeader) -> (u8, u16) {
         let number = match self {
             Body::Tcp(..) => protocol::TCP,
@@ -79,7 +79,7 @@ impl Body {
         (number, 0)
     }
 
-    /// Appends what follows the IP header, with valid checksums. Those cover the addresses of `ip`.
+    /// Appends the IP payload, with valid checksums, which cover the addresses of `ip`.
     pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
         let mut start = out.len();
         let (number, checksum_at) = match self {
@@ -123,15 +123,15 @@ impl Body {
         };
         checksum.add(body);
         let checksum = match checksum.finish() {
-            // In UDP, zero says that there is none; all ones is the same number (RFC 768).
+            // In UDP, zero means no checksum; all ones is the equivalent value (RFC 768).
             0 if number == protocol::UDP => 0xFFFF,
             checksum => checksum,
         };
         body[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
     }
 
-    /// Reads what an IP header carries, Mobile IPv6's extension headers included. Of tunnels within tunnels so many
-    /// are read; what a deeper one carries stays bytes.
+    /// Decodes an IP payload, including Mobile IPv6's extension headers. At most `tunnels` nested tunnels are decoded;
+    /// the payload of a deeper packet stays bytes.
     pub(super) fn decode(
         ip: &IpHeader,
         carried: IpPayload<'_>,
@@ -158,8 +158,8 @@ impl Body {
         })))
     }
 
-    /// Takes over from the body whose bytes were read: the pattern of a payload that came through whole, and what
-    /// is known of a packet in a tunnel.
+    /// Restores from the body before encoding: the pattern of an undamaged payload, and the metadata of packets in
+    /// tunnels.
     pub(super) fn remember(&mut self, before: Body) {
         match (self, before) {
             (
@@ -177,7 +177,7 @@ impl Body {
         }
     }
 
-    /// Reads what stands behind all extension headers. `None`: nothing that is read here.
+    /// Decodes the upper layer, after all extension headers; `None` if it is not decoded here.
     fn decode_upper(
         ip: &IpHeader,
         carried: IpPayload<'_>,
@@ -197,7 +197,7 @@ impl Body {
             (0, protocol::AEROTP) => Some(Body::Aerotp(Box::new(AerotpPacket::decode(ip, bytes)?))),
             (0, protocol::ICMP) if v4 => IcmpMessage::decode(ip, bytes)?.map(Body::Icmp),
             (0, protocol::ICMPV6) if !v4 => IcmpMessage::decode(ip, bytes)?
-                // Without a router alert it is none (RFC 3810 section 6.2).
+                // Without a router alert it is ignored (RFC 3810 section 6.2).
                 .filter(|message| !matches!(message, IcmpMessage::MulticastListenerReport(_)))
                 .map(Body::Icmp),
             (0, protocol::HOP_BY_HOP) if !v4 => match extension::decode_router_alert(bytes)? {
@@ -211,7 +211,7 @@ impl Body {
             }
             _ if carried.is_packet() => {
                 let packet = match tunnels.checked_sub(1) {
-                    // Nobody at a tunnel's end looks at what the packet in it carries.
+                    // A tunnel's exit does not examine the inner packet's payload.
                     Some(tunnels) => Packet::decode_within(bytes, tunnels)
                         .or_else(|_| Packet::verbatim(bytes))?,
                     None => Packet::verbatim(bytes)?,

@@ -1,27 +1,26 @@
-//! Which packet of a run a packet is: known only inside a simulation, and in no byte of it.
+//! Identity of a packet in its run: known only in a simulation, and not part of its bytes.
 
 use super::{Body, Packet};
 use crate::time::Instant;
 
-/// A packet's number in its run, when it was first sent, which way of its flow it goes, and which copy of it this is.
+/// A packet's number in its run, first time of sending, direction in its flow, and copy number.
 ///
-/// All of it stays through tunnels and with whatever agents put in front of a packet: what travels in a tunnel has the
-/// identity of the packet inside.
-// Bytes, so that it needs no alignment and fits beside `Packet::retransmission`.
+/// It stays the same through tunnels and added headers: a tunnel packet has its inner packet's identity.
+// Bytes, which need no alignment and fit beside `Packet::retransmission`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Identity([u8; 15]);
 
-/// Where in its bytes the number of the copy stands, and where the time.
+/// Offsets of the copy number and of the time.
 const COPY: usize = 6;
 const SENT: usize = 7;
-/// The bit of the number's last byte that says which way the packet goes.
+/// Direction bit in the last byte of the number.
 const BACK: u8 = 0x80;
 
 impl Identity {
-    /// That of a packet that was not yet sent.
+    /// Identity of a packet not yet sent.
     pub const NONE: Identity = Identity([0xFF; 15]);
 
-    /// That of a packet which is sent for the first time. Of the number, 47 bits count.
+    /// Creates the identity of a packet sent for the first time; only 47 bits of the number are kept.
     pub fn new(number: u64, sent: Instant) -> Identity {
         let mut bytes = [0; 15];
         bytes[..COPY].copy_from_slice(&number.to_le_bytes()[..COPY]);
@@ -30,34 +29,36 @@ impl Identity {
         Identity(bytes)
     }
 
-    /// Whether the packet was sent.
+    /// Returns true if the packet was sent.
     pub fn is_some(&self) -> bool {
         self.0[..COPY] != [0xFF; COPY]
     }
 
-    /// The same of a packet that goes from its flow's sink to its source.
+    /// Returns the identity with the direction from the flow's sink to its source.
     pub const fn going_back(mut self) -> Identity {
         self.0[COPY - 1] |= BACK;
         self
     }
 
-    /// True if the packet goes from its flow's sink to its source.
+    /// Returns true if the packet goes from its flow's sink to its source.
     pub const fn goes_back(&self) -> bool {
         self.0[COPY - 1] & BACK != 0
     }
 
-    /// That of a further packet, which a gateway sends in this one's place: it has yet to get its number, and keeps the time.
+    /// Returns the identity of a packet that a gateway sends in place of this one: without a number yet, with the same
+    /// time.
     pub fn again(mut self) -> Identity {
         self.0[..SENT].copy_from_slice(&Identity::NONE.0[..SENT]);
         self
     }
 
-    /// Time at which the packet was first sent in whose place this one, still without a number, goes; `None` if it replaces none.
+    /// Returns the first time of sending of the packet that this one, still without a number, replaces; `None` if it
+    /// replaces none.
     pub fn sent_before(&self) -> Option<Instant> {
         (*self != Identity::NONE).then(|| self.sent())
     }
 
-    /// Running number of the packet in its run.
+    /// Returns the packet's number in its run.
     pub fn number(&self) -> u64 {
         let mut bytes = [0; 8];
         bytes[..COPY].copy_from_slice(&self.0[..COPY]);
@@ -65,19 +66,19 @@ impl Identity {
         u64::from_le_bytes(bytes)
     }
 
-    /// When it was sent for the first time.
+    /// Returns the time when the packet was first sent.
     pub fn sent(&self) -> Instant {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&self.0[SENT..]);
         Instant::ZERO + crate::time::Duration::from_nanos(u64::from_le_bytes(bytes))
     }
 
-    /// Which copy of the packet it is: zero for the one that its sender sent.
+    /// Returns the copy number: zero for the sender's original.
     pub const fn copy(&self) -> u8 {
         self.0[COPY]
     }
 
-    /// The same packet's copy of this number.
+    /// Returns the identity of the copy with this number.
     pub const fn with_copy(mut self, copy: u8) -> Identity {
         self.0[COPY] = copy;
         self
@@ -94,7 +95,7 @@ impl core::fmt::Debug for Identity {
 }
 
 impl Packet {
-    /// The identity of this packet or, of a tunnel that has none yet, of what travels in it.
+    /// Returns the identity of this packet or, for a tunnel without one, of its inner packet.
     #[inline]
     pub fn identity_within(&self) -> Identity {
         let mut packet = self;
@@ -104,7 +105,7 @@ impl Packet {
         packet.identity
     }
 
-    /// Gives the packet, and what travels in it, an identity.
+    /// Sets the identity of the packet and of the packets in its tunnels.
     #[inline]
     pub fn identify(&mut self, identity: Identity) {
         self.identity = identity;

@@ -1,11 +1,11 @@
-//! What an ICMP error returns of a packet.
+//! Quotation of packets in ICMP errors.
 
 use super::{Body, Packet, Verbatim};
 use crate::wire::icmp::{IcmpMessage, QuotedPacket, QuotedWithin};
 use crate::wire::protocol;
 
 impl Packet {
-    /// What an ICMP error returns of this packet; nothing of an ICMP error (RFC 1122 section 3.2.2).
+    /// Quotes the packet for an ICMP error; `None` for an ICMP error (RFC 1122 section 3.2.2).
     pub fn quote(&self) -> Option<QuotedPacket> {
         match &self.body {
             Body::Icmp(IcmpMessage::Error { .. }) => None,
@@ -15,13 +15,13 @@ impl Packet {
     }
 }
 
-/// What an ICMP error returns of a packet as a kernel wrote it; nothing of an ICMP error and of a fragment but the
-/// first (RFC 1122 section 3.2.2).
+/// Quotes a kernel's packet; `None` for an ICMP error, and for a fragment other than the first (RFC 1122 section
+/// 3.2.2).
 fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
     let carried = verbatim.carried();
     let is_error = match (carried.protocol, carried.bytes.first()) {
         (protocol::ICMP, Some(kind)) => !matches!(kind, 0 | 8),
-        // RFC 4443 section 2.1: errors have numbers below 128.
+        // RFC 4443 section 2.1: errors have types below 128.
         (protocol::ICMPV6, Some(kind)) => *kind < 128,
         _ => false,
     };
@@ -32,8 +32,8 @@ fn quote_verbatim(verbatim: &Verbatim) -> Option<QuotedPacket> {
     QuotedPacket::decode(verbatim.bytes()).ok()
 }
 
-/// What stands in the headers of a packet up to the transport's. A tunnel's are followed by those of the packet in
-/// it, whatever that is, since the tunnel's entry decides whom to tell.
+/// Quotes the headers up to the transport's. Those of a tunnel are followed by the inner packet's, of whatever kind:
+/// the tunnel's entry decides about errors.
 fn headers_of(packet: &Packet) -> QuotedPacket {
     let mut quoted = QuotedPacket {
         source: packet.ip.source,
@@ -63,7 +63,7 @@ fn headers_of(packet: &Packet) -> QuotedPacket {
             quoted.source_port = header.source_port;
             quoted.destination_port = header.destination_port;
         }
-        // Only within a tunnel, whose entry is to see that it is one.
+        // Only inside a tunnel, so that its entry recognises an error.
         Body::Icmp(IcmpMessage::Error { kind, .. }) => {
             quoted.source_port = kind.first_word(packet.ip.source.is_ipv4());
         }

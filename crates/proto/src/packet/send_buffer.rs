@@ -1,7 +1,7 @@
-//! What the application has written and the peer has not acknowledged.
+//! Data written by the application and not yet acknowledged by the peer.
 //!
-//! Positions are 64-bit distances from the initial sequence number: 0 is the SYN, 1 the first byte. They
-//! do not wrap; only headers do.
+//! Positions are 64-bit offsets from the initial sequence number: 0 is the SYN, 1 the first byte. They do not wrap;
+//! only headers do.
 
 use super::{Payload, pattern_byte};
 use std::collections::VecDeque;
@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     content: Content,
-    /// Bytes ever written.
+    /// Number of bytes ever written.
     written: u64,
-    /// Bytes acknowledged: what comes before is forgotten.
+    /// Number of bytes acknowledged and forgotten.
     released: u64,
     capacity: u64,
 }
@@ -46,7 +46,7 @@ impl SendBuffer {
         self.capacity
     }
 
-    /// What is held already stays, however small `capacity` is.
+    /// Sets the capacity. Data already held stays, even beyond it.
     pub(crate) fn resize(&mut self, capacity: u64) {
         self.capacity = capacity;
     }
@@ -55,7 +55,7 @@ impl SendBuffer {
         self.written
     }
 
-    /// Takes as many bytes as there is room for; none if a pattern was written before.
+    /// Writes bytes, as far as there is room; none after a pattern. Returns the number written.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes
             .len()
@@ -71,7 +71,8 @@ impl SendBuffer {
         taken
     }
 
-    /// Takes as much of pattern `stream` as there is room for; none if something else was written before.
+    /// Writes from pattern `stream`, as far as there is room; nothing after other data. Returns the number of bytes
+    /// written.
     pub(crate) fn write_pattern(&mut self, stream: u32, length: u64) -> u64 {
         match self.content {
             Content::Unwritten => self.content = Content::Pattern(stream),
@@ -83,8 +84,8 @@ impl SendBuffer {
         taken
     }
 
-    /// Takes as much of a payload as there is room for. A pattern that goes on where the last byte written stands stays one;
-    /// anything else is held as bytes, and what went before with it.
+    /// Writes a payload, as far as there is room; returns the number of bytes written. A pattern that continues the
+    /// data stays a pattern; anything else is held as bytes, together with the data before it.
     pub(crate) fn write_payload(&mut self, payload: &Payload) -> u64 {
         let length = u64::from(payload.length());
         if let Payload::Pattern { stream, offset, .. } = *payload
@@ -106,7 +107,7 @@ impl SendBuffer {
         self.write(&bytes) as u64
     }
 
-    /// The bytes from `offset` (zero is the first ever written) on.
+    /// Returns `length` bytes from `offset` (zero is the first ever written).
     pub(crate) fn payload(&self, offset: u64, length: u32) -> Payload {
         if length == 0 {
             return Payload::EMPTY;
@@ -126,7 +127,7 @@ impl SendBuffer {
         }
     }
 
-    /// Forgets what comes before `offset`.
+    /// Forgets data before `offset`.
     pub(crate) fn release(&mut self, offset: u64) {
         let offset = offset.min(self.written);
         let Some(count) = offset.checked_sub(self.released) else {

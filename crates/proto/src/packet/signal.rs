@@ -1,5 +1,5 @@
-//! What the signalling of mobility is called, for a record: a message by its standard's name, with the values that
-//! tell it from others of its kind.
+//! Names of mobility signalling messages, for a record: the standard's name, and values that distinguish messages of a
+//! kind.
 
 use super::{Body, IpHeader, Packet, Payload};
 use crate::wire::agent_discovery::AgentDiscovery;
@@ -15,19 +15,19 @@ use crate::wire::neighbor_discovery::NeighborDiscovery;
 use crate::wire::radius::{self, Radius};
 use crate::wire::udp::UdpHeader;
 
-/// A signal in words.
+/// A signal as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// What it is, in the words of its standard.
+    /// Name, as in the standard.
     pub name: &'static str,
-    /// Its values that matter, with commas between them; perhaps none.
+    /// Main values, separated by commas; may be empty.
     pub details: String,
-    /// Whether it is inside a tunnel.
+    /// True if the message is inside a tunnel.
     pub tunnelled: bool,
 }
 
 impl Signal {
-    /// A signal that is in no tunnel.
+    /// Creates a signal outside tunnels.
     pub const fn new(name: &'static str, details: String) -> Signal {
         Signal {
             name,
@@ -38,8 +38,8 @@ impl Signal {
 }
 
 impl Packet {
-    /// The signalling message that the packet carries, in a tunnel or not; `None` for all other packets. Echoes and
-    /// ICMP errors are none, and bytes of which nobody read the headers.
+    /// Describes the signalling message in the packet, tunnelled or not; `None` for other packets, including echoes,
+    /// ICMP errors and packets that are not typed.
     pub fn signal(&self) -> Option<Signal> {
         if let Body::Tunnel(inner) = &self.body {
             let tunnelled = true;
@@ -58,7 +58,7 @@ impl Packet {
 }
 
 impl Packet {
-    /// Whether the packet carries a signalling message, in a tunnel or not.
+    /// Returns true if the packet carries a signalling message, tunnelled or not.
     pub fn is_signalling(&self) -> bool {
         let mut packet = self;
         loop {
@@ -86,7 +86,7 @@ impl Packet {
     }
 }
 
-/// `outer` is the header with care-of addresses, `ip` the one with home addresses.
+/// Describes a message; `outer` is the header with care-of addresses, `ip` the one with home addresses.
 fn of_body(body: &Body, ip: &IpHeader, outer: &IpHeader) -> Option<(&'static str, String)> {
     match body {
         Body::Icmp(IcmpMessage::NeighborDiscovery(message)) => Some(of_neighbor(message, ip)),
@@ -118,7 +118,7 @@ fn of_neighbor(message: &NeighborDiscovery, ip: &IpHeader) -> (&'static str, Str
             )
         }
         NeighborDiscovery::NeighborSolicitation(solicitation) => {
-            // RFC 4862 section 5.4.2: a source that is unspecified tells it.
+            // RFC 4862 section 5.4.2: an unspecified source shows duplicate address detection.
             let purpose = match ip.source.is_unspecified() {
                 true => ", duplicate address detection",
                 false => "",
@@ -216,7 +216,7 @@ fn of_agent(message: &AgentDiscovery) -> (&'static str, String) {
     match message {
         AgentDiscovery::Solicitation => ("Agent Solicitation", String::new()),
         AgentDiscovery::Advertisement(advertisement) => {
-            // Not its number, so that all that say the same are alike.
+            // Without the sequence number, so that equal advertisements look the same.
             let agent = advertisement.mobility_agent.as_ref();
             let details = agent.map_or(String::new(), |agent| {
                 let care_of = agent.care_of_addresses.iter();
@@ -228,7 +228,7 @@ fn of_agent(message: &AgentDiscovery) -> (&'static str, String) {
     }
 }
 
-/// Registration of Mobile IPv4, admission to a network, help with handovers, and what gives a host an address.
+/// Describes a message of Mobile IPv4, RADIUS, MIH or DHCP.
 fn of_datagram(header: &UdpHeader, bytes: &[u8]) -> Option<(&'static str, String)> {
     let ports = [header.source_port, header.destination_port];
     if ports.contains(&mobile_ipv4::PORT) {

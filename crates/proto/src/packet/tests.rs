@@ -144,7 +144,7 @@ fn what_a_kernel_wrote_is_written_again_byte_for_byte() {
         expected[2..4].fill(0);
         assert_eq!(encode(&decode(original)), expected);
     }
-    // A kernel packs the options of a SYN in another order, and quotes more in an error: same meaning.
+    // A kernel orders the options of a SYN differently, and quotes more in an error: the meaning is the same.
     for original in [SYN, SYN_ACK, UNREACHABLE, UNREACHABLE_V6] {
         let packet = decode(original);
         assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
@@ -218,7 +218,7 @@ fn unknown_protocols_are_opaque() {
         bytes: (*b"sctp").into(),
     };
     assert_eq!(Packet::decode(&encode(&packet)), Ok(packet));
-    // Hop-by-hop options lead to something that nobody reads.
+    // Hop-by-hop options followed by an undecoded header.
     let mut packet = decode(UDP_V6);
     packet.body = Body::Opaque {
         protocol: 0,
@@ -488,7 +488,7 @@ proptest! {
         prop_assert_eq!(Packet::decode(&bytes), Ok(packet));
     }
 
-    // Behind a right header checksum, which random bytes nearly never have.
+    // After a valid header checksum, which random bytes hardly ever have.
     #[test]
     fn no_bytes_panic(
         mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
@@ -518,7 +518,7 @@ proptest! {
         }
     }
 
-    // Whatever is read from damaged or overwritten bytes can be written, and reads the same again.
+    // Anything decoded from damaged or overwritten bytes can be encoded, and decodes to the same.
     #[test]
     fn damaged_packets_are_refused_or_make_sense(
         packet in any_packet(),

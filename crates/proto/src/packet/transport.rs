@@ -1,22 +1,22 @@
-//! The transport's packet inside of others, as a router sees it that looks through tunnels and extension headers.
+//! The transport's packet inside tunnels and extension headers, as seen by a router that looks through them.
 
 use super::{Body, IpHeader, Packet, Payload};
 use crate::wire::tcp::TcpHeader;
 
-/// A TCP segment inside of a packet.
+/// A TCP segment inside a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentWithin<'a> {
-    /// The IP header as the transports at both ends know it, with home addresses.
+    /// IP header as the transports at both ends know it, with home addresses.
     pub ip: IpHeader,
-    /// Its header.
+    /// Header of the segment.
     pub header: &'a TcpHeader,
-    /// Its data.
+    /// Data of the segment.
     pub payload: &'a Payload,
 }
 
 impl Packet {
-    /// The TCP segment in this packet, whatever tunnels and extension headers are around it; `None` if it carries something
-    /// else, or the channel has damaged it.
+    /// Returns the TCP segment in this packet, through tunnels and extension headers; `None` for another transport, or
+    /// a packet damaged by the channel.
     pub fn segment_within(&self) -> Option<SegmentWithin<'_>> {
         let mut packet = self;
         loop {
@@ -38,14 +38,14 @@ impl Packet {
                     header,
                     payload,
                 }),
-                // A tunnel may stand behind extension headers.
+                // A tunnel may follow extension headers.
                 Body::Tunnel(inner) => inner.segment_within(),
                 _ => None,
             };
         }
     }
 
-    /// Header and data of that segment, to change them.
+    /// Returns header and data of the TCP segment for changes.
     pub fn segment_mut(&mut self) -> Option<(&mut TcpHeader, &mut Payload)> {
         let mut body = &mut self.body;
         loop {
@@ -58,7 +58,7 @@ impl Packet {
         }
     }
 
-    /// The packet of the transport's in this one, without tunnels and extension headers.
+    /// Returns the transport's packet, without tunnels and extension headers.
     pub fn into_transport(mut self) -> Packet {
         loop {
             self.ip = self.upper_ip();

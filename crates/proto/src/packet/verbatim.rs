@@ -1,4 +1,4 @@
-//! Packets that a kernel wrote: carried as they came, and read only where someone asks.
+//! Packets written by a kernel, carried unchanged and decoded only on demand.
 
 use super::{BitErrors, Body, Identity, IpHeader, Packet};
 use crate::wire::checksum::updated;
@@ -6,17 +6,17 @@ use crate::wire::ip::IpPayload;
 use crate::wire::{DecodeError, u16_at};
 use std::sync::Arc;
 
-/// A whole IP packet as it came. Its header was right when it was made ([`Packet::verbatim`]): version and
-/// lengths fit, and so did IPv4's checksum. What the header carries may be anything.
+/// A whole IP packet as received. Its header was valid at creation ([`Packet::verbatim`]): version, lengths and IPv4's
+/// checksum. Its payload may be anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verbatim(Arc<[u8]>);
 
 impl Packet {
-    /// A packet that leaves as it came: flow label, options and reserved bits included. Only its hop limit is
-    /// written anew ([`Packet::encode`]). Bytes after the packet's end are cut off.
+    /// Creates a packet that leaves as it came, with flow label, options and reserved bits; only the hop limit is
+    /// rewritten ([`Packet::encode`]). Bytes after the packet's end are cut off.
     ///
     /// # Errors
-    /// Too few bytes, another version than 4 and 6, an impossible length field, or a wrong header checksum.
+    /// Too few bytes, a version other than 4 and 6, an impossible length field, or a wrong header checksum.
     pub fn verbatim(bytes: &[u8]) -> Result<Packet, DecodeError> {
         let (ip, carried) = IpHeader::decode(bytes)?;
         let end = header_length(bytes) + carried.bytes.len();
@@ -32,17 +32,17 @@ impl Packet {
 }
 
 impl Verbatim {
-    /// The packet as it came, from the first byte of the IP header.
+    /// Returns the packet's bytes, as received.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The same to write to. Nobody else may see the packet change, so bytes that others hold are copied first.
+    /// Returns the packet's bytes for writing; copies them first if they are shared.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         Arc::make_mut(&mut self.0)
     }
 
-    /// What the IP header carries.
+    /// Returns the payload of the IP header.
     pub fn carried(&self) -> IpPayload<'_> {
         let bytes = self.bytes();
         let (protocol, fragment) = match bytes[0] >> 4 {
@@ -56,7 +56,7 @@ impl Verbatim {
         }
     }
 
-    /// Appends the packet with the hop limit of `ip`, and IPv4's checksum changed by as much.
+    /// Appends the packet with the hop limit of `ip`, and IPv4's checksum updated.
     pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(self.bytes());
@@ -72,7 +72,7 @@ impl Verbatim {
     }
 }
 
-/// Bytes of the IP header, options included, that `packet` begins with. It has been read before.
+/// Returns the length of the IP header at the front of `packet` in bytes, options included. It was decoded before.
 fn header_length(packet: &[u8]) -> usize {
     match packet[0] >> 4 {
         4 => usize::from(packet[0] & 0x0F) * 4,

@@ -1,4 +1,4 @@
-//! What a packet's headers say, whether they are typed or bytes.
+//! View of a packet's headers, typed or as bytes.
 
 use super::{Body, IpHeader, Packet, Verbatim};
 use crate::wire::extension::{self, HomeAddresses};
@@ -8,25 +8,25 @@ use crate::wire::tcp::TcpHeader;
 use crate::wire::{multicast_listener, protocol, u16_at};
 use std::borrow::Cow;
 
-/// The headers behind the IP header, for a record or an observer; of a tunnel, those of the packet in it. They are
-/// taken at their word: no checksum is verified. What cannot be read (fragments, extension headers but those of
-/// Mobile IPv6, headers that are cut off) has a protocol and a length.
+/// The headers after the IP header, for a record or an observer; for a tunnel, those of the inner packet. No checksum
+/// is verified. An undecodable packet (fragments, extension headers other than Mobile IPv6's, truncated headers) has
+/// only a protocol and a length.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// IANA protocol number of what follows the innermost IP header and the extension headers that are read.
+    /// IANA protocol number after the innermost IP header and the decoded extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP and UDP.
+    /// Source and destination port of TCP, UDP and typed AeroTP.
     pub ports: Option<(u16, u16)>,
-    /// Bytes of the transport's payload, or of an echo's data; none of signalling; of what has no reader, all that
-    /// the IP header carries.
+    /// Length of the transport's payload or echo's data in bytes; zero for signalling; for an undecoded protocol, the
+    /// whole payload of the IP header.
     pub payload_bytes: u32,
-    /// The header of a TCP segment.
+    /// TCP header.
     pub tcp: Option<Cow<'a, TcpHeader>>,
     /// Identifier and sequence number of an ICMP echo request or reply.
     pub echo: Option<(u16, u16)>,
 }
 
-/// Nothing is known.
+/// A view without known headers.
 const NOTHING: View<'_> = View {
     protocol: 0,
     ports: None,
@@ -36,7 +36,7 @@ const NOTHING: View<'_> = View {
 };
 
 impl Packet {
-    /// What the headers say.
+    /// Returns the view of the headers.
     #[inline]
     pub fn view(&self) -> View<'_> {
         self.body.view(&self.ip)

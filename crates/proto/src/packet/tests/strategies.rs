@@ -175,7 +175,7 @@ fn any_plain() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// Quotations with what may stand before the transport.
+/// Quotations, with headers before the transport.
 fn any_quoted(
     plain: impl Strategy<Value = QuotedPacket> + 'static,
 ) -> impl Strategy<Value = QuotedPacket> {
@@ -455,7 +455,7 @@ fn packet_of(ip: IpHeader, body: Body) -> Packet {
     }
 }
 
-/// What goes over one link: discovery and reports.
+/// Packets on a link: discovery and reports.
 fn any_of_link() -> impl Strategy<Value = Packet> {
     let link_local = any::<u64>()
         .prop_map(|interface| Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(interface)));

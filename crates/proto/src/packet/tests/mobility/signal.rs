@@ -1,4 +1,4 @@
-//! The messages by the names of their standards, with the values that scapy put into them.
+//! Message names of the standards, with the values that scapy put into them.
 
 use super::*;
 use crate::wire::dhcp::{Dhcp, DhcpKind};
@@ -60,7 +60,7 @@ fn messages_are_called_as_in_their_standards() {
         details.starts_with("listens to ff02::1:ff00:100, leaves ff02::1:ff00:1"),
         "{details}"
     );
-    // Without an alternate care-of address it is the source; the home address in the option is not.
+    // Without an alternate care-of address, the source; not the home address of the option.
     let (_, details) = signal(CORRESPONDENT_UPDATE);
     assert!(
         details.contains("care-of address 2001:db8:2::100,"),
