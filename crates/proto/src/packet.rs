@@ -218,7 +218,7 @@ impl Payload {
         length: 0,
     };
 
-    /// Number of bytes.
+    /// Returns the number of bytes.
     pub const fn length(&self) -> u32 {
         match self {
             Payload::Pattern { length, .. } => *length,

@@ -509,7 +509,7 @@ impl TcpHeader {
     /// Decodes like [`decode`](Self::decode), but without verifying the checksum.
     ///
     /// # Errors
-    /// Those of `decode` except the checksum.
+    /// The errors of `decode` other than the checksum.
     pub fn read(bytes: &[u8]) -> Result<(TcpHeader, &[u8]), DecodeError> {
         let header_length = header_length(bytes)?;
         let header = TcpHeader {

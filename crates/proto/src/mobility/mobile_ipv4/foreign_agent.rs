@@ -226,7 +226,7 @@ impl ForeignAgent {
     }
 
     /// Tunnels a visitor's packet that arrived over `interface` and would be forwarded to the home agent (RFC 3024,
-    /// direct delivery). Returns it if it does not belong into a reverse tunnel.
+    /// direct delivery). Returns it if it does not belong in a reverse tunnel.
     pub fn forward(
         &mut self,
         now: Instant,

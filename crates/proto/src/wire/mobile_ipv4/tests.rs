@@ -189,7 +189,7 @@ fn whatever_is_changed_is_seen() {
             assert!(damaged.verify(kind, &association).is_err(), "bit {bit}");
         }
     }
-    // What a foreign agent adds afterwards does not count.
+    // Extensions that a foreign agent adds afterwards are not covered.
     message.sign(AuthenticationKind::ForeignHome, &association);
     assert_eq!(message.verify(kind, &association), Ok(()));
     let other = SecurityAssociation {
