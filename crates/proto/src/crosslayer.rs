@@ -3,6 +3,7 @@
 //! Signals come from the link and the network layer, or from the other end; a [`Remedy`] answers with [`Control`]s, and the
 //! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
 
+use crate::interface::LinkParameters;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt::Debug;
@@ -22,6 +23,21 @@ pub struct PathParameters {
 }
 
 impl PathParameters {
+    /// The report of a mobile's link at the mobile.
+    pub const fn at_mobile(link: LinkParameters) -> PathParameters {
+        PathParameters {
+            to_mobile: link.incoming,
+            from_mobile: link.outgoing,
+            round_trip: link.round_trip,
+            queue_packets: link.incoming_queue,
+        }
+    }
+
+    /// The report of a mobile's link at the network's end.
+    pub const fn at_network(link: LinkParameters) -> PathParameters {
+        PathParameters::at_mobile(link.from_other_end())
+    }
+
     /// Bytes that fill it for a mobile that sends, or receives: rate times round-trip time.
     pub fn pipe(&self, sends: bool) -> u32 {
         pipe(self.rate(sends), self.round_trip)

@@ -1,5 +1,8 @@
 //! Interfaces of a node, the events of the links behind them, and the node's commands to those.
 
+use crate::rate::DataRate;
+use crate::time::Duration;
+
 /// An interface by its place in its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub usize);
@@ -42,6 +45,38 @@ pub enum LinkEvent {
     HandoverComplete,
     /// The base station has delivered all that it held for the node (not in 802.21).
     QueueDrained,
+    /// Link_Parameters_Report: the link carries so much from now on.
+    Parameters(LinkParameters),
+}
+
+/// A report of what a link carries, seen from one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkParameters {
+    /// Rate of full IP packets from this end.
+    pub outgoing: DataRate,
+    /// Rate of full IP packets to this end.
+    pub incoming: DataRate,
+    /// Shortest round-trip time.
+    pub round_trip: Duration,
+    /// Full packets that the queue at this end holds; `None` if the medium does not say.
+    pub outgoing_queue: Option<u32>,
+    /// Full packets that the queue at the other end holds; `None` if the medium does not say.
+    pub incoming_queue: Option<u32>,
+    /// Largest packet, in bytes.
+    pub mtu: u32,
+}
+
+impl LinkParameters {
+    /// The same link, seen from its other end.
+    pub const fn from_other_end(self) -> LinkParameters {
+        LinkParameters {
+            outgoing: self.incoming,
+            incoming: self.outgoing,
+            outgoing_queue: self.incoming_queue,
+            incoming_queue: self.outgoing_queue,
+            ..self
+        }
+    }
 }
 
 impl LinkEvent {
@@ -50,7 +85,7 @@ impl LinkEvent {
         match self {
             LinkEvent::Detected => "Link_Detected",
             LinkEvent::Up => "Link_Up",
-            LinkEvent::ParametersReport => "Link_Parameters_Report",
+            LinkEvent::ParametersReport | LinkEvent::Parameters(_) => "Link_Parameters_Report",
             LinkEvent::GoingDown | LinkEvent::CellGoingDown => "Link_Going_Down",
             LinkEvent::Rollback => "Link_Event_Rollback",
             LinkEvent::Down => "Link_Down",

@@ -5,7 +5,7 @@ use super::{address, ip, plain, protection};
 use crate::bytes::Bytes;
 use baton_proto::aerotp::Configuration;
 use baton_proto::host::{AerotpGateway, Host, HostEvent, Rule, Selector, SocketId, Verdict};
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, LinkEvent, LinkParameters};
 use baton_proto::packet::{BitErrors, Body, Identity, Packet, Payload};
 use baton_proto::rate::DataRate;
 use baton_proto::tcp::profile::Profile;
@@ -32,6 +32,8 @@ const CLIENT: u8 = 1;
 const NEAR: u8 = 2;
 const FAR: u8 = 3;
 const SERVER: u8 = 4;
+/// The near gateway's interface to the far one.
+const AIRBORNE: InterfaceId = InterfaceId(1);
 
 /// Client, gateway, far gateway and server in a row, 1 ms apart; the gateway is the one that is told everything.
 struct Scene {
@@ -135,15 +137,29 @@ impl Scene {
     }
 
     fn link(&mut self, bytes: &mut Bytes<'_>) {
-        let Some(gateway) = self.gateway().aerotp_gateway_mut() else {
-            return;
-        };
         match bytes.u8() {
-            0..=99 => gateway.link_down(),
-            some => gateway.link_up(Some(DataRate::from_bits_per_second(
-                u64::from(some) * 100_000,
-            ))),
+            0..=99 => self.say(LinkEvent::Down),
+            some => self.say_up(u64::from(some) * 100_000),
         }
+    }
+
+    /// The link to the far gateway is up, at this rate in bit/s.
+    fn say_up(&mut self, bits: u64) {
+        let rate = DataRate::from_bits_per_second(bits);
+        self.say(LinkEvent::Parameters(LinkParameters {
+            outgoing: rate,
+            incoming: rate,
+            round_trip: Duration::from_millis(2),
+            outgoing_queue: None,
+            incoming_queue: None,
+            mtu: 1_500,
+        }));
+        self.say(LinkEvent::Up);
+    }
+
+    fn say(&mut self, event: LinkEvent) {
+        let now = self.now;
+        self.gateway().handle_link(now, AIRBORNE, event);
     }
 
     /// Openings of many that nobody follows up.
@@ -253,9 +269,7 @@ impl Scene {
 
     /// A client whom nobody has forged hands its bytes to a server.
     fn let_somebody_through(&mut self) {
-        if let Some(gateway) = self.gateway().aerotp_gateway_mut() {
-            gateway.link_up(Some(DataRate::from_bits_per_second(5_000_000)));
-        }
+        self.say_up(5_000_000);
         self.hosts[3].tcp_listen(QUIET_PORT, Profile::linux_6(), 16, None);
         let server = Endpoint {
             address: address(SERVER),

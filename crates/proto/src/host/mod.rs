@@ -19,6 +19,7 @@ mod errors;
 mod few;
 pub mod layer;
 mod layers;
+mod links;
 mod path;
 mod receiving;
 mod routes;
@@ -48,6 +49,7 @@ use aerotp::AerotpSockets;
 use attachment::HostAttachment;
 use core::net::IpAddr;
 use layer::{Counters, Layer, LayerEvent, Neighbor, Rank};
+use links::Links;
 use sockets::Sockets;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -223,6 +225,7 @@ pub struct Host {
     aerotp: Option<Box<AerotpSockets>>,
     /// Only of a mobile.
     attachment: Option<Box<HostAttachment>>,
+    links: Links,
 }
 
 impl Host {
@@ -245,6 +248,7 @@ impl Host {
             code_points: BTreeMap::new(),
             aerotp: None,
             attachment: None,
+            links: Links::default(),
         }
     }
 
@@ -343,18 +347,6 @@ impl Host {
         self.agents.as_deref()
     }
 
-    /// A link says something of itself at one of this host's interfaces. At a mobile's access links it is for the
-    /// attachment to say what its other parts hear of it.
-    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, signal: LinkEvent) {
-        if let Some(own) = &mut self.attachment
-            && own.machine.has(interface)
-        {
-            own.machine.handle_link(now, interface, signal);
-        } else if let Some(agents) = &mut self.agents {
-            agents.handle_link(now, interface, signal);
-        }
-    }
-
     /// Tells this host's remedies what its link or network layer says, of which those of every connection hear.
     pub fn signal(&mut self, now: Instant, signal: &CrossLayerSignal) {
         self.signal_towards(now, signal, |_| true);
@@ -418,11 +410,6 @@ impl Host {
     pub fn add_interface(&mut self, mtu: u32) -> InterfaceId {
         self.interface_mtus.push(mtu);
         InterfaceId(self.interface_mtus.len() - 1)
-    }
-
-    /// Changes an interface's largest packet.
-    pub fn set_mtu(&mut self, interface: InterfaceId, mtu: u32) {
-        self.interface_mtus[interface.0] = mtu;
     }
 
     /// Where packets go.

@@ -2,7 +2,7 @@
 
 use super::path::Look;
 use super::{Host, InterfaceId, Verdict};
-use crate::crosslayer::CrossLayerSignal;
+use crate::crosslayer::{CrossLayerSignal, PathParameters};
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
@@ -66,9 +66,10 @@ impl Host {
     pub(super) fn tell_of_paths(&mut self, now: Instant) {
         let path = self.agents.as_mut().and_then(|agents| agents.path.as_mut());
         let Some(path) = path else { return };
-        while let Some((mobile, path)) = path.poll_moved(&self.routes) {
-            if let Some(path) = path {
-                let connected = CrossLayerSignal::Connected(path);
+        while let Some((mobile, access)) = path.poll_moved(&self.routes) {
+            let link = access.and_then(|interface| self.links.parameters(interface));
+            if let Some(link) = link {
+                let connected = CrossLayerSignal::Connected(PathParameters::at_network(link));
                 self.sockets
                     .signal(now, &connected, |address| address == mobile);
             }

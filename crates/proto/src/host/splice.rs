@@ -11,7 +11,7 @@ mod opening;
 mod work;
 
 use super::sockets::Pair;
-use super::{Host, InterfaceId, RouteTable, SocketId};
+use super::{Host, InterfaceId, LinkEvent, RouteTable, SocketId};
 use crate::aerotp::{self, Configuration, Identity};
 use crate::packet::{Body, FlowId, Packet};
 use crate::rate::DataRate;
@@ -230,8 +230,23 @@ impl AerotpGateway {
             .map(|(pair, splice)| (pair, &splice.aerotp))
     }
 
+    /// Takes in an event of a link here, which passes packets on at `rate` if the medium has said so.
+    pub(super) fn on_link(
+        &mut self,
+        interface: InterfaceId,
+        event: LinkEvent,
+        rate: Option<DataRate>,
+    ) {
+        match event {
+            _ if interface != self.airborne => {}
+            LinkEvent::Up => self.link_up(rate),
+            LinkEvent::Down => self.link_down(),
+            _ => {}
+        }
+    }
+
     /// The link to the other gateway is up, with this rate if it is known; connections to come begin with it.
-    pub fn link_up(&mut self, rate: Option<DataRate>) {
+    fn link_up(&mut self, rate: Option<DataRate>) {
         if let Some(rate) = rate {
             for rule in &mut self.rules {
                 rule.configuration.initial_rate = rate;
@@ -243,8 +258,8 @@ impl AerotpGateway {
         }
     }
 
-    /// It is down.
-    pub fn link_down(&mut self) {
+    /// The link to the other gateway is down.
+    fn link_down(&mut self) {
         for splice in self.splices.values_mut() {
             splice.aerotp.link_down(aerotp::PathId(0));
         }

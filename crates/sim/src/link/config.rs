@@ -67,7 +67,7 @@ impl LinkConfig {
     }
 
     /// A direction by its place: 0 is down, any other up.
-    pub(super) fn direction(&self, index: usize) -> &DirectionConfig {
+    pub(crate) fn direction(&self, index: usize) -> &DirectionConfig {
         if index == 0 { &self.down } else { &self.up }
     }
 }

@@ -1,7 +1,7 @@
 //! AeroTP gateways at the ends of links.
 
 use super::World;
-use super::remedies::packet_rate;
+use super::media::packet_rate;
 use crate::link::End;
 use crate::rng::Seed;
 use crate::scenario::model::GatewayRule;
@@ -29,26 +29,6 @@ impl World {
                     }
                 }
             }
-        }
-    }
-
-    /// Tells the gateways at a link that a change has turned it, or has given it another rate.
-    pub(super) fn tell_aerotp_gateways(&mut self, link: usize, up: bool) {
-        let mut all = self.scenario.aerotp_gateways.iter();
-        if !all.any(|gateways| gateways.link.0 == link) {
-            return;
-        }
-        for end in [End::A, End::B] {
-            let wire = &self.wires[link];
-            let (node, _) = wire.ends[end.index()];
-            let rate = packet_rate(wire.link.config(), end);
-            if let Some(gateway) = self.nodes[node].host.aerotp_gateway_mut() {
-                match up {
-                    true => gateway.link_up(Some(rate)),
-                    false => gateway.link_down(),
-                }
-            }
-            self.pump(node);
         }
     }
 }

@@ -1,8 +1,6 @@
-//! Several paths of one AeroTP connection: an address of its host for each link, routes to that, and what the ends of a link
-//! tell of it.
+//! Several paths of one AeroTP connection: an address of its host for each link, and routes to that.
 
 use super::World;
-use super::flow::Role;
 use super::ports::BehindLink;
 use crate::addresses::{PATHS, numbered};
 use baton_proto::host::AerotpId;
@@ -67,54 +65,6 @@ impl World {
             if path.addresses != self.flows[flow].addresses {
                 host.aerotp_add_path(self.now, socket, (local, remote), rate);
             }
-            if !self.wires[path.link].works {
-                self.tell_aerotp_path(flow, Role::Source, &path);
-            }
-        }
-    }
-
-    /// Tells the connections whose paths begin or end at a link that a change has turned it, or has given it another rate.
-    pub(super) fn tell_aerotp_paths(&mut self, link: usize) {
-        for flow in 0..self.flows.len() {
-            let mut paths = self.flows[flow].aerotp.paths.iter();
-            let Some(path) = paths.find(|path| path.link == link).copied() else {
-                continue;
-            };
-            for (role, node) in [
-                (Role::Source, self.flows[flow].spec.from.0),
-                (Role::Sink, self.flows[flow].spec.to.0),
-            ] {
-                let ends = self.wires[link].ends;
-                if ends.iter().any(|&(end, _)| end == node) {
-                    self.tell_aerotp_path(flow, role, &path);
-                    self.pump(node);
-                }
-            }
-        }
-    }
-
-    /// Tells one end of a connection of the link of a path as it is now.
-    fn tell_aerotp_path(&mut self, flow: usize, role: Role, path: &FlowPath) {
-        let rate = self.slowest_on_way(flow, Some(path));
-        let run = &self.flows[flow];
-        let node = [run.spec.from.0, run.spec.to.0][role as usize];
-        let Some(socket) = run.aerotp.sockets[role as usize] else {
-            return;
-        };
-        let Some(connection) = self.nodes[node].host.aerotp_mut(socket) else {
-            return;
-        };
-        let ends = (
-            path.addresses[role as usize],
-            path.addresses[role.other() as usize],
-        );
-        let Some((number, _)) = connection.paths().find(|&(_, known)| known == ends) else {
-            return;
-        };
-        match self.wires[path.link].works {
-            // The sink writes nothing.
-            true => connection.link_up(number, (role == Role::Source).then_some(rate)),
-            false => connection.link_down(number),
         }
     }
 }

@@ -102,6 +102,7 @@ impl World {
             directory,
             scenario,
         };
+        world.introduce_links();
         world.add_radios();
         world.add_receptions();
         world.add_mobiles();

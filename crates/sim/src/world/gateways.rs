@@ -23,37 +23,33 @@ impl World {
                 continue;
             }
             let sends = self.mobiles[number].node == run.spec.from;
-            for (node, interface, link) in self.gateways(number) {
+            for (node, interface) in self.gateways(number) {
                 let (served, service) = service(&self.flows[flow], sends, part);
-                let path = self.path_parameters(number, link);
                 if let Some(code_point) = self.flows[flow].spec.code_point {
                     let host = &mut self.nodes[node].host;
                     host.set_code_point(self.flows[flow].id, code_point);
                 }
                 let agents = self.nodes[node].host.agents_mut().path_mut();
-                agents.set_access(served.mobile, interface, path);
+                agents.add_access(served.mobile, interface);
                 agents.serve(served, service);
                 self.listen_for_contexts(node);
             }
         }
     }
 
-    /// The network's ends of a mobile's access links: node, interface and link.
-    fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId, usize)> {
+    /// The network's ends of a mobile's access links: node and interface.
+    fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
         let node = self.mobiles[number].node.0;
-        let own = self.wires.iter().enumerate();
-        own.filter(|(_, wire)| wire.mobile == Some(number))
-            .map(|(link, wire)| {
-                let (gateway, interface) = wire.far_from(node);
-                (gateway, interface, link)
-            })
+        let own = self.wires.iter();
+        own.filter(|wire| wire.mobile == Some(number))
+            .map(|wire| wire.far_from(node))
             .collect()
     }
 
     /// The nodes of a mobile's gateways, each once.
     pub(super) fn gateway_nodes(&self, number: usize) -> Vec<usize> {
         let ends = self.gateways(number).into_iter();
-        let mut nodes: Vec<usize> = ends.map(|(node, _, _)| node).collect();
+        let mut nodes: Vec<usize> = ends.map(|(node, _)| node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes
@@ -76,24 +72,6 @@ impl World {
             host.signal_about(self.now, address, signal);
         }
         self.pump(gateway);
-    }
-
-    /// Tells the gateway of an access link what that carries now.
-    pub(super) fn describe_access(&mut self, link: usize) {
-        let Some(number) = self.wires[link].mobile else {
-            return;
-        };
-        let mobile = self.mobiles[number].node.0;
-        let (gateway, interface) = self.wires[link].far_from(mobile);
-        if !self.has_path_agents(gateway) {
-            return;
-        }
-        let path = self.path_parameters(number, link);
-        let addresses: Vec<IpAddr> = self.nodes[mobile].host.addresses().collect();
-        let agents = self.nodes[gateway].host.agents_mut().path_mut();
-        for address in addresses {
-            agents.set_access(address, interface, path);
-        }
     }
 
     pub(super) fn has_path_agents(&self, node: usize) -> bool {

@@ -21,6 +21,7 @@ mod gateways;
 mod handover;
 mod hosts;
 mod losses;
+mod media;
 pub mod observed;
 pub mod overload;
 pub mod packet_counts;

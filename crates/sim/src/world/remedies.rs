@@ -7,8 +7,8 @@ use super::World;
 use super::aerotp_paths::FlowPath;
 use super::flow::Role;
 use super::handover::MobileRun;
+use super::media::{packet_rate, parameters};
 use crate::link::End;
-use crate::link::config::{LinkConfig, QueueLimit};
 use crate::scenario::model::{Mobility, Transport};
 use baton_proto::crosslayer::{CrossLayerSignal, PathParameters};
 use baton_proto::host::SocketId;
@@ -16,12 +16,8 @@ use baton_proto::interface::LinkEvent;
 use baton_proto::mobility::mobile_ipv6::MobileNode;
 use baton_proto::rate::DataRate;
 use baton_proto::remedies::{Scheme, Side, Tells};
-use baton_proto::time::Duration;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
-
-/// A full packet, where no smaller one fits the link.
-const FULL_PACKET: u32 = 1500;
 
 impl World {
     /// Gives a connection at one end of a flow its part of each of the flow's remedies.
@@ -208,41 +204,10 @@ impl World {
     /// What a mobile's link is like, as its own layers know it.
     pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
         let wire = &self.wires[link];
-        let config = wire.link.config();
         let at_mobile = match wire.ends[0].0 == self.mobiles[number].node.0 {
             true => End::A,
             false => End::B,
         };
-        let at_network = at_mobile.other();
-        PathParameters {
-            to_mobile: packet_rate(config, at_network),
-            from_mobile: packet_rate(config, at_mobile),
-            round_trip: config.round_trip_delay(),
-            queue_packets: Some(queue_packets(config, at_network)),
-        }
+        PathParameters::at_mobile(parameters(wire.link.config(), at_mobile))
     }
-}
-
-/// Full packets that wait at most where they enter at an end.
-fn queue_packets(config: &LinkConfig, from: End) -> u32 {
-    let direction = match from {
-        End::A => &config.down,
-        End::B => &config.up,
-    };
-    match direction.queue.limit {
-        QueueLimit::Packets(packets) => packets,
-        QueueLimit::Bytes(bytes) => {
-            let packets = bytes / u64::from(FULL_PACKET.min(config.mtu));
-            u32::try_from(packets).unwrap_or(u32::MAX)
-        }
-    }
-}
-
-/// Rate of full packets that enter at an end, what the link adds to them included in their time.
-pub(super) fn packet_rate(config: &LinkConfig, from: End) -> DataRate {
-    let length = FULL_PACKET.min(config.mtu);
-    let time = config.service_time(from, length).unwrap_or(Duration::MAX);
-    let bits = u128::from(length) * 8 * 1_000_000_000;
-    let rate = bits / u128::from(time.as_nanos().max(1));
-    DataRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX))
 }

@@ -2,6 +2,7 @@
 
 use super::{AerotpSockets, PATH, Socket};
 use crate::crosslayer::CrossLayerSignal;
+use crate::interface::LinkEvent;
 use crate::rate::DataRate;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
@@ -30,6 +31,31 @@ impl AerotpSockets {
                 false => socket.connection.link_down(PATH),
             }
             true
+        });
+    }
+
+    /// Takes in an event of a link, which passes packets on at `rate` if the medium has said so: connections hear of the path whose
+    /// packets leave there, as `leaves` says of its own address.
+    pub fn on_link(
+        &mut self,
+        event: LinkEvent,
+        rate: Option<DataRate>,
+        leaves: impl Fn(IpAddr) -> bool,
+    ) {
+        let is_up = match event {
+            LinkEvent::Up => true,
+            LinkEvent::Down => false,
+            _ => return,
+        };
+        self.each(|socket| {
+            let connection = &mut socket.connection;
+            let path = connection.paths().find(|&(_, (own, _))| leaves(own));
+            match path {
+                Some((path, _)) if is_up => connection.link_up(path, rate),
+                Some((path, _)) => connection.link_down(path),
+                None => {}
+            }
+            path.is_some()
         });
     }
 

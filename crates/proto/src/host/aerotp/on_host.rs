@@ -1,9 +1,10 @@
 //! What a host does with AeroTP's connections and datagrams.
 
-use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, Delivery};
+use super::{AerotpDatagram, AerotpId, AerotpSockets, Beginning, Delivery, PATH};
 use crate::aerotp::{Configuration, Connection};
 use crate::crosslayer::CrossLayerSignal;
 use crate::host::{Host, HostEvent, mtu_towards};
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::packet::{Body, FlowId, IpHeader};
 use crate::rate::DataRate;
 use crate::tcp::Endpoint;
@@ -46,7 +47,13 @@ impl Host {
         let mtu = self.mtu_between(address, remote.address);
         let pair = (Endpoint { address, port: 0 }, remote);
         let beginning = Beginning { pair, mtu, flow };
-        self.aerotp_sockets().connect(now, beginning, configuration)
+        let is_down = self.is_link_down(address);
+        let sockets = self.aerotp_sockets();
+        let socket = sockets.connect(now, beginning, configuration);
+        if is_down && let Some(connection) = sockets.connection_mut(socket) {
+            connection.link_down(PATH);
+        }
+        socket
     }
 
     /// Lets an AeroTP connection send over one more path, between these addresses, own first, at a rate of its own. The peer is
@@ -59,9 +66,37 @@ impl Host {
         rate: DataRate,
     ) {
         let mtu = self.mtu_between(addresses.0, addresses.1);
-        if let Some(aerotp) = &mut self.aerotp {
-            aerotp.add_path(now, socket, addresses, (mtu, rate));
+        let is_down = self.is_link_down(addresses.0);
+        let Some(aerotp) = &mut self.aerotp else {
+            return;
+        };
+        aerotp.add_path(now, socket, addresses, (mtu, rate));
+        if is_down && let Some(connection) = aerotp.connection_mut(socket) {
+            let path = connection.paths().find(|&(_, known)| known == addresses);
+            if let Some((path, _)) = path {
+                connection.link_down(path);
+            }
         }
+    }
+
+    /// Tells whether an address belongs to an interface whose link is down.
+    fn is_link_down(&self, address: IpAddr) -> bool {
+        let interface = self.interface_of(address);
+        interface.is_some_and(|interface| self.links.is_down(interface))
+    }
+
+    /// Tells AeroTP's connections of a link, over which those packets leave whose source address belongs to the interface.
+    pub(in super::super) fn tell_aerotp(
+        &mut self,
+        interface: InterfaceId,
+        event: LinkEvent,
+        rate: Option<DataRate>,
+    ) {
+        let Some(mut aerotp) = self.aerotp.take() else {
+            return;
+        };
+        aerotp.on_link(event, rate, |own| self.interface_of(own) == Some(interface));
+        self.aerotp = Some(aerotp);
     }
 
     /// Largest packet on the first link from an own address to another's, in bytes.

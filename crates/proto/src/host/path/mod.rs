@@ -21,7 +21,6 @@ pub use split::Split;
 
 use super::sockets::{Pair, Sockets};
 use super::{InterfaceId, RouteTable, SocketId};
-use crate::crosslayer::PathParameters;
 use crate::packet::{Body, Packet};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
@@ -30,7 +29,7 @@ use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
 use snooping::Snooping;
 use split::Relay;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use whereabouts::{Asked, Binding, Wrapping};
 
 /// Bytes that a tunnel adds, the most that stands around what is sent to a mobile.
@@ -72,8 +71,8 @@ pub struct PathAgents {
 /// A mobile that is served.
 #[derive(Debug, Default)]
 struct Mobile {
-    /// The interfaces to its access links, and what those carry.
-    access: BTreeMap<InterfaceId, PathParameters>,
+    /// The interfaces to its access links.
+    access: BTreeSet<InterfaceId>,
     binding: Option<Binding>,
     asked: Option<Asked>,
     /// Whether nothing reaches it.
@@ -114,10 +113,10 @@ impl PathAgents {
             .insert((served.correspondent, served.port), flow);
     }
 
-    /// An interface leads to an access link of a mobile, which carries so much.
-    pub fn set_access(&mut self, mobile: IpAddr, interface: InterfaceId, path: PathParameters) {
+    /// Notes that an interface leads to an access link of a mobile.
+    pub fn add_access(&mut self, mobile: IpAddr, interface: InterfaceId) {
         let mobile = self.mobiles.entry(mobile).or_default();
-        mobile.access.insert(interface, path);
+        mobile.access.insert(interface);
     }
 
     /// Looks at a packet that has arrived.
@@ -201,7 +200,7 @@ impl PathAgents {
         let is_access = |interface: InterfaceId| {
             let known = self.mobiles.get(&served.mobile);
             // A home agent of this host's own takes it to where the mobile is.
-            known.is_some_and(|mobile| mobile.access.contains_key(&interface))
+            known.is_some_and(|mobile| mobile.access.contains(&interface))
                 || to_mobile && interface.is_virtual()
         };
         routes.lookup(side).is_some_and(is_access)
@@ -213,11 +212,15 @@ impl PathAgents {
     }
 
     /// The access link's interface by which packets for a mobile leave.
-    fn interface_towards(&self, mobile: &IpAddr, routes: &RouteTable) -> Option<InterfaceId> {
+    pub(super) fn interface_towards(
+        &self,
+        mobile: &IpAddr,
+        routes: &RouteTable,
+    ) -> Option<InterfaceId> {
         let known = self.mobiles.get(mobile)?;
         let care_of = known.binding.and_then(|binding| binding.care_of);
         let interface = routes.lookup(care_of.map_or(*mobile, IpAddr::V6))?;
-        known.access.contains_key(&interface).then_some(interface)
+        known.access.contains(&interface).then_some(interface)
     }
 
     /// Which connections a packet belongs to, and the ends of its own: the one that it is for first. An ICMP error is for

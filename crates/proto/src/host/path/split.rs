@@ -181,7 +181,10 @@ impl Host {
             mtu_towards(routes, mtus, pair.1.address).saturating_sub(overhead(pair.1, path))
         };
         let mtus = [&near_pair, &far_pair].map(|pair| mtu(pair, path));
-        let begun = path.path_to(&served.mobile, routes);
+        let begun = path
+            .interface_towards(&served.mobile, routes)
+            .and_then(|access| self.links.parameters(access))
+            .map(PathParameters::at_network);
         let Some(split) = path.split_mut(&served) else {
             return;
         };

@@ -5,7 +5,9 @@ mod mobile_ipv6;
 
 use super::*;
 use crate::host::{Host, HostEvent, Verdict};
+use crate::interface::{LinkEvent, LinkParameters};
 use crate::packet::{BitErrors, Identity, IpHeader, Payload, pattern_byte};
+use crate::rate::DataRate;
 use crate::tcp::profile::Profile;
 use crate::tcp::{Connection, State};
 use crate::time::Duration;
@@ -22,6 +24,18 @@ fn address(last: u8) -> IpAddr {
 
 fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
+}
+
+/// An access link at the gateway, which carries so many bits a second to the mobile and a million from it.
+fn carries(bits_to_mobile: u64) -> LinkParameters {
+    LinkParameters {
+        outgoing: DataRate::from_bits_per_second(bits_to_mobile),
+        incoming: DataRate::from_bits_per_second(1_000_000),
+        round_trip: ms(100),
+        outgoing_queue: None,
+        incoming_queue: None,
+        mtu: 1500,
+    }
 }
 
 /// What becomes of a packet on its way from one node to the next: how long it takes, of each copy that arrives.
@@ -58,13 +72,9 @@ impl Row {
         };
         let path = hosts[1].agents_mut().path_mut();
         path.serve(served, service);
-        let carries = PathParameters {
-            to_mobile: crate::rate::DataRate::from_bits_per_second(1_000_000),
-            from_mobile: crate::rate::DataRate::from_bits_per_second(1_000_000),
-            round_trip: ms(100),
-            queue_packets: None,
-        };
-        path.set_access(address(3), InterfaceId(1), carries);
+        path.add_access(address(3), InterfaceId(1));
+        let carries = LinkEvent::Parameters(carries(1_000_000));
+        hosts[1].handle_link(Instant::ZERO, InterfaceId(1), carries);
         Row {
             now: Instant::ZERO,
             hosts,

@@ -1,8 +1,7 @@
 //! Where mobiles of Mobile IPv6 are, as binding updates and acknowledgements tell that pass, and what leads packets there.
 
 use super::{PathAgents, Served};
-use crate::crosslayer::PathParameters;
-use crate::host::RouteTable;
+use crate::host::{InterfaceId, RouteTable};
 use crate::mobility::binding::BindingSequence;
 use crate::packet::{Body, Extended, Packet};
 use crate::wire::mobility_header::{BindingUpdate, MobilityMessage};
@@ -164,20 +163,13 @@ impl PathAgents {
         }
     }
 
-    /// The mobile that has moved, by what has passed, and what its new access link carries if that is
-    /// here.
+    /// The mobile that has moved, by what has passed, and the interface to its new access link if that is here.
     pub(in crate::host) fn poll_moved(
         &mut self,
         routes: &RouteTable,
-    ) -> Option<(IpAddr, Option<PathParameters>)> {
+    ) -> Option<(IpAddr, Option<InterfaceId>)> {
         let mobile = self.moved.pop()?;
-        Some((mobile, self.path_to(&mobile, routes)))
-    }
-
-    /// What the access link carries by which packets for a mobile leave.
-    pub(super) fn path_to(&self, mobile: &IpAddr, routes: &RouteTable) -> Option<PathParameters> {
-        let interface = self.interface_towards(mobile, routes)?;
-        self.mobiles.get(mobile)?.access.get(&interface).copied()
+        Some((mobile, self.interface_towards(&mobile, routes)))
     }
 }
 

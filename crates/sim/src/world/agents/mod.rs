@@ -119,12 +119,9 @@ impl World {
         let told = protocol.told || signal != LinkEvent::Up;
         let neighbor = self.neighbor(number, link);
         let (router, at_router) = self.wires[link].far_from(node);
-        let at_mobile = self.interface(node, link);
+        let at_network = self.wires[link].end_across(node);
         self.record_link_signal(node, link, signal);
-        self.nodes[node]
-            .host
-            .handle_link(self.now, at_mobile, signal);
-        self.pump(node);
+        self.tell_end(link, at_network.other(), signal);
         if let Some(neighbor) = neighbor {
             let said = (signal, neighbor);
             self.nodes[router]
@@ -134,10 +131,7 @@ impl World {
         }
         if told {
             self.record_link_signal(router, link, signal);
-            self.nodes[router]
-                .host
-                .handle_link(self.now, at_router, signal);
-            self.pump(router);
+            self.tell_end(link, at_network, signal);
         }
     }
 

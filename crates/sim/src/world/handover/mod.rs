@@ -541,18 +541,14 @@ impl World {
         let is_new = wire.works != change.up || *wire.link.config() != *change.config;
         wire.repeats = change.config.repeats();
         wire.link.reconfigure(self.now, change.config);
-        for (node, interface) in wire.ends {
-            self.nodes[node]
-                .host
-                .set_mtu(interface, wire.link.config().mtu);
-        }
         self.touch(change.link.0);
         self.announce_mtu(change.link.0);
-        self.describe_access(change.link.0);
+        if is_new {
+            self.report_parameters(change.link.0);
+        }
         self.turn(change.link.0, change.up);
         if is_new {
-            self.tell_aerotp_gateways(change.link.0, change.up);
-            self.tell_aerotp_paths(change.link.0);
+            self.report_state(change.link.0);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A gateway and a mobile of Mobile IPv6: what it sends goes to where the mobile is, as binding updates tell.
 
 use super::*;
-use crate::crosslayer::{Control, CrossLayerSignal, Remedy, TransportView};
+use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
 use crate::packet::Extended;
 use crate::wire::mobility_header::{
     BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
@@ -17,13 +17,8 @@ fn care_of(cell: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0x10 + cell, 0, 0, 0, 0, 7)
 }
 
-fn carries(cell: u64) -> PathParameters {
-    PathParameters {
-        to_mobile: crate::rate::DataRate::from_bits_per_second(cell * 1_000_000),
-        from_mobile: crate::rate::DataRate::from_bits_per_second(1_000_000),
-        round_trip: ms(100),
-        queue_packets: None,
-    }
+fn in_cell(cell: u64) -> LinkParameters {
+    carries(cell * 1_000_000)
 }
 
 /// A gateway whose interfaces 1 and 2 lead to cells 1 and 2.
@@ -35,7 +30,9 @@ fn gateway(service: Service) -> Host {
         let interface = host.add_interface(1500);
         host.routes_mut().set(care_of(cell).into(), interface);
         let path = host.agents_mut().path_mut();
-        path.set_access(HOME.into(), interface, carries(cell.into()));
+        path.add_access(HOME.into(), interface);
+        let said = LinkEvent::Parameters(in_cell(cell.into()));
+        host.handle_link(Instant::ZERO, interface, said);
     }
     let served = Served {
         mobile: HOME.into(),
@@ -177,7 +174,7 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         host.add_remedy(SocketId(1), Box::new(Listener(heard.clone())));
         bind(&mut host, now, 6, 2);
         assert!(host.take_stirred());
-        let connected = CrossLayerSignal::Connected(carries(2));
+        let connected = CrossLayerSignal::Connected(PathParameters::at_network(in_cell(2)));
         assert_eq!(*heard.lock().unwrap(), [connected]);
         // An older one, which a slow link has brought later, says nothing.
         bind(&mut host, now, 5, 1);

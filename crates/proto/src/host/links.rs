@@ -1,0 +1,73 @@
+//! The links of a host: their state as media last reported it, and who else hears of it.
+
+use super::{Host, InterfaceId, LinkEvent};
+use crate::interface::LinkParameters;
+use crate::time::Instant;
+
+/// States of a host's links, by interface.
+#[derive(Debug, Default)]
+pub(super) struct Links(Vec<LinkState>);
+
+/// State of one link.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkState {
+    /// The medium's last report, if there was one.
+    parameters: Option<LinkParameters>,
+    /// True from Link_Down to the next Link_Up.
+    is_down: bool,
+}
+
+impl Links {
+    /// The last report of an interface's medium, if there was one.
+    pub fn parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
+        self.0.get(interface.0)?.parameters
+    }
+
+    /// Tells whether the medium has last said that the link is down.
+    pub fn is_down(&self, interface: InterfaceId) -> bool {
+        self.0.get(interface.0).is_some_and(|link| link.is_down)
+    }
+
+    fn note(&mut self, interface: InterfaceId, event: LinkEvent) {
+        if self.0.len() <= interface.0 {
+            self.0.resize(interface.0 + 1, LinkState::default());
+        }
+        let link = &mut self.0[interface.0];
+        match event {
+            LinkEvent::Up => link.is_down = false,
+            LinkEvent::Down => link.is_down = true,
+            LinkEvent::Parameters(parameters) => link.parameters = Some(parameters),
+            _ => {}
+        }
+    }
+}
+
+impl Host {
+    /// Takes in what a medium says of the link at one of this host's interfaces; then drain the polls. At a mobile's access
+    /// links it is for the attachment to say what its other parts hear of it.
+    pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
+        if let Some(mtu) = self.interface_mtus.get_mut(interface.0) {
+            if let LinkEvent::Parameters(parameters) = event {
+                *mtu = parameters.mtu;
+            }
+            self.links.note(interface, event);
+        }
+        if let Some(own) = &mut self.attachment
+            && own.machine.has(interface)
+        {
+            own.machine.handle_link(now, interface, event);
+        } else if let Some(agents) = &mut self.agents {
+            agents.handle_link(now, interface, event);
+        }
+        let rate = self.links.parameters(interface).map(|link| link.outgoing);
+        if let Some(gateway) = self.aerotp_gateway_mut() {
+            gateway.on_link(interface, event, rate);
+        }
+        self.tell_aerotp(interface, event, rate);
+    }
+
+    /// The last report of an interface's medium, if there was one.
+    pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
+        self.links.parameters(interface)
+    }
+}
