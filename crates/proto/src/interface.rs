@@ -49,6 +49,42 @@ pub enum LinkEvent {
     Parameters(LinkParameters),
 }
 
+/// A status of a packet that a node has given to a medium (IEEE 802.21's Link_PDU_Transmit_Status).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransmitStatus {
+    /// The medium has taken it in.
+    Queued {
+        /// Rate of full IP packets at which the queue is served, if it is more than half full.
+        pressure: Option<DataRate>,
+    },
+    /// An attempt to get it across has failed; the medium tries again, or gives up.
+    AttemptFailed,
+    /// The queue had no room for it, its manager chose it, or a policer did.
+    Dropped,
+}
+
+/// The statuses that a node asks media for, each of which costs time for every packet that it concerns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusInterests {
+    /// [`TransmitStatus::Queued`].
+    pub queued: bool,
+    /// [`TransmitStatus::AttemptFailed`].
+    pub failed_attempts: bool,
+    /// [`TransmitStatus::Dropped`].
+    pub drops: bool,
+}
+
+impl StatusInterests {
+    /// The statuses that one of two asks for.
+    pub const fn or(self, other: StatusInterests) -> StatusInterests {
+        StatusInterests {
+            queued: self.queued || other.queued,
+            failed_attempts: self.failed_attempts || other.failed_attempts,
+            drops: self.drops || other.drops,
+        }
+    }
+}
+
 /// A report of what a link carries, seen from one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkParameters {

@@ -9,27 +9,6 @@ use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use core::net::{IpAddr, Ipv4Addr};
 
 impl Host {
-    /// Lets a base station here tell the source of a packet that one more attempt to send it has failed, unless it is an
-    /// error itself. A source on this host hears at once.
-    pub fn notify_of_bad_state(&mut self, now: Instant, packet: &Packet) {
-        if let Some(quoted) = packet.quote() {
-            self.tell(now, IcmpError::BadState, quoted);
-        }
-    }
-
-    /// Lets a router here tell the source of a packet how much of what it sends can be passed on, in kbit/s. A gateway here that
-    /// speaks in its name hears it instead.
-    pub fn notify_of_backpressure(&mut self, now: Instant, packet: &Packet, rate: u32) {
-        let Some(quoted) = packet.quote() else {
-            return;
-        };
-        let bits = DataRate::from_bits_per_second(u64::from(rate) * 1000);
-        let gateway = self.aerotp_gateway_mut();
-        if !gateway.is_some_and(|gateway| gateway.press_back(now, &quoted, bits)) {
-            self.tell(now, IcmpError::Backpressure { rate }, quoted);
-        }
-    }
-
     /// The first hop is this host's own: it tells its transports what a router would tell them.
     pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
         self.unsent.extend(Unsent::of(&packet));
@@ -64,8 +43,16 @@ impl Host {
         }
     }
 
-    /// Tells the source of a packet what an agent says of it.
+    /// Tells the source of a packet what a layer says of it. A gateway here that speaks in the source's name hears of
+    /// backpressure in its place.
     pub(super) fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
+        if let IcmpError::Backpressure { rate } = error {
+            let rate = DataRate::from_bits_per_second(u64::from(rate) * 1000);
+            let gateway = self.aerotp_gateway_mut();
+            if gateway.is_some_and(|gateway| gateway.reduce_rate(now, &quoted, rate)) {
+                return;
+            }
+        }
         if self.is_own(quoted.source) {
             return self.handle_error(now, error, quoted);
         }

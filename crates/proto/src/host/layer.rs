@@ -5,7 +5,7 @@
 
 use super::Discarded;
 use crate::crosslayer::{PathParameters, PeerMoved};
-use crate::interface::{InterfaceId, LinkEvent};
+use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
 use crate::mobility::buffering::{BufferCounts, Held};
 use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
@@ -42,6 +42,10 @@ pub enum Rank {
     Correspondent,
     /// Home network: packets for mobiles without a binding.
     HomeNetwork,
+    /// Explicit bad state notification of a base station.
+    BadState,
+    /// Backpressure of queues on AeroTP's sources.
+    Backpressure,
 }
 
 impl Rank {
@@ -57,6 +61,8 @@ impl Rank {
             Rank::AccessRouters => "access router",
             Rank::Correspondent => "correspondent",
             Rank::HomeNetwork => "home network",
+            Rank::BadState => "bad state notification",
+            Rank::Backpressure => "backpressure",
         }
     }
 
@@ -200,6 +206,23 @@ pub trait Layer: Any + Debug + Send {
         _event: LinkEvent,
         _neighbor: Neighbor,
     ) {
+    }
+
+    /// Returns the statuses of packets that the layer asks media for.
+    fn status_interests(&self) -> StatusInterests {
+        StatusInterests::default()
+    }
+
+    /// Hears the status of a packet that the node has given to the medium at an interface. Returns true if the layer is to be
+    /// polled because of it.
+    fn handle_transmit_status(
+        &mut self,
+        _now: Instant,
+        _interface: InterfaceId,
+        _packet: &Packet,
+        _status: TransmitStatus,
+    ) -> bool {
+        false
     }
 
     /// Hears the news of another layer.

@@ -2,6 +2,7 @@
 
 use super::layer::{Arrival, Counters, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted};
 use super::{AerotpGateway, InterfaceId, LinkEvent, PathAgents};
+use crate::interface::{StatusInterests, TransmitStatus};
 use crate::mobility::buffering::Held;
 use crate::packet::{IpHeader, Packet};
 use crate::time::Instant;
@@ -83,6 +84,37 @@ impl Layers {
         for layer in &mut self.all {
             layer.handle_link(now, interface, event);
         }
+    }
+
+    /// The statuses of packets that one of them asks media for.
+    pub(super) fn status_interests(&self) -> StatusInterests {
+        let all = self.all.iter().map(|layer| layer.status_interests());
+        let path = StatusInterests {
+            drops: self.path.is_some(),
+            ..StatusInterests::default()
+        };
+        all.fold(path, StatusInterests::or)
+    }
+
+    /// Tells all of a packet's status; returns true if one of them is to be polled.
+    pub(super) fn handle_transmit_status(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &Packet,
+        status: TransmitStatus,
+    ) -> bool {
+        let mut polls = false;
+        for layer in &mut self.all {
+            polls |= layer.handle_transmit_status(now, interface, packet, status);
+        }
+        if let Some(path) = &mut self.path
+            && status == TransmitStatus::Dropped
+        {
+            path.handle_drop(now, packet);
+            polls = true;
+        }
+        polls
     }
 
     pub(super) fn handle_neighbor(

@@ -1,7 +1,8 @@
 //! The links of a host: their state as media last reported it, and who else hears of it.
 
 use super::{Host, InterfaceId, LinkEvent};
-use crate::interface::LinkParameters;
+use crate::interface::{LinkParameters, StatusInterests, TransmitStatus};
+use crate::packet::Packet;
 use crate::time::Instant;
 
 /// States of a host's links, by interface.
@@ -64,6 +65,25 @@ impl Host {
             gateway.on_link(interface, event, rate);
         }
         self.tell_aerotp(interface, event, rate);
+    }
+
+    /// The statuses of its packets that this host asks media for.
+    pub fn status_interests(&self) -> StatusInterests {
+        let layers = self.agents.as_ref();
+        layers.map_or_else(StatusInterests::default, |layers| layers.status_interests())
+    }
+
+    /// Takes in the status of a packet that this host has given to the medium at an interface. Returns true if the polls are to be
+    /// drained because of it.
+    pub fn handle_transmit_status(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &Packet,
+        status: TransmitStatus,
+    ) -> bool {
+        let layers = self.agents.as_mut();
+        layers.is_some_and(|layers| layers.handle_transmit_status(now, interface, packet, status))
     }
 
     /// The last report of an interface's medium, if there was one.

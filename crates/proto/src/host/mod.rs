@@ -15,6 +15,8 @@
 
 mod aerotp;
 mod attachment;
+mod backpressure;
+mod bad_state;
 mod errors;
 mod few;
 pub mod layer;
@@ -30,6 +32,8 @@ mod transmitting;
 mod transports;
 
 pub use aerotp::{AerotpDatagram, AerotpId};
+pub use backpressure::Backpressure;
+pub use bad_state::{BadStateNotifier, Conversation};
 pub use few::Few;
 pub use layers::Layers;
 pub use path::{PathAgents, Served, Service, Split, SplitContext};

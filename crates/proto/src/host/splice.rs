@@ -270,9 +270,9 @@ impl AerotpGateway {
         !self.touched.is_empty()
     }
 
-    /// The queue to the other gateway can pass on so much of what comes in the name of a packet's source: its connections that send
-    /// share it. Says whether the packet is one of theirs.
-    pub(super) fn press_back(
+    /// Takes in the rate at which the queue to the other gateway can pass on what comes in the name of a packet's source: its
+    /// connections that send share it. Returns true if the packet is one of theirs.
+    pub(super) fn reduce_rate(
         &mut self,
         now: Instant,
         quoted: &QuotedPacket,

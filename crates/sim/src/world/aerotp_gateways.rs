@@ -1,7 +1,6 @@
 //! AeroTP gateways at the ends of links.
 
 use super::World;
-use super::media::packet_rate;
 use crate::link::End;
 use crate::rng::Seed;
 use crate::scenario::model::GatewayRule;
@@ -16,7 +15,8 @@ impl World {
             let wire = &self.wires[gateways.link.0];
             for end in [End::A, End::B] {
                 let (node, interface) = wire.ends[end.index()];
-                let rate = packet_rate(wire.link.config(), end);
+                let link = self.nodes[node].host.link_parameters(interface);
+                let rate = link.map_or(DataRate::ZERO, |link| link.outgoing);
                 let rules = gateways.rules.iter().map(|given| rule(given, rate));
                 let name = &self.scenario.nodes[node];
                 let secret = seed.secret(&format!("node {name} aerotp gateway"));

@@ -14,9 +14,7 @@ use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{
-    AttachmentPolicy, Flow, LinkIndex, Mobile, NodeIndex, Scenario, Transport,
-};
+use crate::scenario::model::{AttachmentPolicy, Flow, LinkIndex, Mobile, NodeIndex, Scenario};
 use baton_proto::host::{Few, Host};
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
@@ -68,10 +66,6 @@ impl World {
             seed,
             &mut recorder,
         );
-        let over_aerotp = |flow: &Flow| matches!(flow.transport, Transport::Aerotp(_));
-        let sends_aerotp =
-            !scenario.aerotp_gateways.is_empty() || scenario.flows.iter().any(over_aerotp);
-        let pressures = sends_aerotp.then(Box::default);
         let signals = recorder.records_signals().then(Box::default);
         let mut world = World {
             now: Instant::ZERO,
@@ -97,7 +91,6 @@ impl World {
             drops: Default::default(),
             losses: scenario.losses.clone(),
             transfers: Vec::new(),
-            pressures,
             signals,
             directory,
             scenario,
@@ -111,6 +104,8 @@ impl World {
         world.add_path_agents();
         world.add_aerotp_gateways();
         world.add_aerotp_paths();
+        world.add_notifiers();
+        world.subscribe_to_media();
         world.install_routes();
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
@@ -336,6 +331,7 @@ fn wires(
             touched: false,
             offered: [0; 2],
             repeats: spec.config.repeats(),
+            interests: Default::default(),
             reroutes: false,
             ends,
             in_use: true,

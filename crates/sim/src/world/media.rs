@@ -3,7 +3,8 @@
 use super::World;
 use crate::link::End;
 use crate::link::config::{LinkConfig, QueueLimit};
-use baton_proto::interface::{LinkEvent, LinkParameters};
+use crate::packets::PacketId;
+use baton_proto::interface::{LinkEvent, LinkParameters, TransmitStatus};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 
@@ -17,6 +18,52 @@ impl World {
         let host = &mut self.nodes[node].host;
         host.handle_link(self.now, interface, event);
         self.pump(node);
+    }
+
+    /// Delivers the status of a packet to the node that has given it to a medium.
+    pub(super) fn tell_status(
+        &mut self,
+        link: usize,
+        end: End,
+        id: PacketId,
+        status: TransmitStatus,
+    ) {
+        let (node, interface) = self.wires[link].ends[end.index()];
+        let packet = &self.packets[id].packet;
+        let host = &mut self.nodes[node].host;
+        if host.handle_transmit_status(self.now, interface, packet, status) {
+            self.pump(node);
+        }
+    }
+
+    /// A link has taken a packet in, and says at which rate its queue is served if that is more than half full.
+    #[cold]
+    pub(super) fn tell_queued(&mut self, link: usize, end: End, id: PacketId) {
+        let link_state = &mut self.wires[link].link;
+        link_state.catch_up(self.now);
+        let config = link_state.config();
+        let is_half_full = is_half_full(config, end, link_state.queue(end));
+        let pressure = is_half_full.then(|| packet_rate(config, end));
+        self.tell_status(link, end, id, TransmitStatus::Queued { pressure });
+    }
+
+    /// A link that repeats says which attempts have failed.
+    #[cold]
+    pub(super) fn tell_failures(&mut self, link: usize) {
+        while let Some((from, packet)) = self.wires[link].link.poll_failure(self.now) {
+            if self.wires[link].interests[from.index()].failed_attempts {
+                self.tell_status(link, from, packet, TransmitStatus::AttemptFailed);
+            }
+        }
+    }
+
+    /// Notes at each end of each link which statuses the node there asks for.
+    pub(super) fn subscribe_to_media(&mut self) {
+        for wire in &mut self.wires {
+            let nodes = &self.nodes;
+            let ask = |(node, _): (usize, _)| nodes[node].host.status_interests();
+            wire.interests = wire.ends.map(ask);
+        }
     }
 
     /// Lets each medium say at both ends what it carries, before anything happens.
@@ -69,6 +116,14 @@ pub(super) fn parameters(config: &LinkConfig, end: End) -> LinkParameters {
         outgoing_queue: Some(queue_packets(config, end)),
         incoming_queue: Some(queue_packets(config, end.other())),
         mtu: config.mtu,
+    }
+}
+
+/// Whether more waits at an end than half of what may.
+fn is_half_full(config: &LinkConfig, end: End, (packets, bytes): (u32, u64)) -> bool {
+    match config.direction(end.index()).queue.limit {
+        QueueLimit::Packets(limit) => packets > limit / 2,
+        QueueLimit::Bytes(limit) => bytes > limit / 2,
     }
 }
 

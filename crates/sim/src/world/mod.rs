@@ -9,8 +9,6 @@ mod accounts;
 mod aerotp_gateways;
 mod aerotp_paths;
 mod agents;
-mod backpressure;
-mod bad_state;
 mod build;
 mod by_hand;
 mod classes;
@@ -22,6 +20,7 @@ mod handover;
 mod hosts;
 mod losses;
 mod media;
+mod notifiers;
 pub mod observed;
 pub mod overload;
 pub mod packet_counts;
@@ -47,9 +46,8 @@ use crate::position::line::LineRun;
 use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
 use crate::scenario::model::{NodeIndex, Scenario, SignallingLoss};
 use agents::Directory;
-use backpressure::Pressures;
 use baton_proto::host::{AerotpId, Few, Host};
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, StatusInterests};
 use baton_proto::time::Instant;
 use contexts::Transfer;
 use flow::{FlowRun, Role};
@@ -99,8 +97,6 @@ pub struct World {
     losses: Vec<SignallingLoss>,
     /// Split connections on their way from gateway to gateway.
     transfers: Vec<Transfer>,
-    /// Where a flow goes over AeroTP: who fills the queues.
-    pressures: Option<Box<Pressures>>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }
@@ -153,6 +149,8 @@ struct Wire {
     offered: [u64; 2],
     /// Whether it sends again what its channel loses.
     repeats: bool,
+    /// The statuses that the nodes at ends A and B ask for.
+    interests: [StatusInterests; 2],
     /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.
     reroutes: bool,
     /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
@@ -309,7 +307,7 @@ impl World {
             wire.touched = false;
             let is_access = wire.mobile.is_some();
             if wire.repeats {
-                self.tell_of_failures(link);
+                self.tell_failures(link);
             }
             while let Some(fate) = self.wires[link].link.poll(self.now) {
                 self.handle_fate(link, fate);

@@ -6,7 +6,7 @@ use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
 use crate::record::{PacketRecord, Quantity};
 use baton_proto::host::Verdict;
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, TransmitStatus};
 use baton_proto::packet::BitErrors;
 use baton_proto::time::Instant;
 
@@ -34,9 +34,10 @@ impl World {
         } else {
             wire.link.offer(self.now, end, id, length);
         }
+        let asks = wire.interests[end.index()].queued;
         self.touch(link);
-        if self.pressures.is_some() {
-            self.press_back(node, (link, end), id);
+        if asks {
+            self.tell_queued(link, end, id);
         }
     }
 
@@ -191,17 +192,13 @@ impl World {
     #[inline(never)]
     fn lose(&mut self, link: usize, id: PacketId, reason: DropReason, at: Instant) {
         let from = self.packets[id].from.index();
-        let (sender, towards) = (
-            self.wires[link].ends[from].0,
-            self.wires[link].ends[1 - from].0,
-        );
+        let (towards, _) = self.wires[link].ends[1 - from];
         self.end_signal(id, (at, towards), Some(reason));
+        if reason.is_congestion() && self.wires[link].interests[from].drops {
+            self.tell_status(link, End::ALL[from], id, TransmitStatus::Dropped);
+        }
         let packet = self.packets.remove(id);
         self.count_cause(reason);
-        if reason.is_congestion() && self.has_path_agents(sender) {
-            let agents = self.nodes[sender].host.agents_mut().path_mut();
-            agents.handle_drop(self.now, &packet);
-        }
         if let Some(flow) = packet.flow {
             self.flows[flow.0 as usize].dropped_packets += 1;
             self.end_way(flow, packet.identity_within(), Some(reason.into()));

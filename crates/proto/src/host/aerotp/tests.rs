@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::aerotp::Event;
-use crate::host::{Host, HostEvent};
-use crate::interface::InterfaceId;
+use crate::host::{Backpressure, Host, HostEvent};
+use crate::interface::{InterfaceId, LinkEvent, LinkParameters, TransmitStatus};
 use crate::packet::{Body, Packet};
 use crate::rate::DataRate;
 use crate::time::Duration;
@@ -291,7 +291,10 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
         .find(|packet| packet.ip.destination == address(0, 2));
     let about = about.unwrap().clone();
     let mut router = host(0, 9);
-    router.notify_of_backpressure(Instant::ZERO, &about, 2000);
+    router.add_layer(Backpressure::default());
+    let pressure = Some(DataRate::from_bits_per_second(2_105_300));
+    let status = TransmitStatus::Queued { pressure };
+    router.handle_transmit_status(Instant::ZERO, InterfaceId(0), &about, status);
     let too_big = router.error_about(&about, IcmpError::PacketTooBig { mtu: 600 });
     let (_, mut messages) = drain(&mut router, Instant::ZERO);
     messages.extend(too_big);
@@ -306,7 +309,7 @@ fn routers_are_heard_by_all_connections_to_the_destination() {
         let rate = hosts[0].aerotp(socket).unwrap().rate(PATH).unwrap();
         rate.bits_per_second()
     });
-    // Two that send share what the router gives their host.
+    // Two that send share what the router gives their host: 95 %.
     assert_eq!(rates, [1_000_000, 1_000_000, 5_000_000]);
     let later = Instant::from_millis(20);
     let (_, packets) = drain(&mut hosts[0], later);
@@ -408,4 +411,91 @@ fn a_connection_over_two_interfaces_is_one_at_both_ends() {
     assert_eq!((peer.readable(), peer.paths().count()), (20_000, 2));
     assert_eq!(peer.statistics().refused, 0);
     assert_eq!(hosts.map(|host| host.discarded().no_receiver), [0, 0]);
+}
+
+/// A link of 3 Mbit/s from this end.
+fn carries() -> LinkEvent {
+    let rate = DataRate::from_bits_per_second;
+    LinkEvent::Parameters(LinkParameters {
+        outgoing: rate(3_000_000),
+        incoming: rate(1_000_000),
+        round_trip: Duration::from_millis(10),
+        outgoing_queue: None,
+        incoming_queue: None,
+        mtu: 1200,
+    })
+}
+
+/// Says of each interface how many packets of a megabyte leave by it within a second, if nobody answers.
+fn sent_over(host: &mut Host, socket: AerotpId) -> [usize; 2] {
+    host.aerotp_mut(socket).unwrap().write(&data(1_000_000));
+    let mut counts = [0; 2];
+    for step in 0..100 {
+        let now = Instant::from_millis(10 * step);
+        if host.poll_timeout().is_some_and(|at| at <= now) {
+            host.handle_timeout(now);
+        }
+        while host.poll_event().is_some() {}
+        while let Some((interface, _)) = host.poll_transmit(now) {
+            counts[interface.0] += 1;
+        }
+    }
+    counts
+}
+
+/// A path belongs to the interface of its address: it hears of that link, before and after it is opened, and of no other.
+#[test]
+fn a_path_hears_of_its_own_link() {
+    let now = Instant::ZERO;
+    let open = |before: Option<LinkEvent>| {
+        let mut sender = host(0, 1);
+        let second = sender.add_interface(1200);
+        let elsewhere = [address(7, 6), address(7, 7)];
+        sender.add_interface_address(elsewhere[0], InterfaceId(0));
+        sender.add_interface_address(elsewhere[1], second);
+        if let Some(event) = before {
+            sender.handle_link(now, second, event);
+        }
+        let mine = configuration(Mode::Reliable);
+        let rate = mine.initial_rate;
+        let ends = (elsewhere[0], server());
+        let socket = sender.aerotp_connect_from(now, ends, mine, None);
+        let ends = (elsewhere[1], server().address);
+        sender.aerotp_add_path(now, socket, ends, rate);
+        (sender, socket, second)
+    };
+    let (mut sender, socket, _) = open(None);
+    let [first, second] = sent_over(&mut sender, socket);
+    assert!(first > 10 && second > 10, "{first} {second}");
+    // Down when the path is opened, or afterwards.
+    for before in [true, false] {
+        let (mut sender, socket, second) = open(before.then_some(LinkEvent::Down));
+        if !before {
+            sender.handle_link(now, second, LinkEvent::Down);
+        }
+        let [first, second] = sent_over(&mut sender, socket);
+        assert!(first > 10 && second == 0, "{before}: {first} {second}");
+    }
+    // With the rate that it was given before, until the link is up.
+    let (mut sender, socket, second) = open(None);
+    let rates = |sender: &Host| {
+        let connection = sender.aerotp(socket).unwrap();
+        [0, 1].map(|path| connection.rate(PathId(path)).unwrap().bits_per_second())
+    };
+    sender.handle_link(now, second, carries());
+    assert_eq!(rates(&sender), [5_000_000; 2]);
+    sender.handle_link(now, second, LinkEvent::Up);
+    assert_eq!(rates(&sender), [5_000_000, 3_000_000]);
+}
+
+/// RFC 8201: what does not fit the first link is told at once. Here a report says what fits.
+#[test]
+fn a_report_says_how_long_packets_may_be() {
+    let mut sender = host(0, 1);
+    let interface = InterfaceId(0);
+    assert_eq!(sender.fit(interface, 1500), Ok(interface));
+    sender.handle_link(Instant::ZERO, interface, carries());
+    let too_big = IcmpError::PacketTooBig { mtu: 1200 };
+    assert_eq!(sender.fit(interface, 1201), Err(too_big));
+    assert_eq!(sender.fit(interface, 1200), Ok(interface));
 }

@@ -4,7 +4,8 @@ mod losses;
 
 use super::*;
 use crate::aerotp::Coding;
-use crate::host::{HostEvent, Verdict};
+use crate::host::{Backpressure, HostEvent, Verdict};
+use crate::interface::{LinkParameters, TransmitStatus};
 use crate::packet::{Payload, pattern_byte};
 use crate::time::Duration;
 use crate::wire::aerotp::ServiceClass;
@@ -594,14 +595,25 @@ fn a_queue_that_fills_slows_the_connections_of_its_source() {
         rates
     };
     assert_eq!(rates(&row), [5_000_000; 2]);
-    row.hosts[1].notify_of_backpressure(row.now, &sent, 3000);
+    row.hosts[1].add_layer(Backpressure::default());
+    let tell = |row: &mut Row, packet: &Packet| {
+        // Of 3,158,000 bit/s the sources get 95 %: 3000 kbit/s.
+        let pressure = Some(DataRate::from_bits_per_second(3_158_000));
+        let status = TransmitStatus::Queued { pressure };
+        let airborne = InterfaceId(1);
+        assert!(row.hosts[1].handle_transmit_status(row.now, airborne, packet, status));
+    };
+    tell(&mut row, &sent);
+    row.settle();
     assert_eq!(rates(&row), [1_500_000; 2]);
     // Of another source's packets nothing is held here: the message goes to that.
     let mut other = sent.clone();
     other.ip.source = address(3);
-    row.hosts[1].notify_of_backpressure(row.now, &other, 1000);
-    assert_eq!(rates(&row), [1_500_000; 2]);
+    tell(&mut row, &other);
     let told = core::iter::from_fn(|| row.hosts[1].poll_transmit(row.now));
+    let told: Vec<_> = told.collect();
+    assert_eq!(rates(&row), [1_500_000; 2]);
+    let told = told.into_iter();
     let is_error = |packet: &Packet| matches!(packet.body, Body::Icmp(_));
     assert_eq!(told.filter(|(_, packet)| is_error(packet)).count(), 1);
 }
@@ -631,4 +643,56 @@ fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
         let octet = if *from.min(to) == 1 { 0xa0 } else { 0 };
         assert_eq!(packet.ip.traffic_class, octet, "{packet:?}");
     }
+}
+
+/// Connections of a gateway hear of the link to the other gateway, and of no other; those to come begin with its rate.
+#[test]
+fn a_gateway_hears_of_its_link() {
+    let mut row = Row::new(Mode::Reliable);
+    row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+    let client = row.connect(&Profile::linux_6());
+    row.run(0.5);
+    let [aboard, airborne] = [0, 1].map(InterfaceId);
+    let on_air = |row: &Row, from: f64| {
+        let from = Instant::from_nanos((from * 1e9) as u64);
+        let log = row.log.iter();
+        log.filter(|sent| sent.0 >= from && (sent.1, sent.2) == (1, 2))
+            .count()
+    };
+    let say = |row: &mut Row, interface, event| {
+        let now = row.now;
+        row.hosts[1].handle_link(now, interface, event);
+        row.settle();
+    };
+    say(&mut row, airborne, LinkEvent::Down);
+    let connection = row.hosts[0].connection_mut(client).unwrap();
+    connection.write_pattern(7, 50_000);
+    row.run(2.0);
+    assert_eq!(on_air(&row, 0.5), 0);
+    say(&mut row, aboard, LinkEvent::Up);
+    row.run(3.0);
+    assert_eq!(on_air(&row, 2.0), 0);
+    let rate = DataRate::from_bits_per_second;
+    let carries = LinkParameters {
+        outgoing: rate(2_000_000),
+        incoming: rate(1_000_000),
+        round_trip: Duration::from_millis(40),
+        outgoing_queue: None,
+        incoming_queue: None,
+        mtu: 1500,
+    };
+    say(&mut row, airborne, LinkEvent::Parameters(carries));
+    say(&mut row, airborne, LinkEvent::Up);
+    let rates = |row: &Row| -> Vec<u64> {
+        let gateway = row.hosts[1].aerotp_gateway().unwrap();
+        let all = gateway.aerotp_connections();
+        all.map(|(_, one)| one.rate(aerotp::PathId(0)).unwrap().bits_per_second())
+            .collect()
+    };
+    assert_eq!(rates(&row), [2_000_000]);
+    row.connect(&Profile::linux_6());
+    row.run(3.01);
+    assert_eq!(rates(&row), [2_000_000; 2]);
+    row.run(4.0);
+    assert!(on_air(&row, 3.0) >= 50_000 / 1500);
 }

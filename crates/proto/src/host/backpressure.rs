@@ -1,0 +1,115 @@
+//! A node's part in AeroTP's rate control: where a queue fills, the node tells the sources of its packets at which rate they can
+//! be served. Study A leaves this to AeroNP, which it does not define; all of this is chosen.
+
+use super::layer::{Layer, Rank, Step};
+use crate::interface::{InterfaceId, StatusInterests, TransmitStatus};
+use crate::packet::{Body, Packet};
+use crate::rate::DataRate;
+use crate::time::{Duration, Instant};
+use crate::wire::icmp::{IcmpError, QuotedPacket};
+use core::net::IpAddr;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A source without packets for so long has no share of a queue any more.
+const SHARES: Duration = Duration::from_secs(1);
+/// Shortest time between two messages about one queue to one source.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Percents of a queue's rate that are given away: the rest empties the queue.
+const GIVEN_AWAY: u64 = 95;
+
+/// The layer that tells sources of AeroTP packets of queues that are more than half full. Sources of packets in tunnels are not
+/// told.
+#[derive(Debug, Default)]
+pub struct Backpressure {
+    /// Sources with a share of the queue at each interface.
+    queues: BTreeMap<InterfaceId, BTreeMap<IpAddr, Source>>,
+    messages: VecDeque<(IcmpError, QuotedPacket)>,
+}
+
+/// A source at a queue.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    seen: Instant,
+    told: Option<Instant>,
+}
+
+impl Backpressure {
+    /// Notes the source of a packet; if the queue is under pressure, returns the rate in kbit/s of which the source is to be told.
+    fn rate_to_tell(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        source: IpAddr,
+        pressure: Option<DataRate>,
+    ) -> Option<u32> {
+        let sources = self.queues.entry(interface).or_default();
+        sources.retain(|_, source| source.seen + SHARES > now);
+        let source = sources.entry(source).or_insert(Source {
+            seen: now,
+            told: None,
+        });
+        source.seen = now;
+        let whole = pressure?.bits_per_second();
+        if source.told.is_some_and(|told| told + PAUSE > now) {
+            return None;
+        }
+        source.told = Some(now);
+        let rate = whole / 100 * GIVEN_AWAY / sources.len() as u64 / 1000;
+        Some(u32::try_from(rate.max(1)).unwrap_or(u32::MAX))
+    }
+
+    fn notify_source(&mut self, packet: &Packet, rate: u32) -> bool {
+        let quoted = packet.quote();
+        let message = quoted.map(|quoted| (IcmpError::Backpressure { rate }, quoted));
+        self.messages.extend(message);
+        !self.messages.is_empty()
+    }
+}
+
+impl Layer for Backpressure {
+    fn rank(&self) -> Rank {
+        Rank::Backpressure
+    }
+
+    fn status_interests(&self) -> StatusInterests {
+        StatusInterests {
+            queued: true,
+            ..StatusInterests::default()
+        }
+    }
+
+    fn handle_transmit_status(
+        &mut self,
+        now: Instant,
+        interface: InterfaceId,
+        packet: &Packet,
+        status: TransmitStatus,
+    ) -> bool {
+        let TransmitStatus::Queued { pressure } = status else {
+            return false;
+        };
+        if !is_aerotp(packet) {
+            return false;
+        }
+        match self.rate_to_tell(now, interface, packet.ip.source, pressure) {
+            Some(rate) => self.notify_source(packet, rate),
+            None => false,
+        }
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        let (error, quoted) = self.messages.pop_front()?;
+        Some(Step::Tell(error, quoted))
+    }
+}
+
+fn is_aerotp(packet: &Packet) -> bool {
+    match &packet.body {
+        Body::Aerotp(_) => true,
+        Body::Extended(extended) => matches!(extended.body, Body::Aerotp(_)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

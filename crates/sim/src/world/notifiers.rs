@@ -1,0 +1,65 @@
+//! Layers that tell sources what media say of their packets.
+
+use super::World;
+use super::flow::FlowRun;
+use crate::scenario::model::Transport;
+use baton_proto::host::{Backpressure, BadStateNotifier, Conversation};
+use baton_proto::remedies::{Kind, Scheme};
+use std::collections::BTreeSet;
+
+impl World {
+    /// Gives the nodes of a scenario with AeroTP backpressure, and the ends of links that repeat explicit bad state notification
+    /// for the flows with that remedy.
+    pub(super) fn add_notifiers(&mut self) {
+        let mut flows = self.scenario.flows.iter();
+        let speaks_aerotp = !self.scenario.aerotp_gateways.is_empty()
+            || flows.any(|flow| matches!(flow.transport, Transport::Aerotp(_)));
+        if speaks_aerotp {
+            for node in &mut self.nodes {
+                node.host.add_layer(Backpressure::default());
+            }
+        }
+        let listens = |run: &&FlowRun| {
+            let remedies = &run.spec.remedies;
+            remedies.contains(&Scheme::Published(Kind::Ebsn))
+        };
+        let told: Vec<Conversation> = self
+            .flows
+            .iter()
+            .filter(listens)
+            .map(conversation)
+            .collect();
+        if told.is_empty() {
+            return;
+        }
+        for node in self.ends_of_repeating_links() {
+            let layers = self.nodes[node].host.agents_mut();
+            let notifier = layers.get_or_add(BadStateNotifier::default);
+            told.iter().for_each(|&one| notifier.serve(one));
+        }
+    }
+
+    /// The nodes at the ends of links that send again what they lose, now or after a change.
+    fn ends_of_repeating_links(&self) -> BTreeSet<usize> {
+        let from_start = self.wires.iter().enumerate();
+        let from_start = from_start.filter(|(_, wire)| wire.repeats);
+        let changes = self.scenario.changes.iter();
+        let later = changes.filter(|change| change.config.repeats());
+        let links = from_start.map(|(link, _)| link);
+        let links = links.chain(later.map(|change| change.link.0));
+        links
+            .flat_map(|link| self.wires[link].ends)
+            .map(|(node, _)| node)
+            .collect()
+    }
+}
+
+/// The TCP connections of a flow.
+fn conversation(run: &FlowRun) -> Conversation {
+    let opener = run.active();
+    Conversation {
+        listener: run.addresses[opener.other() as usize],
+        port: run.port,
+        opener: run.addresses[opener as usize],
+    }
+}
