@@ -53,8 +53,10 @@ impl Host {
             }
             self.links.note(interface, event);
         }
+        let is_report = matches!(event, LinkEvent::Parameters(_));
         if let Some(own) = &mut self.attachment
             && own.machine.has(interface)
+            && !is_report
         {
             own.machine.handle_link(now, interface, event);
         } else if let Some(agents) = &mut self.agents {

@@ -46,7 +46,10 @@ impl Attachment {
             }
             LinkEvent::ParametersReport => self.tell_policy(now, interface, event),
             // Of other cells, or told by another event.
-            LinkEvent::Detected | LinkEvent::HandoverComplete | LinkEvent::QueueDrained => {}
+            LinkEvent::Detected
+            | LinkEvent::HandoverComplete
+            | LinkEvent::QueueDrained
+            | LinkEvent::Parameters(_) => {}
         }
     }
 
