@@ -115,17 +115,21 @@ def test_names_are_known_before_the_run():
     names = skeleton(["download"], ["voice"])
     good = ("flows.download.timeouts < 2", "handovers[3].at_s == 1", "wall_s < 10", "discarded.no_route == 0")
     nested = ("handovers[0].flows.download.stall_s < 1", "flows.download.ping.mean_rtt_s < 1")
-    delays = ("flows.download.delay.p99_s < 1", "classes.voice.delay.p99_9_s < 1", "classes.voice.lost_packets < 1")
+    delays = ("flows.download.delay.p99_s < 1", "classes.voice.delay.p99_9_s < 1", "classes.voice.lost_packets < 1",
+              "flows.download.packet_delay.to_sink.p99_s < 1", "flows.download.packet_delay.to_source.p99_s < 1")  # fmt: skip
     for expectation in parse_all(good + nested + delays):
         assert not expectation.check(names).holds
     for bad in ("flows.upload.timeouts < 2", "handovers[0].lost < 1", "wall < 10", "handovers[0].flows.up.stall_s < 1",
-                "flows.download.delay.p98_s < 1", "classes.download.lost_packets < 1"):  # fmt: skip
+                "flows.download.delay.p98_s < 1", "classes.download.lost_packets < 1",
+                "flows.download.packet_delay.p99_s < 1", "flows.download.delay.to_source.p99_s < 1"):  # fmt: skip
         with pytest.raises(ExpectationError):
             Expectation.parse(bad).check(names)
 
 
-def test_a_delay_of_nothing_fulfils_nothing():
-    outcome = Expectation.parse("flows.f.delay.p99_s < 1").check({"flows": [{"name": "f", "delay": None}]})
+@pytest.mark.parametrize("path", ["delay", "packet_delay.to_source"])
+def test_a_delay_of_nothing_fulfils_nothing(path):
+    flow = {"name": "f", "delay": None, "packet_delay": {"to_sink": None, "to_source": None}}
+    outcome = Expectation.parse(f"flows.f.{path}.p99_s < 1").check({"flows": [flow]})
     assert (outcome.holds, outcome.measured) == (False, None)
 
 

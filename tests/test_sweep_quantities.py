@@ -15,6 +15,7 @@ from baton.sweep.quantities import axis_words, in_order, quantity
         ("flows.download.goodput_bps", "Goodput of download", "bit/s"),
         ("flows.download.delivered_bytes", "Data delivered of download", "B"),
         ("flows.voice.delay.p99_9_s", "Delay, 99.9 % of voice", "s"),
+        ("flows.voice.packet_delay.to_source.p50_s", "Packet delay, to source, 50 % of voice", "s"),
         ("flows.ping.ping.mean_rtt_s", "Ping, mean round-trip time of ping", "s"),
         ("discarded.no_route", "Packets given up: no route", ""),
         ("agents.0.held", "Packets held, agent 1", ""),

@@ -31,7 +31,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 # The number of handovers that say something about the flows.
 HANDOVERS_COMPLETED = ("handovers", "completed")
 # Objects that are null where there was nothing to measure.
-MAY_BE_NULL = ("delay",)
+MAY_BE_NULL = ("delay", "to_sink", "to_source")
 _FORM = re.compile(rf"\s*([\w.\[\]-]+)\s*({'|'.join(OPERATORS)})\s*(\S+)\s*", re.ASCII)
 _PATH = re.compile(r"[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*", re.ASCII)
 # Names of the conversations that a live run finds in its packets: transport, the server's port (of other protocols

@@ -44,9 +44,9 @@ class Aerotp(TypedDict):
 
 
 class Delay(TypedDict):
-    """One-way delays of packets with payload from `from` to `to`, each from its own sending: a retransmission anew."""
+    """One-way delays of packets, each from its own sending: a retransmission anew."""
 
-    packets: Annotated[int, "Packets that arrived undamaged; of several copies the first"]
+    packets: Annotated[int, "Packets that arrived; of several copies the first"]
     mean_s: Annotated[float, "Mean"]
     p5_s: Annotated[float, "5th percentile; all percentiles are within 1 %"]
     p50_s: Annotated[float, "Median"]
@@ -106,6 +106,13 @@ class PacketInterruption(TypedDict):
     to_source: Annotated[float | None, "The way back"]
 
 
+class PacketDelay(TypedDict):
+    """One-way delays of each way, of packets with and without payload."""
+
+    to_sink: Annotated[Delay | None, "From `from` to `to`; null if nothing arrived"]
+    to_source: Annotated[Delay | None, "The way back: acknowledgments, answers, requests; null if nothing arrived"]
+
+
 class FlowSummary(TypedDict):
     """What became of a flow."""
 
@@ -132,8 +139,11 @@ class FlowSummary(TypedDict):
     lost_packets: Annotated[int, "Packets of both ways that links dropped, each copy for itself, as in packets.parquet"]
     packets: Annotated[PacketsOfWays, "What became of its packets, each counted once"]
     delay: Annotated[
-        Delay | None, "One-way delays; null if nothing arrived, over ICMP, and of a program's conversation"
+        Delay | None,
+        "One-way delays of packets with payload from `from` to `to` that arrived undamaged; null if none did, and over"
+        " ICMP",
     ]
+    packet_delay: Annotated[PacketDelay, "One-way delays of all packets that came to its ends, of each way"]
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
     aerotp: Annotated[Aerotp, "What the connection did; only over AeroTP, but not of datagrams"]
     failure: Annotated[str | None, "Why the connection ended before its time; null otherwise"]
@@ -147,7 +157,7 @@ class ClassSummary(TypedDict):
     sent_packets: Annotated[int, "Packets that the sources sent, retransmissions included"]
     delivered_packets: Annotated[int, "Those that arrived undamaged; of several copies the first"]
     lost_packets: Annotated[int, "Those that neither arrived nor are on a link or in a buffer at the end of the run"]
-    delay: Annotated[Delay | None, "One-way delays of those that arrived; null if none did"]
+    delay: Annotated[Delay | None, "One-way delays of those that arrived undamaged; null if none did"]
 
 
 class HandoverFlow(TypedDict):

@@ -151,11 +151,22 @@ impl World {
             (false, false) => Some(LossCause::Host),
         };
         let is_end = self.end_way(hand.flow, hand.identity, lost);
-        let flow = &mut self.flows[hand.flow.0 as usize];
-        if is_end && lost.is_none() && hand.has_data && node == flow.nodes[1] {
-            let delay = self.now.saturating_since(hand.identity.sent());
-            flow.delays.get_or_insert_default().add(delay);
+        let receiver = match way_of(hand.identity) {
+            Way::ToSink => 1,
+            Way::ToSource => 0,
+        };
+        // What a gateway takes in on the way has not come to the other end.
+        if is_end && lost.is_none() && node == self.flows[hand.flow.0 as usize].nodes[receiver] {
+            self.count_delay(hand.flow, hand.identity, hand.has_data);
         }
+    }
+
+    /// A packet has come to its end of the flow: counts how long it was under way.
+    #[inline]
+    pub(super) fn count_delay(&mut self, flow: FlowId, identity: Identity, has_data: bool) {
+        let delay = self.now.saturating_since(identity.sent());
+        let flow = &mut self.flows[flow.0 as usize];
+        flow.delays[way_of(identity) as usize].add(delay, has_data);
     }
 
     /// Hears what a host's buffers have taken in and dropped.

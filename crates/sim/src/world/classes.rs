@@ -43,7 +43,7 @@ impl World {
         for flow in self.flows.iter().filter(|flow| is_of(flow)) {
             count += 1;
             sent += flow.data_to_sink;
-            if let Some(of_flow) = &flow.delays {
+            if let Some(of_flow) = flow.delays[Way::ToSink as usize].of_data() {
                 delays.merge(of_flow);
             }
         }

@@ -1,4 +1,4 @@
-//! One-way delays of the packets of a flow, in a histogram of bounded size.
+//! One-way delays of the packets of a flow, in histograms of bounded size.
 
 use baton_proto::packet::Packet;
 use baton_proto::time::Duration;
@@ -99,8 +99,11 @@ impl Delays {
         (self.packets > 0).then_some(self.largest)
     }
 
+    #[inline]
     fn buckets(&mut self, octave: usize) -> &mut [u32; BUCKETS] {
         if self.places[octave] == 0 {
+            // One more, and not the four that a vector begins with: most flows meet one octave or two.
+            self.counts.reserve_exact(1);
             self.counts.push([0; BUCKETS]);
             self.places[octave] = self.counts.len() as u8;
         }
@@ -135,6 +138,32 @@ fn middle(octave: usize, bucket: usize) -> u64 {
 
 fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
+}
+
+/// Delays of a flow's packets of one way: of those without payload, and of those with it. A histogram comes with its first
+/// packet, since few flows have packets of all kinds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WayDelays([Option<Box<Delays>>; 2]);
+
+impl WayDelays {
+    /// Counts a packet.
+    #[inline]
+    pub fn add(&mut self, delay: Duration, has_data: bool) {
+        let of_kind = &mut self.0[usize::from(has_data)];
+        of_kind.get_or_insert_default().add(delay);
+    }
+
+    /// Those of packets with payload, if any has come.
+    pub fn of_data(&self) -> Option<&Delays> {
+        self.0[1].as_deref()
+    }
+
+    /// Sums up those of all packets.
+    pub fn summary(&self) -> Option<DelaySummary> {
+        let mut all = Delays::default();
+        self.0.iter().flatten().for_each(|kind| all.merge(kind));
+        all.summary()
+    }
 }
 
 /// One-way delays of packets, each from its sender to its receiver.
@@ -245,6 +274,21 @@ mod tests {
         let delays = counted(&(0..64).map(|bit| 1 << bit).collect::<Vec<u64>>());
         assert!(delays.counts.len() <= OCTAVES);
         // An idle path's delays lie in one octave: 256 B.
-        assert_eq!(counted(&[18_000_000; 1000]).counts.len(), 1);
+        let idle = counted(&[18_000_000; 1000]);
+        assert_eq!((idle.counts.len(), idle.counts.capacity()), (1, 1));
+        assert_eq!(size_of::<WayDelays>(), 16);
+    }
+
+    #[test]
+    fn a_way_has_a_histogram_for_each_kind_of_packet_that_came() {
+        let mut way = WayDelays::default();
+        assert!(way.summary().is_none() && way.of_data().is_none());
+        way.add(Duration::from_millis(10), false);
+        assert!(way.0[1].is_none());
+        assert_eq!(way.summary().unwrap().packets, 1);
+        way.add(Duration::from_millis(30), true);
+        let (data, all) = (way.of_data().unwrap(), way.summary().unwrap());
+        assert_eq!((data.packets(), all.packets), (1, 2));
+        assert_eq!((all.mean_s, all.largest_s), (0.02, 0.03));
     }
 }

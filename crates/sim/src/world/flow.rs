@@ -1,6 +1,6 @@
 //! A flow under way: an application at each end, what carries their data, and what came of it.
 
-use super::delays::Delays;
+use super::delays::WayDelays;
 use super::observed::ObservedFlow;
 use super::packet_counts::{LossCounts, PacketCounts, Way};
 use super::progress::Progress;
@@ -93,8 +93,8 @@ pub struct FlowRun {
     pub(super) data_to_sink: u64,
     /// For each way, when a packet has come to its end last, and over which access link.
     pub(super) arrivals: [Option<(Instant, usize)>; 2],
-    /// Delays of those that have come to the sink, if any has.
-    pub(super) delays: Option<Box<Delays>>,
+    /// Delays of its packets that have come to their end of it, for each [`Way`].
+    pub(super) delays: [WayDelays; 2],
     /// Packets that links dropped, each copy for itself.
     pub dropped_packets: u64,
     /// From the start to the delivery of the last byte, of a flow that has an end and has come to it.
@@ -142,7 +142,7 @@ impl FlowRun {
             packets: [PacketCounts::default(); 2],
             data_to_sink: 0,
             arrivals: [None; 2],
-            delays: None,
+            delays: Default::default(),
             dropped_packets: 0,
             completion: None,
             failure: None,

@@ -230,7 +230,12 @@ impl World {
         if let Some(flow) = packet.flow {
             // Its kernel's checksums find the damage.
             let lost = (!packet.bit_errors.is_empty()).then_some(LossCause::Channel);
-            self.end_way(flow, packet.identity_within(), lost);
+            let identity = packet.identity_within();
+            if self.end_way(flow, identity, lost) && lost.is_none() {
+                let view = packet.view();
+                let has_data = view.payload_bytes > 0 && view.echo.is_none();
+                self.count_delay(flow, identity, has_data);
+            }
         }
         self.arrived_over = None;
         if let Some(port) = self.nodes[node].port.or(self.wires[link as usize].port) {

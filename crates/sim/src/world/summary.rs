@@ -2,7 +2,7 @@
 
 use super::World;
 use super::classes::ClassSummary;
-use super::delays::DelaySummary;
+use super::delays::{DelaySummary, Delays, WayDelays};
 use super::flow::FlowRun;
 use super::handover::FlowAtHandover;
 use super::observed::ObservedSummary;
@@ -183,9 +183,11 @@ pub struct FlowSummary {
     pub lost_packets: u64,
     /// What became of its packets, each counted once: sent is delivered, lost and under way.
     pub packets: BothWays<PacketSummary>,
-    /// One-way delays of its packets with payload, from source to sink; null if none arrived, over ICMP, and of a flow
-    /// between real hosts.
+    /// One-way delays of its packets with payload, from source to sink; null if none arrived, and over ICMP.
     pub delay: Option<DelaySummary>,
+    /// One-way delays of all packets that came to the flow's own ends, with payload or without; null for a way on which none
+    /// did.
+    pub packet_delay: BothWays<Option<DelaySummary>>,
     /// Round-trip times of a ping flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingResult>,
@@ -347,6 +349,7 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
     let aerotp = [0, 1].map(|end| world.aerotp_connection(flow, end));
     let aerotp_statistics = aerotp.map(|end| end.map(|connection| connection.statistics()));
     let stall = flow.progress.longest_stall.max(flow.open_stall(world.now));
+    let delays = flow.source_first(flow.delays.each_ref());
     let simulated = FlowSummary {
         name: flow.spec.name.clone(),
         flow_class: flow.spec.class.clone(),
@@ -371,7 +374,8 @@ fn flow_summary(world: &World, flow: &FlowRun, under_way: [u64; 2]) -> FlowSumma
         longest_stall_s: stall.as_secs_f64(),
         lost_packets: flow.dropped_packets,
         packets: packets(flow, under_way),
-        delay: flow.delays.as_ref().and_then(|delays| delays.summary()),
+        delay: delays[0].of_data().and_then(Delays::summary),
+        packet_delay: delays.map(WayDelays::summary).into(),
         ping,
         aerotp: aerotp_result(aerotp),
         failure: flow.failure.map(|event| failure(event).to_owned()),

@@ -72,12 +72,19 @@ fn check_rows(flow: &FlowSummary, rows: &[&Row]) -> Verdict {
         "{}: the table has queue {queue}, link down {down}, channel {channel}, under way {under_way}: {ways:?}",
         flow.name
     );
-    let delays = flow.delay.map_or(0, |delay| delay.packets);
+    check_delays(flow)
+}
+
+/// What has a delay was delivered. At gateways more is.
+fn check_delays(flow: &FlowSummary) -> Verdict {
+    let ways = flow.packet_delay;
+    let [of_data, there, back] = [flow.delay, ways.to_sink, ways.to_source]
+        .map(|delay| delay.map_or(0, |delay| delay.packets));
+    let delivered = [flow.packets.to_sink, flow.packets.to_source].map(|way| way.delivered);
     ensure!(
-        delays <= ways[0].delivered,
-        "{}: {delays} delays of {} packets",
-        flow.name,
-        ways[0].delivered
+        of_data <= there && there <= delivered[0] && back <= delivered[1],
+        "{}: delays of {of_data} packets with data, of {there} there and {back} back: {delivered:?} delivered",
+        flow.name
     );
     Ok(())
 }

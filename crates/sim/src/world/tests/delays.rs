@@ -41,6 +41,87 @@ fn on_an_idle_path_all_is_propagation_and_serialisation() {
     assert_eq!(flow(&run(&text).summary, "f").delay, None);
 }
 
+/// From `a` to `b` 1 Mbit/s and 10 ms, and a slower way back: 100 kbit/s and 40 ms.
+const UNEQUAL: &str = r#"
+    [links.path]
+    between = ["a", "b"]
+    kind = "wired"
+    queue = "1000 packets"
+    down = { rate = "1 Mbit/s", delay = "10 ms" }
+    up = { rate = "100 kbit/s", delay = "40 ms" }
+"#;
+
+/// Over the link each way is its own propagation, and 800 bits at its own rate.
+#[test]
+fn requests_and_answers_have_the_delay_of_their_own_way() {
+    let (there, back) = (0.010 + 800.0 / 1e6, 0.040 + 800.0 / 1e5);
+    for (ends, transport, [to_sink, to_source]) in [
+        ("from = \"a\"\nto = \"b\"", "udp", [there, back]),
+        ("from = \"a\"\nto = \"b\"", "icmp", [there, back]),
+        ("from = \"b\"\nto = \"a\"", "udp", [back, there]),
+    ] {
+        let ping = format!(
+            "[[flows]]\nname = \"f\"\n{ends}\ntransport = \"{transport}\"\ntraffic = \"ping\"\n\
+             size = \"72 B\"\ncount = 5\n"
+        );
+        let results = run(&scenario(20, &[UNEQUAL, &ping]));
+        let flow = flow(&results.summary, "f");
+        let ways = [
+            (flow.packet_delay.to_sink, to_sink),
+            (flow.packet_delay.to_source, to_source),
+        ];
+        for (delay, expected) in ways {
+            let delay = delay.unwrap();
+            assert_eq!(delay.packets, 5);
+            for value in [delay.mean_s, delay.p5_s, delay.p99_9_s, delay.largest_s] {
+                near(value, expected, 1e-9);
+            }
+        }
+        // Echoes carry no transport's payload.
+        let of_data = flow.delay.map(|delay| delay.packets);
+        assert_eq!(of_data, (transport == "udp").then_some(5));
+    }
+}
+
+#[test]
+fn a_way_without_packets_has_no_delay() {
+    let text = scenario(20, &[UNEQUAL, &datagrams("f", "9720 bit/s", "")]);
+    let results = run(&text);
+    let flow = flow(&results.summary, "f");
+    assert_eq!(flow.packet_delay.to_sink, flow.delay);
+    assert_eq!(flow.packet_delay.to_source, None);
+}
+
+/// Acknowledgments without options: 40 B each, which find the way back idle.
+#[test]
+fn acknowledgments_are_packets_of_the_way_back() {
+    let download = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nbytes = \"1 MB\"\nprofile = \"rfc\"\n\
+        tcp = { timestamps = false }\n";
+    let results = run(&scenario(60, &[UNEQUAL, download]));
+    let flow = flow(&results.summary, "f");
+    let (there, back) = (flow.packet_delay.to_sink, flow.packet_delay.to_source);
+    let (there, back) = (there.unwrap(), back.unwrap());
+    for value in [back.p5_s, back.p50_s, back.p95_s] {
+        near(value, 0.040 + 320.0 / 1e5, 0.01 * 0.0432);
+    }
+    assert_eq!(back.packets, flow.packets.to_source.delivered);
+    let rows = packets(&results);
+    let empty = rows.iter().filter(|row| row.down && row.payload == 0);
+    let empty = empty.count() as u64;
+    // At least the SYN, and the acknowledgment of its answer.
+    assert!(empty >= 2);
+    assert_eq!(there.packets, flow.delay.unwrap().packets + empty);
+    assert_eq!(there.packets, flow.packets.to_sink.delivered);
+    let took = |row: &PacketRow| (row.decided.unwrap() - row.sent) as f64 / 1e9;
+    let of_back = rows.iter().filter(|row| !row.down).map(took);
+    near(
+        back.mean_s,
+        of_back.clone().sum::<f64>() / back.packets as f64,
+        1e-9,
+    );
+    near(back.largest_s, of_back.fold(0.0, f64::max), 1e-9);
+}
+
 /// Over the home agent: five links, of which the last three carry 40 B more.
 #[test]
 fn a_tunnel_s_delay_is_from_the_sender_to_the_mobile() {
@@ -54,6 +135,26 @@ fn a_tunnel_s_delay_is_from_the_sender_to_the_mobile() {
     let serialisation = 2.0 * 8e3 / 100e6 + 2.0 * 8.32e3 / 100e6 + 8.32e3 / 10e6;
     near(delay.mean_s, propagation + serialisation, 1e-8);
     near(delay.p50_s, propagation + serialisation, 1e-8);
+}
+
+/// The answers go through the tunnel, too, and up a cell that is slower than down.
+#[test]
+fn a_tunnel_s_delay_back_is_from_the_mobile_to_the_sender() {
+    let links = tunnels::LINKS.replacen(
+        "delay = \"20 ms\"",
+        "down.delay = \"20 ms\"\nup.delay = \"60 ms\"",
+        1,
+    );
+    let ping = "[[flows]]\nname = \"f\"\nfrom = \"correspondent\"\nto = \"aircraft\"\ntransport = \"udp\"\n\
+        traffic = \"ping\"\nsize = \"952 B\"\nstart = \"10 s\"\ncount = 5\n";
+    let results = run(&scenario(20, &[&links, &tunnels::aircraft(false), ping]));
+    let ways = flow(&results.summary, "f").packet_delay;
+    let serialisation = 2.0 * 8e3 / 100e6 + 2.0 * 8.32e3 / 100e6 + 8.32e3 / 10e6;
+    for (delay, cell) in [(ways.to_sink, 0.020), (ways.to_source, 0.060)] {
+        let delay = delay.unwrap();
+        assert_eq!(delay.packets, 5);
+        near(delay.mean_s, 4.0 * 0.005 + cell + serialisation, 1e-8);
+    }
 }
 
 #[test]

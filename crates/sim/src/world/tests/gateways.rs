@@ -77,6 +77,20 @@ fn a_split_connection_carries_all_bytes_both_ways() {
     }
 }
 
+/// The gateway's connection to the mobile crosses the satellite, and its acknowledgments to the server the wire; what ends
+/// at the gateway has not come to the other end.
+#[test]
+fn delays_are_of_packets_that_came_to_an_end_of_the_flow() {
+    let f = transfer("server", "mobile", SPLIT, MEGABYTE);
+    let f = outcome(60, &[LAN, &satellite("gateway"), &stays("satellite"), &f]);
+    let (there, back) = (f.packet_delay.to_sink, f.packet_delay.to_source);
+    let (there, back) = (there.unwrap(), back.unwrap());
+    assert!(there.p5_s >= 0.25 && there.packets < f.packets.to_sink.delivered);
+    // At most 100 B at 100 Mbit/s.
+    near(back.largest_s, 0.010_004, 4e-6);
+    assert!(back.packets < f.packets.to_source.delivered);
+}
+
 /// Mathis et al. 1997: MSS / RTT · 1.31 / √p for random loss where every segment is acknowledged. Over 520 ms the plain
 /// connection gets 1460 · 8 / 0.52 · 1.31 / 0.1 = 0.29 Mbit/s; over the last hop's 20 ms alone it would get 7.6 Mbit/s, so that
 /// of a split one the far segment's 2 Mbit/s are the bound.

@@ -372,6 +372,15 @@ fn a_quic_connection_is_one_flow_across_a_handover() {
     let at_handover = &summary.handovers[0].flows;
     assert_eq!(at_handover.len(), 1);
     assert!(summary.handovers[0].active);
+    // The client spoke first, but the bulk comes from the server: its packets are those to the sink.
+    let delay = flow.delay.unwrap();
+    assert_eq!((delay.packets, delay.mean_s), (3, 0.029_824));
+    assert_eq!(flow.packet_delay.to_sink, flow.delay);
+    let back = flow.packet_delay.to_source.unwrap();
+    // One of 1228 B and one of 68 B.
+    assert_eq!((back.packets, back.largest_s), (2, 0.029_824));
+    near(back.p5_s, 0.020_544, 0.01 * 0.020_544);
+    near(back.mean_s, (0.029_824 + 0.020_544) / 2.0, 1e-9);
 }
 
 #[test]
