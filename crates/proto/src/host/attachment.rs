@@ -11,13 +11,12 @@ use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::attachment::{Attachment, Output, Signal};
 use crate::time::Instant;
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-/// A mobile host's attachment, and the parameters of its links.
+/// A mobile host's attachment.
 #[derive(Debug)]
 pub(super) struct HostAttachment {
     pub machine: Attachment,
-    paths: BTreeMap<InterfaceId, PathParameters>,
     /// True if binding updates report the parameters of the new link.
     reports_paths: bool,
 }
@@ -27,7 +26,6 @@ impl Host {
     pub fn set_attachment(&mut self, machine: Attachment, reports_paths: bool) {
         self.attachment = Some(Box::new(HostAttachment {
             machine,
-            paths: BTreeMap::new(),
             reports_paths,
         }));
     }
@@ -40,13 +38,6 @@ impl Host {
     /// The same, to begin it, to ask it for a handover, or to tell it what is measured.
     pub fn attachment_mut(&mut self) -> Option<&mut Attachment> {
         self.attachment.as_mut().map(|own| &mut own.machine)
-    }
-
-    /// Notes what the link at an interface carries (802.21 Link_Parameters_Report).
-    pub fn set_path(&mut self, interface: InterfaceId, path: PathParameters) {
-        if let Some(own) = &mut self.attachment {
-            own.paths.insert(interface, path);
-        }
     }
 
     /// The attachment's next output. A command is the driver's to carry out before it asks for the next output; a signal has
@@ -107,12 +98,12 @@ impl Host {
 
     /// What the link in use carries, as far as this host knows.
     fn path_in_use(&self) -> Option<PathParameters> {
-        let own = self.attachment.as_ref()?;
-        own.paths.get(&own.machine.attached()?).copied()
+        self.path_at(self.attachment()?.attached()?)
     }
 
     fn path_at(&self, interface: InterfaceId) -> Option<PathParameters> {
-        self.attachment.as_ref()?.paths.get(&interface).copied()
+        let link = self.links.parameters(interface);
+        link.map(PathParameters::at_mobile)
     }
 
     fn tell_of_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {

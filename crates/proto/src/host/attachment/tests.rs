@@ -3,7 +3,7 @@
 use super::*;
 use crate::crosslayer::{Control, Remedy, TransportView};
 use crate::host::layer::{Layer, Rank};
-use crate::interface::LinkCommand;
+use crate::interface::{LinkCommand, LinkParameters};
 use crate::mobility::attachment::{
     AccessInterface, Entry, Handover, OldQueue, Policy, Settings, Timetable,
 };
@@ -13,15 +13,17 @@ use crate::tcp::profile::Profile;
 use crate::time::Duration;
 use std::sync::{Arc, Mutex};
 
-const WIFI: PathParameters = path(2_000_000, 20);
-const SATELLITE: PathParameters = path(1_000_000, 500);
+const WIFI: PathParameters = PathParameters::at_mobile(link(2_000_000, 20));
+const SATELLITE: PathParameters = PathParameters::at_mobile(link(1_000_000, 500));
 
-const fn path(rate: u64, round_trip: u64) -> PathParameters {
-    PathParameters {
-        to_mobile: DataRate::from_bits_per_second(rate),
-        from_mobile: DataRate::from_bits_per_second(rate),
+const fn link(rate: u64, round_trip: u64) -> LinkParameters {
+    LinkParameters {
+        outgoing: DataRate::from_bits_per_second(rate),
+        incoming: DataRate::from_bits_per_second(rate),
         round_trip: Duration::from_millis(round_trip),
-        queue_packets: Some(50),
+        outgoing_queue: None,
+        incoming_queue: Some(50),
+        mtu: 1500,
     }
 }
 
@@ -69,8 +71,12 @@ fn mobile(registers: bool) -> (Host, Heard) {
         detaches_old: false,
     });
     host.set_attachment(machine, false);
-    host.set_path(wifi, WIFI);
-    host.set_path(satellite, SATELLITE);
+    for (interface, link) in [
+        (wifi, link(2_000_000, 20)),
+        (satellite, link(1_000_000, 500)),
+    ] {
+        host.handle_link(at(0), interface, LinkEvent::Parameters(link));
+    }
     let own = host.attachment_mut().unwrap();
     own.begin(at(0), &[wifi, satellite]);
     while host.poll_attachment(at(0)).is_some() {}
