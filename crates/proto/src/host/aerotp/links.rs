@@ -35,12 +35,12 @@ impl AerotpSockets {
     }
 
     /// Takes in an event of a link, which passes packets on at `rate` if the medium has said so: connections hear of the path whose
-    /// packets leave there, as `leaves` says of its own address.
+    /// packets leave there. `leaves` says so of a path by its ends, own first, and by whether the connection has others.
     pub fn on_link(
         &mut self,
         event: LinkEvent,
         rate: Option<DataRate>,
-        leaves: impl Fn(IpAddr) -> bool,
+        leaves: impl Fn((IpAddr, IpAddr), bool) -> bool,
     ) {
         let is_up = match event {
             LinkEvent::Up => true,
@@ -49,7 +49,10 @@ impl AerotpSockets {
         };
         self.each(|socket| {
             let connection = &mut socket.connection;
-            let path = connection.paths().find(|&(_, (own, _))| leaves(own));
+            let has_others = connection.paths().count() > 1;
+            let path = connection
+                .paths()
+                .find(|&(_, ends)| leaves(ends, has_others));
             match path {
                 Some((path, _)) if is_up => connection.link_up(path, rate),
                 Some((path, _)) => connection.link_down(path),

@@ -85,7 +85,8 @@ impl Host {
         interface.is_some_and(|interface| self.links.is_down(interface))
     }
 
-    /// Tells AeroTP's connections of a link, over which those packets leave whose source address belongs to the interface.
+    /// Tells AeroTP's connections of a link. Packets leave there whose source address belongs to the interface, and from other
+    /// addresses, of a connection with several paths, those for a peer's address to which routes lead there.
     pub(in super::super) fn tell_aerotp(
         &mut self,
         interface: InterfaceId,
@@ -95,7 +96,10 @@ impl Host {
         let Some(mut aerotp) = self.aerotp.take() else {
             return;
         };
-        aerotp.on_link(event, rate, |own| self.interface_of(own) == Some(interface));
+        aerotp.on_link(event, rate, |(own, remote), has_others| {
+            let by_route = || self.routes.lookup(remote).filter(|_| has_others);
+            self.interface_of(own).or_else(by_route) == Some(interface)
+        });
         self.aerotp = Some(aerotp);
     }
 

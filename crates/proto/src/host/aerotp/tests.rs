@@ -488,6 +488,39 @@ fn a_path_hears_of_its_own_link() {
     assert_eq!(rates(&sender), [5_000_000, 3_000_000]);
 }
 
+/// Of two paths to two addresses of a peer each takes the way that routes say; a connection of one path is not bound to any.
+#[test]
+fn paths_of_one_address_hear_of_the_links_that_routes_lead_to() {
+    let now = Instant::ZERO;
+    for paths in [1, 2] {
+        let mut sender = host(0, 1);
+        let second = sender.add_interface(1500);
+        sender.routes_mut().set(address(0, 3), second);
+        let mine = configuration(Mode::Reliable);
+        let rate = mine.initial_rate;
+        let remote = Endpoint {
+            address: address(0, 3),
+            port: PORT,
+        };
+        let socket = sender.aerotp_connect(now, remote, mine, None);
+        if paths == 2 {
+            let ends = (address(0, 1), address(0, 2));
+            sender.aerotp_add_path(now, socket, ends, rate);
+        }
+        sender.handle_link(now, second, carries());
+        sender.handle_link(now, second, LinkEvent::Up);
+        let connection = sender.aerotp(socket).unwrap();
+        let rates: Vec<u64> = connection
+            .paths()
+            .map(|(path, _)| connection.rate(path).unwrap().bits_per_second())
+            .collect();
+        match paths {
+            1 => assert_eq!(rates, [5_000_000]),
+            _ => assert_eq!(rates, [3_000_000, 5_000_000]),
+        }
+    }
+}
+
 /// RFC 8201: what does not fit the first link is told at once. Here a report says what fits.
 #[test]
 fn a_report_says_how_long_packets_may_be() {

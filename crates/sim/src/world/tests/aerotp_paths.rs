@@ -65,8 +65,8 @@ fn two_links_carry_what_they_carry_together() {
     }
 }
 
-/// 5 of 6 Mbit/s are away for a second: 4 MB take 0.83 s longer, and what it takes to notice. The aircraft hears of its own link;
-/// of one behind the station, and at the ground, nobody says anything.
+/// 5 of 6 Mbit/s are away for a second: 4 MB take 0.83 s longer, and what it takes to notice. Each end hears of its own
+/// link alone: the aircraft of the mast's, the ground of the western one.
 #[test]
 fn the_other_link_carries_on_alone() {
     let without = 4e6 * 8.0 / (6e6 * 1454.0 / 1500.0) + 5.0 / 6.0;
