@@ -10,6 +10,7 @@ use baton_sim::scenario::{self, Loaded, Override};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -179,9 +180,9 @@ impl Scenario {
 
     /// Names of the links, in the order of the file.
     #[getter]
-    fn link_names(&self) -> Vec<&str> {
-        let links = self.loaded.scenario.links.iter();
-        links.map(|link| link.config.name.as_str()).collect()
+    fn link_names(&self) -> Vec<String> {
+        let names = self.loaded.scenario.link_names();
+        names.map(Cow::into_owned).collect()
     }
 
     /// Expectations that the scenario holds itself to, as written.

@@ -10,7 +10,8 @@
 mod counting;
 mod measured;
 
-use baton_proto::interface::InterfaceId;
+use baton_proto::host::layer::Neighbor;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness, icao_interface_identifier,
 };
@@ -29,8 +30,7 @@ use baton_proto::wire::prefix::Ipv6Prefix;
 use baton_proto::wire::udp::UdpHeader;
 use baton_sim::link::Outcome;
 use baton_sim::link::ldacs1::{
-    CellConfig, CellId, Direction, Event, Network, NetworkConfig, Offered, Output, Signal,
-    StationId, Way,
+    CellConfig, CellId, Direction, Event, Network, NetworkConfig, Offered, Output, StationId, Way,
 };
 use baton_sim::packets::PacketId;
 use baton_sim::position::{Position, Track};
@@ -358,22 +358,31 @@ impl World {
     fn handle_signal(&mut self, event: Event) {
         let number = event.station.0;
         let node = &mut self.mobiles[number as usize].node;
-        match event.signal {
-            Signal::Up { .. } => {
+        let router = usize::from(event.cell.0);
+        let neighbor = Neighbor {
+            address: care_of(event.cell, number),
+            network: None,
+            is_told: true,
+            buffering: None,
+        };
+        match event.event {
+            LinkEvent::Up => {
                 node.link_up(self.now, InterfaceId(0));
-                let router = usize::from(event.cell.0);
-                self.routers[router].handle_link_up();
+                self.routers[router].handle_arrival(self.now, neighbor);
                 while let Some((_, packet)) = self.routers[router].poll_transmit() {
                     let packet = self.packets.insert(packet);
                     self.offer(StationId(number), Way::Forward(event.cell), packet);
                 }
             }
-            Signal::GoingDown { .. } => {
+            LinkEvent::GoingDown => {
                 self.asked += 1;
                 node.link_going_down(self.now, InterfaceId(0));
             }
-            Signal::Down => node.link_down(self.now, InterfaceId(0)),
-            Signal::ParametersReport { .. } => {
+            LinkEvent::Down => {
+                node.link_down(self.now, InterfaceId(0));
+                self.routers[router].handle_loss(self.now, neighbor);
+            }
+            LinkEvent::ParametersReport => {
                 // The signal falls below Th1: a handover is near.
                 self.agenda
                     .push(self.now, Happening::Data(number, TRAIN - 1));
@@ -524,9 +533,17 @@ fn mobile_settings(number: u32) -> MobileSettings {
 
 fn router(cell: u32) -> AccessRouter {
     let link_local = Ipv6Addr::from_bits((0xFE80 << 112) | u128::from(cell + 1));
-    let prefix = prefix(CELL_PREFIXES | u128::from(cell) << 64);
-    let settings = AdvertisingSettings::standard(InterfaceId(0), link_local, prefix);
+    let settings = AdvertisingSettings::standard(InterfaceId(0), link_local, cell_prefix(cell));
     AccessRouter::new(Instant::ZERO, settings, Draws::new(secret(cell)))
+}
+
+fn cell_prefix(cell: u32) -> Ipv6Prefix {
+    prefix(CELL_PREFIXES | u128::from(cell) << 64)
+}
+
+/// The address of an aircraft in a cell.
+fn care_of(cell: CellId, number: u32) -> Ipv6Addr {
+    cell_prefix(u32::from(cell.0)).address_of(home_address(number))
 }
 
 fn prefix(address: u128) -> Ipv6Prefix {

@@ -5,7 +5,7 @@ use crate::pcap::{Capture, Direction};
 use crate::record::relay::{Load, Relay, WhenBehind, Writer};
 use crate::record::{LostRows, RecordError};
 use crate::scenario::error::unknown;
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{LinkIndex, Scenario};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use serde::Serialize;
@@ -262,13 +262,11 @@ impl Files {
 
 /// Names of the interfaces at both ends of each link.
 fn interface_names(scenario: &Scenario) -> Vec<[String; 2]> {
-    let links = scenario.links.iter();
+    let links = scenario.link_names().enumerate();
     links
-        .map(|link| {
-            [End::A, End::B].map(|end| {
-                let node = &scenario.nodes[link.ends[end.index()].0];
-                format!("{node}-{}", link.config.name)
-            })
+        .map(|(number, name)| {
+            let ends = scenario.link_ends(LinkIndex(number));
+            ends.map(|end| format!("{}-{name}", scenario.nodes[end.0]))
         })
         .collect()
 }

@@ -5,11 +5,12 @@
 
 use crate::captures::{CaptureSettings, Captures};
 use crate::record::{
-    LostRows, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink, Table, Tables,
+    LostRows, RadioNames, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink,
+    Table, Tables,
 };
 use crate::rng::Seed;
 use crate::scenario::Loaded;
-use crate::scenario::model::Scenario;
+use crate::scenario::model::{Radio, Scenario};
 use crate::world::World;
 use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
@@ -161,6 +162,18 @@ fn recording_starts(scenario: &Scenario) -> BTreeMap<String, f64> {
         .collect()
 }
 
+/// What names the links of a radio network in tables.
+fn radio_names(radio: &Radio) -> RadioNames {
+    let name = &radio.config.name;
+    let cells = radio.config.cells.iter();
+    let aircraft = radio.aircraft.iter();
+    RadioNames {
+        first_link: radio.first_link.0,
+        cells: cells.map(|cell| format!("{name}.{}", cell.name)).collect(),
+        mobiles: aircraft.map(|one| one.node.0 as u32).collect(),
+    }
+}
+
 /// A scenario under way.
 pub struct Run {
     world: World,
@@ -197,6 +210,7 @@ impl Run {
                 .iter()
                 .map(|link| link.config.name.clone())
                 .collect(),
+            radios: scenario.radios.iter().map(radio_names).collect(),
             flows: scenario
                 .flows
                 .iter()

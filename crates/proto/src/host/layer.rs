@@ -6,7 +6,8 @@
 use super::Discarded;
 use crate::crosslayer::{PathParameters, PeerMoved};
 use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
-use crate::mobility::buffering::{BufferCounts, Held};
+use crate::mobility::address_configuration::LINK_LOCAL;
+use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
 use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
@@ -117,6 +118,8 @@ pub enum News {
     BindingSent(IpAddr),
     /// The home agent knows that the mobile is at this interface.
     Registered(InterfaceId),
+    /// A care-of address on this interface can be used.
+    AddressAcquired(InterfaceId, IpAddr),
     /// The home agent has no binding any more: the mobile is at home.
     Deregistered,
     /// The point of service has answered about the next handover, or is waited for no longer.
@@ -158,6 +161,17 @@ pub struct Neighbor {
     pub address: Ipv6Addr,
     /// The network behind it, if the router's routes to that lead there: of a mobile router that is at home.
     pub network: Option<Ipv6Prefix>,
+    /// True if the router advertises itself to it as soon as it has come (study D, baseline).
+    pub is_told: bool,
+    /// Policy for its packets when it leaves, if they are held.
+    pub buffering: Option<BufferPolicy>,
+}
+
+impl Neighbor {
+    /// Its link-local address, with the interface identifier of its other one.
+    pub fn link_local(&self) -> Ipv6Addr {
+        LINK_LOCAL.address_of(self.address)
+    }
 }
 
 /// A part of a node between its interfaces and its transports.

@@ -31,10 +31,15 @@ impl Layers {
         self.all.insert(place, Box::new(layer));
     }
 
+    /// All layers of a type.
+    pub fn all<L: Layer>(&self) -> impl Iterator<Item = &L> {
+        let all = self.all.iter();
+        all.filter_map(|layer| (&**layer as &dyn Any).downcast_ref())
+    }
+
     /// The first layer of a type.
     pub fn get<L: Layer>(&self) -> Option<&L> {
-        let mut all = self.all.iter();
-        all.find_map(|layer| (&**layer as &dyn Any).downcast_ref())
+        self.all().next()
     }
 
     /// The first layer of a type, to configure it.

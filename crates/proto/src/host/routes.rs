@@ -1,4 +1,4 @@
-//! Where packets go: routes to single addresses, and one for all others.
+//! Where packets go: routes to single addresses and to networks, and one for all others.
 
 use super::InterfaceId;
 use core::net::IpAddr;
@@ -49,11 +49,13 @@ impl Row {
     }
 }
 
-/// Numbers of addresses.
+/// Numbers of addresses, and of networks that have no address in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Addresses {
     v4: Row,
     v6: BTreeMap<u128, u32>,
+    /// By their first addresses the last ones, and the numbers; IPv4's as IPv6 has them mapped.
+    networks: BTreeMap<u128, (u128, u32)>,
 }
 
 impl Addresses {
@@ -66,12 +68,39 @@ impl Addresses {
         }
     }
 
+    fn set_network(&mut self, [first, last]: [IpAddr; 2], value: u32) {
+        self.networks.insert(mapped(first), (mapped(last), value));
+    }
+
     #[inline]
     fn of(&self, address: IpAddr) -> Option<u32> {
         match address {
             IpAddr::V4(address) => self.v4.of(address.to_bits()),
             IpAddr::V6(address) => self.v6.get(&address.to_bits()).copied(),
         }
+    }
+
+    /// The number of the network in which an address is.
+    #[inline]
+    fn of_network(&self, address: IpAddr) -> Option<u32> {
+        match self.networks.is_empty() {
+            true => None,
+            false => self.search_networks(address),
+        }
+    }
+
+    #[inline(never)]
+    fn search_networks(&self, address: IpAddr) -> Option<u32> {
+        let address = mapped(address);
+        let (_, &(last, value)) = self.networks.range(..=address).next_back()?;
+        (address <= last).then_some(value)
+    }
+}
+
+fn mapped(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits(),
     }
 }
 
@@ -83,6 +112,11 @@ impl Places {
     /// An address is at a place.
     pub fn set(&mut self, address: IpAddr, place: u32) {
         self.0.set(address, place);
+    }
+
+    /// A network, from its first address to its last, is at a place, but for addresses that are said to be elsewhere.
+    pub fn set_network(&mut self, ends: [IpAddr; 2], place: u32) {
+        self.0.set_network(ends, place);
     }
 }
 
@@ -101,6 +135,12 @@ impl RouteTable {
     /// Sends packets for `destination` out of `interface`.
     pub fn set(&mut self, destination: IpAddr, interface: InterfaceId) {
         self.own.set(destination, number_of(interface));
+    }
+
+    /// Sends packets for a network, from its first address to its last, out of `interface`, but for addresses with a route of
+    /// their own and those that a place is known for.
+    pub fn set_network(&mut self, ends: [IpAddr; 2], interface: InterfaceId) {
+        self.own.set_network(ends, number_of(interface));
     }
 
     /// Has these places from now on.
@@ -124,7 +164,9 @@ impl RouteTable {
         let rows = [&mut self.own.v4, &mut self.ways];
         let numbers = rows.into_iter().flat_map(|row| &mut row.0);
         let numbers = numbers.map(|(_, interface)| interface);
-        let all = numbers.chain(self.own.v6.values_mut());
+        let networks = self.own.networks.values_mut();
+        let networks = networks.map(|(_, interface)| interface);
+        let all = numbers.chain(self.own.v6.values_mut()).chain(networks);
         all.filter(|interface| **interface == old)
             .for_each(|interface| *interface = new);
         if self.default == Some(from) {
@@ -140,8 +182,12 @@ impl RouteTable {
     /// Where a packet for `destination` goes.
     #[inline]
     pub fn lookup(&self, destination: IpAddr) -> Option<InterfaceId> {
+        let places = self.places.as_deref();
         let own = self.own.of(destination);
-        let found = own.or_else(|| self.ways.of(self.places.as_ref()?.0.of(destination)?));
+        let found = own
+            .or_else(|| self.ways.of(places?.0.of(destination)?))
+            .or_else(|| self.own.of_network(destination))
+            .or_else(|| self.ways.of(places?.0.of_network(destination)?));
         found.map(interface_of).or(self.default)
     }
 }
@@ -181,6 +227,38 @@ mod tests {
         assert_eq!(table.lookup("::6".parse().unwrap()), interface(2));
         table.set("::6".parse().unwrap(), InterfaceId(4));
         assert_eq!(table.lookup("::6".parse().unwrap()), interface(4));
+    }
+
+    #[test]
+    fn a_network_s_route_is_for_those_of_its_addresses_that_have_none() {
+        let parse = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut places = Places::default();
+        places.set_network([parse("2001:db8:1::"), parse("2001:db8:1::ffff")], 3);
+        places.set_network([parse("172.16.4.0"), parse("172.16.4.255")], 3);
+        places.set(parse("2001:db8:1::7"), 4);
+        let mut table = RouteTable::default();
+        table.share(&Arc::new(places));
+        table.set_way(3, InterfaceId(1));
+        table.set_way(4, InterfaceId(2));
+        table.set_default(Some(InterfaceId(9)));
+        table.set(parse("2001:db8:1::8"), InterfaceId::virtual_number(3));
+        table.set_network([parse("10.1.0.0"), parse("10.1.255.255")], InterfaceId(5));
+        for (address, interface) in [
+            ("2001:db8:1::", 1),
+            ("2001:db8:1::6", 1),
+            ("2001:db8:1::7", 2),
+            ("2001:db8:1::8", usize::MAX),
+            ("2001:db8:1::1:0", 9),
+            ("2001:db8::ffff", 9),
+            ("172.16.4.200", 1),
+            ("172.16.5.0", 9),
+            ("10.1.255.255", 5),
+            ("10.2.0.0", 9),
+            ("::10.1.0.1", 9),
+        ] {
+            let found = table.lookup(parse(address));
+            assert_eq!(found, Some(InterfaceId(interface)), "{address}");
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@
 
 mod detection;
 
-pub(crate) use detection::probe;
 pub use detection::{DuplicateAddressDetection, Uniqueness};
+pub(crate) use detection::{LINK_LOCAL, probe};
 
 use super::draws::Draws;
 use super::{discovery, listener_report, pop};
@@ -23,7 +23,7 @@ use crate::wire::neighbor_discovery::{
 };
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
-use detection::{Detection, LINK_LOCAL, valid_until};
+use detection::{Detection, valid_until};
 use std::collections::VecDeque;
 
 /// Timers and counts of the protocols, with the standards' defaults.
@@ -171,6 +171,11 @@ impl AddressConfiguration {
     /// Returns true if the address belongs to this interface and is ready for use.
     pub fn has(&self, address: Ipv6Addr) -> bool {
         self.assigned.contains(&address)
+    }
+
+    /// True for this interface's link-local address, ready for use or not.
+    pub fn is_link_local(&self, address: Ipv6Addr) -> bool {
+        self.up && address == self.address_in(LINK_LOCAL)
     }
 
     /// Returns the global address of the router in use, if it advertised one.

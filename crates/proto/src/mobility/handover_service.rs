@@ -26,7 +26,7 @@ pub struct HandoverServiceSettings {
     pub service_identifier: MihfId,
     /// MIHF identifier of the mobile.
     pub identifier: MihfId,
-    /// Link identifier at each of the mobile's interfaces.
+    /// Link identifier at each of the mobile's interfaces; of a radio network that of the cell.
     pub links: Vec<LinkIdentifier>,
 }
 
@@ -63,8 +63,8 @@ pub(super) struct HandoverService {
     transaction: u16,
     /// The latest exchange of each kind: preparation and completion.
     under_way: Vec<Exchange>,
-    /// Interface of the latest registration.
-    registered: Option<InterfaceId>,
+    /// Link of the latest registration.
+    registered: Option<LinkIdentifier>,
     outbox: VecDeque<(InterfaceId, Packet)>,
     events: VecDeque<HandoverServiceEvent>,
 }
@@ -93,11 +93,12 @@ impl HandoverService {
         place: Place,
         settings: &HandoverServiceSettings,
     ) {
-        let before = self.registered.replace(place.0);
         self.take(|exchange| exchange.request.step == Step::Complete);
-        if before.is_some_and(|before| before != place.0)
-            && let Some(link) = settings.links.get(place.0.0)
-        {
+        let Some(link) = settings.links.get(place.0.0) else {
+            return;
+        };
+        let before = self.registered.replace(link.clone());
+        if before.is_some_and(|before| before != *link) {
             self.ask(now, place, (Step::Complete, link.clone()), settings);
         }
     }

@@ -27,7 +27,7 @@ pub use error::RecordError;
 pub use folder::{MANIFEST_FILE, ResultFolder, sha256};
 pub use packets::PacketRecord;
 pub use quantity::Quantity;
-pub use recorder::{RecordNames, RecordSettings, Recorder, Sink, Tables};
+pub use recorder::{RadioNames, RecordNames, RecordSettings, Recorder, Sink, Tables};
 pub use relay::LostRows;
 pub use signals::{SignalRecord, SignalWay};
 pub use table::{Table, read_table};

@@ -1,9 +1,11 @@
 //! The strings of a dictionary-encoded column, numbered in the order of their first appearance.
 
+use super::recorder::{RadioNames, RecordNames};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The type of a dictionary-encoded string column. Keys are signed because pandas takes no others.
@@ -40,6 +42,62 @@ impl Growing {
         self.values
             .get_or_insert_with(|| Arc::new(StringArray::from_iter_values(names)))
             .clone()
+    }
+}
+
+/// Names of links, by their numbers in the scenario. Those of links between two nodes stand in the scenario's order, others in that
+/// of their first appearance.
+#[derive(Debug)]
+pub(super) struct LinkNames {
+    plain: usize,
+    others: BTreeMap<usize, i32>,
+    radios: Vec<RadioNames>,
+    nodes: Vec<String>,
+    names: Growing,
+}
+
+impl LinkNames {
+    pub(super) fn new(names: &RecordNames) -> LinkNames {
+        let has_radios = !names.radios.is_empty();
+        LinkNames {
+            plain: names.links.len(),
+            others: BTreeMap::new(),
+            radios: names.radios.clone(),
+            nodes: if has_radios {
+                names.nodes.clone()
+            } else {
+                Vec::new()
+            },
+            names: Growing::new(names.links.clone()),
+        }
+    }
+
+    /// The number of a link's name; that of no name if there is no such link.
+    #[inline]
+    pub(super) fn number(&mut self, link: usize) -> i32 {
+        if link < self.plain {
+            return link as i32;
+        }
+        self.number_on_radio(link)
+    }
+
+    #[inline(never)]
+    fn number_on_radio(&mut self, link: usize) -> i32 {
+        if let Some(&known) = self.others.get(&link) {
+            return known;
+        }
+        let mut radios = self.radios.iter();
+        let Some(name) = radios.find_map(|radio| radio.link(link, &self.nodes)) else {
+            return i32::MAX;
+        };
+        let number = self.names.add(name);
+        self.others.insert(link, number);
+        number
+    }
+
+    /// All names so far.
+    pub(super) fn values(&mut self) -> ArrayRef {
+        self.names.values()
     }
 }
 

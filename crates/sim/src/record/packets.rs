@@ -3,7 +3,8 @@
 use super::RecordError;
 use super::endpoints::Endpoints;
 use super::file::Layout;
-use super::names::{self, ByteNames, Growing};
+use super::names::{self, ByteNames, Growing, LinkNames};
+use super::recorder::RecordNames;
 use super::rows::{PacketRow, TcpRow};
 use super::table::{self, BATCH, Column};
 use crate::link::{DropReason, End};
@@ -196,7 +197,7 @@ fn sack_item() -> Arc<Field> {
 pub(super) struct PacketRows {
     schema: SchemaRef,
     rows: Columns,
-    links: ArrayRef,
+    links: LinkNames,
     directions: ArrayRef,
     flows: Growing,
     fates: ArrayRef,
@@ -269,7 +270,6 @@ impl Columns {
     /// Adds what is asked of every packet, column by column: that is faster than row by row.
     fn extend_general(&mut self, rows: &[PacketRow]) {
         self.number.extend(rows.iter().map(|row| row.number));
-        self.link.extend(rows.iter().map(|row| row.link as i32));
         self.direction
             .extend(rows.iter().map(|row| i32::from(row.from == End::B)));
         self.flow.extend(
@@ -319,13 +319,13 @@ impl Columns {
 }
 
 impl PacketRows {
-    pub(super) fn new(schema: SchemaRef, links: &[String], flows: Vec<String>) -> PacketRows {
+    pub(super) fn new(schema: SchemaRef, names: RecordNames) -> PacketRows {
         PacketRows {
             schema,
             rows: Columns::with_capacity(BATCH),
-            links: names::fixed(links.iter().map(String::as_str)),
+            links: LinkNames::new(&names),
             directions: names::fixed(["down", "up"]),
-            flows: Growing::new(flows),
+            flows: Growing::new(names.flows),
             fates: names::fixed(FATES),
             protocols: ByteNames::new(protocol_name),
             endpoints: Endpoints::new(),
@@ -350,6 +350,7 @@ impl PacketRows {
         let sack_before = columns.sack_end.last().copied().unwrap_or(0);
         columns.extend_tcp(now, sack_before);
         for row in now {
+            columns.link.push(self.links.number(row.link as usize));
             columns.protocol.push(self.protocols.number(row.protocol));
             let (source, destination) = (row.ports.map(|two| two.0), row.ports.map(|two| two.1));
             let source = self.endpoints.number(row.source, source);
@@ -379,7 +380,7 @@ impl PacketRows {
         )?;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt64Array::from(rows.number)),
-            names::column(rows.link, None, self.links.clone())?,
+            names::column(rows.link, None, self.links.values())?,
             names::column(rows.direction, None, self.directions.clone())?,
             names::column(
                 rows.flow,

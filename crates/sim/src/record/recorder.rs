@@ -25,12 +25,36 @@ pub struct RecordSettings {
 /// What the numbers in [`PacketRecord`]s and [`SignalRecord`]s stand for.
 #[derive(Clone, Debug, Default)]
 pub struct RecordNames {
-    /// Names of the links, by their numbers in the scenario.
+    /// Names of the links between two nodes, by their numbers in the scenario.
     pub links: Vec<String>,
+    /// Names of the links of aircraft to cells, whose numbers follow.
+    pub radios: Vec<RadioNames>,
     /// Names of the flows, by their numbers in the scenario.
     pub flows: Vec<String>,
     /// Names of the nodes, by their numbers in the scenario.
     pub nodes: Vec<String>,
+}
+
+/// A radio network, whose links are "network.cell.mobile", mobile by mobile. They are so many that those alone get a name in a
+/// table that stand there.
+#[derive(Clone, Debug, Default)]
+pub struct RadioNames {
+    /// The number of the first link.
+    pub first_link: usize,
+    /// Names of the cells, each behind that of the network and a dot.
+    pub cells: Vec<String>,
+    /// The nodes of the mobiles, by their numbers.
+    pub mobiles: Vec<u32>,
+}
+
+impl RadioNames {
+    /// The name of a link, if it is of this network. `nodes` has those of the nodes.
+    pub(super) fn link(&self, number: usize, nodes: &[String]) -> Option<String> {
+        let place = number.checked_sub(self.first_link)?;
+        let mobile = *self.mobiles.get(place / self.cells.len().max(1))?;
+        let cell = &self.cells[place % self.cells.len()];
+        Some(format!("{cell}.{}", nodes.get(mobile as usize)?))
+    }
 }
 
 /// Where the tables go.

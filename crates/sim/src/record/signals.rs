@@ -1,7 +1,7 @@
 //! The table of signals: one row for each signalling message, and for each signal inside a host.
 
 use super::file::Layout;
-use super::names::{self, Growing};
+use super::names::{self, Growing, LinkNames};
 use super::packets::FATES;
 use super::table::{self, BATCH, Column};
 use super::{RecordError, RecordNames};
@@ -144,7 +144,7 @@ pub(super) struct SignalRows {
     rows: Vec<SignalRecord>,
     kinds: ArrayRef,
     nodes: ArrayRef,
-    links: ArrayRef,
+    links: LinkNames,
     fates: ArrayRef,
     names: Growing,
     numbers: BTreeMap<&'static str, i32>,
@@ -158,7 +158,7 @@ impl SignalRows {
             rows: Vec::new(),
             kinds: names::fixed(KINDS),
             nodes: fixed(&names.nodes),
-            links: fixed(&names.links),
+            links: LinkNames::new(names),
             fates: names::fixed(FATES),
             names: Growing::new(Vec::new()),
             numbers: BTreeMap::new(),
@@ -192,14 +192,15 @@ impl SignalRows {
         let tunnelled = rows.iter().map(|row| Some(row.signal.tunnelled));
         let sender = rows.iter().map(|row| Some(row.sender as i32));
         let receiver = rows.iter().map(|row| Some(ended(row)?.1 as i32));
-        let link = rows.iter().map(|row| Some(row.link? as i32));
+        let links = rows.iter().map(|row| Some(self.links.number(row.link?)));
+        let links: Vec<Option<i32>> = links.collect();
         let columns: Vec<ArrayRef> = vec![
             some_names(rows.iter().map(|row| Some(row.way.kind())), &self.kinds)?,
             Arc::new(Int64Array::from_iter_values(times)),
             Arc::new(decided.collect::<Int64Array>()),
             some_names(sender, &self.nodes)?,
             some_names(receiver, &self.nodes)?,
-            some_names(link, &self.links)?,
+            some_names(links.into_iter(), &self.links.values())?,
             names::column(named, None, self.names.values())?,
             Arc::new(StringArray::from_iter_values(details)),
             Arc::new(tunnelled.collect::<BooleanArray>()),

@@ -31,6 +31,7 @@ const BOTH: RecordSettings = RecordSettings {
 fn recorder(settings: RecordSettings, sink: Sink) -> Recorder {
     let names = RecordNames {
         links: vec!["wavelan".into(), "gsm".into()],
+        radios: Vec::new(),
         flows: vec!["download".into()],
         nodes: Vec::new(),
     };
@@ -40,6 +41,7 @@ fn recorder(settings: RecordSettings, sink: Sink) -> Recorder {
 fn live(sink: Sink, lost: &LostRows) -> Recorder {
     let names = RecordNames {
         links: vec!["wavelan".into(), "gsm".into()],
+        radios: Vec::new(),
         flows: vec!["download".into()],
         nodes: Vec::new(),
     };

@@ -63,7 +63,7 @@ impl TableWriter {
         let packets = if settings.packets {
             let schema = packets::schema(&packets::dictionary()?);
             Some(PacketTable {
-                rows: PacketRows::new(schema.clone(), &names.links, names.flows),
+                rows: PacketRows::new(schema.clone(), names),
                 sink: TableSink::new(sink, PACKETS_FILE, schema, &packets::LAYOUT)?,
             })
         } else {

@@ -141,9 +141,9 @@ fn smallest_radio(keys: &str) -> Option<Scenario> {
 /// A radio network's keys; null for those whose default is a word, which their comments tell.
 fn radio(scenario: &Scenario) -> Option<Value> {
     let network = scenario.radios.first()?;
-    let (config, link) = (&network.config, scenario.links.get(network.first_link.0)?);
+    let (config, station) = (&network.config, network.stations.first()?);
     Some(json!({
-        "mtu": size(link.config.mtu),
+        "mtu": size(station.link.mtu),
         "queue": whole(config.queue_bytes.into(), &DECIMAL_SIZES),
         "cells": null,
         "user_rate": null,

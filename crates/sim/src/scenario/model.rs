@@ -2,6 +2,7 @@
 
 pub use super::ipv4_prefix::Ipv4Prefix;
 
+use crate::addresses::CellNetworks;
 use crate::link::config::{LinkConfig, Shared};
 use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
 use crate::link::reception::Reception;
@@ -23,6 +24,8 @@ use baton_proto::wire::aerotp::Mode;
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
+use core::ops::Range;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,7 +33,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeIndex(pub usize);
 
-/// A link by its place in [`Scenario::links`].
+/// A link by its number: its place in [`Scenario::links`], or after these that of an [aircraft's link to a cell](Radio::link).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkIndex(pub usize);
 
@@ -47,7 +50,7 @@ pub struct Scenario {
     pub seed: u64,
     /// Names of the nodes, in the order of their first appearance in the links.
     pub nodes: Vec<String>,
-    /// Links, in the order of the file; then those of radio networks.
+    /// Links between two nodes, in the order of the file.
     pub links: Vec<LinkSpec>,
     /// Radio networks, in the order of the file.
     pub radios: Vec<Radio>,
@@ -77,6 +80,45 @@ impl Scenario {
     /// Whether links depend on where mobiles are: radio networks, satellites in sight, access points.
     pub fn has_positions(&self) -> bool {
         !self.radios.is_empty() || self.links.iter().any(|link| link.reception.is_some())
+    }
+
+    /// How many links there are, those of aircraft to cells included.
+    pub fn link_count(&self) -> usize {
+        let last = self.radios.last();
+        last.map_or(self.links.len(), |radio| radio.links().end)
+    }
+
+    /// A link's name; "network.cell.mobile" of an aircraft's to a cell.
+    pub fn link_name(&self, link: LinkIndex) -> Cow<'_, str> {
+        if let Some(spec) = self.links.get(link.0) {
+            return Cow::Borrowed(&spec.config.name);
+        }
+        let found = on_radio(&self.radios, link);
+        let name = found.map_or_else(String::new, |(radio, station, cell)| {
+            let radio = &self.radios[radio];
+            let mobile = radio.aircraft[station.0 as usize].node;
+            let cell = &radio.config.cells[usize::from(cell.0)].name;
+            format!("{}.{cell}.{}", radio.config.name, self.nodes[mobile.0])
+        });
+        Cow::Owned(name)
+    }
+
+    /// The names of all links, by their numbers.
+    pub fn link_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        (0..self.link_count()).map(|link| self.link_name(LinkIndex(link)))
+    }
+
+    /// The nodes at a link's ends A and B.
+    pub fn link_ends(&self, link: LinkIndex) -> [NodeIndex; 2] {
+        ends(&self.links, &self.radios, link)
+    }
+
+    /// A link's parameters at the start; those of an aircraft's link to a cell have no name.
+    pub fn link_config(&self, link: LinkIndex) -> &Shared<LinkConfig> {
+        match on_radio(&self.radios, link) {
+            Some((radio, _, cell)) => &self.radios[radio].stations[usize::from(cell.0)].link,
+            None => &self.links[link.0].config,
+        }
     }
 
     /// Whether any mobility protocol is spoken.
@@ -138,10 +180,26 @@ pub struct AlongLine {
 pub struct Radio {
     /// Its parameters and cells.
     pub config: NetworkConfig,
+    /// The base stations of its cells, in their order.
+    pub stations: Vec<BaseStation>,
     /// The mobiles on it.
     pub aircraft: Vec<Aircraft>,
-    /// The first of its links: of each aircraft one to each cell, aircraft by aircraft. Their ends A are the cells'.
+    /// The number of the first of its links: results tell of each aircraft's links to each cell, aircraft by aircraft. Their ends A
+    /// are the cells'.
     pub first_link: LinkIndex,
+    /// Cells and links between two nodes before its first cell.
+    pub first_cell: usize,
+    /// The IPv4 networks of its cells, one after the other.
+    pub networks: CellNetworks,
+}
+
+/// The base station of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaseStation {
+    /// Its node.
+    pub node: NodeIndex,
+    /// The cell as a link that an aircraft has to itself, without a name.
+    pub link: Shared<LinkConfig>,
 }
 
 /// A mobile on a radio network.
@@ -162,6 +220,12 @@ impl Radio {
         LinkIndex(self.first_link.0 + before + usize::from(cell.0))
     }
 
+    /// The numbers of its links.
+    pub fn links(&self) -> Range<usize> {
+        let first = self.first_link.0;
+        first..first + self.aircraft.len() * self.config.cells.len()
+    }
+
     /// The aircraft and the cell that a link joins, if it is of this network.
     pub fn ends(&self, link: LinkIndex) -> Option<(StationId, CellId)> {
         let place = link.0.checked_sub(self.first_link.0)?;
@@ -169,6 +233,33 @@ impl Radio {
         let aircraft = place / cells;
         (aircraft < self.aircraft.len())
             .then(|| (StationId(aircraft as u32), CellId((place % cells) as u16)))
+    }
+
+    /// The aircraft of a mobile's node.
+    pub fn station(&self, node: NodeIndex) -> Option<StationId> {
+        let mut aircraft = self.aircraft.iter();
+        let place = aircraft.position(|aircraft| aircraft.node == node)?;
+        Some(StationId(place as u32))
+    }
+}
+
+/// The network, the aircraft and the cell of a link, if it is an aircraft's to a cell.
+pub fn on_radio(radios: &[Radio], link: LinkIndex) -> Option<(usize, StationId, CellId)> {
+    let mut radios = radios.iter().enumerate();
+    radios.find_map(|(number, radio)| {
+        let (station, cell) = radio.ends(link)?;
+        Some((number, station, cell))
+    })
+}
+
+/// The nodes at a link's ends A and B.
+pub fn ends(links: &[LinkSpec], radios: &[Radio], link: LinkIndex) -> [NodeIndex; 2] {
+    match on_radio(radios, link) {
+        Some((radio, station, cell)) => [
+            radios[radio].stations[usize::from(cell.0)].node,
+            radios[radio].aircraft[station.0 as usize].node,
+        ],
+        None => links[link.0].ends,
     }
 }
 
@@ -388,27 +479,27 @@ pub enum AttachmentPolicy {
 }
 
 impl AttachmentPolicy {
-    /// The access links that it speaks of, each once and in order; of a radio network the links to all its cells.
-    pub fn access_links(&self, radios: &[Radio]) -> Vec<LinkIndex> {
-        let named: Vec<LinkIndex> = match self {
+    /// The links that it speaks of, each once and in order; a radio network by the link that stands for it.
+    fn named(&self) -> BTreeSet<LinkIndex> {
+        match self {
             AttachmentPolicy::Timetable(entries) => {
                 entries.iter().filter_map(|entry| entry.link).collect()
             }
-            AttachmentPolicy::Failback(failback) => failback.prefer.clone(),
-            AttachmentPolicy::Decision(chosen) => chosen.links.clone(),
-        };
-        let stands_for = |link: LinkIndex| {
-            let of_radio = radios.iter().find_map(|radio| {
-                let (aircraft, _) = radio.ends(link)?;
-                let first = radio.link(aircraft, CellId(0)).0;
-                Some(first..first + radio.config.cells.len())
-            });
-            of_radio.unwrap_or(link.0..link.0 + 1).map(LinkIndex)
-        };
-        let mut links: Vec<LinkIndex> = named.into_iter().flat_map(stands_for).collect();
-        links.sort_unstable();
-        links.dedup();
-        links
+            AttachmentPolicy::Failback(failback) => failback.prefer.iter().copied().collect(),
+            AttachmentPolicy::Decision(chosen) => chosen.links.iter().copied().collect(),
+        }
+    }
+
+    /// The access links that it speaks of, each once and in order, but for radio networks.
+    pub fn access_links(&self, radios: &[Radio]) -> Vec<LinkIndex> {
+        let plain = |link: &LinkIndex| on_radio(radios, *link).is_none();
+        self.named().into_iter().filter(plain).collect()
+    }
+
+    /// The radio networks that it speaks of, in order, and the aircraft that the mobile is on each.
+    pub fn radios(&self, radios: &[Radio]) -> Vec<(usize, StationId)> {
+        let found = |link| on_radio(radios, link).map(|(radio, station, _)| (radio, station));
+        self.named().into_iter().filter_map(found).collect()
     }
 }
 

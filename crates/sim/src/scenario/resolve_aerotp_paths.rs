@@ -126,7 +126,8 @@ fn reaches(links: &Links, [from, to]: [NodeIndex; 2], hosts: &[NodeIndex]) -> bo
         if node != from && hosts.contains(&node) {
             continue;
         }
-        for end in links.of(node).flat_map(|link| link.ends) {
+        let plain = links.of(node).flat_map(|link| link.ends);
+        for end in plain.chain(links.across_radios(node)) {
             if !reached.contains(&end) {
                 reached.push(end);
             }

@@ -3,11 +3,10 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{Mobile, NodeIndex};
+use super::model::Mobile;
 use super::resolve::Report;
 use super::resolve_links::Links;
 use super::resolve_protocols::Agents;
-use std::collections::BTreeSet;
 
 /// Reports links of a mobile with a protocol that are neither access links nor of a network behind it.
 pub(super) fn check(
@@ -36,9 +35,9 @@ pub(super) fn check(
         }
         return;
     };
-    let routers = access.iter().flat_map(|link| links.specs[link.0].ends);
     let home = agents.ipv6[router.home_agent].node;
-    let mut outside: BTreeSet<NodeIndex> = routers.chain([home]).collect();
+    let mut outside = links.gateways(mobile);
+    outside.insert(home);
     outside.remove(&mobile.node);
     let behind = links.behind(mobile.node, &access);
     if let Some(node) = behind.iter().find(|node| outside.contains(node)) {

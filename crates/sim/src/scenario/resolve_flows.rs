@@ -191,7 +191,7 @@ fn check_datagram(
     };
     let largest = ends
         .iter()
-        .filter_map(|node| links.of(*node).map(|link| link.config.mtu).max())
+        .filter_map(|node| links.largest_mtu(*node))
         .min()
         .unwrap_or(u32::MAX);
     let length = payload.saturating_add(headers);

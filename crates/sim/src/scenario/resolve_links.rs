@@ -2,7 +2,10 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{LinkIndex, LinkSpec, LinksAtNodes, NodeIndex, Radio, nodes_behind};
+use super::model::{
+    LinkIndex, LinkSpec, LinksAtNodes, Mobile, NodeIndex, Radio, ends as ends_of_link,
+    nodes_behind, on_radio,
+};
 use super::raw::Named;
 use super::raw_links::{RawDirection, RawKind, RawLink, RawPreamble, RawStart};
 use super::resolve::Report;
@@ -11,6 +14,7 @@ use super::resolve_radios::{self, Sky, refuse_keys_of_radios};
 use super::resolve_reception::{along_line, check_lines, shadowing};
 use super::traces::Traces;
 use super::units::{FORMATS, Size};
+use crate::addresses::on_access_link;
 use crate::link::config::{DirectionConfig, LinkConfig, Medium, Start};
 use crate::link::ldacs1::{CellId, StationId};
 use crate::link::presets;
@@ -21,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Links {
     /// Names of nodes, in the order of their first appearance.
     pub nodes: Vec<String>,
-    /// Links in the order of the file; then those of radio networks.
+    /// Links between two nodes, in the order of the file.
     pub specs: Vec<LinkSpec>,
     /// Radio networks in the order of the file.
     pub radios: Vec<Radio>,
@@ -42,8 +46,6 @@ pub(super) struct Links {
 impl Links {
     /// The link called `name`, which stands at `path`.
     pub fn find(&self, name: &str, path: &Path, report: &mut Report<'_>) -> Option<LinkIndex> {
-        let first_radio = self.radios.first().map(|radio| radio.first_link.0);
-        let plain = &self.specs[..first_radio.unwrap_or(self.specs.len())];
         let found = self.link_places.get(name).copied();
         if self.radios.iter().any(|radio| radio.config.name == name) {
             let message = format!(
@@ -52,8 +54,8 @@ impl Links {
             );
             report.wrong(path, message);
         } else if found.is_none() && !self.failed.contains(name) {
-            let name_of = |place: usize| plain[place].config.name.as_str();
-            report.unknown(path, ("link", name), (plain.len(), &name_of));
+            let name_of = |place: usize| self.specs[place].config.name.as_str();
+            report.unknown(path, ("link", name), (self.specs.len(), &name_of));
         }
         found
     }
@@ -84,8 +86,91 @@ impl Links {
 
     /// Whether a link is of a radio network.
     pub fn is_of_radio(&self, link: LinkIndex) -> bool {
-        let mut radios = self.radios.iter();
-        radios.any(|radio| radio.ends(link).is_some())
+        on_radio(&self.radios, link).is_some()
+    }
+
+    /// How many links there are so far, those of aircraft to cells included.
+    pub fn count(&self) -> usize {
+        let last = self.radios.last();
+        last.map_or(self.specs.len(), |radio| radio.links().end)
+    }
+
+    /// How many links between two nodes and cells there are so far, each of which has a prefix of its own.
+    pub fn count_places(&self) -> usize {
+        let last = self.radios.last();
+        last.map_or(self.specs.len(), |radio| {
+            radio.first_cell + radio.stations.len()
+        })
+    }
+
+    /// The first IPv4 address that no access link and no cell so far has.
+    pub fn free_ipv4(&self) -> u32 {
+        let last = self.radios.last();
+        last.map_or_else(
+            || on_access_link(self.specs.len(), 0).to_bits(),
+            |radio| radio.networks.end(radio.stations.len()),
+        )
+    }
+
+    /// The nodes at a link's ends A and B.
+    pub fn ends(&self, link: LinkIndex) -> [NodeIndex; 2] {
+        ends_of_link(&self.specs, &self.radios, link)
+    }
+
+    /// The names of the radio networks that a mobile is on.
+    pub fn radios_at(&self, node: NodeIndex) -> impl Iterator<Item = &str> {
+        let radios = self.radios.iter().enumerate();
+        let own = radios.filter(move |(number, _)| self.stations.contains_key(&(*number, node)));
+        own.map(|(_, radio)| radio.config.name.as_str())
+    }
+
+    /// The nodes across a mobile's access links, and its base stations.
+    pub fn gateways(&self, mobile: &Mobile) -> BTreeSet<NodeIndex> {
+        let access = mobile.attachment.access_links(&self.radios);
+        let plain = access.iter().flat_map(|link| self.specs[link.0].ends);
+        let radios = mobile.attachment.radios(&self.radios).into_iter();
+        let stations = radios.flat_map(|(radio, _)| &self.radios[radio].stations);
+        let all = plain.chain(stations.map(|station| station.node));
+        all.filter(|&end| end != mobile.node).collect()
+    }
+
+    /// The base stations that a mobile on radio networks may use, and the mobiles that may use the base station at a node.
+    pub fn across_radios(&self, node: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+        let radios = self.radios.iter().enumerate();
+        radios.flat_map(move |(number, radio)| {
+            let flies = self.stations.contains_key(&(number, node));
+            let stands = radio.stations.iter().any(|station| station.node == node);
+            let stations = radio.stations.iter().filter(move |_| flies);
+            let aircraft = radio.aircraft.iter().filter(move |_| stands);
+            let stations = stations.map(|station| station.node);
+            stations.chain(aircraft.map(|aircraft| aircraft.node))
+        })
+    }
+
+    /// Pairs of nodes that tell which nodes are joined at all.
+    pub fn joins(&self) -> impl Iterator<Item = [NodeIndex; 2]> {
+        let plain = self.specs.iter().map(|spec| spec.ends);
+        let radios = self.radios.iter().flat_map(|radio| {
+            let aircraft = radio.aircraft.iter().map(|aircraft| aircraft.node);
+            let stations = radio.stations.iter().map(|station| station.node);
+            let first = radio.aircraft.first().map(|aircraft| aircraft.node);
+            let to_stations = stations.filter_map(move |station| Some([station, first?]));
+            let station = radio.stations.first().map(|station| station.node);
+            to_stations.chain(aircraft.filter_map(move |aircraft| Some([station?, aircraft])))
+        });
+        plain.chain(radios)
+    }
+
+    /// The largest packet that any link at a node takes, in bytes.
+    pub fn largest_mtu(&self, node: NodeIndex) -> Option<u32> {
+        let plain = self.of(node).map(|link| link.config.mtu);
+        let radios = self.radios.iter().enumerate();
+        let radios = radios.filter(|(number, radio)| {
+            self.stations.contains_key(&(*number, node))
+                || radio.stations.iter().any(|station| station.node == node)
+        });
+        let stations = radios.flat_map(|(_, radio)| radio.stations.first());
+        plain.chain(stations.map(|station| station.link.mtu)).max()
     }
 
     /// The node called `name`; a new one if there is none.
@@ -112,12 +197,12 @@ impl Links {
         })
     }
 
-    /// The places of links that end at `node`, once all are known.
+    /// The places of links between two nodes that end at `node`, once all are known.
     pub fn places_of(&self, node: NodeIndex) -> &[LinkIndex] {
         self.at_nodes.as_ref().map_or(&[], |all| all.of(node))
     }
 
-    /// Links that end at `node`.
+    /// Links between two nodes that end at `node`.
     pub fn of(&self, node: NodeIndex) -> impl Iterator<Item = &LinkSpec> {
         let own = self.places_of(node).iter();
         own.map(|link| &self.specs[link.0])
@@ -130,11 +215,11 @@ impl Links {
 }
 
 /// The island of each node; see [`Links`].
-fn islands(nodes: usize, specs: &[LinkSpec]) -> Vec<usize> {
+fn islands(nodes: usize, joins: impl Iterator<Item = [NodeIndex; 2]>) -> Vec<usize> {
     let mut islands: Vec<usize> = (0..nodes).collect();
     let mut members: Vec<Vec<usize>> = (0..nodes).map(|node| vec![node]).collect();
-    for spec in specs {
-        let [a, b] = spec.ends.map(|end| islands[end.0]);
+    for ends in joins {
+        let [a, b] = ends.map(|end| islands[end.0]);
         if a != b {
             // The smaller one moves, so that no node moves more often than the number of nodes has bits.
             let (kept, gone) = if members[a].len() < members[b].len() {
@@ -217,7 +302,7 @@ pub(super) fn links(
         resolve_radios::radio((name, link), sky, &mut links, traces, report);
     }
     links.at_nodes = Some(LinksAtNodes::new(links.nodes.len(), &links.specs));
-    links.islands = islands(links.nodes.len(), &links.specs);
+    links.islands = islands(links.nodes.len(), links.joins());
     links
 }
 

@@ -93,8 +93,7 @@ fn default_hosts(links: &Links, mobiles: &[Mobile], flows: &[Flow]) -> Vec<NodeI
         let hosts: BTreeSet<NodeIndex> = joined.into_iter().map(|(host, _)| host).collect();
         return hosts.into_iter().collect();
     }
-    let link_ends = links.specs.iter().map(|link| link.ends);
-    let reached = outwards(first, &link_ends.collect::<Vec<_>>());
+    let reached = outwards(first, &links.joins().collect::<Vec<_>>());
     let most = reached.iter().map(|(_, hops)| *hops).max().unwrap_or(0);
     let farthest = reached.iter().filter(|(_, hops)| *hops == most);
     let peer = farthest.map(|(host, _)| *host).min().unwrap_or(first);

@@ -3,8 +3,8 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Chosen, Failback, Handover, LinkIndex, Mobile, NodeIndex,
-    OldQueue,
+    Attachment, AttachmentPolicy, Chosen, Failback, Handover, LinkIndex, LinkSpec, Mobile,
+    Mobility, NodeIndex, OldQueue, on_radio,
 };
 use super::profiles;
 use super::raw::{
@@ -14,7 +14,9 @@ use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
 use super::resolve_protocols::{self, Agents, Surroundings};
+use crate::link::ldacs1::CellId;
 use baton_proto::time::{Duration, Instant};
+use std::collections::BTreeMap;
 
 /// Resolves all mobiles.
 pub(super) fn mobiles(
@@ -67,7 +69,49 @@ pub(super) fn mobiles(
         resolve_behind::check(&mobile, (links, agents), &path, report);
         mobiles.push(mobile);
     }
+    check_home_cells(&mobiles, links, report);
     mobiles
+}
+
+/// A cell is one link with one prefix: it is the home link of all who may come there and have its home agent.
+fn check_home_cells(mobiles: &[Mobile], links: &Links, report: &mut Report<'_>) {
+    let home = |mobile: &Mobile| match mobile.mobility.as_ref()? {
+        Mobility::Ipv6(own) => Some(((true, own.home_agent), own.home_link)),
+        Mobility::Ipv4(own) => Some(((false, own.home_agent), own.home_link)),
+    };
+    let mut cells: BTreeMap<_, (CellId, &Mobile)> = BTreeMap::new();
+    for mobile in mobiles {
+        if let Some((agent, Some(link))) = home(mobile)
+            && let Some((radio, _, cell)) = on_radio(&links.radios, link)
+        {
+            cells.entry((radio, agent)).or_insert((cell, mobile));
+        }
+    }
+    for mobile in mobiles.iter().filter(|_| !cells.is_empty()) {
+        let Some((agent, link)) = home(mobile) else {
+            continue;
+        };
+        let own = link.and_then(|link| on_radio(&links.radios, link));
+        for (radio, _) in mobile.attachment.radios(&links.radios) {
+            let Some(&(cell, other)) = cells.get(&(radio, agent)) else {
+                continue;
+            };
+            if own.is_none_or(|(_, _, own)| own != cell) {
+                let network = &links.radios[radio].config;
+                let message = format!(
+                    "is not \"{}.{}\", the home link of {}: a cell is one link, the home link of all mobiles of a home agent that may \
+                     come there or of none; expected that one",
+                    network.name,
+                    network.cells[usize::from(cell.0)].name,
+                    quoted(&links.nodes[other.node.0])
+                );
+                let path = Path::default()
+                    .key("mobiles")
+                    .key(&links.nodes[mobile.node.0]);
+                report.wrong(&path.key("mobility").key("home_link"), message);
+            }
+        }
+    }
 }
 
 /// How a mobile chooses its link: by the one of three keys that is there.
@@ -151,7 +195,10 @@ fn check_rerouting(
             report.wrong(&path, "leaves no link".to_owned());
             continue;
         };
-        let config = &links.specs[old].config;
+        // A radio network is left softly, as was said.
+        let Some(LinkSpec { config, .. }) = links.specs.get(old) else {
+            continue;
+        };
         if !config.flow_controlled() {
             let message = format!(
                 "nothing waits at IP before {}, which holds all itself; expected flow_control at that link, like \"2 packets\"",
@@ -222,11 +269,9 @@ impl Access<'_> {
         if self.links.specs[link.0].ends.contains(&self.node) {
             return Some(link);
         }
-        let own: Vec<&str> = self
-            .links
-            .of(self.node)
-            .map(|link| link.config.name.as_str())
-            .collect();
+        let plain = self.links.of(self.node);
+        let plain = plain.map(|link| link.config.name.as_str());
+        let own: Vec<&str> = plain.chain(self.links.radios_at(self.node)).collect();
         let message = format!(
             "link {} does not end at {} (valid: {})",
             quoted(name),

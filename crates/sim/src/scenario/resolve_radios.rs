@@ -2,7 +2,7 @@
 
 use super::document::Path;
 use super::error::quoted;
-use super::model::{Aircraft, LinkIndex, LinkSpec, NodeIndex, Radio};
+use super::model::{Aircraft, BaseStation, LinkIndex, NodeIndex, Radio};
 use super::raw::{Named, RawMobile};
 use super::raw_links::{RawDirection, RawLink, RawQueue};
 use super::raw_radio::{RawCell, RawErrors, RawModulation};
@@ -11,7 +11,8 @@ use super::resolve::{Report, node};
 use super::resolve_links::{Links, check_name, set_mtu, trace_keys};
 use super::resolve_tracks::{first_outside, position, track};
 use super::traces::Traces;
-use crate::link::config::{LinkConfig, QueueLimit};
+use crate::addresses::CellNetworks;
+use crate::link::config::QueueLimit;
 use crate::link::ldacs1::error_rate::ErrorRates;
 use crate::link::ldacs1::modulation::Modulation;
 use crate::link::ldacs1::{CellConfig, CellId, HandoverType, NetworkConfig, StationId};
@@ -39,8 +40,7 @@ pub(super) fn nodes((name, raw): (&str, &RawLink), links: &mut Links, report: &m
     }
 }
 
-/// Resolves the network called `name` and adds its links to the others, each called "network.cell.mobile". Cells' nodes must be
-/// known.
+/// Resolves the network called `name` and adds it to the others. Cells' nodes must be known.
 pub(super) fn radio(
     (name, raw): (&str, &RawLink),
     sky: &Sky<'_>,
@@ -80,38 +80,27 @@ pub(super) fn radio(
         let message = "no mobile attaches to it: it does nothing".to_owned();
         report.warn(&path, message);
     }
-    let radio = Radio {
-        config,
-        aircraft,
-        first_link: LinkIndex(links.specs.len()),
-    };
-    let mut cells = Vec::new();
-    for (number, &node) in nodes.iter().enumerate() {
-        let mut config = presets::ldacs1::link("", &radio.config, CellId(number as u16));
-        set_mtu(raw.mtu, &path, &mut config, report);
-        cells.push((node, config));
+    let mut stations = Vec::new();
+    for (number, node) in nodes.into_iter().enumerate() {
+        let mut link = presets::ldacs1::link("", &config, CellId(number as u16));
+        set_mtu(raw.mtu, &path, &mut link, report);
+        let link = link.into();
+        stations.push(BaseStation { node, link });
     }
-    for mobile in radio.aircraft.iter().map(|aircraft| aircraft.node) {
-        for ((node, config), cell) in cells.iter().zip(&radio.config.cells) {
-            let name = format!("{name}.{}.{}", cell.name, links.nodes[mobile.0]);
-            let config = LinkConfig {
-                name,
-                ..config.clone()
-            };
-            links.specs.push(LinkSpec {
-                config: config.into(),
-                ends: [*node, mobile],
-                reception: None,
-            });
-        }
-    }
-    let nodes = radio.aircraft.iter().map(|aircraft| aircraft.node);
-    for (station, node) in nodes.enumerate() {
-        let number = links.radios.len();
+    let number = links.radios.len();
+    for (station, aircraft) in aircraft.iter().enumerate() {
         let station = StationId(station as u32);
-        links.stations.insert((number, node), station);
+        links.stations.insert((number, aircraft.node), station);
     }
-    links.radios.push(radio);
+    let networks = CellNetworks::new(links.free_ipv4(), 2 * aircraft.len() + 1);
+    links.radios.push(Radio {
+        first_link: LinkIndex(links.count()),
+        first_cell: links.count_places(),
+        config,
+        stations,
+        aircraft,
+        networks,
+    });
 }
 
 /// The track of a mobile on a radio network, and how much later it may begin.

@@ -12,7 +12,6 @@ use super::resolve_protocols::Agents;
 use baton_proto::remedies::{GatewayPart, Kind, Place, Scheme, Side, Tells};
 use baton_proto::tcp::profile::Recovery;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// What is known of each remedy, as JSON, for comparisons.
 pub fn json_remedies() -> Value {
@@ -105,12 +104,7 @@ fn changes_gateway(flow: &Flow, around: &Around) -> bool {
     let mut mobiles = around.mobiles.iter();
     let mobile = mobiles.find(|mobile| [flow.from, flow.to].contains(&mobile.node));
     let Some(mobile) = mobile else { return false };
-    let access = mobile.attachment.access_links(&around.links.radios);
-    let ends = access
-        .iter()
-        .flat_map(|link| around.links.specs[link.0].ends);
-    let gateways: BTreeSet<NodeIndex> = ends.filter(|&end| end != mobile.node).collect();
-    gateways.len() > 1
+    around.links.gateways(mobile).len() > 1
 }
 
 /// Refuses remedies that a base station is to help and that none can.
@@ -219,11 +213,7 @@ fn can_act_at_gateway(
     if mobile.ipv4().is_some() {
         return Err("does not follow a mobile of Mobile IPv4; expected protocol \"mobile-ipv6\", or none, at the mobile".to_owned());
     }
-    let access = mobile.attachment.access_links(&around.links.radios);
-    let ends = access
-        .iter()
-        .flat_map(|link| around.links.specs[link.0].ends);
-    if ends.into_iter().any(|end| end == correspondent) {
+    if around.links.gateways(mobile).contains(&correspondent) {
         return Err(
             "acts at the gateway, which is an end of this flow; expected a flow that passes it"
                 .to_owned(),

@@ -14,7 +14,7 @@ impl World {
         for gateways in &self.scenario.aerotp_gateways {
             let wire = &self.wires[gateways.link.0];
             for end in [End::A, End::B] {
-                let (node, interface) = wire.ends[end.index()];
+                let (node, interface) = wire.present_ends()[end.index()];
                 let link = self.nodes[node].host.link_parameters(interface);
                 let rate = link.map_or(DataRate::ZERO, |link| link.outgoing);
                 let rules = gateways.rules.iter().map(|given| rule(given, rate));

@@ -42,14 +42,14 @@ impl World {
 
     /// The address of a node at one of its links, which is reached over that alone and sends over that alone.
     fn link_address(&mut self, node: usize, link: usize, is_ipv4: bool) -> IpAddr {
-        let end = self.wires[link].end_across(node).other();
+        let end = self.wires.end_across(link, node).other();
         let versions = numbered(PATHS, 2 * link + end.index());
         let address = versions[usize::from(!is_ipv4)];
         let interface = self.interface(node, link);
         let host = &mut self.nodes[node].host;
         if host.addresses().all(|known| known != address) {
             host.add_interface_address(address, interface);
-            let far = self.wires[link].far_from(node);
+            let far = self.wires.far_from(link, node);
             self.behind_links.push(BehindLink { address, far });
         }
         address

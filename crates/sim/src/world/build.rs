@@ -5,16 +5,15 @@ use super::flow::FlowRun;
 use super::handover::{Chooser, Decider, Losses, MobileRun};
 use super::observed::Observed;
 use super::ports::RealHosts;
-use super::radio::RadioPlace;
 use super::traffic::Application;
-use super::{Event, Node, Wire, World};
+use super::wires::{LeadsTo, Wires};
+use super::{Event, Node, World};
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
-use crate::link::{End, Link};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{AttachmentPolicy, Flow, LinkIndex, Mobile, NodeIndex, Scenario};
+use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Scenario};
 use baton_proto::host::{Few, Host};
 use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
@@ -55,7 +54,7 @@ impl World {
         let mut nodes: Vec<Node> = (0..scenario.nodes.len())
             .map(|number| node((&scenario, &directory), number, seed))
             .collect();
-        let wires = wires(&scenario, &mut nodes, seed, &mut recorder);
+        let wires = Wires::new(&scenario, &mut nodes, seed, &mut recorder);
         let is_real = |node| real.contains(&node);
         let simulated = |flow: &Flow| !(is_real(flow.from) && is_real(flow.to));
         let started: Vec<bool> = scenario.flows.iter().map(simulated).collect();
@@ -84,6 +83,8 @@ impl World {
             arrived_over: None,
             real: RealHosts::default(),
             behind_links: Vec::new(),
+            behind_cells: Vec::new(),
+            routers: Vec::new(),
             touched: Vec::new(),
             touched_radios: Vec::new(),
             events: 0,
@@ -137,8 +138,9 @@ impl World {
             } = self.scenario.mobiles[number].clone();
             // A mobile router has links besides, to the network behind it.
             let access = access_links(&self.scenario, &attachment);
-            for &(link, _) in self.nodes[node.0].interfaces.iter() {
-                if !is_router || access.binary_search(&link).is_ok() {
+            for link in self.links_of(node) {
+                let of_radio = self.wires.place(link).is_some();
+                if !is_router || of_radio || access.binary_search(&link).is_ok() {
                     let wire = &mut self.wires[link];
                     wire.mobile = Some(number);
                     wire.in_use = false;
@@ -194,11 +196,13 @@ impl World {
         let mut reached = BTreeSet::from([router]);
         let mut next = vec![router];
         while let Some(node) = next.pop() {
-            for &(link, _) in self.nodes[node].interfaces.iter() {
-                let wire = &self.wires[link];
-                let (far, _) = wire.far_from(node);
+            for &leads_to in self.nodes[node].interfaces.iter() {
+                let LeadsTo::Link(link, _) = leads_to else {
+                    continue;
+                };
+                let (far, _) = self.wires.far_from(link, node);
                 let is_mobile = mobile_nodes.contains(&NodeIndex(far));
-                if wire.mobile.is_none() && !is_mobile && reached.insert(far) {
+                if self.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
                     next.push(far);
                 }
             }
@@ -296,56 +300,6 @@ fn node((scenario, directory): (&Scenario, &Directory), number: usize, seed: See
         forwards: true,
         port: None,
     }
-}
-
-/// The aircraft and the cell that a link joins, if it is of a radio network.
-fn radio_place(scenario: &Scenario, link: usize) -> Option<RadioPlace> {
-    let mut radios = scenario.radios.iter().enumerate();
-    radios.find_map(|(number, radio)| {
-        let (station, cell) = radio.ends(LinkIndex(link))?;
-        Some(RadioPlace {
-            radio: number as u32,
-            station,
-            cell,
-        })
-    })
-}
-
-fn wires(
-    scenario: &Scenario,
-    nodes: &mut [Node],
-    seed: Seed,
-    recorder: &mut Recorder,
-) -> Vec<Wire> {
-    let mut wires = Vec::with_capacity(scenario.links.len());
-    for (number, spec) in scenario.links.iter().enumerate() {
-        let mut join = |node: usize, end: End| {
-            nodes[node].interfaces.push((number, end));
-            (node, nodes[node].host.add_interface(spec.config.mtu))
-        };
-        let ends = [join(spec.ends[0].0, End::A), join(spec.ends[1].0, End::B)];
-        let name = &spec.config.name;
-        wires.push(Wire {
-            link: Link::new(spec.config.clone(), seed),
-            timer: Timer::default(),
-            touched: false,
-            offered: [0; 2],
-            repeats: spec.config.repeats(),
-            interests: Default::default(),
-            reroutes: false,
-            ends,
-            in_use: true,
-            mobile: None,
-            works: true,
-            broken: false,
-            port: None,
-            nat: None,
-            radio: radio_place(scenario, number),
-            leaving: None,
-            subjects: ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}"))),
-        });
-    }
-    wires
 }
 
 fn flows(

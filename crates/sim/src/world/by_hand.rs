@@ -33,8 +33,7 @@ impl World {
     /// The link of an edit, if it can be changed.
     fn changeable(&self, edit: &LinkEdit) -> Result<LinkIndex, String> {
         let scenario = &self.scenario;
-        let first_radio = scenario.radios.first().map(|radio| radio.first_link.0);
-        let plain = &scenario.links[..first_radio.unwrap_or(scenario.links.len())];
+        let plain = &scenario.links;
         let named = |name: &str| plain.iter().position(|link| link.config.name == name);
         let Some(link) = named(edit.link()) else {
             let names: Vec<&str> = plain.iter().map(|link| link.config.name.as_str()).collect();

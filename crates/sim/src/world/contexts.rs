@@ -72,7 +72,7 @@ impl World {
     /// The node at the network's end of the link that a mobile uses.
     fn gateway_in_use(&self, number: usize) -> Option<usize> {
         let mobile = &self.mobiles[number];
-        let (gateway, _) = self.wires[mobile.attached?].far_from(mobile.node.0);
+        let (gateway, _) = self.wires.far_from(mobile.attached?, mobile.node.0);
         Some(gateway)
     }
 

@@ -37,13 +37,13 @@ impl World {
         }
     }
 
-    /// The network's ends of a mobile's access links: node and interface.
+    /// The network's ends of a mobile's access links, all cells of a radio network among them: node and interface.
     fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
-        let node = self.mobiles[number].node.0;
-        let own = self.wires.iter();
-        own.filter(|wire| wire.mobile == Some(number))
-            .map(|wire| wire.far_from(node))
-            .collect()
+        let node = self.mobiles[number].node;
+        let own = self.links_of(node).into_iter();
+        let own = own.filter(|&link| self.wires[link].mobile == Some(number));
+        let own = own.flat_map(|link| self.wires.to_all_cells(link));
+        own.map(|link| self.wires.far_from(link, node.0)).collect()
     }
 
     /// The nodes of a mobile's gateways, each once.

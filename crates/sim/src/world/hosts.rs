@@ -2,7 +2,9 @@
 
 use super::flow::{Delivered, Opened, Role};
 use super::packet_counts::Way;
-use super::{Event, World};
+use super::radio::is_for_all;
+use super::{Event, LeadsTo, World};
+use crate::link::End;
 use baton_proto::host::{AerotpId, HostEvent, SocketId};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::Packet;
@@ -40,8 +42,23 @@ impl World {
             .arm(&mut self.queue, deadline, Event::Host(node as u32));
     }
 
-    /// Counts a host's own packet and hands it to the link behind an interface.
-    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, mut packet: Packet) {
+    /// Counts a host's own packet and hands it to the link behind an interface; what is for all in a cell, to that of each
+    /// aircraft there.
+    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
+        let to = packet.ip.destination;
+        if let LeadsTo::Cell(cell) = self.nodes[node].interfaces[interface.0]
+            && is_for_all(to)
+        {
+            for link in self.links_in(cell) {
+                self.send_by(node, Some((link, End::A)), packet.clone());
+            }
+            return;
+        }
+        let exit = self.exit(node, interface, to);
+        self.send_by(node, exit, packet);
+    }
+
+    fn send_by(&mut self, node: usize, exit: Option<(usize, End)>, mut packet: Packet) {
         let way = packet.flow.map_or(Way::ToSink, |flow| {
             self.account_sent(node, flow, &mut packet)
         });
@@ -51,13 +68,16 @@ impl World {
         if let Some(link) = self.arrived_over.filter(|_| sent_on) {
             self.packets[id].cross_access(link);
         }
+        let Some((link, end)) = exit else {
+            return self.give_up(id);
+        };
         if self.signals.is_some() {
-            self.begin_signal(node, interface, id);
+            self.begin_signal(node, link, id);
         }
         if !self.losses.is_empty() && self.is_to_be_lost(id) {
-            return self.lose_at_sender(node, interface, id);
+            return self.lose_at_sender((link, end), id);
         }
-        self.offer(node, interface, id);
+        self.offer_to((link, end), id);
     }
 
     fn handle_host_event(&mut self, node: usize, event: HostEvent) {

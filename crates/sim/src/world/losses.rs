@@ -1,9 +1,8 @@
 //! Signalling messages that the scenario lets be lost.
 
 use super::World;
-use crate::link::{DropReason, Fate, Outcome};
+use crate::link::{DropReason, End, Fate, Outcome};
 use crate::packets::PacketId;
-use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::wire::mobility_header::{MobilityMessage, PacketBuffering};
 
@@ -48,9 +47,8 @@ impl World {
         false
     }
 
-    /// A message is lost on the link behind its sender's interface.
-    pub(super) fn lose_at_sender(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
-        let (link, from) = self.nodes[node].interfaces[interface.0];
+    /// A message is lost on the link by which its sender sends it.
+    pub(super) fn lose_at_sender(&mut self, (link, from): (usize, End), id: PacketId) {
         self.leave(link, from, id);
         let fate = Fate {
             packet: id,

@@ -14,7 +14,7 @@ const FULL_PACKET: u32 = 1500;
 impl World {
     /// Delivers what a medium says to the node at one of its ends, and lets that answer.
     pub(super) fn tell_end(&mut self, link: usize, end: End, event: LinkEvent) {
-        let (node, interface) = self.wires[link].ends[end.index()];
+        let (node, interface) = self.wires.ends(link)[end.index()];
         let host = &mut self.nodes[node].host;
         host.handle_link(self.now, interface, event);
         self.pump(node);
@@ -28,7 +28,7 @@ impl World {
         id: PacketId,
         status: TransmitStatus,
     ) {
-        let (node, interface) = self.wires[link].ends[end.index()];
+        let (node, interface) = self.wires.ends(link)[end.index()];
         let packet = &self.packets[id].packet;
         let host = &mut self.nodes[node].host;
         if host.handle_transmit_status(self.now, interface, packet, status) {
@@ -59,24 +59,35 @@ impl World {
 
     /// Notes at each end of each link which statuses the node there asks for.
     pub(super) fn subscribe_to_media(&mut self) {
-        for wire in &mut self.wires {
+        for wire in self.wires.plain_mut() {
             let nodes = &self.nodes;
             let ask = |(node, _): (usize, _)| nodes[node].host.status_interests();
-            wire.interests = wire.ends.map(ask);
+            wire.interests = wire.present_ends().map(ask);
         }
     }
 
     /// Lets each medium say at both ends what it carries, before anything happens.
     pub(super) fn introduce_links(&mut self) {
-        for wire in &self.wires {
+        let between_nodes = self.wires.iter().flat_map(|wire| {
             let at_a = parameters(wire.link.config(), End::A);
-            for ((node, interface), said) in
-                wire.ends.into_iter().zip([at_a, at_a.from_other_end()])
-            {
-                let host = &mut self.nodes[node].host;
-                host.handle_link(self.now, interface, LinkEvent::Parameters(said));
-            }
+            let said = [at_a, at_a.from_other_end()];
+            wire.present_ends().into_iter().zip(said)
+        });
+        let at_base_stations = self.wires.cells();
+        let at_base_stations =
+            at_base_stations.map(|(end, config)| (end, parameters(config, End::A)));
+        for ((node, interface), said) in between_nodes.chain(at_base_stations) {
+            let host = &mut self.nodes[node].host;
+            host.handle_link(self.now, interface, LinkEvent::Parameters(said));
         }
+    }
+
+    /// A radio network reports to an aircraft what the cell carries into which it comes.
+    pub(super) fn report_cell(&mut self, link: usize) {
+        let said = parameters(self.wires.config(link), End::B);
+        let [_, (node, interface)] = self.wires.ends(link);
+        let host = &mut self.nodes[node].host;
+        host.handle_link(self.now, interface, LinkEvent::Parameters(said));
     }
 
     /// A link carries something else now, and says so at both ends.
@@ -95,7 +106,7 @@ impl World {
             true => LinkEvent::Up,
             false => LinkEvent::Down,
         };
-        let ends = wire.ends;
+        let ends = wire.present_ends();
         if wire.mobile.is_some() {
             return;
         }

@@ -37,29 +37,33 @@ pub mod summary;
 mod tests;
 mod traffic;
 mod transit;
+mod wires;
 
 use crate::captures::Captures;
 use crate::kernel::{EventQueue, Timer};
-use crate::link::{End, Link};
+use crate::link::End;
 use crate::packets::Packets;
 use crate::position::line::LineRun;
-use crate::record::{PacketRecord, RecordError, Recorder, Subject, Tables};
+use crate::record::{PacketRecord, RecordError, Recorder, Tables};
 use crate::scenario::model::{NodeIndex, Scenario, SignallingLoss};
 use agents::Directory;
 use baton_proto::host::{AerotpId, Few, Host};
-use baton_proto::interface::{InterfaceId, StatusInterests};
+use baton_proto::interface::InterfaceId;
 use baton_proto::time::Instant;
 use contexts::Transfer;
+use core::net::IpAddr;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
 use observed::Observed;
 use overload::Drops;
-use ports::{AccessNat, BehindLink, PortId, RealHosts};
-use radio::{RadioPlace, RadioRun};
+use ports::{BehindLink, PortId, RealHosts};
+use radio::BehindCell;
+use radio::RadioRun;
 use reception::Notice;
 use signals::SignalsUnderWay;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use summary::Summary;
+use wires::{LeadsTo, Wires};
 
 /// A scenario under way.
 pub struct World {
@@ -69,7 +73,7 @@ pub struct World {
     packets: Packets,
     accounts: accounts::Accounts,
     nodes: Vec<Node>,
-    wires: Vec<Wire>,
+    wires: Wires,
     flows: Vec<FlowRun>,
     mobiles: Vec<MobileRun>,
     radios: Vec<RadioRun>,
@@ -86,6 +90,10 @@ pub struct World {
     directory: Directory,
     /// Addresses that lie behind one interface, whatever is in use.
     behind_links: Vec<BehindLink>,
+    /// Networks that do.
+    behind_cells: Vec<BehindCell>,
+    /// Nodes with a choice of ways.
+    routers: Vec<usize>,
     /// Links to poll before the next event, in this order; some at the front are done.
     touched: Vec<usize>,
     /// Radio networks to poll when the links are done.
@@ -118,8 +126,8 @@ enum Event {
 #[repr(C, align(64))]
 struct Node {
     timer: Timer,
-    /// For each interface the link and this node's end of it.
-    interfaces: Few<(usize, End)>,
+    /// For each interface what it leads to.
+    interfaces: Few<LeadsTo>,
     /// For each socket the flow that it belongs to, and which of its two ends it is.
     sockets: Few<Option<(usize, Role)>>,
     /// Whether a kernel stands for it.
@@ -133,59 +141,6 @@ struct Node {
     aerotp: BTreeMap<AerotpId, (usize, Role)>,
     /// Where a kernel reads and writes, if it is real and not a mobile.
     port: Option<PortId>,
-}
-
-/// A link and what it joins. What every hop looks at stands first, beside the first fields of the link.
-#[derive(Debug)]
-#[repr(C)]
-struct Wire {
-    timer: Timer,
-    /// Node and interface at ends A and B.
-    ends: [(usize, InterfaceId); 2],
-    /// The mobile whose access link it is.
-    mobile: Option<usize>,
-    touched: bool,
-    /// Packets offered at ends A and B.
-    offered: [u64; 2],
-    /// Whether it sends again what its channel loses.
-    repeats: bool,
-    /// The statuses that the nodes at ends A and B ask for.
-    interests: [StatusInterests; 2],
-    /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.
-    reroutes: bool,
-    /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
-    in_use: bool,
-    /// Whether the scenario lets it work.
-    works: bool,
-    /// Whether a handover has broken it.
-    broken: bool,
-    link: Link,
-    /// What translates addresses between its mobile and the network; none where no mobile is.
-    nat: Option<Box<AccessNat>>,
-    /// What it joins, if a radio network decides about its packets; `link` then holds none.
-    radio: Option<RadioPlace>,
-    /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
-    /// that it held at the handover and still does.
-    leaving: Option<BTreeSet<u64>>,
-    subjects: [Subject; 2],
-    /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
-    port: Option<PortId>,
-}
-
-impl Wire {
-    /// Node and interface at the end across from a node.
-    fn far_from(&self, node: usize) -> (usize, InterfaceId) {
-        self.ends[self.end_across(node).index()]
-    }
-
-    /// The end across from a node.
-    fn end_across(&self, node: usize) -> End {
-        if self.ends[0].0 == node {
-            End::B
-        } else {
-            End::A
-        }
-    }
 }
 
 impl World {
@@ -204,10 +159,26 @@ impl World {
         self.directory.mobile_at(node)
     }
 
-    /// The links of a node, in the order of the scenario.
+    /// The links of a node, in the order of the scenario; of an aircraft on a radio network its link to the cell where it is. Cells
+    /// are none of their base station's.
     fn links_of(&self, node: NodeIndex) -> Vec<usize> {
-        let links = self.nodes[node.0].interfaces.iter();
-        links.map(|&(link, _)| link).collect()
+        let interfaces = self.nodes[node.0].interfaces.iter();
+        let links = interfaces.filter_map(|&leads_to| match leads_to {
+            LeadsTo::Link(link, _) => Some(link),
+            LeadsTo::Radio(aircraft) => Some(self.wires.present(aircraft)),
+            LeadsTo::Cell(_) => None,
+        });
+        links.collect()
+    }
+
+    /// The link, and the end of it, by which a packet for a neighbour leaves an interface; none if nobody there has the address.
+    #[inline]
+    fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
+        match self.nodes[node].interfaces[interface.0] {
+            LeadsTo::Link(link, end) => Some((link, end)),
+            LeadsTo::Radio(aircraft) => Some((self.wires.present(aircraft), End::B)),
+            LeadsTo::Cell(cell) => Some((self.link_to_neighbor(cell, to)?, End::A)),
+        }
     }
 
     /// When something happens next.

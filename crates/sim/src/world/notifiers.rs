@@ -41,14 +41,14 @@ impl World {
 
     /// The nodes at the ends of links that send again what they lose, now or after a change.
     fn ends_of_repeating_links(&self) -> BTreeSet<usize> {
-        let from_start = self.wires.iter().enumerate();
+        let from_start = self.wires.plain().iter().enumerate();
         let from_start = from_start.filter(|(_, wire)| wire.repeats);
         let changes = self.scenario.changes.iter();
         let later = changes.filter(|change| change.config.repeats());
         let links = from_start.map(|(link, _)| link);
         let links = links.chain(later.map(|change| change.link.0));
         links
-            .flat_map(|link| self.wires[link].ends)
+            .flat_map(|link| self.wires.ends(link))
             .map(|(node, _)| node)
             .collect()
     }

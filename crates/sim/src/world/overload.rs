@@ -1,8 +1,8 @@
 //! Links, cells and hosts that gave up very many packets.
 
 use super::World;
+use super::wires::RadioPlace;
 use crate::link::{DropReason, End};
-use crate::scenario::model::LinkIndex;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -43,13 +43,10 @@ impl Drops {
         *self.0.entry((link as u32, from, reason)).or_default() += 1;
     }
 
-    /// Those of a link.
-    fn of(&self, link: usize, from: End) -> impl Iterator<Item = (DropReason, u64)> + '_ {
-        let (first, last) = (DropReason::QueueFull, DropReason::Scenario);
-        let range = (link as u32, from, first)..=(link as u32, from, last);
-        self.0
-            .range(range)
-            .map(|(&(.., reason), &count)| (reason, count))
+    /// All of them: link, end, reason and number.
+    fn all(&self) -> impl Iterator<Item = (usize, End, DropReason, u64)> + '_ {
+        let all = self.0.iter();
+        all.map(|(&(link, from, reason), &count)| (link as usize, from, reason, count))
     }
 }
 
@@ -84,34 +81,37 @@ impl World {
     /// Each link's packets; those of all aircraft in a cell are the cell's.
     fn balances(&self) -> BTreeMap<(String, End), Balance> {
         let mut balances: BTreeMap<(String, End), Balance> = BTreeMap::new();
-        for (number, wire) in self.wires.iter().enumerate() {
-            for from in [End::A, End::B] {
-                let offered = wire.offered[from.index()];
-                if offered == 0 {
-                    continue;
-                }
-                let balance = balances.entry((self.place_of(number), from)).or_default();
-                balance.offered += offered;
-                for (reason, count) in self.drops.of(number, from) {
-                    *balance.dropped.entry(reason).or_default() += count;
-                }
+        let mut offer = |place: String, offered: [u64; 2]| {
+            for from in End::ALL {
+                balances.entry((place.clone(), from)).or_default().offered += offered[from.index()];
             }
+        };
+        for (number, wire) in self.wires.plain().iter().enumerate() {
+            offer(self.place_of(number), wire.offered);
+        }
+        for (radio, run) in self.scenario.radios.iter().zip(&self.radios) {
+            for (cell, offered) in radio.config.cells.iter().zip(run.offered()) {
+                offer(format!("{}.{}", radio.config.name, cell.name), *offered);
+            }
+        }
+        for (link, from, reason, count) in self.drops.all() {
+            let balance = balances.entry((self.place_of(link), from)).or_default();
+            *balance.dropped.entry(reason).or_default() += count;
         }
         balances
     }
 
     /// Name of a link; of one to a cell that of the cell.
     fn place_of(&self, link: usize) -> String {
-        let mut radios = self.scenario.radios.iter();
-        let cell = radios.find_map(|radio| {
-            let (_, cell) = radio.ends(LinkIndex(link))?;
-            Some(format!(
-                "{}.{}",
-                radio.config.name,
-                radio.config.cells[usize::from(cell.0)].name
-            ))
-        });
-        cell.unwrap_or_else(|| self.scenario.links[link].config.name.clone())
+        let Some(RadioPlace { radio, cell, .. }) = self.wires.place(link) else {
+            return self.scenario.links[link].config.name.clone();
+        };
+        let network = &self.scenario.radios[radio as usize].config;
+        format!(
+            "{}.{}",
+            network.name,
+            network.cells[usize::from(cell.0)].name
+        )
     }
 
     /// What is said to nobody in particular, and by agents, is often for nobody: it is left out.

@@ -15,6 +15,7 @@ pub(super) use nat::AccessNat;
 
 use super::World;
 use super::packet_counts::LossCause;
+use super::wires::LeadsTo;
 use crate::addresses::node_addresses;
 use crate::packets::PacketId;
 use crate::scenario::model::AddressPolicy;
@@ -189,7 +190,7 @@ impl World {
         match link {
             None => node.host.route_out(packet, packet.wire_length()),
             Some(link) => {
-                let wanted = |&(joined, _): &(usize, _)| joined == link.0;
+                let wanted = |leads_to: &LeadsTo| matches!(*leads_to, LeadsTo::Link(joined, _) if joined == link.0);
                 let place = node.interfaces.iter().position(wanted);
                 let interface = InterfaceId(place.ok_or(IcmpError::Unreachable)?);
                 node.host.fit(interface, packet.wire_length())
@@ -204,12 +205,12 @@ impl World {
         let link = link.map(|link| link.0).or_else(|| {
             let routes = self.nodes[node.0].host.routes();
             let towards = routes.lookup(packet.ip.destination);
-            let interfaces = &self.nodes[node.0].interfaces;
-            let place = towards.map_or(0, |interface| interface.0);
-            interfaces.get(place).map(|&(link, _)| link)
+            let towards = towards.unwrap_or(InterfaceId(0));
+            let exit = self.exit(node.0, towards, packet.ip.destination);
+            exit.map(|(link, _)| link)
         });
         let Some(link) = link else { return };
-        let neighbour = self.wires[link].far_from(node.0);
+        let neighbour = self.wires.far_from(link, node.0);
         if let Some(answer) = self.nodes[neighbour.0].host.error_about(packet, error) {
             let at = self.now;
             self.real.deliveries.push_back(Delivery {

@@ -74,7 +74,7 @@ impl World {
             _ => return,
         };
         self.tell(number, &told);
-        let (gateway, _) = self.wires[link].far_from(self.mobiles[number].node.0);
+        let (gateway, _) = self.wires.far_from(link, self.mobiles[number].node.0);
         self.tell_gateway(number, gateway, &told);
     }
 
@@ -166,23 +166,23 @@ impl World {
             let own = host.interface_of(source);
             let link = match own.or_else(|| host.routes().lookup(to)) {
                 Some(interface) if interface.is_virtual() => self.agents_link(node, flow),
-                Some(interface) => Some(self.nodes[node].interfaces[interface.0].0),
+                Some(interface) => self.exit(node, interface, to).map(|(link, _)| link),
                 None => None,
             };
             let Some(link) = link.filter(|_| node != end) else {
                 break;
             };
-            let wire = &self.wires[link];
+            let ends = self.wires.ends(link);
             // What enters a tunnel comes out at the far end of the mobile's link.
-            let from = match wire.ends.map(|(at, _)| at) {
+            let from = match ends.map(|(at, _)| at) {
                 [a, _] if a == node => End::A,
                 [_, b] if b == node => End::B,
                 [a, _] if a == end => End::B,
                 _ => End::A,
             };
-            let rate = packet_rate(wire.link.config(), from);
+            let rate = packet_rate(self.wires.config(link), from);
             slowest = Some(slowest.map_or(rate, |slowest: DataRate| slowest.min(rate)));
-            node = wire.ends[from.other().index()].0;
+            node = ends[from.other().index()].0;
         }
         let all = self.wires.iter();
         let all = all.flat_map(|wire| {
@@ -203,11 +203,11 @@ impl World {
 
     /// What a mobile's link is like, as its own layers know it.
     pub(super) fn path_parameters(&self, number: usize, link: usize) -> PathParameters {
-        let wire = &self.wires[link];
-        let at_mobile = match wire.ends[0].0 == self.mobiles[number].node.0 {
+        let config = self.wires.config(link);
+        let at_mobile = match self.wires.ends(link)[0].0 == self.mobiles[number].node.0 {
             true => End::A,
             false => End::B,
         };
-        PathParameters::at_mobile(parameters(wire.link.config(), at_mobile))
+        PathParameters::at_mobile(parameters(config, at_mobile))
     }
 }

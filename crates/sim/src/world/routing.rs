@@ -1,8 +1,10 @@
 //! Routes over the links that are in use: fewest hops, and among equals the link that stands first in the
-//! scenario.
+//! scenario; those of aircraft stand behind all others.
 
+use super::Node;
 use super::ports::BehindLink;
-use super::{Node, Wire};
+use super::radio::BehindCell;
+use super::wires::{LeadsTo, NodeInterface, Wires};
 use baton_proto::host::Places;
 use baton_proto::interface::InterfaceId;
 use core::net::IpAddr;
@@ -11,8 +13,13 @@ use std::sync::Arc;
 
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
 /// route to every host. What leaves a mobile with a protocol is left to its agent. An address that lies behind one
-/// interface is reached through that only, whether its link is in use or not.
-pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) {
+/// interface is reached through that only, whether its link is in use or not. Returns the nodes that have a choice of ways, or
+/// may have one.
+pub fn install(
+    nodes: &mut [Node],
+    wires: &Wires,
+    (behind_links, behind_cells): (&[BehindLink], &[BehindCell]),
+) -> Vec<usize> {
     let mut ways = Ways::new(nodes, wires);
     for (node, links) in nodes.iter_mut().zip(&ways.in_use) {
         let tunnel = node.host.default_tunnel();
@@ -24,7 +31,10 @@ pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) 
             routes.set_default(Some(neighbour.there));
         }
     }
-    let (places, groups) = places(nodes, behind_links);
+    let (mut places, groups) = places(nodes, behind_links);
+    for behind in behind_cells {
+        places.set_network(behind.ends, behind.far.0 as u32);
+    }
     let places = Arc::new(places);
     for node in nodes.iter_mut() {
         node.host.routes_mut().share(&places);
@@ -51,6 +61,44 @@ pub fn install(nodes: &mut [Node], wires: &[Wire], behind_links: &[BehindLink]) 
         let routes = nodes[far].host.routes_mut();
         routes.set(behind.address, interface);
     }
+    for behind in behind_cells {
+        let (far, interface) = behind.far;
+        let routes = nodes[far].host.routes_mut();
+        routes.set_network(behind.ends, interface);
+    }
+    let all = 0..nodes.len();
+    all.filter(|&node| ways.chooses[node] || has_cell(&nodes[node]))
+        .filter(|&node| !is_mobile(&nodes[node]))
+        .collect()
+}
+
+/// An aircraft has come to a base station, and nothing else has changed: routes to it lead where those to the base station do. As
+/// [`install`] would have it, in time that does not grow with the number of aircraft. Returns whether all know a way.
+pub fn follow(
+    nodes: &mut [Node],
+    routers: &[usize],
+    [station, aircraft]: [NodeInterface; 2],
+) -> bool {
+    let place = aircraft.0 as u32;
+    let towards = nodes[station.0].host.address();
+    for &router in routers.iter().filter(|&&router| router != aircraft.0) {
+        let routes = nodes[router].host.routes_mut();
+        let way = match router == station.0 {
+            true => Some(station.1),
+            false => routes.lookup(towards),
+        };
+        let Some(way) = way else { return false };
+        routes.set_way(place, way);
+    }
+    let routes = nodes[aircraft.0].host.routes_mut();
+    routes.set_default(Some(aircraft.1));
+    true
+}
+
+/// Whether a node is a base station.
+fn has_cell(node: &Node) -> bool {
+    let mut interfaces = node.interfaces.iter();
+    interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Cell(_)))
 }
 
 /// The place of each address: the number of its node. What lies behind a link is where that leads to; of an address that is at
@@ -97,23 +145,21 @@ struct Neighbour {
     back: InterfaceId,
 }
 
-/// The neighbours of a node over links in use. Links stand in the same order at both ends, so that of several between two
+/// The neighbours of each node over links in use. Links stand in the same order at both ends, so that of several between two
 /// nodes both find the same one first.
-fn neighbours(node: &Node, wires: &[Wire]) -> Vec<Neighbour> {
-    let joins = |(number, &(link, end)): (usize, &(usize, crate::link::End))| {
-        let wire = &wires[link];
-        let (far, back) = wire.ends[1 - end.index()];
-        wire.in_use.then_some(Neighbour {
-            there: InterfaceId(number),
-            node: far,
-            back,
-        })
-    };
-    node.interfaces
-        .iter()
-        .enumerate()
-        .filter_map(joins)
-        .collect()
+fn neighbours(nodes: usize, wires: &Wires) -> Vec<Vec<Neighbour>> {
+    let mut all = vec![Vec::new(); nodes];
+    for wire in wires.iter().filter(|wire| wire.in_use) {
+        let [a, b] = wire.present_ends();
+        for ((node, there), (far, back)) in [(a, b), (b, a)] {
+            all[node].push(Neighbour {
+                there,
+                node: far,
+                back,
+            });
+        }
+    }
+    all
 }
 
 /// A node and its interface towards a destination.
@@ -135,9 +181,8 @@ struct Ways {
 }
 
 impl Ways {
-    fn new(nodes: &[Node], wires: &[Wire]) -> Ways {
-        let in_use: Vec<Vec<Neighbour>> =
-            nodes.iter().map(|node| neighbours(node, wires)).collect();
+    fn new(nodes: &[Node], wires: &Wires) -> Ways {
+        let in_use = neighbours(nodes.len(), wires);
         let chooses = |(node, links): (&Node, &Vec<Neighbour>)| links.len() > 1 || is_mobile(node);
         Ways {
             forwards: nodes.iter().map(|node| node.forwards).collect(),

@@ -5,7 +5,7 @@ use super::World;
 use crate::link::DropReason;
 use crate::packets::PacketId;
 use crate::record::{SignalRecord, SignalWay};
-use baton_proto::interface::{InterfaceId, LinkEvent};
+use baton_proto::interface::LinkEvent;
 use baton_proto::packet::Signal;
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 pub(super) type SignalsUnderWay = BTreeMap<(u64, u8), SignalRecord>;
 
 impl World {
-    /// A host has sent a packet, which may carry a signal. Asked where signals are recorded.
+    /// A host has sent a packet by a link, which may carry a signal. Asked where signals are recorded.
     #[inline(never)]
-    pub(super) fn begin_signal(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
+    pub(super) fn begin_signal(&mut self, node: usize, link: usize, id: PacketId) {
         let travelling = &self.packets[id];
         let Some(signal) = travelling.packet.signal() else {
             return;
@@ -25,7 +25,7 @@ impl World {
         let record = SignalRecord {
             signal,
             sender: node,
-            link: Some(self.nodes[node].interfaces[interface.0].0),
+            link: Some(link),
             sent: self.now,
             way: SignalWay::Message {
                 packet: Some(identity.number()),

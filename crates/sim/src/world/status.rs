@@ -2,6 +2,8 @@
 
 use super::World;
 use super::flow::FlowRun;
+use crate::scenario::model::LinkIndex;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -24,8 +26,8 @@ impl World {
         let mut parts: Vec<String> = Vec::new();
         for mobile in &self.mobiles {
             let node = &self.scenario.nodes[mobile.node.0];
-            let link = mobile.attached.map_or("no link", |link| {
-                self.scenario.links[link].config.name.as_str()
+            let link = mobile.attached.map_or(Cow::Borrowed("no link"), |link| {
+                self.scenario.link_name(LinkIndex(link))
             });
             let mut part = format!("{node} on {link}");
             if let Some(handover) = mobile.handovers.last() {

@@ -11,7 +11,7 @@ use super::packet_counts::{BothWays, LossCounts, PacketSummary};
 use super::radio::RadioSummary;
 use crate::run::FORMAT;
 use crate::scenario::mode_name;
-use crate::scenario::model::Transport;
+use crate::scenario::model::{LinkIndex, Transport};
 use baton_proto::aerotp;
 use baton_proto::host::Discarded;
 use baton_proto::host::layer::Counters;
@@ -451,8 +451,9 @@ fn goodput(flow: &FlowRun, now: Instant) -> f64 {
 }
 
 fn handovers(world: &World) -> Vec<HandoverSummary> {
-    let name =
-        |link: Option<usize>| link.map(|link| world.scenario.links[link].config.name.clone());
+    let name = |link: Option<usize>| {
+        link.map(|link| world.scenario.link_name(LinkIndex(link)).into_owned())
+    };
     let mut all = Vec::new();
     for (number, mobile) in world.mobiles.iter().enumerate() {
         for record in &mobile.handovers {

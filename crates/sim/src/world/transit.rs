@@ -13,10 +13,21 @@ use baton_proto::time::Instant;
 impl World {
     /// Hands a packet to the link behind an interface.
     pub(super) fn offer(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
-        let (link, end) = self.nodes[node].interfaces[interface.0];
+        let to = self.packets[id].packet.ip.destination;
+        match self.exit(node, interface, to) {
+            Some(exit) => self.offer_to(exit, id),
+            None => {
+                self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
+                self.give_up(id);
+            }
+        }
+    }
+
+    /// Hands a packet to a link, at this end.
+    pub(super) fn offer_to(&mut self, (link, end): (usize, End), id: PacketId) {
         if self.wires[link].mobile.is_some() {
-            if self.wires[link].radio.is_some() {
-                return self.offer_to_radio(link, end, id);
+            if let Some(place) = self.wires.place(link) {
+                return self.offer_to_radio((link, place), end, id);
             }
             if !self.translate_offered(link, end, id) {
                 return self.give_up(id);
@@ -58,11 +69,12 @@ impl World {
     /// Records what waits at both ends of a link that was touched, as it stands when all is done at this
     /// moment. For worlds of which series are recorded.
     pub(super) fn record_queues(&mut self, link: usize) {
+        let subjects = self.subjects(link);
         let wire = &mut self.wires[link];
         wire.link.catch_up(self.now);
         for end in [End::A, End::B] {
             let (packets, bytes) = wire.link.queue(end);
-            let subject = wire.subjects[end.index()];
+            let subject = subjects[end.index()];
             let mut put =
                 |quantity, value| self.recorder.series(self.now, subject, quantity, value);
             put(Quantity::QueuePackets, f64::from(packets));
@@ -76,8 +88,8 @@ impl World {
             self.record_packet(link, &fate);
         }
         let wire = &self.wires[link];
-        let at = wire.ends[1 - fate.from.index()];
         let is_access = wire.mobile.is_some();
+        let at = self.wires.ends(link)[1 - fate.from.index()];
         if is_access {
             self.cross_access(link, fate.packet);
         }
@@ -180,9 +192,9 @@ impl World {
         self.arrived_over = None;
     }
 
-    /// A translator of addresses lets a packet not pass.
+    /// A translator of addresses lets a packet not pass, or nobody in a cell has its address.
     #[cold]
-    fn give_up(&mut self, id: PacketId) {
+    pub(super) fn give_up(&mut self, id: PacketId) {
         let packet = self.packets.remove(id);
         if let Some(flow) = packet.flow {
             self.end_way(flow, packet.identity_within(), Some(LossCause::Host));
@@ -192,7 +204,7 @@ impl World {
     #[inline(never)]
     fn lose(&mut self, link: usize, id: PacketId, reason: DropReason, at: Instant) {
         let from = self.packets[id].from.index();
-        let (towards, _) = self.wires[link].ends[1 - from];
+        let (towards, _) = self.wires.ends(link)[1 - from];
         self.end_signal(id, (at, towards), Some(reason));
         if reason.is_congestion() && self.wires[link].interests[from].drops {
             self.tell_status(link, End::ALL[from], id, TransmitStatus::Dropped);

@@ -48,7 +48,7 @@ pub enum Uniqueness {
 }
 
 /// Prefix of link-local addresses (RFC 4291 section 2.5.6).
-pub(super) const LINK_LOCAL: Ipv6Prefix =
+pub(crate) const LINK_LOCAL: Ipv6Prefix =
     match Ipv6Prefix::new(Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0), 64) {
         Some(prefix) => prefix,
         None => unreachable!(),

@@ -15,6 +15,8 @@ pub struct Mobile {
     care_of: Vec<(InterfaceId, CareOf)>,
     /// The link of the coming handover.
     preferred: Option<InterfaceId>,
+    /// Interfaces whose links are up, and were not to be used when they said so.
+    waiting: Vec<InterfaceId>,
 }
 
 impl Mobile {
@@ -24,6 +26,23 @@ impl Mobile {
             node,
             care_of,
             preferred: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Takes the care-of address of an interface from elsewhere from now on, as on another cell's link.
+    pub fn set_care_of(&mut self, interface: InterfaceId, source: CareOf) {
+        let mut known = self.care_of.iter_mut();
+        if let Some((_, known)) = known.find(|(known, _)| *known == interface) {
+            *known = source;
+        }
+    }
+
+    fn attach(&mut self, now: Instant, interface: InterfaceId) {
+        self.waiting.retain(|&waiting| waiting != interface);
+        let mut known = self.care_of.iter();
+        if let Some(&(_, care_of)) = known.find(|(known, _)| *known == interface) {
+            self.node.attach(now, interface, care_of);
         }
     }
 
@@ -60,18 +79,22 @@ impl Layer for Mobile {
         }
     }
 
-    // The link to use is known before it comes up. A link that is going down changes nothing: Mobile IPv4 has no
-    // preparation.
+    // The link to use is known before it says that it is up, or after. A link that is going down changes nothing: Mobile IPv4
+    // knows no preparation.
     fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
         match event {
-            LinkEvent::HandoverImminent => self.preferred = Some(interface),
-            LinkEvent::Up if self.preferred == Some(interface) => {
-                let mut known = self.care_of.iter();
-                if let Some(&(_, care_of)) = known.find(|(known, _)| *known == interface) {
-                    self.node.attach(now, interface, care_of);
+            LinkEvent::HandoverImminent => {
+                self.preferred = Some(interface);
+                if self.waiting.contains(&interface) {
+                    self.attach(now, interface);
                 }
             }
-            LinkEvent::Down => self.node.detach(interface),
+            LinkEvent::Up if self.preferred == Some(interface) => self.attach(now, interface),
+            LinkEvent::Up if !self.waiting.contains(&interface) => self.waiting.push(interface),
+            LinkEvent::Down => {
+                self.waiting.retain(|&waiting| waiting != interface);
+                self.node.detach(interface);
+            }
             _ => {}
         }
     }

@@ -26,6 +26,9 @@ pub(super) fn of_mobile(event: &MobileNodeEvent) -> LayerEvent {
     let news = match event {
         MobileNodeEvent::Registered { point, .. } => Some(News::Registered(point.interface)),
         MobileNodeEvent::AtHome { interface } => Some(News::Registered(*interface)),
+        MobileNodeEvent::AddressReady { interface, address } => {
+            Some(News::AddressAcquired(*interface, (*address).into()))
+        }
         _ => None,
     };
     LayerEvent {

@@ -1,13 +1,15 @@
 //! A router of mobiles. It advertises its prefix (RFC 4861 section 6.2): at random times, to answer solicitations, and at
-//! once when the link layer says that a mobile has come (study D, baseline). If that is chosen, it holds the packets of a
+//! once when the link layer says that a mobile has come (study D, baseline). Many mobiles may be on its link. If that is chosen, it holds the packets of a
 //! mobile that leaves, and sends them after it (RFC 5568), or is one of a group that gets copies of a mobile's packets.
 
 mod departed;
 mod group;
 
 use super::Towards;
+use crate::host::layer::Neighbor;
 use crate::interface::InterfaceId;
-use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
+use crate::mobility::address_configuration::LINK_LOCAL;
+use crate::mobility::buffering::{BufferCounts, Held};
 use crate::mobility::draws::Draws;
 use crate::mobility::{discovery, pop};
 use crate::packet::{Body, Packet};
@@ -21,7 +23,7 @@ use core::net::{IpAddr, Ipv6Addr};
 use departed::Departures;
 use group::Group;
 pub use group::GroupMobile;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// MAX_INITIAL_RTR_ADVERT_INTERVAL and MAX_INITIAL_RTR_ADVERTISEMENTS (RFC 4861 section 10): the first ones follow
 /// each other closely.
@@ -51,8 +53,6 @@ pub struct AdvertisingSettings {
     pub shortest_spacing: Duration,
     /// Whether each unsolicited advertisement says how long until the next one at most (RFC 6275 section 7.3).
     pub says_interval: bool,
-    /// How packets of mobiles that leave are held, if they are.
-    pub buffering: Option<BufferPolicy>,
     /// Largest packet on the ways to other links, in bytes, as far as is known.
     pub path_mtu: u32,
 }
@@ -70,7 +70,6 @@ impl AdvertisingSettings {
             longest_interval: Duration::from_secs(600),
             shortest_spacing: Duration::from_secs(3),
             says_interval: false,
-            buffering: None,
             path_mtu: 1500,
         }
     }
@@ -87,6 +86,10 @@ pub struct AccessRouter {
     spaced: Instant,
     /// Whether somebody hears what it sends.
     is_up: bool,
+    /// The mobiles that are on the link, by their addresses there.
+    neighbors: BTreeSet<Ipv6Addr>,
+    /// When those are answered alone who have asked, by their link-local addresses.
+    answers: BTreeMap<Ipv6Addr, Instant>,
     departures: Departures,
     group: Group,
     outbox: VecDeque<(Towards, Packet)>,
@@ -104,6 +107,8 @@ impl AccessRouter {
             next: now,
             spaced: now,
             is_up: true,
+            neighbors: BTreeSet::new(),
+            answers: BTreeMap::new(),
             outbox: VecDeque::new(),
         }
     }
@@ -120,40 +125,59 @@ impl AccessRouter {
         };
         let asks = matches!(**message, NeighborDiscovery::RouterSolicitation(_));
         // RFC 4861 section 6.1.1.
-        if asks && packet.ip.hop_limit == HOP_LIMIT {
-            let answer = now + self.draws.up_to(LONGEST_ANSWER_DELAY);
-            self.next = self.next.min(answer.max(self.spaced));
+        if !asks || packet.ip.hop_limit != HOP_LIMIT {
+            return;
+        }
+        let answer = now + self.draws.up_to(LONGEST_ANSWER_DELAY);
+        match packet.ip.source {
+            // Section 6.2.6 leaves the choice: where there are others, they are spared.
+            IpAddr::V6(source) if LINK_LOCAL.contains(source) && self.neighbors.len() > 1 => {
+                self.answers.entry(source).or_insert(answer);
+            }
+            _ => self.next = self.next.min(answer.max(self.spaced)),
         }
     }
 
-    /// The link layer says that a mobile has come (802.21 Link_Up): the advertisement goes out at once, whatever the
-    /// spacing, since it is for this mobile.
-    pub fn handle_link_up(&mut self) {
-        self.is_up = true;
-        self.advertise();
+    /// A mobile has come (802.21 Link_Up): what was held for it goes over the link. If it is to be told, the advertisement goes
+    /// out at once, whatever the spacing, since it is for this mobile: to it alone, unless nobody else is there anyway.
+    pub fn handle_arrival(&mut self, now: Instant, neighbor: Neighbor) {
+        self.neighbors.insert(neighbor.address);
+        self.handle_return(now, neighbor.address);
+        if neighbor.is_told {
+            match self.neighbors.len() {
+                1 => self.advertise(ALL_NODES),
+                _ => self.advertise(neighbor.link_local()),
+            }
+        }
     }
 
-    /// Nobody is on the link any more (802.21 Link_Down): advertisements that would be lost are not sent, until the link is
-    /// up again or [a mobile has returned](Self::handle_return). Their times go on.
-    pub fn handle_link_down(&mut self) {
-        self.is_up = false;
+    /// A mobile has gone (802.21 Link_Down). When the last one has, advertisements that would be lost are not sent, until one
+    /// comes or [has returned](Self::handle_return). Their times go on.
+    pub fn handle_loss(&mut self, now: Instant, neighbor: Neighbor) {
+        self.neighbors.remove(&neighbor.address);
+        self.answers.remove(&neighbor.link_local());
+        self.is_up = !self.neighbors.is_empty();
+        self.stop_serving(neighbor.address);
+        self.handle_departure(now, neighbor);
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Instant {
         let held = [self.departures.poll_timeout(), self.group.poll_timeout()];
-        let held = held.into_iter().flatten();
-        held.fold(self.next, Instant::min)
+        let answers = self.answers.values().copied();
+        let others = held.into_iter().flatten().chain(answers);
+        others.fold(self.next, Instant::min)
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.step_departures(now);
         self.step_group(now);
+        self.answer(now);
         if self.next > now {
             return;
         }
-        self.advertise();
+        self.advertise(ALL_NODES);
         let (shortest, longest) = (
             self.settings.shortest_interval,
             self.settings.longest_interval,
@@ -182,16 +206,26 @@ impl AccessRouter {
         self.departures.are_some()
     }
 
-    fn advertise(&mut self) {
+    /// Answers those alone whose time has come.
+    fn answer(&mut self, now: Instant) {
+        let due = self.answers.iter().filter(|&(_, &at)| at <= now);
+        let due: Vec<Ipv6Addr> = due.map(|(&asker, _)| asker).collect();
+        for asker in due {
+            self.answers.remove(&asker);
+            self.advertise(asker);
+        }
+    }
+
+    fn advertise(&mut self, to: Ipv6Addr) {
         if !self.is_up {
             return;
         }
         let towards = Towards::Interface(self.settings.interface);
-        let packet = self.advertisement();
+        let packet = self.advertisement(to);
         self.outbox.push_back((towards, packet));
     }
 
-    fn advertisement(&self) -> Packet {
+    fn advertisement(&self, to: Ipv6Addr) -> Packet {
         let longest = self.settings.longest_interval.as_nanos();
         let milliseconds = u32::try_from(longest / 1_000_000).unwrap_or(u32::MAX);
         // RFC 4861 section 6.2.1: AdvDefaultLifetime is three of the longest intervals, AdvValidLifetime thirty and
@@ -214,7 +248,7 @@ impl AccessRouter {
             ..RouterAdvertisement::default()
         };
         let message = NeighborDiscovery::RouterAdvertisement(message);
-        discovery(self.settings.link_local, ALL_NODES, message)
+        discovery(self.settings.link_local, to, message)
     }
 
     /// Whether packets for this address are this router's to deal with: it has the address on the link, or it is that
@@ -262,6 +296,15 @@ mod tests {
         let mut packet = discovery(Ipv6Addr::UNSPECIFIED, ALL_ROUTERS, message);
         packet.ip.hop_limit = hop_limit;
         packet
+    }
+
+    fn neighbor(number: u16) -> Neighbor {
+        Neighbor {
+            address: Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, number),
+            network: None,
+            is_told: true,
+            buffering: None,
+        }
     }
 
     /// Times of advertisements up to an end, in seconds.
@@ -325,10 +368,10 @@ mod tests {
         for told in [true, false] {
             let mut router = router(frequent);
             let mut heard = times(&mut router, Instant::from_secs(5));
-            router.handle_link_down();
+            router.handle_loss(Instant::from_secs(5), neighbor(1));
             assert_eq!(times(&mut router, Instant::from_secs(10)), [0.0; 0]);
             if told {
-                router.handle_link_up();
+                router.handle_arrival(Instant::from_secs(10), neighbor(1));
                 assert!(router.poll_transmit().is_some(), "for the mobile that came");
             } else {
                 router.handle_return(Instant::from_secs(10), Ipv6Addr::LOCALHOST);
@@ -344,7 +387,7 @@ mod tests {
     #[test]
     fn the_link_s_trigger_is_answered_at_once() {
         let mut router = router(|chosen| chosen.says_interval = true);
-        router.handle_link_up();
+        router.handle_arrival(at(0), neighbor(1));
         let (towards, packet) = router.poll_transmit().expect("an advertisement");
         assert_eq!(towards, Towards::Interface(InterfaceId(2)));
         assert_eq!(packet.ip.hop_limit, 255);
@@ -357,5 +400,40 @@ mod tests {
         assert_eq!(advertisement.router_lifetime_s, 1800);
         assert_eq!(advertisement.advertisement_interval_ms, Some(600_000));
         assert_eq!(advertisement.prefixes[0].valid_lifetime_s, 2_592_000);
+    }
+
+    /// RFC 4861 section 6.2.6 allows both: to one alone, where others would be disturbed.
+    #[test]
+    fn where_others_are_a_newcomer_is_told_and_answered_alone() {
+        let mut router = router(|_| {});
+        times(&mut router, at(100_000));
+        let to = |router: &mut AccessRouter| {
+            let sent = core::iter::from_fn(|| router.poll_transmit());
+            sent.map(|(_, packet)| packet.ip.destination.to_string())
+                .collect::<Vec<_>>()
+        };
+        router.handle_arrival(at(100_000), neighbor(1));
+        assert_eq!(to(&mut router), ["ff02::1"]);
+        let second = Neighbor {
+            is_told: false,
+            ..neighbor(2)
+        };
+        router.handle_arrival(at(100_000), second);
+        assert!(to(&mut router).is_empty());
+        router.handle_arrival(at(100_000), neighbor(3));
+        assert_eq!(to(&mut router), ["fe80::3"]);
+        let mut asks = solicitation(255);
+        asks.ip.source = "fe80::2".parse().expect("an address");
+        router.handle_packet(at(100_000), &asks);
+        let answer = router.poll_timeout();
+        assert!((at(100_000)..=at(100_500)).contains(&answer));
+        router.handle_timeout(answer);
+        assert_eq!(to(&mut router), ["fe80::2"]);
+        // The link is there until the last one has gone.
+        for number in 1..=3 {
+            assert!(!times(&mut router, at(700_000 * number)).is_empty());
+            router.handle_loss(at(700_000 * number), neighbor(number as u16));
+        }
+        assert_eq!(times(&mut router, at(3_500_000)), [0.0; 0]);
     }
 }

@@ -1,5 +1,4 @@
-//! The access routers of one host, of which a ground station has one for each mobile: whoever asks one of them finds it without
-//! asking the others.
+//! The access routers of one host, one for each access link or cell: whoever asks one of them finds it without asking the others.
 
 use super::{AccessRouter, GroupMobile, Towards};
 use crate::interface::InterfaceId;
@@ -47,12 +46,16 @@ impl AccessRouters {
         self.all.iter()
     }
 
-    /// Makes the one that was added last a member of a mobile's group; returns its address.
-    pub fn join_last(&mut self, mobile: GroupMobile, policy: BufferPolicy) -> Option<Ipv6Addr> {
-        let last = self.all.len().checked_sub(1)?;
-        self.all[last].join(mobile, policy);
-        self.note(last as u32);
-        Some(self.all[last].settings().address)
+    /// Makes those at an interface members of a mobile's group.
+    pub fn join(&mut self, interface: InterfaceId, mobile: GroupMobile, policy: BufferPolicy) {
+        self.tell(interface, |router| router.join(mobile, policy));
+    }
+
+    /// The first one at an interface.
+    pub fn at(&self, interface: InterfaceId) -> Option<&AccessRouter> {
+        let mut here = self.at.range((interface, 0)..);
+        let &(found, place) = here.next()?;
+        (found == interface).then(|| &self.all[place as usize])
     }
 
     /// Whether packets for an address are for one of them.

@@ -104,14 +104,6 @@ impl Layer for AccessRouters {
         })
     }
 
-    fn handle_link(&mut self, _now: Instant, interface: InterfaceId, event: LinkEvent) {
-        self.tell(interface, |router| match event {
-            LinkEvent::Up => router.handle_link_up(),
-            LinkEvent::Down => router.handle_link_down(),
-            _ => {}
-        });
-    }
-
     fn handle_neighbor(
         &mut self,
         now: Instant,
@@ -121,11 +113,9 @@ impl Layer for AccessRouters {
     ) {
         self.tell(interface, |router| match event {
             LinkEvent::GoingDown => router.handle_departure(now, neighbor),
-            LinkEvent::Down => {
-                router.handle_loss(neighbor.address);
-                router.handle_departure(now, neighbor);
-            }
-            LinkEvent::Up | LinkEvent::Rollback => router.handle_return(now, neighbor.address),
+            LinkEvent::Down => router.handle_loss(now, neighbor),
+            LinkEvent::Up => router.handle_arrival(now, neighbor),
+            LinkEvent::Rollback => router.handle_return(now, neighbor.address),
             _ => {}
         });
     }

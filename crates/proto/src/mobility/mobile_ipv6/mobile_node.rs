@@ -32,6 +32,7 @@ use crate::mobility::pop;
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
+use crate::wire::mih::LinkIdentifier;
 use crate::wire::mobility_header::{BindingLifetime, BindingStatus, PathReport};
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::Ipv6Addr;
@@ -286,6 +287,8 @@ impl MobileNode {
             || self.is_own(address)
             || [self.home.latest(), self.former].contains(&Some(address))
             || self.interfaces.position(|one| one.has(address)).is_some()
+            // An advertisement may come before the address is ready (RFC 4429 section 3.3).
+            || self.interfaces.position(|one| one.is_link_local(address)).is_some()
     }
 
     /// Uses this interface whenever it is attached (802.21 Link_Handover_Imminent, or the choice of a user).
@@ -308,6 +311,15 @@ impl MobileNode {
             rate: u32::try_from(path.to_mobile.bits_per_second() / 1_000).unwrap_or(u32::MAX),
             queue_packets: u16::try_from(queue).unwrap_or(u16::MAX),
         })
+    }
+
+    /// Takes in that another network is at an interface from now on, by which the point of service knows it (802.21 Link_Up
+    /// names it).
+    pub fn set_link(&mut self, interface: InterfaceId, link: LinkIdentifier) {
+        let settings = self.settings.handover_service.as_mut();
+        if let Some(known) = settings.and_then(|one| one.links.get_mut(interface.0)) {
+            *known = link;
+        }
     }
 
     /// Takes in that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,

@@ -3,7 +3,7 @@
 use super::allocation::Grant;
 use super::config::NetworkConfig;
 use super::frame::{Multiframe, access_opportunity, superframe_from, superframe_start};
-use super::output::{Agenda, Event, Fate, Message, MessageKind, Output, Signal};
+use super::output::{Agenda, Event, Fate, Message, MessageKind, Output};
 use super::queue::Ended;
 use super::random_access;
 use super::station::{Attachment, CellId, Direction, Station, StationId};
@@ -51,14 +51,8 @@ impl Air {
     }
 
     /// Tells an event.
-    pub fn event(&mut self, at: Instant, station: StationId, cell: CellId, signal: Signal) {
-        let event = Event {
-            at,
-            station,
-            cell,
-            signal,
-        };
-        self.outputs.push(at, Output::Event(event));
+    pub fn event(&mut self, event: Event) {
+        self.outputs.push(event.at, Output::Event(event));
     }
 
     /// Tells a control message.
@@ -98,12 +92,6 @@ impl Air {
         let at = superframe_start(superframe_from(from));
         stations[id.0 as usize].measures_at = at;
         self.agenda.push(at, Task::Measure(id));
-    }
-
-    /// Tells Link_Up.
-    pub fn link_up(&mut self, at: Instant, station: StationId, cell: CellId) {
-        let rate = self.config.nominal_rate(cell, Direction::Forward);
-        self.event(at, station, cell, Signal::Up { rate });
     }
 
     /// Chooses an opportunity of random access from a superframe on.

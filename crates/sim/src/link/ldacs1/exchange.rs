@@ -19,10 +19,11 @@ use super::allocation::{
 };
 use super::cell::Cell;
 use super::frame::{MULTIFRAMES, Multiframe, data_tiles};
-use super::output::{MessageKind, Signal};
+use super::output::{Event, MessageKind};
 use super::queue::{Ended, Retry};
 use super::random_access;
 use super::station::{Attachment, CellId, Direction, Phase, Station, StationId};
+use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 
 /// Does what belongs to the common control channel that begins now.
@@ -223,8 +224,9 @@ impl Exchange<'_> {
                 continue;
             };
             if matches!(phase, Phase::Draining { .. }) && drained {
+                let event = LinkEvent::QueueDrained;
                 self.air
-                    .event(self.now, id, self.cell.id, Signal::QueueDrained);
+                    .event(Event::new(self.now, id, self.cell.id, event));
             }
             if packet_bit {
                 *phase = Phase::Draining { to, forced: false };
@@ -253,12 +255,14 @@ impl Exchange<'_> {
                 } => {
                     let kind = MessageKind::HandoverCommand { to, packet_bit };
                     self.air.message(heard, station, cell, kind);
-                    let signal = if packet_bit {
-                        Signal::GoingDown { to: Some(to) }
-                    } else {
-                        Signal::HandoverImminent { to }
+                    let event = match packet_bit {
+                        true => LinkEvent::GoingDown,
+                        false => LinkEvent::HandoverImminent,
                     };
-                    self.air.event(heard, station, cell, signal);
+                    self.air.event(Event {
+                        other: Some(to),
+                        ..Event::new(heard, station, cell, event)
+                    });
                     if !packet_bit {
                         let place = self.stations[station.0 as usize].registration();
                         let from = self.multiframe.next().start();
@@ -276,11 +280,15 @@ impl Exchange<'_> {
                 } => {
                     self.cell.register(self.stations, station);
                     self.air.message(heard, station, cell, kind);
-                    self.air.link_up(heard, station, cell);
+                    self.air
+                        .event(Event::new(heard, station, cell, LinkEvent::Up));
                     self.air.schedule_measurement(self.stations, station, heard);
                     if let Some(from) = from {
-                        self.air
-                            .event(heard, station, cell, Signal::HandoverComplete { from });
+                        let event = LinkEvent::HandoverComplete;
+                        self.air.event(Event {
+                            other: Some(from),
+                            ..Event::new(heard, station, cell, event)
+                        });
                     }
                 }
             }

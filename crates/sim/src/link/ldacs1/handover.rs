@@ -17,8 +17,9 @@
 use super::config::HandoverType;
 use super::frame::{Multiframe, opportunity_at, superframe_from};
 use super::network::Network;
-use super::output::{MessageKind, Signal};
+use super::output::{Event, Measured, MessageKind};
 use super::station::{Attachment, CellId, Direction, Phase, StationId};
+use baton_proto::interface::LinkEvent;
 use baton_proto::time::{Duration, Instant};
 
 impl Network {
@@ -68,7 +69,7 @@ impl Network {
         };
         self.air
             .message(now, id, to, MessageKind::SystemIdentification);
-        self.air.event(now, id, to, Signal::Detected);
+        self.air.event(Event::new(now, id, to, LinkEvent::Detected));
         self.enter(id, to, None, now);
     }
 
@@ -154,27 +155,24 @@ impl Network {
         let station = &mut self.stations[id.0 as usize];
         if station.is_alone != is_alone {
             station.is_alone = is_alone;
-            let signal = if is_alone {
-                Signal::GoingDown { to: None }
-            } else {
-                Signal::Rollback
+            let event = match is_alone {
+                true => LinkEvent::GoingDown,
+                false => LinkEvent::Rollback,
             };
-            self.air.event(now, id, cell, signal);
+            self.air.event(Event::new(now, id, cell, event));
         }
     }
 
     fn report_parameters(&mut self, id: StationId, cell: CellId, received_dbm: f64, now: Instant) {
         let budget = &self.air.config.cells[usize::from(cell.0)].forward;
         let snr_db = budget.snr_db(received_dbm);
-        self.air.event(
-            now,
-            id,
-            cell,
-            Signal::ParametersReport {
+        self.air.event(Event {
+            measured: Some(Measured {
                 received_dbm,
                 snr_db,
-            },
-        );
+            }),
+            ..Event::new(now, id, cell, LinkEvent::ParametersReport)
+        });
     }
 
     /// POW_REP in the next slot; returns the slot's multiframe.
@@ -215,7 +213,8 @@ impl Network {
         if received <= self.received_dbm(id, cell, now) {
             return next;
         }
-        self.air.event(now, id, other, Signal::Detected);
+        self.air
+            .event(Event::new(now, id, other, LinkEvent::Detected));
         let serving = &mut self.cells[usize::from(cell.0)];
         serving.commands.push(id);
         serving.wake(&mut self.air, now);
@@ -248,7 +247,7 @@ impl Network {
     fn leave(&mut self, id: StationId, cell: CellId, place: u32, now: Instant) {
         self.cells[usize::from(cell.0)].remove(&mut self.stations, id, place);
         self.stations[id.0 as usize].is_alone = false;
-        self.air.event(now, id, cell, Signal::Down);
+        self.air.event(Event::new(now, id, cell, LinkEvent::Down));
         let mut ended = Vec::new();
         for (direction, kept) in [
             (Direction::Forward, self.air.config.forwards_queue),

@@ -34,6 +34,6 @@ mod transmission;
 pub use config::{CellConfig, HandoverType, NetworkConfig};
 pub use figures::{json_budget, json_figures};
 pub use network::{HEADER_BYTES, Network, Offered, Way};
-pub use output::{Event, Fate, Message, MessageKind, Output, Signal};
+pub use output::{Event, Fate, Measured, Message, MessageKind, Output};
 pub use queue::SIGNALLING_PRIORITY;
 pub use station::{CellId, Direction, StationId};

@@ -3,13 +3,14 @@
 use super::air::{Air, Task};
 use super::cell::Cell;
 use super::config::{CellConfig, NetworkConfig};
-use super::output::Output;
+use super::output::{Event, Output};
 use super::queue::PRIORITIES;
 use super::station::{Attachment, CellId, Direction, Station, StationId};
 use crate::link::{DropReason, Outcome};
 use crate::packets::PacketId;
 use crate::position::Track;
 use crate::rng::Seed;
+use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 use std::sync::Arc;
 
@@ -93,7 +94,7 @@ impl Network {
         self.stations.push(Station::new(track));
         if let Some(cell) = cell {
             self.cells[usize::from(cell.0)].register(&mut self.stations, id);
-            self.air.link_up(now, id, cell);
+            self.air.event(Event::new(now, id, cell, LinkEvent::Up));
         }
         self.air.schedule_measurement(&mut self.stations, id, now);
         id
@@ -173,9 +174,9 @@ impl Network {
         self.stations[id.0 as usize].queue(direction).size()
     }
 
-    /// Number of aircraft that are registered in a cell.
-    pub fn aircraft(&self, cell: CellId) -> usize {
-        self.cells[usize::from(cell.0)].roster.len()
+    /// The aircraft that are registered in a cell.
+    pub fn registered(&self, cell: CellId) -> &[StationId] {
+        &self.cells[usize::from(cell.0)].roster
     }
 
     /// Present parameters.

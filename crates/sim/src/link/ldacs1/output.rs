@@ -3,7 +3,7 @@
 use super::station::{CellId, Direction, StationId};
 use crate::link::Outcome;
 use crate::packets::PacketId;
-use baton_proto::rate::DataRate;
+use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -36,7 +36,7 @@ pub struct Fate {
     pub outcome: Outcome,
 }
 
-/// An event of an aircraft's link, by IEEE 802.21's names.
+/// An event of an aircraft's link to a cell; both ends hear it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     /// When.
@@ -45,49 +45,40 @@ pub struct Event {
     pub station: StationId,
     /// The cell that it speaks of.
     pub cell: CellId,
-    /// What has happened.
-    pub signal: Signal,
+    /// The event: [`Up`](LinkEvent::Up) is registration in the cell (CELL_RESP, or the poll of a handover of type 2);
+    /// [`GoingDown`](LinkEvent::GoingDown) HO_COM with the P-bit, after which the handover comes when the base station has nothing
+    /// left, or without another cell a signal below Th2 where no other is heard, which ends with a
+    /// [`Rollback`](LinkEvent::Rollback); [`HandoverImminent`](LinkEvent::HandoverImminent) HO_COM without the P-bit;
+    /// [`Down`](LinkEvent::Down) the loss of the signal, or CELL_EXIT; [`ParametersReport`](LinkEvent::ParametersReport) a signal
+    /// that has crossed Th1, in either direction.
+    pub event: LinkEvent,
+    /// The cell to which a handover leads, or for [`HandoverComplete`](LinkEvent::HandoverComplete) from which it came.
+    pub other: Option<CellId>,
+    /// The received signal that a parameters report tells of.
+    pub measured: Option<Measured>,
 }
 
-/// What has happened to a link.
+/// A measured signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Signal {
-    /// Link_Detected: the aircraft hears this cell.
-    Detected,
-    /// Link_Up: it is registered there (CELL_RESP, or the poll of a handover of type 2).
-    Up {
-        /// The forward link's rate for it: its own limit, or that of the whole cell.
-        rate: DataRate,
-    },
-    /// Link_Going_Down.
-    GoingDown {
-        /// HO_COM with the P-bit: the handover to this cell comes when the base station has nothing left. Without a cell
-        /// the signal is below Th2, and no other cell was heard.
-        to: Option<CellId>,
-    },
-    /// Link_Event_Rollback: after all, the signal is above Th2, or another cell takes the aircraft.
-    Rollback,
-    /// The base station has delivered all that it had (not in 802.21).
-    QueueDrained,
-    /// Link_Handover_Imminent: HO_COM without the P-bit.
-    HandoverImminent {
-        /// Where to.
-        to: CellId,
-    },
-    /// Link_Down: the aircraft has left the cell or lost its signal.
-    Down,
-    /// Link_Handover_Complete, right after Link_Up.
-    HandoverComplete {
-        /// Where from.
-        from: CellId,
-    },
-    /// Link_Parameters_Report: the signal has crossed Th1, in either direction.
-    ParametersReport {
-        /// Received power in dBm.
-        received_dbm: f64,
-        /// SNR with the safety margin taken off, in dB.
-        snr_db: f64,
-    },
+pub struct Measured {
+    /// Received power in dBm.
+    pub received_dbm: f64,
+    /// SNR with the safety margin taken off, in dB.
+    pub snr_db: f64,
+}
+
+impl Event {
+    /// An event that speaks of one cell and of no measurement.
+    pub const fn new(at: Instant, station: StationId, cell: CellId, event: LinkEvent) -> Event {
+        Event {
+            at,
+            station,
+            cell,
+            event,
+            other: None,
+            measured: None,
+        }
+    }
 }
 
 /// A control message on its way between an aircraft and a base station.

@@ -1,7 +1,7 @@
 //! Mobile IPv4.
 
 use super::{Surroundings, home_link};
-use crate::addresses::{ACCESS_SIZE, NODES, on_access_link};
+use crate::addresses::{NODES, on_access_link};
 use crate::scenario::document::Path;
 use crate::scenario::error::{quoted, unknown};
 use crate::scenario::model::{
@@ -47,7 +47,7 @@ pub(super) fn home_agent(
         (
             "access links",
             on_access_link(0, 0),
-            (links.specs.len() as u32).saturating_mul(ACCESS_SIZE),
+            (links.free_ipv4()).wrapping_sub(on_access_link(0, 0).to_bits()),
         ),
     ];
     for (whose, first, count) in taken {

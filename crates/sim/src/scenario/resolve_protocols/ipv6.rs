@@ -61,7 +61,7 @@ fn check_own(prefix: Ipv6Prefix, path: &Path, links: &Links, report: &mut Report
         (
             "access links",
             ACCESS_PREFIXES,
-            (links.specs.len() as u128) << 64,
+            (links.count_places() as u128) << 64,
         ),
     ];
     let top = prefix.address_of(Ipv6Addr::from_bits(u128::MAX));

@@ -179,7 +179,7 @@ fn home_link(
     let path = path.key("home_link");
     let cell = links.find_cell(name, mobile);
     let link = cell.or_else(|| links.find(name, &path, report))?;
-    let ends = links.specs[link.0].ends;
+    let ends = links.ends(link);
     if ends.contains(&agent) && ends.contains(&mobile) {
         return Some(link);
     }

@@ -44,11 +44,7 @@ track = { legs = [{ latitude = 0, longitude = 1 }, { latitude = 0, longitude = 2
 #[test]
 fn a_network_s_cells_are_links_of_each_mobile_on_it() {
     let scenario = parsed(RIGHT);
-    let names: Vec<&str> = scenario
-        .links
-        .iter()
-        .map(|link| link.config.name.as_str())
-        .collect();
+    let names: Vec<_> = scenario.link_names().collect();
     assert_eq!(
         names,
         [
@@ -63,14 +59,14 @@ fn a_network_s_cells_are_links_of_each_mobile_on_it() {
         let place = scenario.nodes.iter().position(|node| node == name);
         NodeIndex(place.unwrap())
     });
-    assert_eq!(scenario.links[3].ends, [router, aircraft]);
-    assert_eq!(scenario.links[3].config.mtu, 1280);
+    assert_eq!(scenario.link_ends(LinkIndex(3)), [router, aircraft]);
+    assert_eq!(scenario.link_config(LinkIndex(3)).mtu, 1280);
     assert_eq!(radio.link(StationId(0), CellId(1)), LinkIndex(3));
     assert_eq!(radio.ends(LinkIndex(2)), Some((StationId(0), CellId(0))));
     assert_eq!(radio.ends(LinkIndex(1)), None);
     let policy = &scenario.mobiles[0].attachment;
-    let own = [LinkIndex(1), LinkIndex(2), LinkIndex(3)];
-    assert_eq!(policy.access_links(&scenario.radios), own);
+    assert_eq!(policy.access_links(&scenario.radios), [LinkIndex(1)]);
+    assert_eq!(policy.radios(&scenario.radios), [(0, StationId(0))]);
     let AttachmentPolicy::Timetable(entries) = &scenario.mobiles[0].attachment else {
         panic!("a timetable");
     };

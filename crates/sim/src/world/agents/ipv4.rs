@@ -2,11 +2,15 @@
 
 use super::{ProtocolRun, access_links};
 use crate::addresses::{ACCESS_LENGTH, node_addresses, on_access_link};
+use crate::link::ldacs1::CellId;
 use crate::rng::Seed;
 use crate::scenario::model::{CareOfSource, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario};
 use crate::world::World;
 use crate::world::ports::BehindLink;
+use crate::world::radio::BehindCell;
+use crate::world::wires::{AircraftPlace, CellPlace, RadioPlace};
 use baton_proto::host::layer::Rank;
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::home_network::HomeNetwork;
 use baton_proto::mobility::mobile_ipv4::{
     self, AddressServer, Advertising, CareOf, Clock, ForeignAgent, ForeignAgentConfig, HomeAgent,
@@ -55,6 +59,13 @@ fn mobiles(scenario: &Scenario) -> impl Iterator<Item = (usize, &Mobile, &Mobile
     all.filter_map(|(number, mobile)| Some((number, mobile, mobile.ipv4()?)))
 }
 
+/// Each of them once, in the order of their first appearance.
+fn each_once(interfaces: impl Iterator<Item = InterfaceId>) -> Vec<InterfaceId> {
+    let mut known = BTreeSet::new();
+    let interfaces = interfaces.filter(|&interface| known.insert(interface));
+    interfaces.collect()
+}
+
 impl World {
     /// Gives hosts the agents of Mobile IPv4.
     pub(super) fn add_ipv4_agents(&mut self) {
@@ -96,15 +107,18 @@ impl World {
             .collect();
         let links = own.iter().filter_map(|&(_, link)| link);
         let interfaces = links.map(|link| self.interface(node, link.0));
+        let interfaces = each_once(interfaces);
+        let cells = self.scenario.radios.iter();
+        let cells: usize = cells.map(|radio| radio.stations.len()).sum();
         let config = HomeAgentConfig {
             address: agent.prefix.host(1),
             longest_lifetime: agent.longest_lifetime,
             // A mobile has no more than it has links.
-            simultaneous_bindings: self.wires.len(),
+            simultaneous_bindings: self.wires.plain().len() + cells,
             reverse_tunnel: true,
             foreign_agents: BTreeMap::new(),
             advertising: Advertising {
-                interfaces: interfaces.collect(),
+                interfaces,
                 interval: ADVERTISEMENTS,
                 prefix_length: agent.prefix.length(),
             },
@@ -148,9 +162,18 @@ impl World {
         let mut care_of = Vec::new();
         for link in access_links(&self.scenario, &mobile.attachment) {
             let interface = self.interface(node, link);
-            let source = self.care_of(mobility, (node, link), home_address);
+            let own = on_access_link(link, MOBILE);
+            let source = self.care_of_source(mobility, (node, link), [home_address, own]);
             sources.push((interface, source));
             care_of.push((link, self.care_of_address(source, (node, link))));
+        }
+        for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
+            let radio = radio as u32;
+            let present = self.wires.present(AircraftPlace { radio, station });
+            let interface = self.interface(node, present);
+            // In which cell it will be, is told when it is there.
+            sources.push((interface, CareOf::ForeignAgent));
+            self.add_cell_networks(radio, mobility.care_of);
         }
         let layer = mobile_ipv4::Mobile::new(MobileNode::new(config), sources);
         self.nodes[node].host.add_layer(layer);
@@ -160,6 +183,72 @@ impl World {
             told: true,
             up: BTreeSet::new(),
         });
+    }
+
+    /// Lets routes lead to the networks of cells where mobiles have addresses of their own, and somebody give these out.
+    fn add_cell_networks(&mut self, radio: u32, source: CareOfSource) {
+        for cell in 0..self.scenario.radios[radio as usize].stations.len() {
+            let cell = CellId(cell as u16);
+            let far = self.wires.base_station(CellPlace { radio, cell });
+            let neighbors = self.neighbors(radio);
+            let [ends, _] = neighbors.ends(cell);
+            let server = (
+                neighbors.router(cell),
+                neighbors.length(),
+                neighbors.given(cell),
+            );
+            if !self.behind_cells.iter().any(|known| known.ends == ends) {
+                self.behind_cells.push(BehindCell { ends, far });
+            }
+            let layers = self.nodes[far.0].host.agents_mut();
+            let is_served = layers
+                .all::<LinkServer>()
+                .any(|server| server.interface == far.1);
+            if source == CareOfSource::Acquired && !is_served {
+                let (address, length, given) = server;
+                layers.add(LinkServer {
+                    interface: far.1,
+                    server: AddressServer::new(address, length, given, LEASE),
+                });
+            }
+        }
+    }
+
+    /// Where a mobile's care-of address in a cell comes from.
+    pub(super) fn source_in_cell(
+        &self,
+        number: usize,
+        mobility: &MobileIpv4,
+        place: RadioPlace,
+    ) -> CareOf {
+        let (node, link) = (self.mobiles[number].node.0, self.wires.number(place));
+        let home_address = home_address(&self.scenario, number, mobility);
+        let own = self
+            .neighbors(place.radio)
+            .address(place.cell, place.station);
+        self.care_of_source(mobility, (node, link), [home_address, own])
+    }
+
+    /// A mobile's care-of address in a cell, if it has one there.
+    pub(super) fn ipv4_address_in(
+        &self,
+        number: usize,
+        mobility: &MobileIpv4,
+        place: RadioPlace,
+    ) -> Option<IpAddr> {
+        match self.source_in_cell(number, mobility, place) {
+            CareOf::Known(address) => Some(address.into()),
+            CareOf::ForeignAgent => {
+                let (router, _) = self.wires.ends(self.wires.number(place))[0];
+                Some(self.directory.ipv4(&self.scenario, router).into())
+            }
+            CareOf::Acquired => {
+                let node = self.mobiles[number].node.0;
+                let mobile = self.nodes[node].host.layer::<mobile_ipv4::Mobile>()?;
+                let point = mobile.node().registered(self.now)?;
+                Some(point.care_of_address.into())
+            }
+        }
     }
 
     /// The table of a mobile: nodes by their addresses.
@@ -182,13 +271,13 @@ impl World {
     }
 
     /// Where a mobile's care-of address on an access link comes from.
-    fn care_of(
+    fn care_of_source(
         &self,
         mobility: &MobileIpv4,
         (node, link): (usize, usize),
-        home_address: Ipv4Addr,
+        [home_address, own]: [Ipv4Addr; 2],
     ) -> CareOf {
-        let (router, _) = self.wires[link].far_from(node);
+        let (router, _) = self.wires.far_from(link, node);
         let mut agents = self.scenario.ipv4_agents.foreign_agents.iter();
         let has_agent = agents.any(|agent| agent.node.0 == router);
         match (
@@ -200,13 +289,13 @@ impl World {
             (true, _) => CareOf::Known(home_address),
             (false, CareOfSource::ForeignAgent) if has_agent => CareOf::ForeignAgent,
             (false, CareOfSource::Acquired) => CareOf::Acquired,
-            (false, _) => CareOf::Known(on_access_link(link, MOBILE)),
+            (false, _) => CareOf::Known(own),
         }
     }
 
     /// The address that a mobile will have on a link, with a route to it and, for DHCP, somebody who gives it out.
     fn care_of_address(&mut self, source: CareOf, (node, link): (usize, usize)) -> IpAddr {
-        let (router, interface) = self.wires[link].far_from(node);
+        let (router, interface) = self.wires.far_from(link, node);
         let own = on_access_link(link, MOBILE);
         match source {
             CareOf::ForeignAgent => return self.directory.ipv4(&self.scenario, router).into(),
@@ -236,12 +325,23 @@ impl World {
             let home_address = home_address(&self.scenario, number, mobility);
             keys.insert(home_address, self.association(number, "foreign"));
             for link in access_links(&self.scenario, &mobile.attachment) {
-                let (router, interface) = self.wires[link].far_from(mobile.node.0);
+                let (router, interface) = self.wires.far_from(link, mobile.node.0);
                 if router == node && mobility.home_link != Some(LinkIndex(link)) {
                     interfaces.push(interface);
                 }
             }
+            for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
+                let radio = radio as u32;
+                let present = self.wires.present(AircraftPlace { radio, station });
+                for link in self.wires.to_all_cells(present) {
+                    let [(router, interface), _] = self.wires.ends(link);
+                    if router == node && mobility.home_link != Some(LinkIndex(link)) {
+                        interfaces.push(interface);
+                    }
+                }
+            }
         }
+        let interfaces = each_once(interfaces.into_iter());
         let config = ForeignAgentConfig {
             address: self.directory.ipv4(&self.scenario, node),
             gateway: agent

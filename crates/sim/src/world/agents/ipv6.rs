@@ -1,14 +1,17 @@
 //! Mobile IPv6 and NEMO in a world.
 
 use super::{ProtocolRun, access_links};
-use crate::addresses::{ACCESS_PREFIXES, node_addresses};
+use crate::addresses::{access_prefix, node_addresses};
 use crate::link::config::Medium;
+use crate::link::ldacs1::{CellId, StationId};
 use crate::rng::Seed;
 use crate::scenario::model::{
     AccessControl, Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario,
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
+use crate::world::radio::BehindCell;
+use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::ConfigurationTimes;
@@ -26,7 +29,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The interface identifier of mobiles is this and their number: an ICAO address for those that have one.
 const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
@@ -56,17 +59,26 @@ pub(super) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
     addresses
 }
 
+/// What a mobile may attach to.
+struct Access {
+    links: Vec<usize>,
+    /// Networks, and the aircraft that it is there.
+    radios: Vec<(usize, StationId)>,
+}
+
 const fn identifier(mobile: usize) -> u64 {
     MOBILE_IDENTIFIERS + mobile as u64
 }
 
-/// The prefix that the router of an access link advertises there.
-fn access_prefix(home: Option<LinkIndex>, agent: &HomeAgent, link: usize) -> Option<Ipv6Prefix> {
-    if home == Some(LinkIndex(link)) {
-        return Some(agent.prefix);
-    }
-    let address = ACCESS_PREFIXES + ((link as u128) << 64);
-    Ipv6Prefix::new(Ipv6Addr::from_bits(address), 64)
+/// The mobile that has an address by its identifier.
+pub(in crate::world) fn mobile_of(address: Ipv6Addr) -> Option<usize> {
+    let identifier = address.to_bits() as u64;
+    usize::try_from(identifier.checked_sub(MOBILE_IDENTIFIERS)?).ok()
+}
+
+/// The address that a mobile makes itself of a prefix.
+pub(super) fn address_in(prefix: Ipv6Prefix, mobile: usize) -> Ipv6Addr {
+    prefix.address_of(link_local(identifier(mobile)))
 }
 
 fn link_local(identifier: u64) -> Ipv6Addr {
@@ -101,10 +113,16 @@ impl World {
         for number in 0..self.scenario.home_agents.len() {
             self.add_home_agent(number);
         }
+        for radio in 0..self.scenario.radios.len() {
+            self.add_cell_routers(radio);
+        }
         for number in 0..self.scenario.mobiles.len() {
             let mobile = self.scenario.mobiles[number].clone();
             if let Some(mobility) = mobile.ipv6() {
-                let access = access_links(&self.scenario, &mobile.attachment);
+                let access = Access {
+                    links: access_links(&self.scenario, &mobile.attachment),
+                    radios: mobile.attachment.radios(&self.scenario.radios),
+                };
                 self.add_mobile_node(number, mobile.node, mobility, &access);
             }
         }
@@ -150,7 +168,7 @@ impl World {
         number: usize,
         node: NodeIndex,
         mobility: &MobileIpv6,
-        access: &[usize],
+        access: &Access,
     ) {
         let seed = Seed(self.scenario.seed);
         let name = self.scenario.nodes[node.0].clone();
@@ -161,27 +179,34 @@ impl World {
             security_parameter_index: 256 + number as u32,
             key: long_secret(seed, &format!("mobile {name} home key")),
         };
-        let mut care_of = Vec::with_capacity(access.len());
+        let mut care_of = Vec::with_capacity(access.links.len());
         let mut group = Vec::new();
-        for &link in access {
-            let Some(prefix) = access_prefix(mobility.home_link, &agent, link) else {
-                continue;
+        let member = GroupMobile {
+            home_address,
+            network: mobility.network_prefix,
+            home_agent: agent.address(),
+        };
+        for &link in &access.links {
+            let far = self.wires.far_from(link, node.0);
+            let is_home = mobility.home_link == Some(LinkIndex(link));
+            let prefix = match is_home {
+                true => agent.prefix,
+                false => access_prefix(link),
             };
-            let (router, interface) = self.wires[link].far_from(node.0);
-            self.advertise((router, interface), prefix, mobility, &agent);
-            let address = prefix.address_of(link_local(identifier));
-            if mobility.home_link != Some(LinkIndex(link)) {
-                let one = GroupMobile {
-                    home_address,
-                    network: mobility.network_prefix,
-                    home_agent: agent.address(),
-                };
-                group.extend(self.join(router, one, mobility));
-                let far = (router, interface);
-                let address = IpAddr::V6(address);
+            let is_frequent = mobility.advertisements == Advertisements::Frequent;
+            self.advertise(far, prefix, is_frequent, is_home.then_some(&agent));
+            let address = IpAddr::V6(address_in(prefix, number));
+            if !is_home {
+                group.extend(self.join(far, member, mobility));
                 self.behind_links.push(BehindLink { address, far });
             }
-            care_of.push((link, IpAddr::V6(address)));
+            care_of.push((link, address));
+        }
+        for cell in self.cells_of(access) {
+            let far = self.wires.base_station(cell);
+            if self.neighbors(cell.radio).prefix(cell.cell) != agent.prefix {
+                group.extend(self.join(far, member, mobility));
+            }
         }
         let credentials = mobility.aaa.map(|aaa| self.enrol(aaa, &name, home_address));
         let handover_service = mobility
@@ -244,6 +269,56 @@ impl World {
         }
     }
 
+    /// The cells of a mobile's radio networks.
+    fn cells_of(&self, access: &Access) -> Vec<CellPlace> {
+        let radios = access.radios.iter();
+        let cells = radios.flat_map(|&(radio, _)| {
+            let cells = 0..self.scenario.radios[radio].stations.len();
+            cells.map(move |cell| CellPlace {
+                radio: radio as u32,
+                cell: CellId(cell as u16),
+            })
+        });
+        cells.collect()
+    }
+
+    /// Lets the base stations of a radio network advertise themselves in their cells, if a mobile of Mobile IPv6 may come there. A
+    /// cell that is a mobile's home link has the home prefix.
+    fn add_cell_routers(&mut self, radio: usize) {
+        let mut homes: BTreeMap<CellId, HomeAgent> = BTreeMap::new();
+        let (mut is_spoken, mut is_frequent) = (false, false);
+        let network = &self.scenario.radios[radio];
+        for aircraft in &network.aircraft {
+            let number = self.directory.mobile_at(aircraft.node.0);
+            let Some(mobility) = number.and_then(|number| self.scenario.mobiles[number].ipv6())
+            else {
+                continue;
+            };
+            is_spoken = true;
+            is_frequent |= mobility.advertisements == Advertisements::Frequent;
+            if let Some((_, cell)) = mobility.home_link.and_then(|link| network.ends(link)) {
+                let agent = &self.scenario.home_agents[mobility.home_agent];
+                homes.entry(cell).or_insert_with(|| agent.clone());
+            }
+        }
+        let cells = if is_spoken { network.stations.len() } else { 0 };
+        for cell in (0..cells).map(|cell| CellId(cell as u16)) {
+            let place = CellPlace {
+                radio: radio as u32,
+                cell,
+            };
+            let (home, far) = (homes.get(&cell), self.wires.base_station(place));
+            if let Some(agent) = home {
+                self.neighbors_mut(place.radio)
+                    .set_prefix(cell, agent.prefix);
+            }
+            let neighbors = self.neighbors(place.radio);
+            let (prefix, [_, ends]) = (neighbors.prefix(cell), neighbors.ends(cell));
+            self.behind_cells.push(BehindCell { ends, far });
+            self.advertise(far, prefix, is_frequent, home);
+        }
+    }
+
     /// Lets an AAA server know a mobile, by its home address; returns what the mobile knows of the server.
     fn enrol(&mut self, aaa: AccessControl, name: &str, home_address: Ipv6Addr) -> AccessSettings {
         let server = self.directory.ipv6(aaa.server.0);
@@ -271,21 +346,28 @@ impl World {
         &mut self,
         node: usize,
         service: usize,
-        access: &[usize],
+        access: &Access,
     ) -> HandoverServiceSettings {
         let identifier = self.mih_identifier(node);
         self.point_of_service(service).enrol(identifier.clone());
         // Those of links that are no access links are asked about nowhere.
         let mut links = vec![LinkIdentifier::new(0, b""); self.nodes[node].interfaces.len()];
-        for &link in access {
-            let known = self.link_identifier(link);
-            let (router, _) = self.wires[link].far_from(node);
-            let gateway = self.point_of_service(router);
-            let in_charge = (gateway.identifier().clone(), gateway.address());
-            gateway.add_link(known.clone(), in_charge.clone());
-            self.point_of_service(service)
-                .add_link(known.clone(), in_charge);
-            links[self.interface(node, link).0] = known;
+        let radios = access.radios.iter().map(|&(radio, station)| AircraftPlace {
+            radio: radio as u32,
+            station,
+        });
+        let present = radios.map(|aircraft| self.wires.present(aircraft));
+        let present: Vec<usize> = access.links.iter().copied().chain(present).collect();
+        for link in present {
+            for link in self.wires.to_all_cells(link) {
+                let known = self.link_identifier(link);
+                let (router, _) = self.wires.far_from(link, node);
+                let gateway = self.point_of_service(router);
+                let in_charge = (gateway.identifier().clone(), gateway.address());
+                gateway.add_link(known.clone(), in_charge.clone());
+                self.point_of_service(service).add_link(known, in_charge);
+            }
+            links[self.interface(node, link).0] = self.link_identifier(link);
         }
         HandoverServiceSettings {
             point_of_service: self.directory.ipv6(service),
@@ -307,14 +389,22 @@ impl World {
         MihfId::new(&mih_name(&self.scenario.nodes[node], node))
     }
 
-    /// Which access link it is to them: of IEEE 802.11 or of another kind.
-    fn link_identifier(&self, link: usize) -> LinkIdentifier {
-        let config = self.wires[link].link.config();
+    /// Which access link, or cell, it is to them: of IEEE 802.11 or of another kind.
+    pub(super) fn link_identifier(&self, link: usize) -> LinkIdentifier {
+        let config = self.wires.config(link);
         let link_type = match config.medium {
             Medium::Dcf(_) => LinkIdentifier::IEEE_802_11,
             Medium::FullDuplex => LinkIdentifier::OTHER_WIRELESS,
         };
-        LinkIdentifier::new(link_type, &mih_name(&config.name, link))
+        let name = match self.wires.place(link) {
+            None => mih_name(&config.name, link),
+            Some(RadioPlace { radio, cell, .. }) => {
+                let (radio, cell) = (&self.scenario.radios[radio as usize], usize::from(cell.0));
+                let name = format!("{}.{}", radio.config.name, radio.config.cells[cell].name);
+                mih_name(&name, radio.first_cell + cell)
+            }
+        };
+        LinkIdentifier::new(link_type, &name)
     }
 
     /// Lets the nodes that mobiles exchange flows with know where those are, if the mobiles want it.
@@ -349,41 +439,41 @@ impl World {
         }
     }
 
-    /// Lets the router that was added last keep copies for a mobile, if that is chosen; returns where they go.
+    /// Lets the router at an interface keep copies for a mobile, if that is chosen; returns where they go.
     fn join(
         &mut self,
-        router: usize,
+        (router, interface): NodeInterface,
         mobile: GroupMobile,
         mobility: &MobileIpv6,
     ) -> Option<Ipv6Addr> {
         let policy = mobility.multicast_buffering?;
         let routers = self.nodes[router].host.layer_mut::<AccessRouters>()?;
-        routers.join_last(mobile, policy)
+        routers.join(interface, mobile, policy);
+        Some(routers.at(interface)?.settings().address)
     }
 
-    /// Lets a router advertise a prefix at an interface.
+    /// Lets a router advertise a prefix at an interface, as a home agent its own.
     fn advertise(
         &mut self,
-        (router, interface): (usize, InterfaceId),
+        (router, interface): NodeInterface,
         prefix: Ipv6Prefix,
-        mobility: &MobileIpv6,
-        agent: &HomeAgent,
+        is_frequent: bool,
+        agent: Option<&HomeAgent>,
     ) {
         let name = format!("router {router} interface {}", interface.0);
         let draws = Draws::new(Seed(self.scenario.seed).secret(&name));
         let identifier = 0x1000 * (router as u64 + 1) + interface.0 as u64;
         let mut settings = AdvertisingSettings::standard(interface, link_local(identifier), prefix);
-        if mobility.advertisements == Advertisements::Frequent {
+        if is_frequent {
             settings.shortest_interval = Duration::from_millis(30);
             settings.longest_interval = Duration::from_millis(70);
             settings.shortest_spacing = Duration::from_millis(30);
             settings.says_interval = true;
         }
-        if prefix == agent.prefix {
+        if let Some(agent) = agent {
             settings.home_agent = true;
             settings.address = agent.address();
         }
-        settings.buffering = mobility.access_router_buffering;
         settings.path_mtu = PATH_MTU;
         let host = &mut self.nodes[router].host;
         // Mobiles that have left write to it.

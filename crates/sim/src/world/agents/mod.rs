@@ -6,21 +6,26 @@ mod ipv6;
 
 use super::World;
 use super::ports::BehindLink;
-use crate::scenario::model::{AttachmentPolicy, LinkIndex, Scenario};
+use super::wires::{LeadsTo, RadioPlace};
+use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobility, Scenario};
 use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::host::layer::{LayerEvent, Neighbor, News};
 use baton_proto::interface::{InterfaceId, LinkEvent};
+use baton_proto::mobility::mobile_ipv4;
+use baton_proto::mobility::mobile_ipv6::MobileNode;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 pub(super) use directory::Directory;
+pub(super) use ipv6::mobile_of;
 
 /// What the world knows of a mobile with a protocol.
 #[derive(Clone, Debug)]
 pub(super) struct ProtocolRun {
     /// Its home agent's node.
     pub home_agent: usize,
-    /// Its access links, and the care-of address that it has on each one; the home address on its home link.
+    /// Its access links but for those of radio networks, and the care-of address that it has on each one; the home address on its
+    /// home link.
     pub care_of: Vec<(usize, IpAddr)>,
     /// Whether access routers are told when it comes.
     pub told: bool,
@@ -28,15 +33,7 @@ pub(super) struct ProtocolRun {
     pub up: BTreeSet<usize>,
 }
 
-impl ProtocolRun {
-    /// The address that a mobile has on a link.
-    pub fn care_of(&self, link: usize) -> Option<IpAddr> {
-        let found = self.care_of.iter().find(|(known, _)| *known == link)?;
-        Some(found.1)
-    }
-}
-
-/// The access links that a policy speaks of.
+/// The access links that a policy speaks of, but for those of radio networks.
 pub(super) fn access_links(scenario: &Scenario, policy: &AttachmentPolicy) -> Vec<usize> {
     let links = policy.access_links(&scenario.radios).into_iter();
     links.map(|link| link.0).collect()
@@ -47,11 +44,28 @@ impl World {
     pub(super) fn add_agents(&mut self) {
         self.add_ipv6_agents();
         self.add_ipv4_agents();
+        self.introduce_aircraft();
+    }
+
+    /// The address that a mobile with a protocol has on a link.
+    pub(super) fn care_of(&self, number: usize, link: usize) -> Option<IpAddr> {
+        let protocol = self.mobiles[number].protocol.as_ref()?;
+        if let Some(place) = self.wires.place(link) {
+            return match self.scenario.mobiles[number].mobility.as_ref()? {
+                Mobility::Ipv6(_) => {
+                    let prefix = self.neighbors(place.radio).prefix(place.cell);
+                    Some(ipv6::address_in(prefix, number).into())
+                }
+                Mobility::Ipv4(mobility) => self.ipv4_address_in(number, mobility, place),
+            };
+        }
+        let found = protocol.care_of.iter().find(|(known, _)| *known == link)?;
+        Some(found.1)
     }
 
     /// A node's interface to a link that ends at it.
     pub(super) fn interface(&self, node: usize, link: usize) -> InterfaceId {
-        let [a, b] = self.wires[link].ends;
+        let [a, b] = self.wires.ends(link);
         if a.0 == node { a.1 } else { b.1 }
     }
 
@@ -79,7 +93,7 @@ impl World {
 
     /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself, or it will be so later.
     pub(super) fn signal_up(&mut self, number: usize, link: usize) {
-        if self.wires[link].radio.is_none() && self.wires[link].works {
+        if self.wires.place(link).is_none() && self.wires[link].works {
             self.signal(number, link, LinkEvent::Up);
         }
     }
@@ -90,8 +104,9 @@ impl World {
         let mobile = &self.mobiles[number];
         let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
         for link in self.links_of(self.mobiles[number].node) {
+            let is_plain = self.wires.place(link).is_none();
             let wire = &mut self.wires[link];
-            let own = wire.mobile == Some(number) && wire.radio.is_none();
+            let own = wire.mobile == Some(number) && is_plain;
             if has_protocol && own && attached != Some(link) {
                 wire.broken = true;
                 wire.link.set_down(self.now, false);
@@ -118,35 +133,67 @@ impl World {
         let node = mobile.node.0;
         let told = protocol.told || signal != LinkEvent::Up;
         let neighbor = self.neighbor(number, link);
-        let (router, at_router) = self.wires[link].far_from(node);
-        let at_network = self.wires[link].end_across(node);
+        let (router, at_router) = self.wires.far_from(link, node);
+        let at_mobile = self.interface(node, link);
+        let at_network = self.wires.end_across(link, node);
         self.record_link_signal(node, link, signal);
+        if let (LinkEvent::Up, Some(place)) = (signal, self.wires.place(link)) {
+            self.describe_cell(number, (link, place), at_mobile);
+        }
         self.tell_end(link, at_network.other(), signal);
         if let Some(neighbor) = neighbor {
             let said = (signal, neighbor);
             self.nodes[router]
                 .host
                 .handle_neighbor(self.now, at_router, said);
-            self.pump(router);
         }
         if told {
             self.record_link_signal(router, link, signal);
             self.tell_end(link, at_network, signal);
+        }
+        self.pump(router);
+    }
+
+    /// Tells a mobile's agents what the link of an interface is now that it leads to another cell.
+    fn describe_cell(
+        &mut self,
+        number: usize,
+        (link, place): (usize, RadioPlace),
+        interface: InterfaceId,
+    ) {
+        let node = self.mobiles[number].node.0;
+        match &self.scenario.mobiles[number].mobility {
+            Some(Mobility::Ipv6(mobility)) if mobility.point_of_service.is_some() => {
+                let known = self.link_identifier(link);
+                if let Some(mobile) = self.nodes[node].host.layer_mut::<MobileNode>() {
+                    mobile.set_link(interface, known);
+                }
+            }
+            Some(Mobility::Ipv4(mobility)) => {
+                let source = self.source_in_cell(number, mobility, place);
+                let host = &mut self.nodes[node].host;
+                if let Some(mobile) = host.layer_mut::<mobile_ipv4::Mobile>() {
+                    mobile.set_care_of(interface, source);
+                }
+            }
+            _ => {}
         }
     }
 
     /// What the router of an access link calls a mobile of Mobile IPv6 on it.
     fn neighbor(&self, number: usize, link: usize) -> Option<Neighbor> {
         let protocol = self.mobiles[number].protocol.as_ref()?;
-        let IpAddr::V6(address) = protocol.care_of(link)? else {
+        let mobility = self.scenario.mobiles[number].ipv6()?;
+        let IpAddr::V6(address) = self.care_of(number, link)? else {
             return None;
         };
-        let mobility = self.scenario.mobiles[number].ipv6()?;
         let network = mobility.network_prefix;
         let at_home = mobility.home_link == Some(LinkIndex(link));
         Some(Neighbor {
             address,
             network: network.filter(|_| at_home),
+            is_told: protocol.told,
+            buffering: mobility.access_router_buffering,
         })
     }
 
@@ -171,8 +218,8 @@ impl World {
             return left_to_agent.then(|| (own, self.interface(node, link)));
         }
         let (link, protocol) = with_protocol(to)?;
-        let care_of = protocol.care_of(link)?;
-        let (router, interface) = self.wires[link].far_from(to);
+        let care_of = self.care_of(self.mobile_at(to)?, link)?;
+        let (router, interface) = self.wires.far_from(link, to);
         if router == node && destination == care_of {
             return Some((destination, interface));
         }
@@ -196,6 +243,11 @@ impl World {
         match news {
             News::BindingSent(to) => self.tell_of_update(number, to),
             News::HandoverPrepared => self.end_preparation(number),
+            News::AddressAcquired(interface, address) => {
+                if let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0] {
+                    self.learn_address(aircraft, address);
+                }
+            }
             _ => {}
         }
         let mobile = &self.mobiles[number];

@@ -203,14 +203,14 @@ impl World {
         };
         let radio = mobile.radio;
         decider.links.iter().position(|&known| {
-            let network = self.wires[known].radio.map(|place| place.radio as usize);
+            let network = self.wires.place(known).map(|place| place.radio as usize);
             Some(known) == link || network.is_some() && network == radio
         })
     }
 
     fn view_for(&self, decider: &Decider, used: Option<usize>) -> MobileView {
         let place_and_power = |&link: &usize| {
-            let along = self.scenario.links[link].reception.as_ref()?;
+            let along = self.scenario.links.get(link)?.reception.as_ref()?;
             let run = self.runs.get(&link)?;
             let position_m = run.position_m(self.now);
             Some((position_m, along.reception.measured_dbm(position_m)))

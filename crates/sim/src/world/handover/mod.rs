@@ -1,6 +1,7 @@
 //! Mobiles changing their access links.
 //!
-//! At each change all routes of the world are computed anew, in time proportional to nodes times links.
+//! At each change all routes of the world are computed anew, in time proportional to nodes times links; not where an aircraft
+//! changes its cell: then those to it alone change.
 
 mod decider;
 mod preparation;
@@ -14,7 +15,8 @@ pub use record::{Announcement, FlowAtHandover, FlowLosses, HandoverRecord, Losse
 use super::agents::ProtocolRun;
 use super::flow::Delivered;
 use super::packet_counts::Way;
-use super::{Event, Wire, World, routing};
+use super::wires::Wire;
+use super::{Event, World, routing};
 use crate::kernel::Timer;
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{Attachment, Handover, LinkIndex, NodeIndex, OldQueue};
@@ -471,7 +473,7 @@ impl World {
 
     /// Lets routes lead over a link.
     pub(super) fn use_link(&mut self, number: usize, link: Option<usize>) {
-        self.mobiles[number].attached = link;
+        let before = core::mem::replace(&mut self.mobiles[number].attached, link);
         let has_protocol = self.mobiles[number].protocol.is_some();
         for own in self.links_of(self.mobiles[number].node) {
             let wire = &mut self.wires[own];
@@ -493,7 +495,7 @@ impl World {
                 .retain(|(_, step)| !matches!(step, Step::Silence(old) if *old == link));
         }
         // Over the links of a mobile with a protocol no route leads: its agents decide.
-        if !has_protocol {
+        if !has_protocol && !self.follow(before, link) {
             self.install_routes();
         }
         if link.is_some() {
@@ -502,15 +504,28 @@ impl World {
         self.record_attachment(number);
     }
 
+    /// Lets routes follow an aircraft from cell to cell, or into its first one. Returns whether that is what has happened.
+    fn follow(&mut self, before: Option<usize>, link: Option<usize>) -> bool {
+        let Some(link) = link.filter(|&link| self.wires.place(link).is_some()) else {
+            return false;
+        };
+        let radio = |link: usize| self.wires.place(link).map(|place| place.radio);
+        let stays = before.is_none_or(|before| radio(before) == radio(link));
+        stays && routing::follow(&mut self.nodes, &self.routers, self.wires.ends(link))
+    }
+
     /// Gives every host its routes; a mobile whose own packets still take its old link sends them there.
     pub(super) fn install_routes(&mut self) {
-        routing::install(&mut self.nodes, &self.wires, &self.behind_links);
+        let behind = (&self.behind_links[..], &self.behind_cells[..]);
+        self.routers = routing::install(&mut self.nodes, &self.wires, behind);
         for mobile in &self.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
                 let node = mobile.node.0;
-                let at_mobile =
-                    |link: usize| self.wires[link].ends.iter().find(|end| end.0 == node);
-                if let (Some(&(_, old)), Some(&(_, new))) = (at_mobile(old), at_mobile(new)) {
+                let at_mobile = |link: usize| {
+                    let mut ends = self.wires.ends(link).into_iter();
+                    ends.find(|end| end.0 == node)
+                };
+                if let (Some((_, old)), Some((_, new))) = (at_mobile(old), at_mobile(new)) {
                     self.nodes[node].host.routes_mut().redirect(new, old);
                 }
             }

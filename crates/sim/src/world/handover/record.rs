@@ -358,7 +358,7 @@ impl World {
         let (segment_time, payload) = self.segment_time(run, link, from)?;
         let rate = u64::from(payload) * 8 * 1_000_000_000 / segment_time.as_nanos().max(1);
         let round_trip = route.iter().fold(Duration::ZERO, |sum, &(link, _)| {
-            sum + self.wires[link].link.config().round_trip_delay()
+            sum + self.wires.config(link).round_trip_delay()
         });
         let window = (round_trip + round_trip).max(segment_time.saturating_mul(RATE_SEGMENTS));
         let full = (rate as f64 * FULL_RATE) as u64;
@@ -368,7 +368,7 @@ impl World {
     /// The time that a link spends on a full packet of a flow, and the payload in it. On a shared medium the
     /// acknowledgments take their part of it.
     fn segment_time(&self, run: &FlowRun, link: usize, from: End) -> Option<(Duration, u32)> {
-        let config = self.wires[link].link.config();
+        let config = self.wires.config(link);
         let (length, payload) = run.full_packet(config.mtu);
         let mut time = config.service_time(from, length)?;
         if let (Transport::Tcp { receiver, .. }, Medium::Dcf(_)) =
@@ -399,9 +399,11 @@ impl World {
                     _ => break,
                 },
             };
-            let (link, end) = self.nodes[node].interfaces[interface.0];
+            let Some((link, end)) = self.exit(node, interface, destination) else {
+                break;
+            };
             route.push((link, end));
-            node = self.wires[link].ends[1 - end.index()].0;
+            node = self.wires.ends(link)[1 - end.index()].0;
         }
         route
     }

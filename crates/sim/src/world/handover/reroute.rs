@@ -17,7 +17,7 @@ impl World {
             let mobile = &self.mobiles[number];
             let outgoing = mobile.outgoing == Some(link);
             let moving = wire
-                .ends
+                .present_ends()
                 .map(|(node, _)| node != mobile.node.0 || !outgoing);
             self.wires[link].reroutes = outgoing;
             for end in [End::A, End::B] {
@@ -30,7 +30,7 @@ impl World {
     }
 
     fn reroute_end(&mut self, link: usize, end: End) {
-        let (node, _) = self.wires[link].ends[end.index()];
+        let (node, _) = self.wires.ends(link)[end.index()];
         for id in self.wires[link].link.take_from_ip(self.now, end) {
             let travelling = &self.packets[id];
             let host = &mut self.nodes[node].host;

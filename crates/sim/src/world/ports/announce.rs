@@ -53,7 +53,7 @@ impl World {
 
     /// Tells the kernels at both ends of a link what it takes now.
     pub(in super::super) fn announce_mtu(&mut self, link: usize) {
-        for (node, _) in self.wires[link].ends {
+        for (node, _) in self.wires.ends(link) {
             let host = NodeIndex(node);
             let Some(port) = self.nodes[node].port.or(self.wires[link].port) else {
                 continue;

@@ -92,7 +92,7 @@ impl World {
 
     /// Makes addresses known that are reached over one access link of a host.
     fn put_behind(&mut self, host: NodeIndex, link: usize, addresses: [IpAddr; 2]) {
-        let far = self.wires[link].far_from(host.0);
+        let far = self.wires.far_from(link, host.0);
         let behind = addresses.map(|address| BehindLink { address, far });
         self.behind_links.extend(behind);
     }
@@ -103,7 +103,7 @@ impl World {
         let first_port = FIRST_PORT.wrapping_add(PORTS_APART.wrapping_mul(link as u16));
         self.wires[link].nat = Some(Box::new(AccessNat {
             nat: Nat::new(outside, first_port),
-            end: self.wires[link].end_across(host.0),
+            end: self.wires.end_across(link, host.0),
         }));
         self.put_behind(host, link, outside);
     }

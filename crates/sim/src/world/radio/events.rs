@@ -2,7 +2,8 @@
 
 use super::super::World;
 use super::super::handover::{Chooser, Losses};
-use crate::link::ldacs1::{Event, Message, MessageKind, Signal};
+use super::super::wires::RadioPlace;
+use crate::link::ldacs1::{Event, Measured, Message, MessageKind};
 use crate::record::{SignalRecord, SignalWay};
 use crate::scenario::model::LinkIndex;
 use baton_proto::interface::LinkEvent;
@@ -16,7 +17,7 @@ impl World {
         number: usize,
         link: Option<usize>,
     ) -> Option<Option<usize>> {
-        let place = link.and_then(|link| self.wires[link].radio);
+        let place = link.and_then(|link| self.wires.place(link));
         self.mobiles[number].radio = place.map(|place| place.radio as usize);
         match link {
             Some(link) => self.usable(link).map(Some),
@@ -27,7 +28,7 @@ impl World {
     /// The link to use in place of this one: of a radio network the one to the cell in which the aircraft is registered, if it
     /// is.
     pub(in super::super) fn usable(&self, link: usize) -> Option<usize> {
-        let Some(place) = self.wires[link].radio else {
+        let Some(place) = self.wires.place(link) else {
             return Some(link);
         };
         let radio = place.radio as usize;
@@ -40,20 +41,21 @@ impl World {
         let station = event.station;
         let link = self.radio_link(radio, station, event.cell);
         let mobile = self.radios[radio].aircraft[station.0 as usize].mobile;
-        match event.signal {
-            Signal::Up { .. } => self.radio_up(radio, event),
-            Signal::Down => self.radio_down(radio, event),
-            Signal::GoingDown { to } => {
+        match event.event {
+            LinkEvent::Up => self.radio_up(radio, event),
+            LinkEvent::Down => self.radio_down(radio, event),
+            LinkEvent::GoingDown => {
                 self.tell_mobile(mobile, link, LinkEvent::GoingDown);
-                if to.is_none() {
+                if event.other.is_none() {
                     self.tell_of_network(mobile, radio, LinkEvent::GoingDown);
                 }
             }
-            Signal::Rollback => {
+            LinkEvent::Rollback => {
                 self.tell_mobile(mobile, link, LinkEvent::Rollback);
                 self.tell_of_network(mobile, radio, LinkEvent::Rollback);
             }
-            Signal::HandoverImminent { to } => {
+            LinkEvent::HandoverImminent => {
+                let Some(to) = event.other else { return };
                 self.radios[radio].aircraft[station.0 as usize].hands_over = true;
                 let new = self.radio_link(radio, station, to);
                 if self.mobiles[mobile].radio == Some(radio) {
@@ -64,26 +66,32 @@ impl World {
                     self.record_link_signal(node, new, LinkEvent::HandoverImminent);
                 }
             }
-            Signal::Detected => self.record_radio(mobile, link, "Link_Detected", String::new()),
-            Signal::QueueDrained => {
-                let (node, _) = self.wires[link].ends[0];
-                let signal = packet::Signal::new("Queue drained", String::new());
-                self.record_link(node, link, signal);
+            LinkEvent::QueueDrained => {
+                let (node, _) = self.wires.ends(link)[0];
+                self.record_link_signal(node, link, event.event);
             }
-            Signal::HandoverComplete { .. } => {
-                self.record_radio(mobile, link, "Link_Handover_Complete", String::new());
+            LinkEvent::Detected | LinkEvent::HandoverComplete => {
+                let node = self.mobiles[mobile].node.0;
+                self.record_link_signal(node, link, event.event);
             }
-            Signal::ParametersReport {
-                received_dbm,
-                snr_db,
-            } => {
+            LinkEvent::ParametersReport => {
+                let Some(Measured {
+                    received_dbm,
+                    snr_db,
+                }) = event.measured
+                else {
+                    return;
+                };
                 let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
-                self.record_radio(mobile, link, "Link_Parameters_Report", details);
+                let signal = packet::Signal::new(event.event.name(), details);
+                self.record_link(self.mobiles[mobile].node.0, link, signal);
                 if let Some(link) = self.link_for_network(mobile, radio) {
                     self.measured(mobile, link, received_dbm);
                     self.tell_chooser(mobile, link, LinkEvent::ParametersReport);
                 }
             }
+            // A network says neither.
+            LinkEvent::CellGoingDown | LinkEvent::Parameters(_) => {}
         }
     }
 
@@ -95,7 +103,13 @@ impl World {
         aircraft.registered.push((self.now, aircraft.cell));
         aircraft.hands_over = false;
         let (mobile, lost_at) = (aircraft.mobile, aircraft.lost_at.take());
+        self.wires.move_to(RadioPlace {
+            radio: radio as u32,
+            station: event.station,
+            cell: event.cell,
+        });
         self.wires[link].works = true;
+        self.report_cell(link);
         let uses = self.mobiles[mobile].radio == Some(radio);
         if uses && self.mobiles[mobile].attached != Some(link) {
             let last = self.mobiles[mobile].handovers.last();
@@ -168,18 +182,13 @@ impl World {
         links.iter().find(is_of).copied()
     }
 
-    fn record_radio(&mut self, mobile: usize, link: usize, name: &'static str, details: String) {
-        let node = self.mobiles[mobile].node.0;
-        self.record_link(node, link, packet::Signal::new(name, details));
-    }
-
     /// A control message, between an aircraft and a base station.
     pub(super) fn record_radio_message(&mut self, radio: usize, message: &Message) {
         if self.signals.is_none() {
             return;
         }
         let link = self.radio_link(radio, message.station, message.cell);
-        let [(base_station, _), (aircraft, _)] = self.wires[link].ends;
+        let [(base_station, _), (aircraft, _)] = self.wires.ends(link);
         let cells = &self.scenario.radios[radio].config.cells;
         let name = |cell: crate::link::ldacs1::CellId| cells[usize::from(cell.0)].name.as_str();
         let (up, name, details) = match message.kind {

@@ -1,15 +1,19 @@
 //! Radio networks under way: packets that they carry, and what they tell.
 //!
-//! A network joins each of its aircraft with each of its cells. To the rest of the world each such pair is an access link like
-//! others, with its own interfaces; behind all of them stands the one network, which takes the packets and gives their
-//! fates, and decides which of the links works.
+//! A network is one medium. A base station has an interface to its cell, an aircraft one to the network; the medium finds out which
+//! aircraft a packet on a cell's interface is for (`neighbors`). Results tell of the link that joins an aircraft with a cell, as of
+//! other access links.
 
 mod events;
+mod neighbors;
 mod summary;
+
+pub(super) use neighbors::{BehindCell, is_for_all};
 
 pub use summary::RadioSummary;
 
 use super::agents::Directory;
+use super::wires::{self, RadioPlace};
 use super::{Event, World};
 use crate::kernel::Timer;
 use crate::link::ldacs1::{
@@ -18,23 +22,13 @@ use crate::link::ldacs1::{
 use crate::link::{End, Fate};
 use crate::packets::PacketId;
 use crate::position::Track;
-use crate::record::Quantity;
+use crate::record::{Quantity, Subject};
 use crate::rng::Seed;
-use crate::scenario::model::{RadioService, Scenario};
+use crate::scenario::model::{LinkIndex, RadioService, Scenario};
 use baton_proto::time::{Duration, Instant};
-use std::collections::BTreeSet;
+use neighbors::Neighbors;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// What an access link joins, if it is of a radio network.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RadioPlace {
-    /// The network, by its place in the scenario.
-    pub radio: u32,
-    /// The aircraft at end B.
-    pub station: StationId,
-    /// The cell at end A.
-    pub cell: CellId,
-}
 
 /// A radio network under way.
 #[derive(Debug)]
@@ -43,8 +37,20 @@ pub(super) struct RadioRun {
     touched: bool,
     network: Network,
     aircraft: Vec<AircraftRun>,
+    neighbors: Neighbors,
+    /// Packets offered at each cell's base station, and to it.
+    offered: Vec<[u64; 2]>,
     /// Aircraft whose queues are to be recorded.
     to_record: BTreeSet<StationId>,
+    /// What series call the links that they tell of.
+    subjects: BTreeMap<usize, [Subject; 2]>,
+}
+
+impl RadioRun {
+    /// Packets offered at each cell's base station, and to it.
+    pub fn offered(&self) -> &[[u64; 2]] {
+        &self.offered
+    }
 }
 
 /// An aircraft under way.
@@ -69,6 +75,15 @@ impl World {
         let seed = Seed(self.scenario.seed);
         for number in 0..self.scenario.radios.len() {
             let run = run(&self.scenario, (number, &self.directory), seed);
+            for (station, aircraft) in run.aircraft.iter().enumerate() {
+                if let Some(cell) = aircraft.cell {
+                    self.wires.move_to(RadioPlace {
+                        radio: number as u32,
+                        station: StationId(station as u32),
+                        cell,
+                    });
+                }
+            }
             self.radios.push(run);
             self.touch_radio(number);
             self.arm_radio(number);
@@ -77,7 +92,7 @@ impl World {
 
     /// The access link and the radio network with which a mobile begins that is to use this link.
     pub(super) fn starting_link(&self, link: Option<usize>) -> (Option<usize>, Option<usize>) {
-        match link.and_then(|link| self.wires[link].radio) {
+        match link.and_then(|link| self.wires.place(link)) {
             None => (link, None),
             Some(place) => {
                 let radio = place.radio as usize;
@@ -90,7 +105,23 @@ impl World {
 
     /// The access link between an aircraft and a cell.
     fn radio_link(&self, radio: usize, station: StationId, cell: CellId) -> usize {
-        self.scenario.radios[radio].link(station, cell).0
+        self.wires.number(RadioPlace {
+            radio: radio as u32,
+            station,
+            cell,
+        })
+    }
+
+    /// What series call the directions of a link; of a radio network's, from when they tell of it on.
+    pub(super) fn subjects(&mut self, link: usize) -> [Subject; 2] {
+        let Some(place) = self.wires.place(link) else {
+            return self.wires[link].subjects;
+        };
+        let known = &mut self.radios[place.radio as usize].subjects;
+        *known.entry(link).or_insert_with(|| {
+            let name = self.scenario.link_name(LinkIndex(link));
+            wires::subjects(&mut self.recorder, &name)
+        })
     }
 
     fn touch_radio(&mut self, radio: usize) {
@@ -117,11 +148,14 @@ impl World {
 
     /// Hands a packet to the network behind an access link.
     #[inline(never)]
-    pub(super) fn offer_to_radio(&mut self, link: usize, end: End, id: PacketId) {
-        let Some(place) = self.wires[link].radio else {
-            return;
-        };
+    pub(super) fn offer_to_radio(
+        &mut self,
+        (link, place): (usize, RadioPlace),
+        end: End,
+        id: PacketId,
+    ) {
         let radio = place.radio as usize;
+        self.radios[radio].offered[usize::from(place.cell.0)][end.index()] += 1;
         self.leave(link, end, id);
         let travelling = &self.packets[id];
         let is_signalling = travelling.packet.is_signalling();
@@ -203,7 +237,10 @@ impl World {
     }
 
     fn record_radio_link(&mut self, link: usize, queues: [(u32, u32); 2]) {
-        for (subject, (packets, bytes)) in self.wires[link].subjects.into_iter().zip(queues) {
+        if !self.recorder.records_series() {
+            return;
+        }
+        for (subject, (packets, bytes)) in self.subjects(link).into_iter().zip(queues) {
             let mut put =
                 |quantity, value| self.recorder.series(self.now, subject, quantity, value);
             put(Quantity::QueuePackets, f64::from(packets));
@@ -242,6 +279,9 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
         touched: false,
         network,
         aircraft,
+        neighbors: Neighbors::new(radio),
+        offered: vec![[0; 2]; radio.stations.len()],
         to_record: BTreeSet::new(),
+        subjects: BTreeMap::new(),
     }
 }

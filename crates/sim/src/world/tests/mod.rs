@@ -3,6 +3,7 @@
 mod aerotp;
 mod aerotp_gateways;
 mod aerotp_paths;
+mod cells;
 mod conservation;
 mod delays;
 mod determinism;

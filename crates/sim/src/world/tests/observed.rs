@@ -184,6 +184,7 @@ fn live_download(nat: bool, times_ms: &[(u64, u16)]) -> World {
     };
     let names = RecordNames {
         links: vec!["near".to_owned(), "far".to_owned()],
+        radios: Vec::new(),
         flows: Vec::new(),
         nodes: Vec::new(),
     };

@@ -19,7 +19,7 @@ use crate::wire::mobility_header::{
 };
 use crate::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// For so long packets are sent after a mobile at most, once it has said where it is. Chosen: the longest time between
 /// two updates of its home agent (MAX_BINDACK_TIMEOUT, RFC 6275 section 12).
@@ -29,17 +29,21 @@ const LONGEST_LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
 #[derive(Clone, Debug)]
 struct Departed {
     buffer: EdgeBuffer,
-    network: Option<Ipv6Prefix>,
     /// The number of its latest update.
     sequence: Option<BindingSequence>,
     /// When it is forgotten.
     until: Instant,
+    /// When it is looked at again, as it stands in the deadlines.
+    due: Instant,
 }
 
 /// The mobiles that have left, by the addresses that they had.
 #[derive(Clone, Debug)]
 pub(super) struct Departures {
     all: BTreeMap<Ipv6Addr, Departed>,
+    /// The networks behind those that have one.
+    networks: BTreeMap<Ipv6Addr, Ipv6Prefix>,
+    deadlines: BTreeSet<(Instant, Ipv6Addr)>,
     tunnels: Tunnels,
     /// Of those that are forgotten.
     counts: BufferCounts,
@@ -50,6 +54,8 @@ impl Departures {
     pub fn new(path_mtu: u32) -> Departures {
         Departures {
             all: BTreeMap::new(),
+            networks: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
             tunnels: Tunnels::new(path_mtu, false),
             counts: BufferCounts::default(),
             told: Vec::new(),
@@ -65,9 +71,7 @@ impl Departures {
 
     /// Hands out the packets taken in or dropped since this was asked last.
     pub fn take_told(&mut self) -> impl Iterator<Item = Held> {
-        let present = self.all.values_mut();
-        let present = present.flat_map(|one| one.buffer.take_told());
-        present.chain(self.told.drain(..))
+        self.told.drain(..)
     }
 
     pub fn are_some(&self) -> bool {
@@ -92,22 +96,32 @@ impl Departures {
         if self.all.contains_key(&address) {
             return Some(address);
         }
-        let behind = |one: &Departed| one.network.is_some_and(|network| network.contains(address));
-        let found = self.all.iter().find(|(_, one)| behind(one));
+        let mut networks = self.networks.iter();
+        let found = networks.find(|(_, network)| network.contains(address));
         found.map(|(&owner, _)| owner)
     }
 
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let all = self.all.values();
-        all.map(|one| match one.buffer.poll_timeout() {
-            Some(at) => at.min(one.until),
-            None => one.until,
-        })
-        .min()
+        self.deadlines.first().map(|&(at, _)| at)
+    }
+
+    /// Notes what has changed with a mobile: what its buffer has taken in or dropped, and when it is looked at again.
+    fn note(&mut self, address: Ipv6Addr) {
+        let Some(one) = self.all.get_mut(&address) else {
+            return;
+        };
+        self.told.extend(one.buffer.take_told());
+        let due = one.buffer.poll_timeout();
+        let due = due.map_or(one.until, |at| at.min(one.until));
+        self.deadlines.remove(&(one.due, address));
+        one.due = due;
+        self.deadlines.insert((due, address));
     }
 
     fn forget(&mut self, address: Ipv6Addr) {
         if let Some(mut gone) = self.all.remove(&address) {
+            self.networks.remove(&address);
+            self.deadlines.remove(&(gone.due, address));
             gone.buffer.drop_all();
             self.told.extend(gone.buffer.take_told());
             self.counts.add(gone.buffer.counts());
@@ -118,7 +132,7 @@ impl Departures {
 impl AccessRouter {
     /// The link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): what comes for it is held.
     pub fn handle_departure(&mut self, now: Instant, neighbor: Neighbor) {
-        let Some(policy) = self.settings.buffering else {
+        let Some(policy) = neighbor.buffering else {
             return;
         };
         // Chosen: a mobile that says nothing for so long has found another way.
@@ -126,13 +140,16 @@ impl AccessRouter {
         let all = &mut self.departures.all;
         let departed = all.entry(neighbor.address).or_insert_with(|| Departed {
             buffer: EdgeBuffer::standing_by(policy),
-            network: neighbor.network,
             sequence: None,
             until,
+            due: until,
         });
         departed.buffer.hold();
         departed.until = until;
-        self.step_departures(now);
+        if let Some(network) = neighbor.network {
+            self.departures.networks.insert(neighbor.address, network);
+        }
+        self.step_departed(now, neighbor.address);
     }
 
     /// It is here again (802.21 Link_Up, Link_Event_Rollback): what was held goes over the link.
@@ -141,7 +158,7 @@ impl AccessRouter {
         if let Some(departed) = self.departures.all.get_mut(&address) {
             departed.buffer.deliver(now);
         }
-        self.step_departures(now);
+        self.step_departed(now, address);
     }
 
     /// Takes in a mobile's update; any other packet comes back.
@@ -183,7 +200,7 @@ impl AccessRouter {
         if let Some((via, packet)) = departed.and_then(|one| one.buffer.offer(now, packet)) {
             self.send_after(now, via, packet);
         }
-        self.step_departures(now);
+        self.step_departed(now, owner);
         None
     }
 
@@ -221,23 +238,31 @@ impl AccessRouter {
             let packet = mobility_packet(addresses, (None, None), message);
             self.outbox.push_back((Towards::Network, packet));
         }
-        self.step_departures(now);
+        self.step_departed(now, former);
     }
 
-    /// Sends what may go, and forgets mobiles whose time has come or that are here again.
+    /// Does what is due for mobiles that have left.
     pub(super) fn step_departures(&mut self, now: Instant) {
-        let known: Vec<Ipv6Addr> = self.departures.all.keys().copied().collect();
-        for address in known {
-            while let Some(departed) = self.departures.all.get_mut(&address)
-                && let Some((via, packet)) = departed.buffer.poll_transmit(now)
-            {
-                self.send_after(now, via, packet);
-            }
-            let departed = self.departures.all.get(&address);
-            if departed.is_some_and(|one| one.until <= now || one.buffer.is_at_rest()) {
-                self.departures.forget(address);
-            }
+        let due = self.departures.deadlines.iter();
+        let due = due.take_while(|&&(at, _)| at <= now);
+        let due: BTreeSet<Ipv6Addr> = due.map(|&(_, address)| address).collect();
+        for address in due {
+            self.step_departed(now, address);
         }
+    }
+
+    /// Sends what may go after a mobile, and forgets it if its time has come or it is here again.
+    fn step_departed(&mut self, now: Instant, address: Ipv6Addr) {
+        while let Some(departed) = self.departures.all.get_mut(&address)
+            && let Some((via, packet)) = departed.buffer.poll_transmit(now)
+        {
+            self.send_after(now, via, packet);
+        }
+        let departed = self.departures.all.get(&address);
+        if departed.is_some_and(|one| one.until <= now || one.buffer.is_at_rest()) {
+            self.departures.forget(address);
+        }
+        self.departures.note(address);
     }
 
     pub(super) fn send_after(&mut self, now: Instant, via: Via, mut packet: Packet) {

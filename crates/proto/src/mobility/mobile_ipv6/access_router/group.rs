@@ -89,7 +89,7 @@ impl AccessRouter {
     }
 
     /// The link to a mobile with this address is down (802.21 Link_Down): copies for it are kept again.
-    pub fn handle_loss(&mut self, address: Ipv6Addr) {
+    pub(super) fn stop_serving(&mut self, address: Ipv6Addr) {
         for member in self.group.mobiles.values_mut() {
             if member.serves.is_some_and(|(served, _)| served == address) {
                 member.stand_by();

@@ -203,7 +203,7 @@ fn the_network_behind_loses_nothing() {
 #[test]
 fn a_router_serves_nobody_from_elsewhere() {
     use crate::wire::mobility_header::BindingUpdate;
-    let mut member = router(1, None);
+    let mut member = router(1);
     let address = join(&mut member, POLICY);
     let copy = |from: Ipv6Addr, number| {
         let inner = datagram(ip(CORRESPONDENT), ip(HOME), number);
@@ -238,7 +238,7 @@ fn a_router_that_forgot_is_asked_anew() {
     world.run_until(at(1000));
     world.send_down(ip(HOME), 0);
     world.run_until(at(2000));
-    let mut restarted = router(1, None);
+    let mut restarted = router(1);
     join(
         &mut restarted,
         BufferPolicy {
@@ -260,7 +260,7 @@ fn a_router_that_forgot_is_asked_anew() {
 #[test]
 fn a_router_serves_for_a_lifetime() {
     use crate::wire::mobility_header::BindingUpdate;
-    let mut member = router(1, None);
+    let mut member = router(1);
     let address = join(&mut member, POLICY);
     let update = BindingUpdate {
         lifetime: BindingLifetime::at_most(60),

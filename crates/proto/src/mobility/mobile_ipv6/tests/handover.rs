@@ -597,7 +597,7 @@ fn access_routers_that_buffer_lose_nothing() {
         assert!(world.stale.is_empty());
         // The router forgets the mobile, and then intercepts nothing.
         world.run_until(at(60_000));
-        assert!(!world.routers[from].takes(neighbor(from).address.into()));
+        assert!(!world.routers[from].takes(world.neighbor(from).address.into()));
     }
 }
 
@@ -633,7 +633,8 @@ fn a_mobile_that_comes_back_gets_what_was_held() {
     });
     world.attach(0, 1);
     world.run_until(at(1000));
-    world.routers[1].handle_departure(world.now, neighbor(1));
+    let neighbor = world.neighbor(1);
+    world.routers[1].handle_departure(world.now, neighbor);
     for number in 0..5 {
         world.send_down(ip(HOME), number);
     }

@@ -216,6 +216,8 @@ pub(super) struct World {
     pub access_server: AccessServer,
     pub services: [PointOfService; 2],
     pub routers: Vec<AccessRouter>,
+    /// Policy of routers for packets of a mobile that leaves.
+    pub buffering: Option<BufferPolicy>,
     /// Link of each interface of the mobile.
     pub links: [Option<usize>; 2],
     /// Delay of every path.
@@ -240,7 +242,7 @@ pub(super) struct World {
     sent: u64,
 }
 
-fn router(link: usize, buffering: Option<BufferPolicy>) -> AccessRouter {
+fn router(link: usize) -> AccessRouter {
     let link_local = ip("fe80::1").to_bits() + link as u128;
     let settings = AdvertisingSettings::standard(
         InterfaceId(0),
@@ -249,7 +251,6 @@ fn router(link: usize, buffering: Option<BufferPolicy>) -> AccessRouter {
     );
     let settings = AdvertisingSettings {
         home_agent: link == 0,
-        buffering,
         ..settings
     };
     AccessRouter::new(Instant::ZERO, settings, Draws::new([link as u8; 16]))
@@ -266,14 +267,6 @@ fn join(router: &mut AccessRouter, policy: BufferPolicy) -> Ipv6Addr {
     router.settings().address
 }
 
-/// The mobile as the router of a link knows it.
-fn neighbor(link: usize) -> Neighbor {
-    Neighbor {
-        address: if link == 0 { ip(HOME) } else { care_of(link) },
-        network: (link == 0).then(|| prefix("2001:db8:aaaa::", 48)),
-    }
-}
-
 impl World {
     pub fn new(mobile: MobileSettings, agent: HomeAgentSettings, subscriber: Subscriber) -> World {
         let mut home_agent = HomeAgent::new(agent);
@@ -286,7 +279,8 @@ impl World {
             access_server: AccessServer::new(ip(ACCESS_SERVER)),
             services: SERVICES
                 .map(|address| PointOfService::new(MihfId::new(address.as_bytes()), ip(address))),
-            routers: (0..3).map(|link| router(link, None)).collect(),
+            routers: (0..3).map(router).collect(),
+            buffering: None,
             links: [None; 2],
             delay: Duration::from_millis(20),
             lost: Vec::new(),
@@ -310,7 +304,7 @@ impl World {
 
     /// Makes routers hold packets for a mobile that leaves.
     pub fn with_buffering_routers(mut self, policy: BufferPolicy) -> World {
-        self.routers = (0..3).map(|link| router(link, Some(policy))).collect();
+        self.buffering = Some(policy);
         self
     }
 
@@ -321,20 +315,30 @@ impl World {
         self
     }
 
+    /// The mobile as the router of a link knows it.
+    pub fn neighbor(&self, link: usize) -> Neighbor {
+        Neighbor {
+            address: if link == 0 { ip(HOME) } else { care_of(link) },
+            network: (link == 0).then(|| prefix("2001:db8:aaaa::", 48)),
+            is_told: true,
+            buffering: self.buffering,
+        }
+    }
+
     /// Attaches an interface of the mobile to a link; both ends get the link event.
     pub fn attach(&mut self, interface: usize, link: usize) {
         self.links[interface] = Some(link);
         self.mobile.link_up(self.now, InterfaceId(interface));
-        self.routers[link].handle_link_up();
-        self.routers[link].handle_return(self.now, neighbor(link).address);
+        let neighbor = self.neighbor(link);
+        self.routers[link].handle_arrival(self.now, neighbor);
         self.drain();
     }
 
     /// Detaches an interface from its link; both ends get the link event.
     pub fn detach(&mut self, interface: usize) {
         if let Some(link) = self.links[interface].take() {
-            self.routers[link].handle_departure(self.now, neighbor(link));
-            self.routers[link].handle_loss(neighbor(link).address);
+            let neighbor = self.neighbor(link);
+            self.routers[link].handle_loss(self.now, neighbor);
         }
         self.mobile.link_down(self.now, InterfaceId(interface));
         self.drain();

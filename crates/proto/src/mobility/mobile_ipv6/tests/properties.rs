@@ -102,17 +102,18 @@ fn settings(options: Options) -> (MobileSettings, HomeAgentSettings, Subscriber)
     (mobile, agent, subscriber)
 }
 
+const POLICY: BufferPolicy = BufferPolicy {
+    bytes: 100_000,
+    age: Duration::from_secs(30),
+    overflow: Overflow::DropNewest,
+    pace: None,
+    drop_duplicates: true,
+};
+
 fn new_router(link: usize, options: Options) -> AccessRouter {
-    let policy = BufferPolicy {
-        bytes: 100_000,
-        age: Duration::from_secs(30),
-        overflow: Overflow::DropNewest,
-        pace: None,
-        drop_duplicates: true,
-    };
-    let mut router = router(link, options.forwards.then_some(policy));
+    let mut router = router(link);
     if options.multicasts && link > 0 {
-        join(&mut router, policy);
+        join(&mut router, POLICY);
     }
     router
 }
@@ -133,6 +134,7 @@ fn journey(steps: &[(Step, u64)], lost: Vec<usize>, options: Options) -> World {
     let mut world = World::new(mobile.clone(), agent, subscriber);
     world.home_agent = new_home_agent(options);
     world.routers = (0..3).map(|link| new_router(link, options)).collect();
+    world.buffering = options.forwards.then_some(POLICY);
     world.lost = lost;
     world.attach(0, 1);
     let mut used = 0;

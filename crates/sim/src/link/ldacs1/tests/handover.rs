@@ -54,8 +54,8 @@ fn type_1_without_the_packet_bit() {
     assert_eq!(lab.network.serving_cell(StationId(0)), Some(CellId(1)));
     assert_eq!(
         (
-            lab.network.aircraft(CellId(0)),
-            lab.network.aircraft(CellId(1))
+            lab.network.registered(CellId(0)).len(),
+            lab.network.registered(CellId(1)).len()
         ),
         (0, 1)
     );
@@ -82,7 +82,7 @@ fn the_packet_bit_lets_packets_drain_first() {
         "Link_Detected",
         "HO_COM P",
         "Link_Going_Down",
-        "queue drained",
+        "Queue drained",
         "HO_COM",
         "Link_Handover_Imminent",
         "CELL_EXIT",
@@ -101,7 +101,7 @@ fn the_packet_bit_lets_packets_drain_first() {
         .map(|fate| fate.at.as_secs_f64() * 1e3)
         .fold(0.0, f64::max);
     // The base station knows it from the aircraft's next slot, and says so in that multiframe.
-    let drained = time_of(&lab, "queue drained") - last;
+    let drained = time_of(&lab, "Queue drained") - last;
     assert!((0.0..=125.0).contains(&drained), "{drained}");
     // 5900 + 10 000 B x 8 / 31.5 kbit/s = 8440 ms, and at most two multiframes for beginning and end.
     assert!((8_400.0..=8_560.0).contains(&last), "{last}");
@@ -121,7 +121,7 @@ fn below_th2_a_handover_is_forced() {
     lab.run_until(ms(12_000.0));
     let ladder = names(&lab.ladder());
     assert!(
-        ladder.contains(&"HO_COM P") && !ladder.contains(&"queue drained"),
+        ladder.contains(&"HO_COM P") && !ladder.contains(&"Queue drained"),
         "{ladder:?}"
     );
     let forced = time_of(&lab, "HO_COM");
@@ -198,7 +198,7 @@ fn a_base_station_that_buffers_hands_its_queue_on() {
         let up = lab
             .events()
             .iter()
-            .rfind(|event| matches!(event.2, Signal::Up { .. }))
+            .rfind(|event| event.2 == LinkEvent::Up)
             .map(|event| event.0);
         let before = (0..100)
             .filter(|&number| Some(ms(5_800.0 + 10.0 * f64::from(number))) < up)
@@ -249,14 +249,14 @@ fn an_aircraft_out_of_reach_loses_its_link_and_finds_it_again() {
     let events = lab.events();
     let down = events
         .iter()
-        .find(|event| event.2 == Signal::Down)
+        .find(|event| event.2 == LinkEvent::Down)
         .unwrap()
         .0
         .as_secs_f64();
     assert!((69.6..=71.1).contains(&down), "{down}");
     let back = events
         .iter()
-        .find(|event| event.2 == Signal::Detected)
+        .find(|event| event.2 == LinkEvent::Detected)
         .unwrap()
         .0
         .as_secs_f64();
@@ -285,7 +285,7 @@ fn no_handover_without_a_better_cell() {
     assert_eq!(lab.network.serving_cell(StationId(1)), Some(CellId(0)));
     let reports = lab.outputs.iter().filter(|output| {
         matches!(output, Output::Event(event) if event.station == StationId(1)
-            && matches!(event.signal, Signal::ParametersReport { .. }))
+            && event.event == LinkEvent::ParametersReport)
     });
     assert_eq!(reports.count(), 2, "below Th1, and above it again");
 }
@@ -301,7 +301,7 @@ fn a_jump_by_timetable_is_noticed_by_measuring() {
     lab.run_until(ms(7_000.0));
     let detected = lab.outputs.iter().find_map(|output| match output {
         Output::Event(event)
-            if event.station == StationId(1) && event.signal == Signal::Detected =>
+            if event.station == StationId(1) && event.event == LinkEvent::Detected =>
         {
             Some(event.at)
         }

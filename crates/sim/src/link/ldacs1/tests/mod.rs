@@ -10,6 +10,7 @@ use crate::link::Outcome;
 use crate::packets::PacketId;
 use crate::position::{Position, Track};
 use crate::rng::Seed;
+use baton_proto::interface::LinkEvent;
 use baton_proto::time::Instant;
 use std::sync::Arc;
 
@@ -110,9 +111,9 @@ impl Lab {
             .expect("it has ended")
     }
 
-    fn events(&self) -> Vec<(Instant, CellId, Signal)> {
+    fn events(&self) -> Vec<(Instant, CellId, LinkEvent)> {
         let events = self.outputs.iter().filter_map(|output| match output {
-            Output::Event(event) => Some((event.at, event.cell, event.signal)),
+            Output::Event(event) => Some((event.at, event.cell, event.event)),
             _ => None,
         });
         events.collect()
@@ -123,26 +124,12 @@ impl Lab {
         let lines = self.outputs.iter().filter_map(|output| {
             let (name, at) = match output {
                 Output::Fate(_) => return None,
-                Output::Event(event) => (event_name(event.signal), event.at),
+                Output::Event(event) => (event.event.name(), event.at),
                 Output::Message(message) => (message_name(message.kind)?, message.at),
             };
             Some((name, at.as_secs_f64() * 1e3))
         });
         lines.collect()
-    }
-}
-
-fn event_name(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Detected => "Link_Detected",
-        Signal::Up { .. } => "Link_Up",
-        Signal::GoingDown { .. } => "Link_Going_Down",
-        Signal::Rollback => "Link_Event_Rollback",
-        Signal::QueueDrained => "queue drained",
-        Signal::HandoverImminent { .. } => "Link_Handover_Imminent",
-        Signal::Down => "Link_Down",
-        Signal::HandoverComplete { .. } => "Link_Handover_Complete",
-        Signal::ParametersReport { .. } => "Link_Parameters_Report",
     }
 }
 

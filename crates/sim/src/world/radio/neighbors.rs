@@ -1,0 +1,200 @@
+//! Whom a packet on a cell's interface is for, as address resolution at the link layer would find out.
+
+use super::super::World;
+use super::super::agents::mobile_of;
+use super::super::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
+use crate::addresses::{CellNetworks, access_prefix};
+use crate::link::ldacs1::{CellId, StationId};
+use crate::scenario::model::{NodeIndex, Radio};
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeMap;
+
+/// A cell's router among the hosts of its IPv4 network; the aircraft follow, and after them the addresses that are given out.
+const ROUTER: u32 = 1;
+
+/// The networks of cells, and whom addresses belong to. An aircraft's address in a cell is made of the cell's prefix and its own
+/// identifier, so that nothing is kept of pairs of both.
+#[derive(Debug)]
+pub(in super::super) struct Neighbors {
+    prefixes: Vec<Ipv6Prefix>,
+    networks: CellNetworks,
+    aircraft: u32,
+    /// Addresses that aircraft have wherever they are, and those that they were given.
+    known: BTreeMap<IpAddr, StationId>,
+}
+
+/// A network that is behind a base station.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct BehindCell {
+    /// Its first and its last address.
+    pub ends: [IpAddr; 2],
+    /// The base station, and its interface to the cell.
+    pub far: NodeInterface,
+}
+
+/// Whether a packet to an address is for all on a link.
+pub(in super::super) fn is_for_all(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_multicast(),
+    }
+}
+
+impl Neighbors {
+    /// Of a network in which nobody has an address yet.
+    pub fn new(radio: &Radio) -> Neighbors {
+        let cells = 0..radio.stations.len();
+        Neighbors {
+            prefixes: cells
+                .map(|cell| access_prefix(radio.first_cell + cell))
+                .collect(),
+            networks: radio.networks,
+            aircraft: radio.aircraft.len() as u32,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// The prefix of a cell.
+    pub fn prefix(&self, cell: CellId) -> Ipv6Prefix {
+        self.prefixes[usize::from(cell.0)]
+    }
+
+    /// A cell has another prefix, since it is somebody's home link.
+    pub fn set_prefix(&mut self, cell: CellId, prefix: Ipv6Prefix) {
+        self.prefixes[usize::from(cell.0)] = prefix;
+    }
+
+    /// An aircraft has an address.
+    pub fn add(&mut self, address: IpAddr, station: StationId) {
+        self.known.insert(address, station);
+    }
+
+    /// The address of a cell's router in its IPv4 network.
+    pub fn router(&self, cell: CellId) -> Ipv4Addr {
+        self.networks.address(usize::from(cell.0), ROUTER)
+    }
+
+    /// The address of an aircraft in a cell's IPv4 network.
+    pub fn address(&self, cell: CellId, station: StationId) -> Ipv4Addr {
+        let number = ROUTER + 1 + station.0;
+        self.networks.address(usize::from(cell.0), number)
+    }
+
+    /// The first and the last address that are given out in a cell.
+    pub fn given(&self, cell: CellId) -> [Ipv4Addr; 2] {
+        let first = ROUTER + 1 + self.aircraft;
+        let last = first + self.aircraft.max(1) - 1;
+        [first, last].map(|number| self.networks.address(usize::from(cell.0), number))
+    }
+
+    /// Bits of a cell's IPv4 network.
+    pub fn length(&self) -> u8 {
+        self.networks.length()
+    }
+
+    /// The first and the last address of a cell's IPv4 network, and of its IPv6 one.
+    pub fn ends(&self, cell: CellId) -> [[IpAddr; 2]; 2] {
+        let prefix = self.prefix(cell);
+        let last = prefix.address_of(Ipv6Addr::from_bits(u128::MAX));
+        [
+            self.networks.ends(usize::from(cell.0)).map(IpAddr::V4),
+            [prefix.address(), last].map(IpAddr::V6),
+        ]
+    }
+
+    fn find(
+        &self,
+        cell: CellId,
+        address: IpAddr,
+        station_of: impl Fn(usize) -> Option<StationId>,
+    ) -> Option<StationId> {
+        if let Some(&station) = self.known.get(&address) {
+            return Some(station);
+        }
+        match address {
+            IpAddr::V6(address) => {
+                let is_local = address.is_unicast_link_local();
+                let is_here = is_local || self.prefix(cell).contains(address);
+                let mobile = mobile_of(address).filter(|_| is_here);
+                mobile.and_then(station_of)
+            }
+            IpAddr::V4(address) => {
+                let number = self.networks.number(usize::from(cell.0), address)?;
+                let station = number.checked_sub(ROUTER + 1)?;
+                (station < self.aircraft).then_some(StationId(station))
+            }
+        }
+    }
+}
+
+impl World {
+    /// The link from a cell to the aircraft that has an address.
+    #[inline(never)]
+    pub(in super::super) fn link_to_neighbor(
+        &self,
+        CellPlace { radio, cell }: CellPlace,
+        to: IpAddr,
+    ) -> Option<usize> {
+        let run = &self.radios[radio as usize];
+        let station_of = |mobile: usize| {
+            let place = run.aircraft.binary_search_by_key(&mobile, |one| one.mobile);
+            place.ok().map(|place| StationId(place as u32))
+        };
+        let station = run.neighbors.find(cell, to, station_of)?;
+        Some(self.wires.number(RadioPlace {
+            radio,
+            station,
+            cell,
+        }))
+    }
+
+    /// The links from a cell to all aircraft that are registered there.
+    pub(in super::super) fn links_in(&self, CellPlace { radio, cell }: CellPlace) -> Vec<usize> {
+        let registered = self.radios[radio as usize].network.registered(cell).iter();
+        let links = registered.map(|&station| {
+            self.wires.number(RadioPlace {
+                radio,
+                station,
+                cell,
+            })
+        });
+        links.collect()
+    }
+
+    /// The addresses of a radio network.
+    pub(in super::super) fn neighbors(&self, radio: u32) -> &Neighbors {
+        &self.radios[radio as usize].neighbors
+    }
+
+    /// The same, to change them.
+    pub(in super::super) fn neighbors_mut(&mut self, radio: u32) -> &mut Neighbors {
+        &mut self.radios[radio as usize].neighbors
+    }
+
+    /// Makes known which addresses aircraft have, and the nodes behind them.
+    pub(in super::super) fn introduce_aircraft(&mut self) {
+        for (radio, network) in self.scenario.radios.iter().enumerate() {
+            for (station, aircraft) in network.aircraft.iter().enumerate() {
+                let station = StationId(station as u32);
+                let NodeIndex(node) = aircraft.node;
+                let mobile = self.radios[radio].aircraft[station.0 as usize].mobile;
+                let behind = self.directory.behind(mobile).iter().map(|node| node.0);
+                for node in core::iter::once(node).chain(behind) {
+                    for address in self.nodes[node].host.addresses() {
+                        self.radios[radio].neighbors.add(address, station);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An aircraft has been given an address at an interface.
+    pub(in super::super) fn learn_address(
+        &mut self,
+        AircraftPlace { radio, station }: AircraftPlace,
+        address: IpAddr,
+    ) {
+        self.radios[radio as usize].neighbors.add(address, station);
+    }
+}

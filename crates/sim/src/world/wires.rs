@@ -1,0 +1,405 @@
+//! The links under way, by their numbers in the scenario.
+//!
+//! An aircraft has one link to its radio network, whose end A moves with it from base station to base station. Results tell of a
+//! link to each cell, and number these; each such number leads here to the aircraft's one link.
+
+use super::Node;
+use crate::kernel::Timer;
+use crate::link::config::{LinkConfig, Shared};
+use crate::link::ldacs1::{CellId, StationId};
+use crate::link::{End, Link};
+use crate::record::{Recorder, Subject};
+use crate::rng::Seed;
+use crate::scenario::model::{NodeIndex, Radio, Scenario};
+use baton_proto::interface::{InterfaceId, StatusInterests};
+use core::ops::{Index, IndexMut, Range};
+use std::collections::BTreeSet;
+
+use super::ports::{AccessNat, PortId};
+
+/// A node and one of its interfaces.
+pub(super) type NodeInterface = (usize, InterfaceId);
+
+/// What an interface leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeadsTo {
+    /// A link between two nodes, at this end.
+    Link(usize, End),
+    /// The aircraft in a cell, from its base station.
+    Cell(CellPlace),
+    /// The base stations of a radio network, from an aircraft.
+    Radio(AircraftPlace),
+}
+
+/// A cell of a radio network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CellPlace {
+    /// The network, by its place in the scenario.
+    pub radio: u32,
+    /// The cell.
+    pub cell: CellId,
+}
+
+/// An aircraft on a radio network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AircraftPlace {
+    /// The network, by its place in the scenario.
+    pub radio: u32,
+    /// The aircraft.
+    pub station: StationId,
+}
+
+/// The aircraft and the cell of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RadioPlace {
+    /// The network, by its place in the scenario.
+    pub radio: u32,
+    /// The aircraft at end B.
+    pub station: StationId,
+    /// The cell at end A.
+    pub cell: CellId,
+}
+
+/// A link and what it joins. What every hop looks at stands first, beside the first fields of the link.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Wire {
+    pub timer: Timer,
+    /// Node and interface at ends A and B; of an aircraft's link at end A those of the cell where it is or was last.
+    ends: [NodeInterface; 2],
+    /// The mobile whose access link it is.
+    pub mobile: Option<usize>,
+    pub touched: bool,
+    /// Packets offered at ends A and B.
+    pub offered: [u64; 2],
+    /// Whether it sends again what its channel loses.
+    pub repeats: bool,
+    /// The statuses that the nodes at ends A and B ask for.
+    pub interests: [StatusInterests; 2],
+    /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.
+    pub reroutes: bool,
+    /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
+    pub in_use: bool,
+    /// Whether the scenario lets it work.
+    pub works: bool,
+    /// Whether a handover has broken it.
+    pub broken: bool,
+    /// What carries its packets; of an aircraft's link the radio network does.
+    pub link: Link,
+    /// What translates addresses between its mobile and the network; none where no mobile is.
+    pub nat: Option<Box<AccessNat>>,
+    /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
+    /// that it held at the handover and still does.
+    pub leaving: Option<BTreeSet<u64>>,
+    pub subjects: [Subject; 2],
+    /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
+    pub port: Option<PortId>,
+}
+
+impl Wire {
+    fn new(ends: [NodeInterface; 2], config: Shared<LinkConfig>, seed: Seed) -> Wire {
+        Wire {
+            repeats: config.repeats(),
+            link: Link::new(config, seed),
+            timer: Timer::default(),
+            touched: false,
+            offered: [0; 2],
+            interests: Default::default(),
+            reroutes: false,
+            ends,
+            in_use: true,
+            mobile: None,
+            works: true,
+            broken: false,
+            port: None,
+            nat: None,
+            leaving: None,
+            subjects: [Subject(0); 2],
+        }
+    }
+
+    /// Node and interface at ends A and B as they are now.
+    pub fn present_ends(&self) -> [NodeInterface; 2] {
+        self.ends
+    }
+}
+
+/// A radio network's links: the cells, and where its aircraft's links stand.
+#[derive(Debug)]
+struct RadioWires {
+    first_link: usize,
+    cells: Vec<CellWire>,
+    /// The cell in which each aircraft is, or was last.
+    at: Vec<CellId>,
+    /// The place of the first aircraft's link.
+    first_aircraft: usize,
+}
+
+#[derive(Debug)]
+struct CellWire {
+    /// The base station's.
+    end: NodeInterface,
+    config: Shared<LinkConfig>,
+}
+
+/// All links.
+#[derive(Debug)]
+pub(super) struct Wires {
+    plain: Vec<Wire>,
+    /// Those of aircraft, network by network.
+    aircraft: Vec<Wire>,
+    radios: Vec<RadioWires>,
+}
+
+impl Wires {
+    /// Those of a scenario, with the interfaces at their ends.
+    pub fn new(
+        scenario: &Scenario,
+        nodes: &mut [Node],
+        seed: Seed,
+        recorder: &mut Recorder,
+    ) -> Wires {
+        let mut plain = Vec::with_capacity(scenario.links.len());
+        for (number, spec) in scenario.links.iter().enumerate() {
+            let mtu = spec.config.mtu;
+            let mut join = |node: NodeIndex, end: End| {
+                add_interface(nodes, node, LeadsTo::Link(number, end), mtu)
+            };
+            let ends = [join(spec.ends[0], End::A), join(spec.ends[1], End::B)];
+            let name = &spec.config.name;
+            plain.push(Wire {
+                subjects: subjects(recorder, name),
+                ..Wire::new(ends, spec.config.clone(), seed)
+            });
+        }
+        let mut wires = Wires {
+            plain,
+            aircraft: Vec::with_capacity(
+                scenario
+                    .radios
+                    .iter()
+                    .map(|radio| radio.aircraft.len())
+                    .sum(),
+            ),
+            radios: Vec::new(),
+        };
+        for radio in &scenario.radios {
+            wires.add_radio(radio, nodes, seed);
+        }
+        wires
+    }
+
+    fn add_radio(&mut self, radio: &Radio, nodes: &mut [Node], seed: Seed) {
+        let number = self.radios.len() as u32;
+        let cells = radio.stations.iter().enumerate().map(|(cell, station)| {
+            let place = CellPlace {
+                radio: number,
+                cell: CellId(cell as u16),
+            };
+            let (leads_to, mtu) = (LeadsTo::Cell(place), station.link.mtu);
+            CellWire {
+                end: add_interface(nodes, station.node, leads_to, mtu),
+                config: station.link.clone(),
+            }
+        });
+        let cells: Vec<CellWire> = cells.collect();
+        let first_aircraft = self.aircraft.len();
+        for (station, aircraft) in radio.aircraft.iter().enumerate() {
+            let place = AircraftPlace {
+                radio: number,
+                station: StationId(station as u32),
+            };
+            let (leads_to, mtu) = (LeadsTo::Radio(place), cells[0].config.mtu);
+            let own = add_interface(nodes, aircraft.node, leads_to, mtu);
+            let wire = Wire::new([cells[0].end, own], cells[0].config.clone(), seed);
+            self.aircraft.push(wire);
+        }
+        self.radios.push(RadioWires {
+            first_link: radio.first_link.0,
+            cells,
+            at: vec![CellId(0); radio.aircraft.len()],
+            first_aircraft,
+        });
+    }
+
+    /// The links between two nodes.
+    pub fn plain(&self) -> &[Wire] {
+        &self.plain
+    }
+
+    /// The same, to change them.
+    pub fn plain_mut(&mut self) -> &mut [Wire] {
+        &mut self.plain
+    }
+
+    /// The base stations' ends of all cells, and what each cell carries.
+    pub fn cells(&self) -> impl Iterator<Item = (NodeInterface, &LinkConfig)> {
+        let cells = self.radios.iter().flat_map(|radio| &radio.cells);
+        cells.map(|cell| (cell.end, &*cell.config))
+    }
+
+    /// All links, those between two nodes first.
+    pub fn iter(&self) -> impl Iterator<Item = &Wire> {
+        self.plain.iter().chain(&self.aircraft)
+    }
+
+    /// A link, if there is one of this number.
+    pub fn get(&self, link: usize) -> Option<&Wire> {
+        let known = link < self.plain.len() || self.radio_place(link).is_some();
+        known.then(|| &self[link])
+    }
+
+    /// The aircraft and the cell of a link, if it is of a radio network.
+    #[inline]
+    pub fn place(&self, link: usize) -> Option<RadioPlace> {
+        match link < self.plain.len() {
+            true => None,
+            false => self.radio_place(link),
+        }
+    }
+
+    #[inline(never)]
+    fn radio_place(&self, link: usize) -> Option<RadioPlace> {
+        let mut radios = self.radios.iter().enumerate();
+        radios.find_map(|(number, radio)| {
+            let place = link.checked_sub(radio.first_link)?;
+            let (station, cell) = (place / radio.cells.len(), place % radio.cells.len());
+            (station < radio.at.len()).then_some(RadioPlace {
+                radio: number as u32,
+                station: StationId(station as u32),
+                cell: CellId(cell as u16),
+            })
+        })
+    }
+
+    /// The number of an aircraft's link to a cell.
+    pub fn number(&self, place: RadioPlace) -> usize {
+        let radio = &self.radios[place.radio as usize];
+        let before = place.station.0 as usize * radio.cells.len();
+        radio.first_link + before + usize::from(place.cell.0)
+    }
+
+    /// The number of an aircraft's link to the cell where it is, or was last.
+    pub fn present(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
+        let cell = self.radios[radio as usize].at[station.0 as usize];
+        self.number(RadioPlace {
+            radio,
+            station,
+            cell,
+        })
+    }
+
+    /// The numbers of an aircraft's links to all cells, of which one is given; of another link its own.
+    pub fn to_all_cells(&self, link: usize) -> Range<usize> {
+        match self.place(link) {
+            Some(place) => {
+                let first = self.number(RadioPlace {
+                    cell: CellId(0),
+                    ..place
+                });
+                first..first + self.radios[place.radio as usize].cells.len()
+            }
+            None => link..link + 1,
+        }
+    }
+
+    /// An aircraft's link leads to this cell from now on.
+    pub fn move_to(&mut self, place: RadioPlace) {
+        let radio = &mut self.radios[place.radio as usize];
+        radio.at[place.station.0 as usize] = place.cell;
+        let end = radio.cells[usize::from(place.cell.0)].end;
+        let wire = radio.first_aircraft + place.station.0 as usize;
+        self.aircraft[wire].ends[0] = end;
+    }
+
+    /// Node and interface of a cell's base station.
+    pub fn base_station(&self, place: CellPlace) -> NodeInterface {
+        self.radios[place.radio as usize].cells[usize::from(place.cell.0)].end
+    }
+
+    /// Node and interface at the ends of a link.
+    #[inline]
+    pub fn ends(&self, link: usize) -> [NodeInterface; 2] {
+        match self.plain.get(link) {
+            Some(wire) => wire.ends,
+            None => self.radio_ends(link),
+        }
+    }
+
+    #[inline(never)]
+    fn radio_ends(&self, link: usize) -> [NodeInterface; 2] {
+        let [present, own] = self[link].ends;
+        let cell = self
+            .radio_place(link)
+            .map(|RadioPlace { radio, cell, .. }| self.base_station(CellPlace { radio, cell }));
+        [cell.unwrap_or(present), own]
+    }
+
+    /// Node and interface at the end across from a node.
+    pub fn far_from(&self, link: usize, node: usize) -> NodeInterface {
+        self.ends(link)[self.end_across(link, node).index()]
+    }
+
+    /// The end across from a node.
+    pub fn end_across(&self, link: usize, node: usize) -> End {
+        if self.ends(link)[0].0 == node {
+            End::B
+        } else {
+            End::A
+        }
+    }
+
+    /// A link's parameters.
+    pub fn config(&self, link: usize) -> &LinkConfig {
+        match self.place(link) {
+            Some(RadioPlace { radio, cell, .. }) => {
+                &self.radios[radio as usize].cells[usize::from(cell.0)].config
+            }
+            None => self[link].link.config(),
+        }
+    }
+
+    fn aircraft_at(&self, link: usize) -> usize {
+        let place = self.radio_place(link).expect("the number of a link");
+        self.radios[place.radio as usize].first_aircraft + place.station.0 as usize
+    }
+}
+
+/// # Panics
+/// If there is no such link.
+impl Index<usize> for Wires {
+    type Output = Wire;
+    #[inline]
+    fn index(&self, link: usize) -> &Wire {
+        match self.plain.get(link) {
+            Some(wire) => wire,
+            None => &self.aircraft[self.aircraft_at(link)],
+        }
+    }
+}
+
+impl IndexMut<usize> for Wires {
+    #[inline]
+    fn index_mut(&mut self, link: usize) -> &mut Wire {
+        if link < self.plain.len() {
+            return &mut self.plain[link];
+        }
+        let place = self.aircraft_at(link);
+        &mut self.aircraft[place]
+    }
+}
+
+fn add_interface(
+    nodes: &mut [Node],
+    NodeIndex(node): NodeIndex,
+    leads_to: LeadsTo,
+    mtu: u32,
+) -> NodeInterface {
+    nodes[node].interfaces.push(leads_to);
+    (node, nodes[node].host.add_interface(mtu))
+}
+
+/// What series call the directions of a link.
+pub(super) fn subjects(recorder: &mut Recorder, name: &str) -> [Subject; 2] {
+    ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}")))
+}
