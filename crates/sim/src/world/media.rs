@@ -36,9 +36,10 @@ impl World {
         }
     }
 
-    /// A link has taken a packet in, and says at which rate its queue is served if that is more than half full.
+    /// A link has just been offered a packet, and says at which rate its queue is served if that is more than half full.
     #[cold]
     pub(super) fn tell_queued(&mut self, link: usize, end: End, id: PacketId) {
+        self.touch(link);
         let link_state = &mut self.wires[link].link;
         link_state.catch_up(self.now);
         let config = link_state.config();

@@ -45,11 +45,10 @@ impl World {
         } else {
             wire.link.offer(self.now, end, id, length);
         }
-        let asks = wire.interests[end.index()].queued;
-        self.touch(link);
-        if asks {
-            self.tell_queued(link, end, id);
+        if wire.interests[end.index()].queued {
+            return self.tell_queued(link, end, id);
         }
+        self.touch(link);
     }
 
     /// A packet leaves a host over a link, from this end. Returns its length in bytes.
