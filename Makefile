@@ -11,7 +11,7 @@ PIP_INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-c
 
 # The folder whose files pip installs beside those of Python; its place is named in pyproject.toml.
 WHEEL_DATA := target/wheel
-BATOND := $(WHEEL_DATA)/scripts/batond
+EMULATOR := $(WHEEL_DATA)/scripts/baton-emulator
 
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
@@ -92,7 +92,7 @@ COUNT ?= 20000
 stress:
 	BATON_STRESS_COUNT=$(COUNT) BATON_STRESS_FIRST=$(or $(FIRST),1) cargo test --release --package baton-sim --test stress --locked -- --nocapture
 
-wheel: $(VENV)/installed-build $(BATOND)
+wheel: $(VENV)/installed-build $(EMULATOR)
 	rm -f dist/*.whl
 	maturin build --profile dist --locked --out dist
 
@@ -118,10 +118,10 @@ $(VENV)/installed-dev: requirements/dev.lock | $(VENV)/bin/python
 	$(PIP_INSTALL) --requirement $<
 	@touch $@
 
-$(BATOND): $(RUST_SOURCES)
+$(EMULATOR): $(RUST_SOURCES)
 	cargo build --release --locked --package baton-live
-	@mkdir -p $(@D) && install -s "$${CARGO_TARGET_DIR:-target}/release/batond" $@
+	@rm -rf $(@D) && mkdir -p $(@D) && install -s "$${CARGO_TARGET_DIR:-target}/release/baton-emulator" $@
 
-$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build $(BATOND)
+$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build $(EMULATOR)
 	PIP_QUIET=1 maturin develop --release --locked
 	@touch $@

@@ -27,7 +27,7 @@ cd "$folder"
 environment/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement "$lock"
 environment/bin/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
 
-for binary in environment/bin/batond environment/lib/python*/site-packages/baton/_baton.abi3.so; do
+for binary in environment/bin/baton-emulator environment/lib/python*/site-packages/baton/_baton.abi3.so; do
     needed=$(grep -ao 'GLIBC_2\.[0-9]*' "$binary" | sort -t. -k2 -n | tail -1)
     if [[ $promised ]] && ((${needed#GLIBC_2.} > promised)); then
         echo "$(basename "$binary") needs $needed, the wheel's tag promises 2.$promised" >&2
@@ -38,7 +38,7 @@ done
 # No Rust, no repository: only the environment and the system's own programs.
 export PATH=$folder/environment/bin:/usr/bin:/bin
 baton --version
-batond --version
+baton-emulator --version
 baton list scenarios
 baton run wavelan-to-gsm --out result
 [[ -s result/report.html ]] || {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 from baton import classes, cli
-from baton.live import batond
-from fake_batond import Fake
+from baton.live import emulator
+from fake_emulator import Fake
 from live_tests import until_quiet, why_not_here
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,15 +122,15 @@ def baton(tmp_path):
 
 @pytest.fixture
 def fake(tmp_path):
-    """A daemon for live runs that only tells."""
+    """An emulator for live runs that only tells."""
     return Fake(tmp_path)
 
 
 @pytest.fixture
 def command(fake, monkeypatch, capfd):
-    """Runs the command line to its end, in this process since that is faster; the daemon is one of its own, `fake`."""
+    """Runs the command line to its end, in this process since that is faster; the emulator is the `fake`."""
     monkeypatch.chdir(fake.folder)
-    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+    monkeypatch.setattr(emulator, "places", lambda: [fake.script])
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["baton", *map(str, arguments)])

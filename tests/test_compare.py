@@ -13,7 +13,7 @@ from baton.compare.measure import Quantity, compare, quantile
 from baton.compare.runs import open_run
 from baton.errors import InputError
 from baton.report.shares import Series
-from fake_batond import LIVE
+from fake_emulator import LIVE
 from report_folder import MANIFEST, SECOND, Rows
 
 SCENARIO = """\

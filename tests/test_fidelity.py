@@ -1,4 +1,4 @@
-"""`baton fidelity`: its list, its rules, its figures; runs against a daemon that only tells."""
+"""`baton fidelity`: its list, its rules, its figures; runs against an emulator that only tells."""
 
 import copy
 import json
@@ -24,7 +24,7 @@ from baton.fidelity.measure import figures
 from baton.fidelity.rules import QUANTITIES, RULES, Rule
 from baton.live.trials import MOST_TOGETHER, Kept
 from baton.report.tables import run_of
-from fake_batond import BATON, SUMMARY, Fake
+from fake_emulator import BATON, SUMMARY, Fake
 
 ALL = read(SHIPPED, quick=False, only=[], half=None)
 
@@ -146,13 +146,13 @@ MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
 
 @pytest.fixture
 def fidelity(tmp_path, scenario):
-    """Runs `baton fidelity` on a list of one case, against the fake daemon."""
+    """Runs `baton fidelity` on a list of one case, against the fake emulator."""
     (tmp_path / "list.toml").write_text(LIST)
     fake = Fake(tmp_path)
 
     def run(summary, *arguments):
         fake.plan(summary=summary, answer=MACHINE)
-        environment = {**os.environ, "FAKE_BATOND": str(fake.script)}
+        environment = {**os.environ, "FAKE_EMULATOR": str(fake.script)}
         command = [sys.executable, "-c", BATON, "fidelity", "list.toml", "--out", "found", *arguments]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
@@ -261,7 +261,7 @@ def test_what_the_scenario_asked_for_is_no_other_default(fidelity):
     assert "warning" not in fidelity(asked, "--repetitions", "1").stdout
 
 
-def test_every_setting_that_the_daemon_reads_or_sets_has_its_default_here():
+def test_every_setting_that_the_emulator_reads_or_sets_has_its_default_here():
     text = (ROOT / "crates" / "live" / "src" / "namespace.rs").read_text(encoding="utf-8")
     told = re.findall(r'"(tcp_\w+)"', re.search(r"const TOLD.*?;\n", text, re.DOTALL)[0])
     assert set(told) - {"tcp_congestion_control"} == set(SETTINGS)  # that one each socket has of its own

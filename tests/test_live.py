@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from baton import RunError
-from baton.live import batond, trials
+from baton.live import emulator, trials
 from baton.reproduce import STUDIES
 from baton.reproduce.study_run import figures
 
@@ -289,23 +289,23 @@ def test_ctrl_c_keeps_results_and_leaves_nothing_behind(tmp_path, walk):
     assert gone(word)
 
 
-@pytest.mark.parametrize("whom", ["batond", "baton"])
+@pytest.mark.parametrize("whom", ["baton-emulator", "baton"])
 def test_kill_leaves_nothing_behind(tmp_path, walk, whom):
     word = f"7{os.getpid()}"
     process = start(tmp_path, walk, "--", "sleep", word)
     begun(process)
     time.sleep(0.5)
-    (daemon,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
-    os.kill(daemon if whom == "batond" else process.pid, signal.SIGKILL)
+    (pid,) = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+    os.kill(pid if whom == "baton-emulator" else process.pid, signal.SIGKILL)
     _, stderr = process.communicate(timeout=30)
-    if whom == "batond":
+    if whom == "baton-emulator":
         assert process.returncode == 1
         assert "killed by SIGKILL" in stderr
     assert gone(word)
     deadline = time.monotonic() + 5
-    while Path(f"/proc/{daemon}").exists() and time.monotonic() < deadline:
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not Path(f"/proc/{daemon}").exists()
+    assert not Path(f"/proc/{pid}").exists()
 
 
 def test_a_run_is_moved_on_demand(tmp_path, walk, baton):
@@ -539,10 +539,10 @@ def test_programs_run_and_results_are_written_as_whoever_called_sudo(walk, monke
 def test_without_root_it_runs_in_a_user_namespace_or_says_what_is_missing(tmp_path):
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("needs root and setpriv, to do without")
-    daemon = shutil.copy(batond.find(), tmp_path / "batond")
+    program = shutil.copy(emulator.find(), tmp_path / "baton-emulator")
     tmp_path.chmod(0o755)
     nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    process = subprocess.run([*nobody, daemon, "machine"], capture_output=True, text=True, check=False, cwd="/")
+    process = subprocess.run([*nobody, program, "machine"], capture_output=True, text=True, check=False, cwd="/")
     machine = json.loads(process.stdout)
     if machine["ok"]:
         assert machine["rights"] == "user namespace"

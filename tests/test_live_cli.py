@@ -1,4 +1,4 @@
-"""`baton live` and its relatives, against a daemon that only tells."""
+"""`baton live` and its relatives, against an emulator that only tells."""
 
 import contextlib
 import io
@@ -16,10 +16,10 @@ import pytest
 
 import baton.live
 from baton.errors import InputError
-from baton.live import attempts, batond, control, owner
+from baton.live import attempts, control, emulator, owner
 from baton.progress import lines_each_second
 from baton.summary import LiveSummary
-from fake_batond import FLOW, LIVE, PROGRAM, READY, SUMMARY
+from fake_emulator import FLOW, LIVE, PROGRAM, READY, SUMMARY
 
 WITH_PROGRAM = SUMMARY | {"program": PROGRAM}
 
@@ -40,7 +40,7 @@ def test_a_live_run_ends_with_the_path_of_its_report(command, scenario, tmp_path
     assert "short-1 has begun" in process.stderr
 
 
-def test_the_daemon_is_told_everything(command, fake, scenario):
+def test_the_emulator_is_told_everything(command, fake, scenario):
     fake.plan(summary=WITH_PROGRAM)
     options = ["--set", "links.lan.delay=7 ms", "--server", "serve it", "--force", "--pcap", "--ignore-unsupported"]
     options += ["--pcap-interface", "laptop-lan", "--snap-length", 128]
@@ -243,7 +243,7 @@ def test_a_record_that_is_not_complete_does_not_contradict_the_trust(command, fa
     assert f"The record is not complete: {why}" in lines
 
 
-def test_ctrl_c_reaches_the_daemon_whose_results_are_kept(fake, scenario, tmp_path):
+def test_ctrl_c_reaches_the_emulator_whose_results_are_kept(fake, scenario, tmp_path):
     fake.plan(until_interrupted=True, complete=False, status=130)
     process = fake.start("live", scenario, "--out", "out")
     assert "has begun" in process.stderr.readline()
@@ -265,17 +265,17 @@ def test_ctrl_c_before_there_is_anything_to_keep(fake, scenario):
     assert stderr == "baton: interrupted before there was anything to keep\n"
 
 
-def test_a_daemon_that_is_killed_is_told(command, fake, scenario, tmp_path):
+def test_an_emulator_that_is_killed_is_told(command, fake, scenario, tmp_path):
     fake.plan(killed_by=signal.SIGKILL)
     process = command("live", scenario, "--json")
     assert process.returncode == 1
     assert only_json(process)["error"]["exit_status"] == 1
-    assert "batond was killed by SIGKILL" in process.stderr
+    assert "baton-emulator was killed by SIGKILL" in process.stderr
     assert not (tmp_path / "results").exists()
 
 
 def test_a_process_that_keeps_the_pipe_open_is_not_waited_for(command, fake, scenario, tmp_path):
-    # As a server would that outlives the daemon.
+    # As a server would that outlives the emulator.
     leave = 'left = subprocess.Popen(["sleep", "60"], close_fds=False, stdout=2, stderr=subprocess.DEVNULL)'
     note = '(here / "left.json").write_text(str(left.pid))'
     text = fake.script.read_text().replace(
@@ -296,7 +296,7 @@ def test_a_process_that_keeps_the_pipe_open_is_not_waited_for(command, fake, sce
         ([], 1, "ended with status 0 and told no reason"),
     ],
 )
-def test_what_the_daemon_cannot_do_is_told_in_its_words(command, fake, scenario, told, status, part):
+def test_what_the_emulator_cannot_do_is_told_in_its_words(command, fake, scenario, told, status, part):
     fake.plan(before=told, summary=None, status=status if told else 0)
     process = command("live", scenario)
     assert process.returncode == status
@@ -304,7 +304,7 @@ def test_what_the_daemon_cannot_do_is_told_in_its_words(command, fake, scenario,
     assert "Traceback" not in process.stderr
 
 
-def test_the_daemons_warnings_are_passed_on(command, fake, scenario):
+def test_the_emulators_warnings_are_passed_on(command, fake, scenario):
     fake.plan(before=[READY, {"event": "warning", "message": "no real-time priority"}])
     assert "baton: warning: no real-time priority" in command("live", scenario).stderr
 
@@ -317,7 +317,7 @@ def test_an_existing_folder_is_kept_without_force(command, scenario):
     assert command("live", scenario, "--out", "mine", "--force").returncode == 0
 
 
-def test_without_the_daemon_it_says_how_to_get_it(command, fake, scenario):
+def test_without_the_emulator_it_says_how_to_get_it(command, fake, scenario):
     fake.script.unlink()
     process = command("live", scenario)
     assert process.returncode == 2
@@ -477,16 +477,16 @@ def test_under_sudo_nothing_is_written_through_a_link(under_sudo, tmp_path):
     assert secret.read_text() == "secret"
 
 
-def test_a_daemon_is_roots_while_results_are_written_as_who_called_sudo(under_sudo, monkeypatch):
-    # Two namespaces of ids: what the daemon is started with, and what the thread that starts it may write.
-    daemon = under_sudo / "batond"
-    daemon.write_text('#!/bin/sh\nid -u > "$2"\n')
-    daemon.chmod(0o755)
+def test_an_emulator_is_roots_while_results_are_written_as_who_called_sudo(under_sudo, monkeypatch):
+    # Two namespaces of ids: what the emulator is started with, and what the thread that starts it may write.
+    program = under_sudo / "baton-emulator"
+    program.write_text('#!/bin/sh\nid -u > "$2"\n')
+    program.chmod(0o755)
     under_sudo.chmod(0o755)
-    monkeypatch.setattr(batond, "find", lambda: daemon)
+    monkeypatch.setattr(emulator, "find", lambda: program)
     with owner.as_invoker():
         (under_sudo / "kept").mkdir()
-        started = batond.Daemon([str(under_sudo / "who")], [])
+        started = emulator.Emulator([str(under_sudo / "who")], [])
         assert started.wait() == 0
         started.close()
     assert (under_sudo / "who").read_text() == "0\n"
@@ -516,7 +516,7 @@ def stalled(stall_s):
 
 @pytest.fixture
 def repeated(command, fake, scenario, tmp_path):
-    """Runs five repetitions, whose stalls are `STALLS`; the daemon tells the one of its seed."""
+    """Runs five repetitions, whose stalls are `STALLS`; the emulator tells the one of its seed."""
     fake.plan(by_seed={seed: [{"summary": stalled(stall)}] for seed, stall in enumerate(STALLS, start=7)})
 
     def run(*options):
@@ -612,7 +612,7 @@ def test_a_run_beside_a_program_tells_a_line_a_second_on_a_terminal(command, fak
 
 
 def test_a_live_run_is_one_call(fake, scenario, tmp_path, monkeypatch):
-    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+    monkeypatch.setattr(emulator, "places", lambda: [fake.script])
     fake.plan(summary=WITH_PROGRAM)
     expect = ["program.longest_stall_s < 2"]
     result = baton.live.run(scenario, ["prog", "x"], server="serve it", expect=expect, out=tmp_path / "out")
@@ -629,7 +629,7 @@ def test_a_live_run_is_one_call(fake, scenario, tmp_path, monkeypatch):
 
 
 def test_why_a_machine_cannot_run_anything_live(fake, monkeypatch):
-    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+    monkeypatch.setattr(emulator, "places", lambda: [fake.script])
     fake.plan(answer=MACHINE, status=1)
     assert baton.live.why_not() == "/dev/net/tun cannot be opened: modprobe tun"
     fake.plan(answer=MACHINE | {"ok": True, "problems": []}, status=0)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import run_snippets
-from fake_batond import LATENESS, SUMMARY
+from fake_emulator import LATENESS, SUMMARY
 from live_tests import MOST_TRIES, until_quiet, why_busy
 
 QUIET, LATE, STOOD = {}, {"p99_us": 7_500.0}, {"largest_us": 42_000.0}

@@ -10,7 +10,7 @@ import pytest
 
 from baton import report
 from baton.report.tables import MOST_FLOWS, read_run
-from fake_batond import FLOW, LIVE, PROGRAM, SUMMARY
+from fake_emulator import FLOW, LIVE, PROGRAM, SUMMARY
 from report_folder import LAPTOP, MANIFEST, SECOND, SERVER, Rows
 
 

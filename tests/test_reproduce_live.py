@@ -1,4 +1,4 @@
-"""Study T with the kernel's TCP: what is told of live runs, by a daemon that hands out a simulated run as its own."""
+"""Study T with the kernel's TCP: live runs by an emulator that hands out a simulated run as its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from baton.report.tables import read_run
 from baton.reproduce import STUDIES
 from baton.reproduce.live import checks
 from baton.reproduce.study_run import figures
-from fake_batond import BATON, LIVE, Fake
+from fake_emulator import BATON, LIVE, Fake
 
 MACHINE = {"ok": True, "problems": [], "kernel": "6.18.44"}
 LINUX_6 = ["flows.download.profile=linux-6"]
@@ -36,7 +36,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def reproduce(tmp_path, recorded):
-    """Runs `baton reproduce --live` against the fake daemon; `live` is what its summary says of trust."""
+    """Runs `baton reproduce --live` against the fake emulator; `live` is what its summary says of trust."""
     fake = Fake(tmp_path)
 
     def run(*arguments, machine=MACHINE, **live):
@@ -44,7 +44,7 @@ def reproduce(tmp_path, recorded):
         summary["live"] |= live
         summary["flows"][0]["fast_retransmits"] = None  # as of every kernel
         fake.plan(summary=summary, answer=machine, tables=str(recorded))
-        environment = {**os.environ, "FAKE_BATOND": str(fake.script)}
+        environment = {**os.environ, "FAKE_EMULATOR": str(fake.script)}
         command = [sys.executable, "-c", BATON, "reproduce", *arguments, "--live"]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""Sweeps of live runs, against a daemon that only tells: what is kept, tried again, marked, refused and resumed."""
+"""Sweeps of live runs, against an emulator that only tells: what is kept, tried again, marked, refused and resumed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from baton import InputError, Scenario, sweep
-from baton.live import attempts, batond
+from baton.live import attempts, emulator
 from baton.plot import sweeps as drawn_sweeps
-from fake_batond import FLOW, LIVE, PROGRAM, SUMMARY
+from fake_emulator import FLOW, LIVE, PROGRAM, SUMMARY
 
 POSSIBLE = {"ok": True, "problems": [], "refused": []}
 AXIS = ("--set", "links.lan.rate=1 Mbit/s,2 Mbit/s")
@@ -292,7 +292,7 @@ def test_a_live_sweep_is_compared_with_a_simulated_one(swept, command, fake, sce
 
 def test_a_live_sweep_is_one_call(fake, scenario, client, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(batond, "places", lambda: [fake.script])
+    monkeypatch.setattr(emulator, "places", lambda: [fake.script])
     fake.plan(answer=POSSIBLE, summary=told(0.5))
     live = sweep.Live(["./client", "x"], server="./client")
     found = sweep.run(scenario, {"links.lan.rate": ["1 Mbit/s", "2 Mbit/s"]}, seeds=2, live=live)

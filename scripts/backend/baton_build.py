@@ -1,4 +1,4 @@
-"""Build backend for pip: maturin's, with `batond` built first, which the wheel installs beside `baton`."""
+"""Build backend for pip: maturin's, with `baton-emulator` built first, which the wheel installs beside `baton`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import maturin
 from maturin import *  # noqa: F403 - the hooks that stay as they are
 
 ROOT = Path(__file__).resolve().parents[2]
-BATOND = ROOT / "target" / "wheel" / "scripts" / "batond"
+EMULATOR = ROOT / "target" / "wheel" / "scripts" / "baton-emulator"
 """Its place is named in pyproject.toml, as `data`."""
 
 
 def prepare_metadata_for_build_wheel(metadata: str, settings: dict[str, Any] | None = None) -> str:
-    """Metadata of the wheel; returns its folder's name. Maturin wants the place of `batond` to be there."""
-    BATOND.parent.mkdir(parents=True, exist_ok=True)
+    """Metadata of the wheel; returns its folder's name. Maturin wants the place of `baton-emulator` to be there."""
+    EMULATOR.parent.mkdir(parents=True, exist_ok=True)
     folder: str = maturin.prepare_metadata_for_build_wheel(metadata, settings)
     return folder
 
@@ -26,8 +26,8 @@ def prepare_metadata_for_build_wheel(metadata: str, settings: dict[str, Any] | N
 def build_wheel(wheel: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """Builds both; returns the wheel's name. Raises `CalledProcessError`."""
     subprocess.run(["cargo", "build", "--release", "--locked", "--package", "baton-live"], cwd=ROOT, check=True)
-    BATOND.parent.mkdir(parents=True, exist_ok=True)
-    built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "batond"
-    shutil.copy(built, BATOND)
+    EMULATOR.parent.mkdir(parents=True, exist_ok=True)
+    built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "baton-emulator"
+    shutil.copy(built, EMULATOR)
     name: str = maturin.build_wheel(wheel, settings, metadata)
     return name

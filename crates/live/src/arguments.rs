@@ -1,4 +1,4 @@
-//! The command line of `batond`.
+//! The command line of `baton-emulator`.
 
 use crate::program::INSIDE;
 use baton_sim::captures::CaptureSettings;
@@ -8,15 +8,15 @@ use lexopt::{Parser, ValueExt};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// How `batond` is called.
+/// How `baton-emulator` is called.
 pub const USAGE: &str = "usage:
-  batond world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap] [--snap-length BYTES]
-               [--pcap-interface NAME]... [--server COMMAND]
-               [--ignore-unsupported] [--run-name NAME] [--program-output inherit|stderr] [--events FD]
-               [-- PROGRAM ARGUMENT...]
-  batond check SCENARIO [--set KEY=VALUE]...
-  batond machine
-  batond --version";
+  baton-emulator world SCENARIO [--set KEY=VALUE]... [--seed N] [--out DIR] [--force] [--pcap]
+                       [--snap-length BYTES] [--pcap-interface NAME]... [--server COMMAND]
+                       [--ignore-unsupported] [--run-name NAME] [--program-output inherit|stderr] [--events FD]
+                       [-- PROGRAM ARGUMENT...]
+  baton-emulator check SCENARIO [--set KEY=VALUE]...
+  baton-emulator machine
+  baton-emulator --version";
 
 /// What is asked.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! `batond world`: a scenario in real time, between real hosts.
+//! `baton-emulator world`: a scenario in real time, between real hosts.
 
 mod kernel;
 mod results;

@@ -35,7 +35,7 @@ impl Events {
         if self.out.is_some() {
             self.tell(&json!({ "event": "warning", "message": message }));
         } else {
-            eprintln!("batond: warning: {message}");
+            eprintln!("baton-emulator: warning: {message}");
         }
     }
 
@@ -75,7 +75,7 @@ impl Events {
         if self.out.is_some() {
             self.tell(&json!({ "event": "error", "message": message, "exit_status": exit_status }));
         } else {
-            eprintln!("batond: {message}");
+            eprintln!("baton-emulator: {message}");
         }
     }
 

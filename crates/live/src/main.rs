@@ -1,4 +1,4 @@
-//! `batond`: the laboratory's hosts and links under a real clock.
+//! `baton-emulator`: the laboratory's hosts and links under a real clock.
 
 use baton_live::arguments::{Command, ScenarioOptions};
 use baton_live::emulator::{self, Failure};
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let command = match Command::parse(std::env::args().skip(1)) {
         Ok(command) => command,
         Err(message) => {
-            eprintln!("batond: {message}");
+            eprintln!("baton-emulator: {message}");
             return ExitCode::from(2);
         }
     };
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         }
         Command::Inside(spec) => exit(program::inside(&spec).map_err(Failure::run)),
         Command::Version => {
-            println!("batond {}", env!("CARGO_PKG_VERSION"));
+            println!("baton-emulator {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
     }
@@ -43,7 +43,7 @@ fn exit(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("batond: {}", failure.message);
+            eprintln!("baton-emulator: {}", failure.message);
             ExitCode::from(failure.exit_status)
         }
     }

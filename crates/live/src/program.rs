@@ -122,7 +122,7 @@ impl Program {
         let [stdin, stdout, stderr] = spec.stdio;
         let mut command = Command::new("/proc/self/exe");
         command
-            .arg0("batond")
+            .arg0("baton-emulator")
             .arg(INSIDE)
             .arg(serde_json::to_string(&inside)?)
             .envs(spec.environment.iter().map(|(name, value)| (name, value)))

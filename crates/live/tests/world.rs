@@ -1,9 +1,9 @@
-//! The daemon as a user calls it.
+//! The emulator as a user calls it.
 
 use std::process::{Command, Output};
 
-fn batond(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_batond"))
+fn emulator(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_baton-emulator"))
         .args(arguments)
         .output()
         .expect("the binary of this crate runs")
@@ -12,7 +12,7 @@ fn batond(arguments: &[&str]) -> Output {
 #[test]
 #[ignore = "needs root: it makes network namespaces"]
 fn a_flow_between_two_kernels_takes_the_time_of_its_link() {
-    let file = std::env::temp_dir().join(format!("batond-{}.toml", std::process::id()));
+    let file = std::env::temp_dir().join(format!("baton-emulator-{}.toml", std::process::id()));
     let scenario = r#"
         name = "short"
         duration = "500 ms"
@@ -29,7 +29,7 @@ fn a_flow_between_two_kernels_takes_the_time_of_its_link() {
         profile = "linux-6"
     "#;
     std::fs::write(&file, scenario).unwrap();
-    let output = batond(&["world", file.to_str().unwrap()]);
+    let output = emulator(&["world", file.to_str().unwrap()]);
     std::fs::remove_file(&file).unwrap();
     assert!(output.status.success(), "{output:?}");
     let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -51,8 +51,8 @@ fn a_flow_between_two_kernels_takes_the_time_of_its_link() {
 
 #[test]
 fn wrong_input_is_named_and_has_its_status() {
-    let output = batond(&["world", "no-such-file.toml"]);
+    let output = emulator(&["world", "no-such-file.toml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-file.toml"));
-    assert_eq!(batond(&["fly"]).status.code(), Some(2));
+    assert_eq!(emulator(&["fly"]).status.code(), Some(2));
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from baton import cli_run
 
-from . import batond
+from . import emulator
 from .cli_live import prepare, write_report
 from .execution import LiveOptions, LiveResult, LiveTest
 
@@ -53,5 +53,5 @@ def run(
 
 def why_not() -> str | None:
     """Why this machine cannot run anything live, and how to change that; nothing if it can."""
-    _, machine = batond.ask("machine")
+    _, machine = emulator.ask("machine")
     return None if machine["ok"] else "; ".join(machine["problems"])

@@ -1,4 +1,4 @@
-"""One live run: what the daemon is told, and what it tells."""
+"""One live run: what the emulator is told, and what it tells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from baton.progress import lines_each_second, progress
 from baton.shipped import scenario_path
 from baton.summary import Json
 
-from . import batond, own_numbers
+from . import emulator, own_numbers
 from .handovers import Wanted, wanted
 from .judge import Verdict, check_names, judge
 from .owner import as_invoker, without_home
@@ -40,7 +40,7 @@ class LiveOptions:
 
 @dataclass
 class LiveResult:
-    """What the daemon tells of a run."""
+    """What the emulator tells of a run."""
 
     summary: Json = field(default_factory=dict)
     folder: Path | None = None
@@ -48,7 +48,7 @@ class LiveResult:
     complete: bool = False
     real_hosts: set[str] = field(default_factory=set)
     status: int = 0
-    """The daemon's exit status."""
+    """The emulator's exit status."""
     verdict: Verdict = field(default_factory=lambda: Verdict([], []))
 
     @property
@@ -66,7 +66,7 @@ class LiveResult:
 
     @property
     def exit_status(self) -> int:
-        """As `baton live` has it: the daemon's, or 3 if an expectation does not hold."""
+        """As `baton live` has it: the emulator's, or 3 if an expectation does not hold."""
         holds = all(outcome.holds for outcome in self.verdict.outcomes)
         return self.status or (0 if holds else cli_run.EXPECTATION_FAILED)
 
@@ -83,7 +83,7 @@ class LiveTest:
 
     @staticmethod
     def load(options: LiveOptions) -> LiveTest:
-        """Reads a scenario and all expectations on it. Its warnings are those that the daemon gives."""
+        """Reads a scenario and all expectations on it. Its warnings are those that the emulator gives."""
         from baton import Scenario
 
         common = options.run
@@ -127,7 +127,7 @@ class LiveTest:
 
 
 def arguments(options: LiveOptions, overrides: Sequence[str], seed: int, out: Path) -> list[str]:
-    """The daemon's command line."""
+    """The emulator's command line."""
     common = options.run
     given = [str(scenario_path(common.scenario)), "--seed", str(seed), "--out", str(cli_run.real_folder(out))]
     for override in overrides:
@@ -152,23 +152,23 @@ def execute(scenario: Scenario, given: Sequence[str], options: LiveOptions) -> L
     """
     result = LiveResult()
     shown = lines_each_second() if options.program else progress(scenario.duration_s, real_time=True)
-    with batond.running(given, options.program) as daemon, shown as tell:
-        for event in daemon.events():
+    with emulator.running(given, options.program) as started, shown as tell:
+        for event in started.events():
             note(event, result)
             if tell is not None and event["event"] == "progress":
                 tell(event["at_s"], event["news"])
-        result.status = daemon.wait()
+        result.status = started.wait()
     if result.folder is None:
         if result.status == cli_run.INTERRUPTED:
             raise Interrupted("interrupted before there was anything to keep")
-        raise RunError(batond.ended(result.status))
+        raise RunError(emulator.ended(result.status))
     if result.status < 0:  # killed after its results were written
         result.status = 1
     return result
 
 
 def note(event: dict[str, Any], result: LiveResult) -> None:
-    """Takes in what the daemon tells. Raises what an error of its means here."""
+    """Takes in what the emulator tells. Raises what an error of its means here."""
     kind = event["event"]
     if kind == "ready":
         result.real_hosts = set(event["hosts"])

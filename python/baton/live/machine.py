@@ -1,4 +1,4 @@
-"""What the daemon says of this machine and of a scenario, before anything runs."""
+"""What the emulator says of this machine and of a scenario, before anything runs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from baton.errors import InputError
 
-from . import batond
+from . import emulator
 
 UNSUPPORTED = 2
 
 
 def check_machine(*, as_json: bool) -> int:
     """Prints whether live runs are possible here, and what to do if not; returns 0 or 1."""
-    _, machine = batond.ask("machine")
+    _, machine = emulator.ask("machine")
     if as_json:
         print(json.dumps(machine))
         return 0 if machine["ok"] else 1
@@ -29,7 +29,7 @@ def check_machine(*, as_json: bool) -> int:
 
 def require() -> None:
     """Raises `InputError` with what to do, where live runs are not possible."""
-    _, machine = batond.ask("machine")
+    _, machine = emulator.ask("machine")
     if not machine["ok"]:
         raise InputError("live runs are not possible here:\n" + "\n".join(machine["problems"]))
 
@@ -37,7 +37,7 @@ def require() -> None:
 def check_scenario(scenario: Path, overrides: Sequence[str]) -> int:
     """Prints what the kernel cannot honour of a scenario, and what comes nearest; returns 0 or 2."""
     settings = [part for override in overrides for part in ("--set", override)]
-    _, answer = batond.ask("check", str(scenario), *settings)
+    _, answer = emulator.ask("check", str(scenario), *settings)
     for refusal in answer["refused"]:
         nearest = f"; nearest: {refusal['nearest']}" if refusal["nearest"] else ""
         print(f"{refusal['key']}: {refusal['message']}{nearest}")

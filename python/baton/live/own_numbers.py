@@ -20,7 +20,7 @@ _LINE = re.compile(r"\s*([A-Za-z][\w-]{0,99})\s*=\s*(\S+)\s*", re.ASCII)
 
 @contextmanager
 def file_for_program() -> Iterator[Path]:
-    """An empty file that the program, and nobody else, may write to; the daemon passes its name on."""
+    """An empty file that the program, and nobody else, may write to; the emulator passes its name on."""
     with as_invoker():
         folder = tempfile.TemporaryDirectory(prefix="baton-")
     file = Path(folder.name, "report")

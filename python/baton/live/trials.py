@@ -26,7 +26,7 @@ from baton.report.tables import Run, read_run
 from baton.sweep.folder import write_text
 from baton.toml import loads
 
-from . import batond
+from . import emulator
 from .attempts import MOST_TRIES, doubts_about
 
 #: What runs may carry together, in bit/s: more takes too much of two processors. A run that carries more is alone.
@@ -221,21 +221,21 @@ def _live(trial: Trial, number: int, out: Path, machine: _Machine) -> dict[str, 
     given = [str(trial.file), "--seed", str(number), "--out", str(out), "--force"]
     for override in trial.overrides:
         given += ["--set", override]
-    daemon = batond.Daemon(given, [])
+    started = emulator.Emulator(given, [])
     summary: dict[str, Any] | None = None
     message = None
     try:
-        for event in daemon.events():
+        for event in started.events():
             machine.check()
             if event["event"] == "done":
                 summary = event["summary"]
             elif event["event"] == "error":
                 message = event["message"]
-        status = daemon.wait()
+        status = started.wait()
     finally:
-        daemon.close()
+        started.close()
     if summary is None or status:
-        raise RunError(f"{trial.label}: {message or batond.ended(status)}")
+        raise RunError(f"{trial.label}: {message or emulator.ended(status)}")
     return summary
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from baton import RunError, ScenarioError
 from baton.cli_run import Captures, RunOptions
 from baton.errors import InputError, Interrupted
-from baton.live import batond, machine
+from baton.live import emulator, machine
 from baton.live.attempts import Attempted, attempt
 from baton.live.execution import LiveOptions, LiveTest
 from baton.live.owner import as_invoker
@@ -123,6 +123,6 @@ def _test(scenario: Path, point: Point, live: Live) -> LiveTest:
 def _refused(scenario: Path, point: Point) -> str | None:
     """What the kernel cannot do of a point; nothing if it can do all."""
     settings = [part for override in point.overrides for part in ("--set", override)]
-    _, answer = batond.ask("check", str(scenario), *settings)
+    _, answer = emulator.ask("check", str(scenario), *settings)
     refused = [f"{each['key']}: {each['message']}" for each in answer["refused"]]
     return "\n".join(refused) or None

@@ -1,7 +1,8 @@
-"""The daemon `batond`: where it is, how it is started, and what it tells.
+"""The program `baton-emulator`: where it is, how it is started, and what it tells.
 
-`baton` reads scenarios, checks expectations and writes reports; `batond` builds the namespaces and runs the world in
-real time. It tells what happens as JSON lines on a pipe of its own, so that the program's output stays untouched.
+`baton` reads scenarios, checks expectations and writes reports; `baton-emulator` builds the namespaces and runs the
+world in real time. It tells what happens as JSON lines on a pipe of its own, so that the program's output stays
+untouched.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from baton import RunError
 from baton.errors import InputError
 from baton.summary import Json
 
-NAME = "batond"
-# From one look at whether the daemon still lives to the next. What it tells is read at once.
+NAME = "baton-emulator"
+# From one look at whether the emulator still lives to the next. What it tells is read at once.
 LOOK_EVERY_S = 0.5
 
 
 def places() -> list[Path]:
-    """Where the daemon may be, the first choice first."""
+    """Where the emulator may be, the first choice first."""
     checkout = Path(__file__).resolve().parents[3]
     found = [Path(sysconfig.get_path("scripts")) / NAME]
     if (checkout / "crates" / "live").is_dir():
@@ -40,7 +41,7 @@ def places() -> list[Path]:
 
 
 def find() -> Path:
-    """The daemon. Raises `InputError` with how to get it."""
+    """The emulator. Raises `InputError` with how to get it."""
     for place in places():
         if os.access(place, os.X_OK) and place.is_file():
             return place
@@ -52,7 +53,7 @@ def find() -> Path:
 
 
 def ask(*arguments: str) -> tuple[int, Json]:
-    """What a command of the daemon answers: exit status and one JSON object. Raises `InputError` or `RunError`."""
+    """What a command of the emulator answers: exit status and one JSON object. Raises `InputError` or `RunError`."""
     process = subprocess.run([find(), *arguments], capture_output=True, text=True, check=False)
     try:
         answer = json.loads(process.stdout)
@@ -64,8 +65,8 @@ def ask(*arguments: str) -> tuple[int, Json]:
     return process.returncode, answer
 
 
-class Daemon:
-    """A running `batond world`."""
+class Emulator:
+    """A running `baton-emulator world`."""
 
     def __init__(self, arguments: Sequence[str], program: Sequence[str]) -> None:
         reading, writing = os.pipe()
@@ -81,7 +82,7 @@ class Daemon:
         self._events = reading
 
     def events(self) -> Iterator[Json]:
-        """What the daemon tells, until it has ended. Lines that are no events raise `RunError`."""
+        """What the emulator tells, until it has ended. Lines that are no events raise `RunError`."""
         for line in self._lines():
             try:
                 event = json.loads(line)
@@ -92,7 +93,7 @@ class Daemon:
             yield event
 
     def _lines(self) -> Iterator[bytes]:
-        # A process that outlives the daemon may hold the pipe open: its end is not waited for.
+        # A process that outlives the emulator may hold the pipe open: its end is not waited for.
         rest = b""
         while True:
             has_ended = self.process.poll() is not None
@@ -121,29 +122,29 @@ class Daemon:
 
 
 def as_root() -> dict[str, Any]:
-    """Options of a daemon's start: root's, also while this process writes by the right of the user who called sudo."""
+    """Options of its start: root's, also while this process writes by the right of the user who called sudo."""
     return {"user": 0, "group": os.getgid()} if os.getuid() == 0 != os.geteuid() else {}
 
 
 @contextmanager
-def running(arguments: Sequence[str], program: Sequence[str]) -> Iterator[Daemon]:
-    """A daemon that hears of Ctrl-C and of a request to end, and is gone afterwards."""
-    daemon = Daemon(arguments, program)
+def running(arguments: Sequence[str], program: Sequence[str]) -> Iterator[Emulator]:
+    """An emulator that hears of Ctrl-C and of a request to end, and is gone afterwards."""
+    started = Emulator(arguments, program)
 
     def forward(number: int, _: FrameType | None) -> None:
-        daemon.process.send_signal(number)
+        started.process.send_signal(number)
 
     before: dict[int, Any] = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield daemon
+        yield started
     finally:
-        daemon.close()
+        started.close()
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 def ended(status: int) -> str:
-    """How the daemon ended, in words."""
+    """How the emulator ended, in words."""
     if status < 0:
         return f"{NAME} was killed by {signal.Signals(-status).name}: nothing of this run is kept"
     return f"{NAME} ended with status {status} and told no reason"

@@ -1,4 +1,4 @@
-"""A daemon that only tells: what `baton live` and its relatives hear in tests without namespaces.
+"""An emulator that only tells: what `baton live` and its relatives hear in tests without namespaces.
 
 Runs as a program, told by `plan.json` beside it: the events that it sends, the results that it leaves, how it ends.
 What it was called with it notes in `called.json`.
@@ -117,29 +117,29 @@ READY = {
     },
 }
 
-# A command line whose daemon is the script in the environment's FAKE_BATOND.
+# A command line whose emulator is the script in the environment's FAKE_EMULATOR.
 BATON = """
 import os, pathlib
-from baton.live import batond
-batond.places = lambda: [pathlib.Path(os.environ["FAKE_BATOND"])]
+from baton.live import emulator
+emulator.places = lambda: [pathlib.Path(os.environ["FAKE_EMULATOR"])]
 from baton.cli import main
 main()
 """
 
 
 class Fake:
-    """A fake daemon in a folder, and the command line that finds it."""
+    """A fake emulator in a folder, and the command line that finds it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.script = folder / "fake" / "batond"
+        self.script = folder / "fake" / "baton-emulator"
         self.script.parent.mkdir()
         self.script.write_text(f"#!{sys.executable}\n{Path(__file__).read_text()}")
         self.script.chmod(0o755)
         self.plan()
 
     def plan(self, **plan: object) -> None:
-        """What the daemon will do; by default an undisturbed run. `by_seed` lists what is otherwise at each try."""
+        """What the emulator will do; by default an undisturbed run. `by_seed` lists what is otherwise at each try."""
         common = {"before": [READY, {"event": "started"}], "summary": SUMMARY, "complete": True, "status": 0}
         (self.script.parent / "plan.json").write_text(json.dumps(common | {"by_seed": {}} | plan))
         (self.script.parent / "calls.jsonl").unlink(missing_ok=True)
@@ -158,14 +158,14 @@ class Fake:
 
     def start(self, *arguments: object) -> subprocess.Popen:
         """Starts the command line in the folder, in a process that can be interrupted."""
-        environment = {**os.environ, "FAKE_BATOND": str(self.script)}
+        environment = {**os.environ, "FAKE_EMULATOR": str(self.script)}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         command = [sys.executable, "-c", BATON, *map(str, arguments)]
         return subprocess.Popen(command, cwd=self.folder, env=environment, **pipes)
 
 
 def main() -> None:
-    """The daemon."""
+    """The emulator."""
     here = Path(__file__).parent
     plan = json.loads((here / "plan.json").read_text())
     (here / "called.json").write_text(json.dumps(sys.argv[1:]))
