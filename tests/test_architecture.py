@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def project(root: Path, **files: str) -> Path:
-    """A workspace of four empty crates and the given files (`proto__tcp__mod` is crates/proto/src/tcp/mod.rs)."""
+    """A workspace of empty crates and the given files (`proto__tcp__mod` is crates/proto/src/tcp/mod.rs)."""
     for crate in check_architecture.CRATE_IMPORTS:
         (root / "crates" / crate / "src").mkdir(parents=True)
         (root / "crates" / crate / "Cargo.toml").write_text("[dependencies]\n")

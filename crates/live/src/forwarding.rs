@@ -4,7 +4,7 @@
 use crate::clock::{Lateness, RealClock};
 use crate::namespace::RealHost;
 use crate::priority;
-use crate::readiness::wait_readable;
+use baton_linux::readiness::wait_readable;
 use baton_proto::time::{Duration, Instant};
 use baton_sim::run::{Run, RunError};
 use baton_sim::world::ports::{InterfaceEvent, PortId};

@@ -1,10 +1,10 @@
 //! A real host: a network namespace without a name, so that it goes with the last process that holds it, whatever
 //! ends that process.
 
-use crate::netlink::{InterfaceCounters, InterfaceIndex, RouteSocket};
 use crate::plan::Sysctl;
-use crate::tun::Tun;
 use crate::waiting::in_namespace;
+use baton_linux::netlink::{InterfaceCounters, InterfaceIndex, RouteSocket};
+use baton_linux::tun::Tun;
 use netlink_packet_route::route::RouteMetric;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;

@@ -1,8 +1,8 @@
 //! Two real hosts, and what may stand between them: a bare copying thread, or a world.
 
+use baton_linux::readiness::wait_readable;
 use baton_live::forwarding::{Forwarding, Hosts};
 use baton_live::namespace::{HostSpec, InterfaceSpec, RealHost};
-use baton_live::readiness::wait_readable;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! Packets from one stack into the world, and out of it to the other, each at its time.
 
 use super::{Bench, LONGEST_PACKET, Side};
-use baton_live::readiness::wait_readable;
+use baton_linux::readiness::wait_readable;
 use baton_proto::host::{HostEvent, Verdict};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Body, Packet};

@@ -30,6 +30,43 @@ pub struct InterfaceCounters {
     pub dropped_incoming: u64,
 }
 
+/// An interface as the kernel describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub index: InterfaceIndex,
+    /// Its name.
+    pub name: String,
+    /// True if packets pass: it is switched on, and has a carrier (IFF_UP and IFF_RUNNING; Documentation/networking/operstates.rst).
+    pub is_up: bool,
+    /// Its largest packet, in bytes.
+    pub mtu: u32,
+    /// True if those on the link have addresses there, as on Ethernet.
+    pub has_link_address: bool,
+}
+
+impl Link {
+    /// Reads a description; `None` from a message that tells of something else than the interface itself.
+    pub(crate) fn of(message: &LinkMessage) -> Option<Link> {
+        let (mut name, mut mtu, mut has_link_address) = (None, None, false);
+        for attribute in &message.attributes {
+            match attribute {
+                LinkAttribute::IfName(given) => name = Some(given.clone()),
+                LinkAttribute::Mtu(bytes) => mtu = Some(*bytes),
+                LinkAttribute::Address(address) => has_link_address = !address.is_empty(),
+                _ => {}
+            }
+        }
+        Some(Link {
+            index: message.header.index,
+            name: name?,
+            is_up: (message.header.flags).contains(LinkFlags::Up | LinkFlags::Running),
+            mtu: mtu?,
+            has_link_address,
+        })
+    }
+}
+
 /// A route netlink socket of one namespace.
 pub struct RouteSocket {
     socket: Socket,
@@ -158,6 +195,22 @@ impl RouteSocket {
         )
     }
 
+    /// Describes the interface with a name.
+    ///
+    /// # Errors
+    /// Those of the kernel: without such an interface ENODEV.
+    pub fn link(&mut self, name: &str) -> io::Result<Link> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+        let mut found = None;
+        self.exchange(RouteNetlinkMessage::GetLink(message), NLM_F_ACK, |answer| {
+            if let RouteNetlinkMessage::NewLink(link) = answer {
+                found = Link::of(&link);
+            }
+        })?;
+        found.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// What an interface has dropped.
     ///
     /// # Errors
@@ -191,36 +244,71 @@ impl RouteSocket {
         mut take: impl FnMut(RouteNetlinkMessage),
     ) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
-        let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | flags;
-        header.sequence_number = self.sequence;
-        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
+        let bytes = request(message, NLM_F_REQUEST | flags, self.sequence);
         self.socket.send(&bytes, 0)?;
         loop {
-            let (answer, _) = self.socket.recv_from_full()?;
-            let mut rest = &answer[..];
-            while !rest.is_empty() {
-                let part = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                    .map_err(|error| io::Error::other(format!("route netlink: {error}")))?;
-                let length = (part.header.length as usize).next_multiple_of(4);
-                rest = rest.get(length.max(16)..).unwrap_or_default();
-                if part.header.sequence_number != self.sequence {
-                    continue;
-                }
-                match part.payload {
-                    NetlinkPayload::Error(error) if error.code.is_some() => {
-                        return Err(error.to_io());
-                    }
-                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(()),
-                    NetlinkPayload::InnerMessage(message) => take(message),
-                    _ => {}
+            let (message, _) = self.socket.recv_from_full()?;
+            for part in parts(&message) {
+                let (sequence, answer) = part?;
+                match answer {
+                    _ if sequence != self.sequence => {}
+                    Answer::Failed(error) => return Err(error),
+                    Answer::Done => return Ok(()),
+                    Answer::Message(message) => take(message),
                 }
             }
         }
     }
+}
+
+/// A request as bytes.
+pub(crate) fn request(message: RouteNetlinkMessage, flags: u16, sequence: u32) -> Vec<u8> {
+    let mut header = NetlinkHeader::default();
+    header.flags = flags;
+    header.sequence_number = sequence;
+    let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+    request.finalize();
+    let mut bytes = vec![0; request.buffer_len()];
+    request.serialize(&mut bytes);
+    bytes
+}
+
+/// A part of a message from the kernel.
+pub(crate) enum Answer {
+    /// It tells of something.
+    Message(RouteNetlinkMessage),
+    /// The request was carried out, or the list ends here.
+    Done,
+    /// The request was refused.
+    Failed(io::Error),
+}
+
+/// The parts of a message, each with the number of the request that it answers.
+pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = io::Result<(u32, Answer)>> {
+    let mut rest = message;
+    core::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let part = match NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest) {
+                Ok(part) => part,
+                Err(error) => {
+                    rest = &[];
+                    return Some(Err(io::Error::other(format!("route netlink: {error}"))));
+                }
+            };
+            let length = (part.header.length as usize).next_multiple_of(4);
+            rest = rest.get(length.max(16)..).unwrap_or_default();
+            let answer = match part.payload {
+                NetlinkPayload::Error(error) if error.code.is_some() => {
+                    Answer::Failed(error.to_io())
+                }
+                NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => Answer::Done,
+                NetlinkPayload::InnerMessage(message) => Answer::Message(message),
+                _ => continue,
+            };
+            return Some(Ok((part.header.sequence_number, answer)));
+        }
+        None
+    })
 }
 
 fn family(address: IpAddr) -> AddressFamily {

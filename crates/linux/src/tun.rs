@@ -24,6 +24,7 @@ mod request {
 const LONGEST_NAME: usize = libc::IFNAMSIZ - 1;
 
 /// A TUN device of this process. It goes with its last descriptor.
+#[derive(Debug)]
 pub struct Tun {
     device: OwnedFd,
 }
@@ -64,14 +65,15 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the kernel; returns whether it was taken: an interface that is switched off takes none.
+    /// Hands a packet to the kernel; returns whether it was taken: an interface that is switched off takes none, nor one that has
+    /// no room.
     ///
     /// # Errors
-    /// Those of the kernel, apart from that one.
+    /// Those of the kernel, apart from these.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         match write(&self.device, packet) {
             Ok(_) => Ok(true),
-            Err(Errno::EIO | Errno::ENETDOWN | Errno::EINVAL) => Ok(false),
+            Err(Errno::EIO | Errno::ENETDOWN | Errno::EINVAL | Errno::EAGAIN) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

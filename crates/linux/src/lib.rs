@@ -1,0 +1,8 @@
+//! Linux's network devices: TUN devices and packet sockets to speak by, route netlink to configure and to watch them, and
+//! the wait for any of these.
+
+pub mod links;
+pub mod netlink;
+pub mod packet_socket;
+pub mod readiness;
+pub mod tun;
