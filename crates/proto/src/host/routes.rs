@@ -1,6 +1,7 @@
 //! Where packets go: routes to single addresses and to networks, and one for all others.
 
 use super::InterfaceId;
+use crate::wire::prefix::Ipv6Prefix;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,6 +129,8 @@ pub struct RouteTable {
     places: Option<Arc<Places>>,
     /// Routes to places.
     ways: Row,
+    /// Routes to prefixes, the longest first.
+    prefixes: Vec<(Ipv6Prefix, InterfaceId)>,
     default: Option<InterfaceId>,
 }
 
@@ -153,6 +156,15 @@ impl RouteTable {
         self.ways.set(place, number_of(interface));
     }
 
+    /// Sends packets for a prefix out of `interface`, but for those of a longer prefix and those with a route of their own
+    /// (RFC 7608).
+    pub fn set_prefix(&mut self, prefix: Ipv6Prefix, interface: InterfaceId) {
+        self.prefixes.retain(|(known, _)| *known != prefix);
+        let longer = |known: &(Ipv6Prefix, _)| known.0.length() >= prefix.length();
+        let place = self.prefixes.partition_point(longer);
+        self.prefixes.insert(place, (prefix, interface));
+    }
+
     /// Sends packets without another route out of `interface`, or nowhere.
     pub fn set_default(&mut self, interface: Option<InterfaceId>) {
         self.default = interface;
@@ -169,6 +181,11 @@ impl RouteTable {
         let all = numbers.chain(self.own.v6.values_mut()).chain(networks);
         all.filter(|interface| **interface == old)
             .for_each(|interface| *interface = new);
+        for (_, interface) in &mut self.prefixes {
+            if *interface == from {
+                *interface = to;
+            }
+        }
         if self.default == Some(from) {
             self.default = Some(to);
         }
@@ -188,7 +205,21 @@ impl RouteTable {
             .or_else(|| self.ways.of(places?.0.of(destination)?))
             .or_else(|| self.own.of_network(destination))
             .or_else(|| self.ways.of(places?.0.of_network(destination)?));
-        found.map(interface_of).or(self.default)
+        match found {
+            Some(number) => Some(interface_of(number)),
+            None if self.prefixes.is_empty() => self.default,
+            None => self.lookup_prefix(destination).or(self.default),
+        }
+    }
+
+    #[cold]
+    fn lookup_prefix(&self, destination: IpAddr) -> Option<InterfaceId> {
+        let IpAddr::V6(destination) = destination else {
+            return None;
+        };
+        let mut prefixes = self.prefixes.iter();
+        let found = prefixes.find(|(prefix, _)| prefix.contains(destination))?;
+        Some(found.1)
     }
 }
 
@@ -287,5 +318,30 @@ mod tests {
         assert_eq!(table.lookup(far), Some(InterfaceId(5)));
         table.redirect(InterfaceId::virtual_number(3), InterfaceId(6));
         assert_eq!(table.lookup(own), Some(InterfaceId(6)));
+    }
+
+    /// Longest-prefix match (RFC 7608), whatever the order in which routes were set.
+    #[test]
+    fn the_longest_prefix_counts_after_a_single_address_and_before_the_default() {
+        let network = |text: &str, length| Ipv6Prefix::new(text.parse().unwrap(), length).unwrap();
+        let mut table = RouteTable::default();
+        table.set_default(Some(InterfaceId(0)));
+        table.set_prefix(network("2001:db8::", 32), InterfaceId(1));
+        table.set_prefix(network("2001:db8:7:8::", 64), InterfaceId(2));
+        table.set_prefix(network("2001:db8:7::", 48), InterfaceId(9));
+        table.set_prefix(network("2001:db8:7::", 48), InterfaceId(3));
+        table.set("2001:db8:7:8::5".parse().unwrap(), InterfaceId(4));
+        let way = |table: &RouteTable, text: &str| table.lookup(text.parse().unwrap()).unwrap().0;
+        let destinations = [
+            "2001:db8:7:8::5",
+            "2001:db8:7:8::6",
+            "2001:db8:7:9::5",
+            "2001:db8:8::5",
+            "2001:db9::5",
+            "10.0.0.5",
+        ];
+        assert_eq!(destinations.map(|to| way(&table, to)), [4, 2, 3, 1, 0, 0]);
+        table.redirect(InterfaceId(3), InterfaceId(5));
+        assert_eq!(destinations.map(|to| way(&table, to)), [4, 2, 5, 1, 0, 0]);
     }
 }
