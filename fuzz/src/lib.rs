@@ -12,6 +12,7 @@ mod messages;
 mod nat;
 mod packet;
 mod scenario;
+mod split_context;
 mod tcp;
 mod traces;
 
@@ -19,7 +20,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 29] = [
+pub const TARGETS: [Target; 30] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -40,6 +41,7 @@ pub const TARGETS: [Target; 29] = [
     ("header-registration", messages::check_registration),
     ("header-dhcp", messages::check_dhcp),
     ("header-mih", messages::check_mih),
+    ("split-context", split_context::check),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),
     ("agent-ipv4-home", agents::check_ipv4_home),
     ("agent-ipv4-foreign", agents::check_ipv4_foreign),

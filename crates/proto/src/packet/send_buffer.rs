@@ -107,6 +107,35 @@ impl SendBuffer {
         self.write(&bytes) as u64
     }
 
+    /// What is held, as few payloads.
+    pub(crate) fn runs(&self) -> Vec<Payload> {
+        let mut runs = Vec::new();
+        let mut offset = self.released;
+        while offset < self.written {
+            let length = u32::try_from(self.written - offset).unwrap_or(u32::MAX);
+            runs.push(self.payload(offset, length));
+            offset += u64::from(length);
+        }
+        runs
+    }
+
+    /// A buffer in which `written` bytes were written, of which these are the last and the others were acknowledged.
+    pub(crate) fn resume(capacity: u32, written: u64, runs: &[Payload]) -> SendBuffer {
+        let held: u64 = runs.iter().map(|run| u64::from(run.length())).sum();
+        let released = written.saturating_sub(held);
+        let mut buffer = SendBuffer {
+            content: Content::Unwritten,
+            written: released,
+            released,
+            capacity: u64::MAX,
+        };
+        for run in runs {
+            buffer.write_payload(run);
+        }
+        buffer.capacity = u64::from(capacity);
+        buffer
+    }
+
     /// Returns `length` bytes from `offset` (zero is the first ever written).
     pub(crate) fn payload(&self, offset: u64, length: u32) -> Payload {
         if length == 0 {

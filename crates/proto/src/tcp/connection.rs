@@ -38,7 +38,7 @@ pub struct Connection {
     pub(super) ack_due: bool,
     /// The persist timer went off: send into the closed window.
     pub(super) probe_due: bool,
-    events: u16,
+    pub(super) events: u16,
     /// Largest payload that we send.
     pub(super) segment_size: u32,
     // Positions of what we send count from our initial sequence number, see `send.rs`; those of what we
@@ -82,6 +82,8 @@ pub struct Connection {
     pub(super) next_departure: Instant,
     /// "TS.Recent" and when it was taken (RFC 7323 section 4.3).
     pub(super) recent_timestamp: (u32, Instant),
+    /// What the clock of our timestamps showed at time zero.
+    pub(super) timestamp_origin: u32,
     /// Doublings of the persist timer.
     pub(super) persist_backoff: u32,
     /// Only of a connection that a remedy steers.
@@ -161,6 +163,7 @@ impl Connection {
             last_ack_sent: 0,
             told_up_to: u64::MAX,
             recent_timestamp: (0, now),
+            timestamp_origin: initial_sequence.0,
             persist_backoff: 0,
             steering: None,
             transaction: None,

@@ -27,6 +27,7 @@
 mod acks;
 pub mod congestion;
 mod connection;
+mod context;
 mod highest;
 mod input;
 pub mod isn;

@@ -2,6 +2,7 @@
 
 use super::profile::Profile;
 use super::receive::Receiver;
+pub use crate::wire::tcp::Negotiated;
 use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 use core::net::IpAddr;
 
@@ -10,22 +11,6 @@ pub(super) const TIMESTAMPS_LENGTH: u32 = 12;
 /// Segment size towards a peer that names none (RFC 9293 section 3.7.1).
 const DEFAULT_SEGMENT_SIZE_V4: u16 = 536;
 const DEFAULT_SEGMENT_SIZE_V6: u16 = 1220;
-
-/// Options in force on a connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Negotiated {
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Selective acknowledgments (RFC 2018).
-    pub sack: bool,
-    /// Shifts for what we send and for what we hear, if both ends scale.
-    pub window_shifts: Option<(u8, u8)>,
-    /// SCPS-TP's SNACK, where both ends have it and not SACK: the unit in which we tell of holes, the MSS of our SYN, in
-    /// bytes.
-    pub snack_unit: Option<u16>,
-    /// The peer's MSS option, or its default, in bytes.
-    pub peer_segment_size: u16,
-}
 
 /// Bytes of IP and TCP header without options towards `address`.
 pub(super) fn header_length(address: IpAddr) -> u32 {

@@ -534,8 +534,13 @@ impl Connection {
     }
 
     /// Our clock for timestamps: milliseconds, from an origin that says nothing about our uptime.
-    fn timestamp_clock(&self, now: Instant) -> u32 {
-        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.initial_sequence.0)
+    pub(super) fn timestamp_clock(&self, now: Instant) -> u32 {
+        milliseconds(now).wrapping_add(self.timestamp_origin)
+    }
+
+    /// Lets that clock show `value` now.
+    pub(super) fn set_timestamp_clock(&mut self, now: Instant, value: u32) {
+        self.timestamp_origin = value.wrapping_sub(milliseconds(now));
     }
 
     fn timestamps(&self, now: Instant) -> Timestamps {
@@ -589,6 +594,10 @@ impl Connection {
             options: TcpOptions::default(),
         }
     }
+}
+
+fn milliseconds(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
 }
 
 /// A segment without data, sent for the first time.

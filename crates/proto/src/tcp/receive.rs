@@ -3,6 +3,7 @@
 //! Positions are 64-bit distances from the peer's initial sequence number: 0 is its SYN, 1 its first byte.
 
 use crate::packet::{Payload, pattern_byte};
+use crate::wire::split_context::TcpContext;
 use std::collections::VecDeque;
 
 /// One disjoint range beyond a gap may be kept for so many bytes of the receive buffer, and [`LEAST_BLOCKS`]
@@ -65,6 +66,33 @@ impl Receiver {
             pieces: VecDeque::new(),
             blocks: Vec::new(),
         }
+    }
+
+    /// Goes on with what another gateway has received.
+    pub(super) fn resume(context: &TcpContext, bounds: (u32, u32)) -> Receiver {
+        let mut receiver = Receiver::new(bounds);
+        receiver.next = context.expected;
+        receiver.window_end = context.window_end;
+        receiver.offered = receiver.window();
+        let shifts = context.negotiated.window_shifts;
+        receiver.window_shift = shifts.map_or(0, |(ours, _)| ours);
+        receiver.readable = context.unread.iter().cloned().collect();
+        let lengths = context.unread.iter().map(Payload::length);
+        receiver.readable_bytes = lengths.map(u64::from).sum();
+        receiver.pieces = context.beyond_gap.iter().cloned().collect();
+        for (start, piece) in &context.beyond_gap {
+            receiver.bring_forward(*start, start + u64::from(piece.length()));
+        }
+        receiver
+    }
+
+    /// Tells another gateway, in a message to it, what was received.
+    pub(super) fn write_context(&self, context: &mut TcpContext) {
+        context.expected = self.next;
+        context.window_end = self.window_end;
+        context.receive_buffer = (self.buffer, self.limit);
+        context.unread = self.readable.iter().cloned().collect();
+        context.beyond_gap = self.pieces.iter().cloned().collect();
     }
 
     /// The shift to ask for: the smallest with which the whole buffer fits the field (RFC 7323 section 2.2).

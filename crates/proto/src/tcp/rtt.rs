@@ -2,6 +2,7 @@
 
 use super::profile::{Profile, RtoArithmetic};
 use crate::time::{Duration, Instant};
+use crate::wire::split_context::RoundTrip;
 
 /// Estimates the round-trip time and from it the retransmission timeout.
 #[derive(Debug)]
@@ -83,6 +84,35 @@ impl RttEstimator {
             backoff: 0,
             timed: 0,
             linux: LinuxVariation::default(),
+        }
+    }
+
+    /// What a message to another gateway tells of this.
+    pub(super) fn context(&self) -> RoundTrip {
+        RoundTrip {
+            smoothed: self.smoothed,
+            variation: self.variation,
+            timeout: self.base,
+            backoff: u8::try_from(self.backoff).unwrap_or(u8::MAX),
+        }
+    }
+
+    /// Goes on with what another gateway has measured. Linux's deviation is what of the timeout is not the smoothed round-trip time.
+    /// `next` is "SND.NXT".
+    pub(super) fn resume(&mut self, known: &RoundTrip, next: u64) {
+        self.smoothed = known.smoothed;
+        self.variation = known.variation;
+        self.base = known.timeout;
+        self.backoff = u32::from(known.backoff);
+        self.timed = next;
+        if let Some(smoothed) = known.smoothed {
+            let held = known.timeout.saturating_sub(smoothed);
+            self.linux = LinuxVariation {
+                quick: held,
+                largest: held,
+                held,
+                round_end: next,
+            };
         }
     }
 

@@ -1,6 +1,7 @@
 //! The segments that are out, with the scoreboard of RFC 6675. Positions are those of `send.rs`.
 
 use crate::time::{Duration, Instant};
+use crate::wire::split_context::OutstandingSegment;
 use std::collections::VecDeque;
 
 /// A segment that is out.
@@ -206,6 +207,47 @@ impl SentQueue {
         });
         self.pieces += self.pieces_at(self.segments.len() - 1);
         self.pipe += u64::from(length);
+    }
+
+    /// What a message to another gateway tells of the segments that are out.
+    pub(super) fn context(&self, now: Instant) -> Vec<OutstandingSegment> {
+        let told = |segment: &SentSegment| OutstandingSegment {
+            length: segment.length,
+            age: now.saturating_since(segment.sent_at),
+            sacked: segment.sacked,
+            lost: segment.lost,
+            resent: segment.resent,
+            retransmitted: segment.retransmitted,
+        };
+        self.segments.iter().map(told).collect()
+    }
+
+    /// Goes on with segments that another gateway has sent, from position `start` on. `sent_at` tells when one was that is so old.
+    pub(super) fn resume(
+        mut start: u64,
+        outstanding: &[OutstandingSegment],
+        sent_at: impl Fn(Duration) -> Instant,
+    ) -> SentQueue {
+        let mut queue = SentQueue::default();
+        for (index, told) in outstanding.iter().enumerate() {
+            let at = sent_at(told.age);
+            queue.push(start, told.length, at);
+            queue.update(index, |segment| {
+                segment.sacked = told.sacked;
+                segment.lost = told.lost;
+                segment.resent = told.resent;
+                segment.retransmitted = told.retransmitted;
+            });
+            if told.retransmitted && !told.sacked {
+                queue.by_time.copies.push_back((at, start));
+            }
+            start += u64::from(told.length);
+            if told.sacked {
+                queue.highest_sacked = start;
+            }
+        }
+        queue.by_time.copies.make_contiguous().sort_unstable();
+        queue
     }
 
     /// The segment that was sent last is pushed.

@@ -160,6 +160,16 @@ impl Connection {
             }
             (steering.holds_new_data, steering.timed_out) = (false, false);
         }
+        self.ensure_timer(now);
+    }
+
+    /// What was sent before `now` says nothing of a round-trip time.
+    pub(super) fn time_from(&mut self, now: Instant) {
+        self.steering.get_or_insert_default().timed_since = Some(now);
+    }
+
+    /// Sees to it that what is out has a timer.
+    pub(super) fn ensure_timer(&mut self, now: Instant) {
         if !self.sent.is_empty() && !self.timers.is_set(Timer::Retransmission) {
             self.restart_timer(now);
         }
@@ -246,7 +256,7 @@ impl Connection {
             self.forget_shortest();
         }
         // What went the old way does not time the new one.
-        self.steering.get_or_insert_default().timed_since = Some(now);
+        self.time_from(now);
         self.recovery.retries = 0;
         if let Some(sample) = sample {
             if self.recovers_as_linux() {

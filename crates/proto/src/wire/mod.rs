@@ -17,6 +17,7 @@ pub mod neighbor_discovery;
 pub mod prefix;
 pub mod radius;
 pub mod sequence;
+pub mod split_context;
 pub mod tcp;
 pub mod udp;
 

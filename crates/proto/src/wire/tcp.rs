@@ -235,6 +235,22 @@ pub const SNACK_LENGTH: u32 = 8;
 /// Length of a connection count with padding, in bytes.
 pub const CONNECTION_COUNT_LENGTH: u32 = 8;
 
+/// Options in force on a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Negotiated {
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Shifts for what we send and for what we hear, if both ends scale.
+    pub window_shifts: Option<(u8, u8)>,
+    /// SCPS-TP's SNACK, where both ends have it and not SACK: the unit in which we tell of holes, the MSS of our SYN, in
+    /// bytes.
+    pub snack_unit: Option<u16>,
+    /// The peer's MSS option, or its default, in bytes.
+    pub peer_segment_size: u16,
+}
+
 impl TcpOptions {
     /// Returns the length on the wire in bytes, padded to a multiple of four. Two no-operations precede timestamps and
     /// SACK blocks, as in RFC 7323 appendix A and common practice; on a SYN, "SACK permitted" replaces those before

@@ -254,6 +254,15 @@ impl Connection {
         self.set_pending(Pending::Timeout, now, after);
     }
 
+    /// Time left of the timer, or of the timeout in whose place a probe's or a reordering timer runs.
+    pub(super) fn timeout_left(&self, now: Instant) -> Option<Duration> {
+        let deadline = self.timers.deadline(Timer::Retransmission)?;
+        Some(match self.waits_for_timeout() {
+            true => deadline.saturating_since(now),
+            false => self.until_timeout(now),
+        })
+    }
+
     /// What stands in the place of the timeout, a probe or a timer for reordering, is given up for it.
     pub(super) fn forgo_probe(&mut self) {
         self.linux.pending = Pending::Timeout;

@@ -107,6 +107,18 @@ impl Connection {
         }));
     }
 
+    /// Goes on with a buffer that has grown to so many bytes elsewhere; what it grows by is measured anew.
+    pub(in crate::tcp) fn resume_receive_tuning(&mut self, buffer: u32) {
+        let most = self.profile.receive_buffer.saturating_mul(2);
+        let read = self.receive.next() - self.receive.readable_bytes();
+        if let Some(tuning) = &mut self.linux.receiving {
+            tuning.read_from = read;
+            // Half of it is window.
+            tuning.memory = tuning.memory.max(buffer.saturating_mul(2)).min(most);
+            self.use_receive_memory();
+        }
+    }
+
     /// Data arrives and is not yet taken in: what round trip it shows (`tcp_rcv_rtt_measure_ts`).
     pub(in crate::tcp) fn measure_for_receive_window(
         &mut self,

@@ -12,6 +12,7 @@ mod linux6_habits;
 mod linux6_scripts;
 mod linux6_shut_window;
 mod loss;
+mod moving;
 mod path_mtu;
 mod properties;
 mod reassembly;
