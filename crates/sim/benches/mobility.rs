@@ -1,4 +1,5 @@
-//! How many moving mobiles one home agent serves, how small each is, and how fast: each figure beside its target.
+//! How many moving mobiles one home agent serves, how small each is, and how fast, and what a handover costs in whole worlds of 500
+//! and 5,000 aircraft: each figure beside its target.
 //!
 //! 100 000 aircraft, 180 to a pair of L-DACS1 cells, fly to and fro across the border of their two cells, once a minute.
 //! Their radio decides each handover; their mobile nodes ask the home agent to hold packets (study D, proposal 2), and
@@ -35,10 +36,13 @@ use baton_sim::link::ldacs1::{
 use baton_sim::packets::PacketId;
 use baton_sim::position::{Position, Track};
 use baton_sim::rng::Seed;
+use baton_sim::run::{Run, RunOptions};
+use baton_sim::scenario;
 use core::net::{IpAddr, Ipv6Addr};
 use measured::{line, processor_seconds};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::path::Path;
 use std::sync::Arc;
 
 const MOBILES: u32 = 100_000;
@@ -58,6 +62,10 @@ const GROUND: Duration = Duration::from_millis(10);
 const TRAIN: u32 = 12;
 const SPACING: Duration = Duration::from_millis(260);
 const PAYLOAD: u32 = 1024;
+
+/// Aircraft that change their cell in whole worlds, and the worlds of one kind.
+const MOVING: usize = 200;
+const WORLDS: usize = 20;
 
 const HOME_AGENT: u128 = 0x2001_0db8_0100_0000_0000_0000_0000_0001;
 const CORRESPONDENT: u128 = 0x2001_0db8_0200_0000_0000_0000_0000_0005;
@@ -106,6 +114,94 @@ fn main() {
         used * 1e6 / handovers as f64
     );
     world.tell();
+    tell_of_worlds();
+}
+
+/// A few aircraft go from cell to cell, and the others stand still in further cells: what a handover costs does not grow with their
+/// number.
+fn tell_of_worlds() {
+    for protocol in ["none", "nemo"] {
+        let [few, many] = [500, 5_000].map(|aircraft| {
+            let cost = cost_of_a_handover(aircraft, protocol);
+            let case = format!("handover in a world of {aircraft} aircraft, protocol {protocol}");
+            line(&case, &format!("{:.0} us", cost * 1e6), "");
+            cost
+        });
+        line(
+            "  of 5,000 to that of 500",
+            &format!("{:.2}", many / few),
+            "<= 1.5",
+        );
+    }
+}
+
+/// Processor time of a handover in seconds, in worlds of so many aircraft; of several, since the system counts in hundredths of a
+/// second.
+fn cost_of_a_handover(aircraft: usize, protocol: &str) -> f64 {
+    let text = world_text(aircraft, protocol);
+    let (mut used, mut completed) = (0.0, 0);
+    for seed in 1..=WORLDS {
+        let text = format!("seed = {seed}\n{text}");
+        let loaded = scenario::parse(&text, "worlds", Path::new("."), &[]);
+        let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+        let mut run = Run::new(loaded, &RunOptions::default()).expect("a run");
+        run.advance_to(Instant::from_secs(100)).expect("no file");
+        let begun = processor_seconds();
+        run.advance_to(Instant::from_secs(240)).expect("no file");
+        used += processor_seconds() - begun;
+        let handovers = run.finish(None).expect("no file").summary.handovers;
+        completed += handovers
+            .iter()
+            .filter(|one| one.completed_s.is_some())
+            .count();
+    }
+    used / completed as f64
+}
+
+fn world_text(aircraft: usize, protocol: &str) -> String {
+    let mut text = String::from(
+        "name = \"worlds\"\nduration = \"240 s\"\nrecord = { series = false, packets = false }\n\
+         home_agents.home = { prefix = \"2001:db8:1::/64\", duplicate_address_detection = \"unique-prefix\" }\n\
+         [links.radio]\nkind = \"ldacs1\"\nuser_rate = \"31.5 kbit/s\"\n\
+         [links.ground-home]\nbetween = [\"home\", \"backbone\"]\nkind = \"wired\"\n",
+    );
+    for cell in 0..12 {
+        let longitude = f64::from(cell) * 3.147615;
+        text += &format!(
+            "[links.radio.cells.c{cell}]\nnode = \"c{cell}\"\nposition = {{ latitude = 0, longitude = {longitude} }}\n\
+             [links.ground{cell}]\nbetween = [\"c{cell}\", \"backbone\"]\nkind = \"wired\"\n"
+        );
+    }
+    let mut fleet = |name: &str, count: usize, network: usize, track: &str| {
+        text += &format!(
+            "[mobiles.{name}]\ncount = {count}\ntimetable = [{{ at = \"0 s\", attach = \"radio\" }}]\ntrack = {{ {track} }}\n"
+        );
+        if protocol == "nemo" {
+            text += &format!(
+                "[mobiles.{name}.mobility]\nprotocol = \"nemo\"\nhome_agent = \"home\"\n\
+                 duplicate_address_detection = \"icao-address\"\nnetwork_prefix = \"2001:db8:{network}::/64\"\n"
+            );
+        }
+    };
+    // They pass the border from 115 s to 215 s on; nothing is advertised to all then.
+    let legs = "legs = [{ latitude = 0, longitude = 1.144 }, { latitude = 0, longitude = 3 }]";
+    let moving = format!(
+        "{legs}, speed = \"800 km/h\", spacing = \"{} ms\"",
+        100_000 / MOVING
+    );
+    fleet("moving", MOVING, 2, &moving);
+    let standing = (aircraft - MOVING) / 10;
+    for cell in 2..12 {
+        let longitude = f64::from(cell) * 3.147615 + 0.1;
+        let track = format!("position = {{ latitude = 0, longitude = {longitude} }}");
+        fleet(
+            &format!("standing{cell}"),
+            standing,
+            1 + cell as usize,
+            &track,
+        );
+    }
+    text
 }
 
 /// The pair of cells of an aircraft: latitude and longitude of the middle of their border.

@@ -69,7 +69,7 @@ impl CellNetworks {
         1 << (32 - self.length)
     }
 
-    /// Where the networks of so many cells end: the first address behind them.
+    /// The first address behind the networks of so many cells.
     pub fn end(self, cells: usize) -> u32 {
         self.first
             .wrapping_add((cells as u32).wrapping_mul(self.size()))

@@ -162,7 +162,7 @@ fn recording_starts(scenario: &Scenario) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What names the links of a radio network in tables.
+/// Collects the names that the links of a radio network have in tables.
 fn radio_names(radio: &Radio) -> RadioNames {
     let name = &radio.config.name;
     let cells = radio.config.cells.iter();

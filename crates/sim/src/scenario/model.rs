@@ -1,10 +1,11 @@
 //! A scenario that cannot be wrong: every name resolved, every value inside its range.
 
 pub use super::ipv4_prefix::Ipv4Prefix;
+pub use crate::link::ldacs1::{CellId, StationId};
 
 use crate::addresses::CellNetworks;
 use crate::link::config::{LinkConfig, Shared};
-use crate::link::ldacs1::{CellId, NetworkConfig, StationId};
+use crate::link::ldacs1::NetworkConfig;
 use crate::link::reception::Reception;
 use crate::position::Track;
 use crate::position::line::LineRun;

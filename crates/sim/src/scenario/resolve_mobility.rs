@@ -3,7 +3,7 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, Chosen, Failback, Handover, LinkIndex, LinkSpec, Mobile,
+    Attachment, AttachmentPolicy, CellId, Chosen, Failback, Handover, LinkIndex, LinkSpec, Mobile,
     Mobility, NodeIndex, OldQueue, on_radio,
 };
 use super::profiles;
@@ -14,7 +14,6 @@ use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
 use super::resolve_protocols::{self, Agents, Surroundings};
-use crate::link::ldacs1::CellId;
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeMap;
 

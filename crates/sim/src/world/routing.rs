@@ -95,7 +95,7 @@ pub fn follow(
     true
 }
 
-/// Whether a node is a base station.
+/// Tells if a node is a base station.
 fn has_cell(node: &Node) -> bool {
     let mut interfaces = node.interfaces.iter();
     interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Cell(_)))

@@ -6,11 +6,10 @@
 use super::Node;
 use crate::kernel::Timer;
 use crate::link::config::{LinkConfig, Shared};
-use crate::link::ldacs1::{CellId, StationId};
 use crate::link::{End, Link};
 use crate::record::{Recorder, Subject};
 use crate::rng::Seed;
-use crate::scenario::model::{NodeIndex, Radio, Scenario};
+use crate::scenario::model::{CellId, NodeIndex, Radio, Scenario, StationId};
 use baton_proto::interface::{InterfaceId, StatusInterests};
 use core::ops::{Index, IndexMut, Range};
 use std::collections::BTreeSet;
@@ -20,7 +19,7 @@ use super::ports::{AccessNat, PortId};
 /// A node and one of its interfaces.
 pub(super) type NodeInterface = (usize, InterfaceId);
 
-/// What an interface leads to.
+/// The medium behind an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeadsTo {
     /// A link between two nodes, at this end.
@@ -72,27 +71,27 @@ pub(super) struct Wire {
     pub touched: bool,
     /// Packets offered at ends A and B.
     pub offered: [u64; 2],
-    /// Whether it sends again what its channel loses.
+    /// True if it sends again what its channel loses.
     pub repeats: bool,
     /// The statuses that the nodes at ends A and B ask for.
     pub interests: [StatusInterests; 2],
-    /// Whether its mobile has left it such that what waits at IP takes another way, and not all of that has gone yet.
+    /// True while what waits at IP takes another way, since its mobile has left it so.
     pub reroutes: bool,
-    /// Whether routes lead over it: always, but for the access links that a mobile is not attached to.
+    /// True if routes lead over it: always, but for the access links that a mobile is not attached to.
     pub in_use: bool,
-    /// Whether the scenario lets it work.
+    /// True if the scenario lets it work.
     pub works: bool,
-    /// Whether a handover has broken it.
+    /// True if a handover has broken it.
     pub broken: bool,
-    /// What carries its packets; of an aircraft's link the radio network does.
+    /// The machine that carries its packets; those of an aircraft's link the radio network carries instead.
     pub link: Link,
-    /// What translates addresses between its mobile and the network; none where no mobile is.
+    /// The translator of addresses between its mobile and the network; none where no mobile is.
     pub nat: Option<Box<AccessNat>>,
     /// While its mobile leaves it and its interface is to go when it has drained: the numbers of the packets
     /// that it held at the handover and still does.
     pub leaving: Option<BTreeSet<u64>>,
     pub subjects: [Subject; 2],
-    /// Where the kernel of the mobile whose access link it is reads and writes, if that is real.
+    /// The port of the kernel of the mobile whose access link it is, if that is real.
     pub port: Option<PortId>,
 }
 
@@ -146,13 +145,13 @@ struct CellWire {
 #[derive(Debug)]
 pub(super) struct Wires {
     plain: Vec<Wire>,
-    /// Those of aircraft, network by network.
+    /// The links of aircraft, network by network.
     aircraft: Vec<Wire>,
     radios: Vec<RadioWires>,
 }
 
 impl Wires {
-    /// Those of a scenario, with the interfaces at their ends.
+    /// Makes the links of a scenario, with the interfaces at their ends.
     pub fn new(
         scenario: &Scenario,
         nodes: &mut [Node],
@@ -249,7 +248,7 @@ impl Wires {
         known.then(|| &self[link])
     }
 
-    /// The aircraft and the cell of a link, if it is of a radio network.
+    /// Tells the aircraft and the cell of a link, if it is of a radio network.
     #[inline]
     pub fn place(&self, link: usize) -> Option<RadioPlace> {
         match link < self.plain.len() {
@@ -399,7 +398,7 @@ fn add_interface(
     (node, nodes[node].host.add_interface(mtu))
 }
 
-/// What series call the directions of a link.
+/// Makes the names of the directions of a link in series.
 pub(super) fn subjects(recorder: &mut Recorder, name: &str) -> [Subject; 2] {
     ["down", "up"].map(|way| recorder.subject(&format!("link {name} {way}")))
 }

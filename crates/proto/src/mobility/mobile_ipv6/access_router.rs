@@ -1,6 +1,7 @@
-//! A router of mobiles. It advertises its prefix (RFC 4861 section 6.2): at random times, to answer solicitations, and at
-//! once when the link layer says that a mobile has come (study D, baseline). Many mobiles may be on its link. If that is chosen, it holds the packets of a
-//! mobile that leaves, and sends them after it (RFC 5568), or is one of a group that gets copies of a mobile's packets.
+//! A router of mobiles, of which many may be on its link. It advertises its prefix (RFC 4861 section 6.2): at random times, to
+//! answer solicitations, and at once when the link layer says that a mobile has come (study D, baseline). If that is chosen, it
+//! holds the packets of a mobile that leaves, and sends them after it (RFC 5568), or is one of a group that gets copies of a
+//! mobile's packets.
 
 mod departed;
 mod group;

@@ -2,9 +2,10 @@
 
 use super::{ProtocolRun, access_links};
 use crate::addresses::{ACCESS_LENGTH, node_addresses, on_access_link};
-use crate::link::ldacs1::CellId;
 use crate::rng::Seed;
-use crate::scenario::model::{CareOfSource, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario};
+use crate::scenario::model::{
+    CareOfSource, CellId, LinkIndex, Mobile, MobileIpv4, PolicyRule, Scenario,
+};
 use crate::world::World;
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
@@ -214,7 +215,7 @@ impl World {
         }
     }
 
-    /// Where a mobile's care-of address in a cell comes from.
+    /// Tells the source of a mobile's care-of address in a cell.
     pub(super) fn source_in_cell(
         &self,
         number: usize,

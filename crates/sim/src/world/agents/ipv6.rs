@@ -3,10 +3,10 @@
 use super::{ProtocolRun, access_links};
 use crate::addresses::{access_prefix, node_addresses};
 use crate::link::config::Medium;
-use crate::link::ldacs1::{CellId, StationId};
 use crate::rng::Seed;
 use crate::scenario::model::{
-    AccessControl, Advertisements, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex, Scenario,
+    AccessControl, Advertisements, CellId, HomeAgent, LinkIndex, Mobile, MobileIpv6, NodeIndex,
+    Scenario, StationId,
 };
 use crate::world::World;
 use crate::world::ports::BehindLink;
@@ -59,7 +59,7 @@ pub(super) fn addresses(scenario: &Scenario, behind: &[Box<[NodeIndex]>]) -> Vec
     addresses
 }
 
-/// What a mobile may attach to.
+/// The access links and radio networks of a mobile.
 struct Access {
     links: Vec<usize>,
     /// Networks, and the aircraft that it is there.

@@ -42,7 +42,7 @@ pub(super) struct RadioRun {
     offered: Vec<[u64; 2]>,
     /// Aircraft whose queues are to be recorded.
     to_record: BTreeSet<StationId>,
-    /// What series call the links that they tell of.
+    /// The names, in series, of links that those tell of.
     subjects: BTreeMap<usize, [Subject; 2]>,
 }
 
@@ -112,7 +112,7 @@ impl World {
         })
     }
 
-    /// What series call the directions of a link; of a radio network's, from when they tell of it on.
+    /// Tells the names of a link's directions in series; of a radio network's they are made when they are needed.
     pub(super) fn subjects(&mut self, link: usize) -> [Subject; 2] {
         let Some(place) = self.wires.place(link) else {
             return self.wires[link].subjects;

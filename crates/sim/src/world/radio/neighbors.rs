@@ -1,11 +1,10 @@
-//! Whom a packet on a cell's interface is for, as address resolution at the link layer would find out.
+//! The aircraft that a packet on a cell's interface is for, as address resolution at the link layer would find it.
 
 use super::super::World;
 use super::super::agents::mobile_of;
 use super::super::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
 use crate::addresses::{CellNetworks, access_prefix};
-use crate::link::ldacs1::{CellId, StationId};
-use crate::scenario::model::{NodeIndex, Radio};
+use crate::scenario::model::{CellId, NodeIndex, Radio, StationId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 /// A cell's router among the hosts of its IPv4 network; the aircraft follow, and after them the addresses that are given out.
 const ROUTER: u32 = 1;
 
-/// The networks of cells, and whom addresses belong to. An aircraft's address in a cell is made of the cell's prefix and its own
+/// The networks of cells, and the aircraft that have addresses. An aircraft's address in a cell is made of the cell's prefix and its own
 /// identifier, so that nothing is kept of pairs of both.
 #[derive(Debug)]
 pub(in super::super) struct Neighbors {
@@ -33,7 +32,7 @@ pub(in super::super) struct BehindCell {
     pub far: NodeInterface,
 }
 
-/// Whether a packet to an address is for all on a link.
+/// Tells if a packet to an address is for all on a link.
 pub(in super::super) fn is_for_all(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_multicast() || address.is_broadcast(),

@@ -149,7 +149,7 @@ fn mobile_ipv4_reaches_each_aircraft_by_any_care_of_address() {
     check_but_for(&run(&fleet(|_| ipv4("dhcp"), IPV4)), 150);
 }
 
-/// What is held for one aircraft is not sent to another that comes or goes meanwhile, and nothing that was held is lost.
+/// Packets that are held for one aircraft are not sent to another that comes or goes meanwhile, and none of them is lost.
 #[test]
 fn a_base_station_s_and_an_access_router_s_buffers_keep_aircraft_apart() {
     let kept = fleet(|_| String::new(), "");
@@ -291,4 +291,22 @@ fn results_tell_of_links_by_aircraft_and_cell() {
             assert!(queue.iter().any(|&(_, bytes)| bytes > 0.0));
         }
     }
+}
+
+#[test]
+fn a_cell_is_the_home_link_of_all_mobiles_of_its_home_agent_or_of_none() {
+    let agent = IPV6.replace("home_agents.home", "home_agents.west");
+    let mobility = |home: [&'static str; AIRCRAFT]| {
+        move |n: usize| ipv6("mobile-ipv6", home[n]).replace("\"home\"", "\"west\"")
+    };
+    let parsed = |home| {
+        let text = fleet(mobility(home), &agent);
+        scenario::parse(&text, "test", Path::new(""), &[]).map(|_| ())
+    };
+    let at_home = ", home_link = \"radio.west\"";
+    assert!(parsed([at_home; AIRCRAFT]).is_ok());
+    let error = parsed([at_home, at_home, ""]).unwrap_err().to_string();
+    let wanted = "mobiles.a2.mobility.home_link: is not \"radio.west\", the home link of \"a0\"";
+    assert!(error.contains(wanted), "{error}");
+    check(&run(&fleet(mobility([at_home; AIRCRAFT]), &agent)));
 }
