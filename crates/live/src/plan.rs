@@ -10,11 +10,10 @@ mod keys;
 pub use kernel::KernelFacts;
 
 use crate::traffic::SocketOptions;
+use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::tcp::profile::{Algorithm, Profile};
 use baton_sim::scenario::Loaded;
-use baton_sim::scenario::model::{
-    AttachmentPolicy, Flow, Handover, Mobile, NodeIndex, OldQueue, Transport,
-};
+use baton_sim::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Transport};
 use keys::{End, KEYS};
 use netlink_packet_route::route::RouteMetric;
 use serde::Serialize;

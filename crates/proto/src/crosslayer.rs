@@ -3,7 +3,7 @@
 //! Signals come from the link and the network layer, or from the other end; a [`Remedy`] answers with [`Control`]s, and the
 //! host carries these out on the connection ([`crate::host`] owns the order). Nobody subscribes to anything.
 
-use crate::interface::LinkParameters;
+use crate::interface::{LinkEvent, LinkParameters};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use core::fmt::Debug;
@@ -95,6 +95,19 @@ pub enum CrossLayerSignal {
     AllAcknowledged,
     /// To a sender: a base station has failed once more to pass on a segment of what is out, and goes on trying.
     BadState,
+}
+
+impl CrossLayerSignal {
+    /// The signal of an event of the link in use, if it is one; `path` is what that link carries, as far as it is known.
+    pub fn of_link(event: LinkEvent, path: Option<PathParameters>) -> Option<CrossLayerSignal> {
+        match event {
+            LinkEvent::GoingDown => Some(CrossLayerSignal::GoingDown),
+            LinkEvent::Rollback => Some(CrossLayerSignal::Rollback),
+            LinkEvent::Down => Some(CrossLayerSignal::Disconnected),
+            LinkEvent::Up => path.map(CrossLayerSignal::Connected),
+            _ => None,
+        }
+    }
 }
 
 /// What a correspondent learns of a binding update (study S, Table 2).

@@ -1,7 +1,7 @@
 //! Classes in Python that a scenario names, and what they raise.
 
 use crate::{control, decision, remedy};
-use baton_proto::mobility::decision::External as Decision;
+use baton_proto::mobility::attachment::decision::External as Decision;
 use baton_proto::remedies::External as Remedy;
 use baton_proto::tcp::profile::Algorithm;
 use baton_sim::scenario::PythonClasses;

@@ -1,7 +1,7 @@
 //! A decision which link to use that is a class in Python.
 
 use crate::classes::attempt;
-use baton_proto::mobility::decision::{self, Answer, Occasion};
+use baton_proto::mobility::attachment::decision::{self, Answer, Occasion};
 use baton_proto::time::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

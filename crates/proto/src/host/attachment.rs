@@ -3,6 +3,9 @@
 //! Of an event of the link in use the sockets hear first, then the mobility protocol. A connection hears that it is
 //! connected when the handover is complete; one to a correspondent that still sends to the old place hears it when its
 //! binding update leaves.
+//!
+//! The attachment is no layer: packets pass it by, and it decides what the layers hear of links. So it is a field of the
+//! host.
 
 use super::layer::News;
 use super::{Host, SocketId};
@@ -74,19 +77,21 @@ impl Host {
 
     /// Tells the attachment and the sockets the news of this host's mobility protocol.
     pub fn hear_news(&mut self, now: Instant, news: &News) {
-        let Some(own) = &mut self.attachment else {
-            return;
+        let attached = self.attachment().and_then(Attachment::attached);
+        let registered = match *news {
+            News::Registered(interface) => attached.filter(|&own| own == interface),
+            News::Deregistered => attached,
+            _ => None,
         };
-        match *news {
-            News::BindingSent(correspondent) => self.tell_of_update(now, correspondent),
-            News::HandoverPrepared => own.machine.handle_prepared(now),
-            News::Registered(interface) => own.machine.handle_registered(interface),
-            News::Deregistered => {
-                if let Some(home) = own.machine.attached() {
-                    own.machine.handle_registered(home);
-                }
+        if let News::BindingSent(correspondent) = *news {
+            self.tell_of_update(now, correspondent);
+        }
+        if let Some(own) = &mut self.attachment {
+            match registered {
+                Some(interface) => own.machine.handle_registered(interface),
+                None if *news == News::HandoverPrepared => own.machine.handle_prepared(now),
+                None => {}
             }
-            _ => {}
         }
     }
 
@@ -107,17 +112,9 @@ impl Host {
     }
 
     fn tell_of_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {
-        let signal = match event {
-            LinkEvent::GoingDown => CrossLayerSignal::GoingDown,
-            LinkEvent::Rollback => CrossLayerSignal::Rollback,
-            LinkEvent::Down => CrossLayerSignal::Disconnected,
-            LinkEvent::Up => match self.path_at(interface) {
-                Some(path) => CrossLayerSignal::Connected(path),
-                None => return,
-            },
-            _ => return,
-        };
-        self.signal(now, &signal);
+        if let Some(signal) = CrossLayerSignal::of_link(event, self.path_at(interface)) {
+            self.signal(now, &signal);
+        }
     }
 
     fn tell_of_completion(&mut self, now: Instant, interface: InterfaceId) {

@@ -2,11 +2,12 @@
 
 use super::document::Path;
 use super::error::{quoted, seconds};
-use super::model::{AttachmentPolicy, Handover, Scenario};
+use super::model::{AttachmentPolicy, Scenario};
 use super::raw::RawScenario;
 use super::raw_links::RawKind;
 use super::resolve::Report;
 use crate::link::config::QueueLimit;
+use baton_proto::mobility::attachment::Handover;
 use baton_proto::time::Instant;
 
 /// Warns of what does nothing in a scenario that is right otherwise.

@@ -12,8 +12,10 @@ use crate::position::line::LineRun;
 use baton_proto::aerotp::Configuration;
 use baton_proto::host::Selector;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
+use baton_proto::mobility::attachment::Handover;
+use baton_proto::mobility::attachment::decision;
+use baton_proto::mobility::attachment::failback::FailbackTimes;
 use baton_proto::mobility::buffering::BufferPolicy;
-use baton_proto::mobility::decision;
 use baton_proto::mobility::mobile_ipv4::{ConflictCheck, Delivery};
 use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::packet::CodePoint;
@@ -472,7 +474,7 @@ pub struct ForeignAgent {
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttachmentPolicy {
     /// By timetable, ascending in time, the first entry at zero.
-    Timetable(Vec<Attachment>),
+    Timetable(Vec<TimetableEntry>),
     /// The most preferred link that is up, with rules for leaving and returning.
     Failback(Failback),
     /// By a decision from outside.
@@ -569,9 +571,9 @@ pub fn nodes_behind(
     reached.split_off(1)
 }
 
-/// An entry of a timetable.
+/// An entry of a timetable, whose time is still to be drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attachment {
+pub struct TimetableEntry {
     /// When the handover begins.
     pub at: Instant,
     /// Added to that time: uniform over [−jitter, jitter), drawn from the seed.
@@ -585,52 +587,13 @@ pub struct Attachment {
     pub announced: Option<Duration>,
 }
 
-/// How an access link is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handover {
-    /// Both interfaces are up at once: packets take the new path at once, and the old link goes on
-    /// delivering what it holds.
-    Soft {
-        /// How long the old interface still receives; `None` is until it is empty.
-        overlap: Option<Duration>,
-        /// What becomes of packets that still wait in the old link's queues.
-        old_queue: OldQueue,
-        /// For how long the mobile's own packets go on taking the old link.
-        outgoing_after: Duration,
-    },
-    /// Break before make: nothing passes for a time.
-    Hard {
-        /// From the loss of the old link to the first packet on the new one.
-        outage: Duration,
-        /// What becomes of what the old link holds, and of what it is offered meanwhile.
-        old_queue: OldQueue,
-    },
-}
-
-/// What becomes of packets that wait in a link's queues when its mobile leaves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OldQueue {
-    /// They stay there. A link that is left softly delivers them; one that breaks buffers them, what it is offered meanwhile and
-    /// what was in flight, until the mobile attaches to it again.
-    Stays,
-    /// They are lost.
-    Discarded,
-    /// What waits at IP, by the link's flow control, takes the new way; what the link itself holds is delivered, or lost if
-    /// it breaks.
-    Rerouted,
-}
-
 /// Choice among links by preference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failback {
-    /// Access links, the best first; radio networks as in [`Attachment::link`].
+    /// Access links, the best first; radio networks as in [`TimetableEntry::link`].
     pub prefer: Vec<LinkIndex>,
-    /// A better link must have been up for this long, without a break, before the mobile returns to it.
-    pub hold_time: Duration,
-    /// Two handovers towards a better link are at least this far apart.
-    pub hysteresis: Duration,
-    /// A link that has gone down is left at most this long after.
-    pub longest_switch_time: Duration,
+    /// The times that bound leaving and returning.
+    pub times: FailbackTimes,
 }
 
 /// A decision from outside, and what it chooses from.
@@ -638,7 +601,7 @@ pub struct Failback {
 pub struct Chosen {
     /// What decides.
     pub decision: decision::External,
-    /// Access links; radio networks as in [`Attachment::link`].
+    /// Access links; radio networks as in [`TimetableEntry::link`].
     pub links: Vec<LinkIndex>,
     /// Their names in the scenario, in the same order.
     pub names: Vec<String>,

@@ -1,6 +1,6 @@
 //! Names of profiles, congestion controls and classes in Python.
 
-use baton_proto::mobility::decision;
+use baton_proto::mobility::attachment::decision;
 use baton_proto::remedies;
 use baton_proto::tcp::profile::{Algorithm, Profile};
 use serde_json::{Value, json};

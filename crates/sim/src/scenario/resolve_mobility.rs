@@ -3,8 +3,8 @@
 use super::document::Path;
 use super::error::quoted;
 use super::model::{
-    Attachment, AttachmentPolicy, CellId, Chosen, Failback, Handover, LinkIndex, LinkSpec, Mobile,
-    Mobility, NodeIndex, OldQueue, on_radio,
+    AttachmentPolicy, CellId, Chosen, Failback, LinkIndex, LinkSpec, Mobile, Mobility, NodeIndex,
+    TimetableEntry, on_radio,
 };
 use super::profiles;
 use super::raw::{
@@ -14,6 +14,8 @@ use super::resolve::{Report, node};
 use super::resolve_behind;
 use super::resolve_links::Links;
 use super::resolve_protocols::{self, Agents, Surroundings};
+use baton_proto::mobility::attachment::failback::FailbackTimes;
+use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeMap;
 
@@ -319,9 +321,11 @@ impl Access<'_> {
         let or = |time: Option<super::units::Time>, default| time.map_or(default, |time| time.0);
         Failback {
             prefer,
-            hold_time: or(raw.hold_time, Duration::from_secs(5)),
-            hysteresis: or(raw.hysteresis, Duration::ZERO),
-            longest_switch_time: or(raw.longest_switch_time, Duration::from_millis(100)),
+            times: FailbackTimes {
+                hold_time: or(raw.hold_time, Duration::from_secs(5)),
+                hysteresis: or(raw.hysteresis, Duration::ZERO),
+                longest_switch_time: or(raw.longest_switch_time, Duration::from_millis(100)),
+            },
         }
     }
 }
@@ -332,14 +336,14 @@ fn timetable(
     access: &Access<'_>,
     end: Instant,
     report: &mut Report<'_>,
-) -> Vec<Attachment> {
+) -> Vec<TimetableEntry> {
     if raw.is_empty() {
         report.wrong(
             path,
             "is empty; expected a first entry at \"0 s\"".to_owned(),
         );
     }
-    let mut entries: Vec<Attachment> = Vec::new();
+    let mut entries: Vec<TimetableEntry> = Vec::new();
     for (index, entry) in raw.iter().enumerate() {
         let path = path.index(index);
         check_time(entry, entries.last(), &path, report);
@@ -363,7 +367,7 @@ fn timetable(
             report.wrong(&path.key("attach"), message);
         }
         let jitter = entry.jitter.map_or(Duration::ZERO, |jitter| jitter.0);
-        entries.push(Attachment {
+        entries.push(TimetableEntry {
             at,
             jitter,
             link,
@@ -376,7 +380,7 @@ fn timetable(
 
 fn check_time(
     entry: &RawAttachment,
-    last: Option<&Attachment>,
+    last: Option<&TimetableEntry>,
     path: &Path,
     report: &mut Report<'_>,
 ) {
@@ -417,7 +421,7 @@ fn check_time(
 /// A link says that it is going down while it is in use.
 fn check_announcement(
     entry: &RawAttachment,
-    (last, outage): (&Attachment, Duration),
+    (last, outage): (&TimetableEntry, Duration),
     path: &Path,
     report: &mut Report<'_>,
 ) {

@@ -11,12 +11,10 @@ mod radios;
 mod reception;
 mod stalls;
 
-use super::model::{
-    AddressPolicy, AttachmentPolicy, Handover, LinkIndex, NodeIndex, OldQueue, Traffic, Transport,
-};
+use super::model::{AddressPolicy, AttachmentPolicy, LinkIndex, NodeIndex, Traffic, Transport};
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
-use baton_proto::mobility::decision;
+use baton_proto::mobility::attachment::{Handover, OldQueue, decision};
 use baton_proto::rate::DataRate;
 use baton_proto::remedies;
 use baton_proto::tcp::profile::{Algorithm, Profile};

@@ -2,7 +2,6 @@
 
 use super::agents::{Directory, access_links};
 use super::flow::FlowRun;
-use super::handover::{Chooser, Decider, Losses, MobileRun};
 use super::observed::Observed;
 use super::ports::RealHosts;
 use super::traffic::Application;
@@ -13,12 +12,11 @@ use crate::kernel::{EventQueue, Timer};
 use crate::packets::Packets;
 use crate::record::Recorder;
 use crate::rng::Seed;
-use crate::scenario::model::{AttachmentPolicy, Flow, Mobile, NodeIndex, Scenario};
+use crate::scenario::model::{Flow, Mobile, NodeIndex, Scenario};
 use baton_proto::host::{Few, Host};
-use baton_proto::mobility::failback::{Failback, FailbackTimes};
 use baton_proto::packet::FlowId;
 use baton_proto::time::{Duration, Instant};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Port of the first flow of a host. Each further one has the next port that is free at both its ends, which
 /// is all that a host needs to tell its flows apart. That is enough for 60,535 flows of one host; with more,
@@ -99,7 +97,7 @@ impl World {
         world.introduce_links();
         world.add_radios();
         world.add_receptions();
-        world.add_mobiles();
+        world.add_mobiles(real);
         world.add_agents();
         world.add_ports(real);
         world.add_path_agents();
@@ -119,7 +117,7 @@ impl World {
         world
     }
 
-    fn add_mobiles(&mut self) {
+    fn add_mobiles(&mut self, real: &[NodeIndex]) {
         let mut flows_at: BTreeMap<NodeIndex, Vec<usize>> = BTreeMap::new();
         for (number, flow) in self.flows.iter().enumerate() {
             for end in BTreeSet::from([flow.spec.from, flow.spec.to]) {
@@ -132,7 +130,6 @@ impl World {
             let Mobile {
                 node,
                 attachment,
-                mobility,
                 is_router,
                 ..
             } = self.scenario.mobiles[number].clone();
@@ -146,46 +143,12 @@ impl World {
                     wire.in_use = false;
                 }
             }
-            let (mut attached, mut chooser) =
-                chooser(attachment, &self.scenario, &self.scenario.nodes[node.0]);
-            match &mut chooser {
-                Chooser::Timetable(_) => {}
-                Chooser::Failback(failback, links) => {
-                    attached = self.begin_preferred(failback, links);
-                }
-                Chooser::Decision(decider) => attached = self.begin_decided(decider),
-            }
-            let (attached, radio) = self.starting_link(attached);
-            // With a protocol, no host's routes lead over an access link but by a care-of address.
-            if let (Some(link), None) = (attached, &mobility) {
-                self.wires[link].in_use = true;
-            }
             let behind = match is_router {
                 true => self.nodes_behind(node.0, &mobile_nodes),
                 false => Vec::new(),
             };
             let flows = self.take_flows(number, node, &behind, &flows_at);
-            let subject = self
-                .recorder
-                .subject(&format!("mobile {}", self.scenario.nodes[node.0]));
-            self.mobiles.push(MobileRun {
-                node,
-                timer: Timer::default(),
-                attached,
-                radio,
-                outgoing: None,
-                chooser,
-                steps: VecDeque::new(),
-                handovers: Vec::new(),
-                announced: None,
-                preparation: None,
-                losses_before: Losses::default(),
-                lost_before: None,
-                subject,
-                flows,
-                protocol: None,
-            });
-            self.record_attachment(number);
+            self.add_mobile(number, flows, real.contains(&node));
         }
     }
 }
@@ -239,50 +202,6 @@ impl World {
             self.flows[flow].movers.push(number);
         }
         taken.into_iter().collect()
-    }
-
-    /// The link with which a mobile begins that chooses by preference: the best that works.
-    fn begin_preferred(&self, failback: &mut Failback, links: &[usize]) -> Option<usize> {
-        for (rank, &link) in links.iter().enumerate() {
-            failback.handle_link(Instant::ZERO, rank, self.wires[link].works);
-        }
-        links.get(failback.begin()).copied()
-    }
-}
-
-/// The link at time zero and who decides from then on. A handover's time is drawn within its jitter.
-fn chooser(policy: AttachmentPolicy, scenario: &Scenario, name: &str) -> (Option<usize>, Chooser) {
-    match policy {
-        AttachmentPolicy::Timetable(entries) => {
-            let mut entries = VecDeque::from(entries);
-            let first = entries
-                .pop_front()
-                .and_then(|entry| entry.link.map(|link| link.0));
-            let seed = Seed(scenario.seed);
-            let mut draws = seed.stream(&format!("mobile {name} timetable"));
-            for entry in &mut entries {
-                let span = entry.jitter + entry.jitter;
-                let shift = Duration::from_nanos(draws.below(span.as_nanos().max(1)));
-                entry.at += shift;
-                entry.at = Instant::ZERO + entry.at.saturating_since(Instant::ZERO + entry.jitter);
-            }
-            (first, Chooser::Timetable(entries))
-        }
-        AttachmentPolicy::Failback(failback) => {
-            let links: Vec<usize> = failback.prefer.iter().map(|link| link.0).collect();
-            let times = FailbackTimes {
-                hold_time: failback.hold_time,
-                hysteresis: failback.hysteresis,
-                longest_switch_time: failback.longest_switch_time,
-            };
-            let machine = Failback::new(times, links.len(), Instant::ZERO);
-            (links.first().copied(), Chooser::Failback(machine, links))
-        }
-        AttachmentPolicy::Decision(chosen) => {
-            let links: Vec<usize> = chosen.links.iter().map(|link| link.0).collect();
-            let decision = chosen.decision.build(&chosen.names);
-            (None, Chooser::Decision(Decider::new(decision, links)))
-        }
     }
 }
 

@@ -284,7 +284,7 @@ impl World {
                 self.handle_fate(link, fate);
             }
             if is_access {
-                self.leave_when_drained(link);
+                self.report_drained(link);
             }
             if self.recorder.records_series() {
                 self.record_queues(link);

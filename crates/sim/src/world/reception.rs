@@ -44,62 +44,38 @@ impl World {
     /// A link says something now.
     pub(super) fn hear_notice(&mut self, number: usize) {
         let Notice { link, event } = self.notices[number];
+        self.record_notice(link, &event);
         match event.news {
-            LinkEvent::Up => self.turn_and_record(link, true),
-            LinkEvent::Down => self.turn_and_record(link, false),
-            LinkEvent::GoingDown => self.tell_going_down(link, true),
-            LinkEvent::Rollback => self.tell_going_down(link, false),
-            _ => self.tell_notice(link, &event),
+            LinkEvent::Up => self.turn(link, true),
+            LinkEvent::Down => self.turn(link, false),
+            _ => {
+                if let Some(number) = self.wires[link].mobile {
+                    let interface = self.interface(self.mobiles[number].node.0, link);
+                    self.tell_mobile(number, interface, event.news);
+                }
+            }
         }
     }
 
-    fn turn_and_record(&mut self, link: usize, up: bool) {
-        let signal = if up { LinkEvent::Up } else { LinkEvent::Down };
-        self.record_unless_signalled(link, signal);
-        self.turn(link, up);
-    }
-
-    /// Tells the mobile that a link that is up will not be for long, or that it stays.
-    fn tell_going_down(&mut self, link: usize, going_down: bool) {
-        let signal = match going_down {
-            true => LinkEvent::GoingDown,
-            false => LinkEvent::Rollback,
-        };
-        self.record_unless_signalled(link, signal);
-        let Some(number) = self.wires[link].mobile else {
-            return;
-        };
-        if self.mobiles[number].attached == Some(link) {
-            self.signal(number, link, signal);
-        }
-        let event = match going_down {
-            true => LinkEvent::GoingDown,
-            false => LinkEvent::Rollback,
-        };
-        self.tell_chooser(number, link, event);
-    }
-
-    /// Records what no protocol is told, which would record it itself.
-    fn record_unless_signalled(&mut self, link: usize, signal: LinkEvent) {
+    /// Records what a link says, but for what a protocol is told, which records it itself.
+    fn record_notice(&mut self, link: usize, event: &ReceptionEvent) {
         let Some(number) = self.wires[link].mobile else {
             return;
         };
         let mobile = &self.mobiles[number];
-        if mobile.protocol.is_none() || mobile.attached != Some(link) {
-            let node = mobile.node.0;
-            self.record_link_signal(node, link, signal);
+        let node = mobile.node.0;
+        let is_told = mobile.protocol.is_some() && mobile.attached == Some(link);
+        match event.news {
+            LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown | LinkEvent::Rollback => {
+                if !is_told {
+                    self.record_link_signal(node, link, event.news);
+                }
+            }
+            _ => {
+                let details = event.received_dbm;
+                let details = details.map_or(String::new(), |power| format!("{power:.2} dBm"));
+                self.record_link(node, link, Signal::new(event.news.name(), details));
+            }
         }
-    }
-
-    /// Records what changes nothing, and lets the mobile decide.
-    fn tell_notice(&mut self, link: usize, event: &ReceptionEvent) {
-        let Some(number) = self.wires[link].mobile else {
-            return;
-        };
-        let node = self.mobiles[number].node.0;
-        let details = event.received_dbm;
-        let details = details.map_or(String::new(), |power| format!("{power:.2} dBm"));
-        self.record_link(node, link, Signal::new(event.news.name(), details));
-        self.tell_chooser(number, link, event.news);
     }
 }

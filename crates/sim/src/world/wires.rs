@@ -75,8 +75,6 @@ pub(super) struct Wire {
     pub repeats: bool,
     /// The statuses that the nodes at ends A and B ask for.
     pub interests: [StatusInterests; 2],
-    /// True while what waits at IP takes another way, since its mobile has left it so.
-    pub reroutes: bool,
     /// True if routes lead over it: always, but for the access links that a mobile is not attached to.
     pub in_use: bool,
     /// True if the scenario lets it work.
@@ -104,7 +102,6 @@ impl Wire {
             touched: false,
             offered: [0; 2],
             interests: Default::default(),
-            reroutes: false,
             ends,
             in_use: true,
             mobile: None,
@@ -240,12 +237,6 @@ impl Wires {
     /// All links, those between two nodes first.
     pub fn iter(&self) -> impl Iterator<Item = &Wire> {
         self.plain.iter().chain(&self.aircraft)
-    }
-
-    /// A link, if there is one of this number.
-    pub fn get(&self, link: usize) -> Option<&Wire> {
-        let known = link < self.plain.len() || self.radio_place(link).is_some();
-        known.then(|| &self[link])
     }
 
     /// Tells the aircraft and the cell of a link, if it is of a radio network.

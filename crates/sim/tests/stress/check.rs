@@ -5,13 +5,12 @@ use super::rows::{self, Row};
 use super::{Verdict, batches, counts, ensure, queues, tcp};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
+use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use baton_sim::link::config::{DirectionConfig, LinkConfig, Medium, QueueManagement};
 use baton_sim::run::Results;
-use baton_sim::scenario::model::{
-    AttachmentPolicy, Handover, NodeIndex, OldQueue, Scenario, Traffic, Transport,
-};
+use baton_sim::scenario::model::{AttachmentPolicy, NodeIndex, Scenario, Traffic, Transport};
 use std::collections::BTreeMap;
 
 /// Checks everything.

@@ -5,10 +5,11 @@ use super::rows::Row;
 use super::{Verdict, batches, ensure};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
+use baton_proto::mobility::attachment::{Handover, OldQueue};
 use baton_proto::time::Duration;
 use baton_sim::link::config::{LinkConfig, QueueLimit};
 use baton_sim::run::Results;
-use baton_sim::scenario::model::{AttachmentPolicy, Handover, OldQueue, Scenario};
+use baton_sim::scenario::model::{AttachmentPolicy, Scenario};
 use std::collections::BTreeMap;
 
 /// By when, before the end, whatever was sent has met its fate.

@@ -3,7 +3,7 @@
 use super::policy::{Due, InUse};
 use super::{Handover, OldQueue};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::decision::{Answer, Decision, LinkView, MobileView, Occasion};
+use crate::mobility::attachment::decision::{Answer, Decision, LinkView, MobileView, Occasion};
 use crate::time::{Duration, Instant};
 
 /// Shortest time until a decision is asked again, so that a run ends.

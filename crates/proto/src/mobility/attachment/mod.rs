@@ -19,8 +19,10 @@
 
 mod access;
 mod decider;
+pub mod decision;
 mod events;
 mod execution;
+pub mod failback;
 mod handover;
 mod output;
 mod plan;
@@ -160,6 +162,11 @@ impl Attachment {
     /// The interface by which the node's own packets leave.
     pub fn outgoing(&self) -> Option<InterfaceId> {
         self.outgoing.or(self.attached)
+    }
+
+    /// The radio network to use, also while none of its cells is.
+    pub fn network(&self) -> Option<InterfaceId> {
+        self.network
     }
 
     /// True while a handover has begun and is not complete.

@@ -2,7 +2,7 @@
 
 use super::{Decider, Handover, Timetable};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::mobility::failback::{Failback, FailbackTimes};
+use crate::mobility::attachment::failback::{Failback, FailbackTimes};
 use crate::time::Instant;
 
 /// A policy.
@@ -16,7 +16,7 @@ pub enum Policy {
     Decision(Decider),
 }
 
-/// Preference, with rules for leaving and returning ([`failback`](crate::mobility::failback)).
+/// Preference, with rules for leaving and returning ([`failback`](crate::mobility::attachment::failback)).
 #[derive(Debug)]
 pub struct Preference {
     failback: Failback,

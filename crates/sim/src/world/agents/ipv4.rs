@@ -182,7 +182,6 @@ impl World {
             home_agent: home_node,
             care_of,
             told: true,
-            up: BTreeSet::new(),
         });
     }
 

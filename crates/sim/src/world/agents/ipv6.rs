@@ -29,7 +29,7 @@ use baton_proto::time::{Duration, Instant};
 use baton_proto::wire::mih::{LONGEST_NAME, LinkIdentifier, MihfId};
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv6Addr};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The interface identifier of mobiles is this and their number: an ICAO address for those that have one.
 const MOBILE_IDENTIFIERS: u64 = 0x40_0000;
@@ -257,7 +257,6 @@ impl World {
             home_agent: agent.node.0,
             care_of,
             told: mobility.advertisements == Advertisements::AtLinkUp,
-            up: BTreeSet::new(),
         });
         let far = (agent.node.0, self.home_interface(agent.node, mobility));
         let own = self.nodes[node.0].host.addresses();

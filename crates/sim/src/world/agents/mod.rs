@@ -8,13 +8,11 @@ use super::World;
 use super::ports::BehindLink;
 use super::wires::{LeadsTo, RadioPlace};
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobility, Scenario};
-use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::host::layer::{LayerEvent, Neighbor, News};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::mobile_ipv4;
 use baton_proto::mobility::mobile_ipv6::MobileNode;
 use core::net::IpAddr;
-use std::collections::BTreeSet;
 
 pub(super) use directory::Directory;
 pub(super) use ipv6::mobile_of;
@@ -29,8 +27,6 @@ pub(super) struct ProtocolRun {
     pub care_of: Vec<(usize, IpAddr)>,
     /// Whether access routers are told when it comes.
     pub told: bool,
-    /// The access links that it was told are up.
-    pub up: BTreeSet<usize>,
 }
 
 /// The access links that a policy speaks of, but for those of radio networks.
@@ -77,13 +73,7 @@ impl World {
 
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
-        for number in 0..self.mobiles.len() {
-            self.take_down_unused(number);
-            if let Some(link) = self.mobiles[number].attached {
-                self.signal(number, link, LinkEvent::HandoverImminent);
-                self.signal_up(number, link);
-            }
-        }
+        (0..self.mobiles.len()).for_each(|mobile| self.drive(mobile));
         if self.scenario.has_protocols() {
             // Routers and home agents have deadlines, too.
             (0..self.nodes.len()).for_each(|node| self.pump(node));
@@ -91,56 +81,20 @@ impl World {
         }
     }
 
-    /// Tells the ends of a mobile's access link that it is up, unless its radio network does so itself, or it will be so later.
-    pub(super) fn signal_up(&mut self, number: usize, link: usize) {
-        if self.wires.place(link).is_none() && self.wires[link].works {
-            self.signal(number, link, LinkEvent::Up);
-        }
-    }
-
-    /// Takes down the access links of a mobile with a protocol to which it is not attached: what is sent there, as to a
-    /// home link, does not come to it.
-    fn take_down_unused(&mut self, number: usize) {
+    /// Goes on after a mobile's node has heard an event of one of its access links: what it answers leaves, and then the far
+    /// end hears of it.
+    pub(super) fn tell_ends(&mut self, number: usize, link: usize, signal: LinkEvent) {
         let mobile = &self.mobiles[number];
-        let (has_protocol, attached) = (mobile.protocol.is_some(), mobile.attached);
-        for link in self.links_of(self.mobiles[number].node) {
-            let is_plain = self.wires.place(link).is_none();
-            let wire = &mut self.wires[link];
-            let own = wire.mobile == Some(number) && is_plain;
-            if has_protocol && own && attached != Some(link) {
-                wire.broken = true;
-                wire.link.set_down(self.now, false);
-            }
-        }
-    }
-
-    /// Tells the ends of a mobile's access link what the link says, and lets them answer.
-    pub(super) fn signal(&mut self, number: usize, link: usize, signal: LinkEvent) {
-        self.tell_of_link(number, link, signal);
-        let mobile = &mut self.mobiles[number];
-        let Some(protocol) = &mut mobile.protocol else {
+        let Some(protocol) = &mobile.protocol else {
             return;
         };
-        match signal {
-            // Again, where it is perhaps another point of attachment.
-            LinkEvent::Up => {
-                protocol.up.insert(link);
-            }
-            LinkEvent::Down if !protocol.up.remove(&link) => return,
-            LinkEvent::GoingDown if !protocol.up.contains(&link) => return,
-            _ => {}
-        }
         let node = mobile.node.0;
         let told = protocol.told || signal != LinkEvent::Up;
         let neighbor = self.neighbor(number, link);
         let (router, at_router) = self.wires.far_from(link, node);
-        let at_mobile = self.interface(node, link);
         let at_network = self.wires.end_across(link, node);
         self.record_link_signal(node, link, signal);
-        if let (LinkEvent::Up, Some(place)) = (signal, self.wires.place(link)) {
-            self.describe_cell(number, (link, place), at_mobile);
-        }
-        self.tell_end(link, at_network.other(), signal);
+        self.pump(node);
         if let Some(neighbor) = neighbor {
             let said = (signal, neighbor);
             self.nodes[router]
@@ -155,7 +109,7 @@ impl World {
     }
 
     /// Tells a mobile's agents what the link of an interface is now that it leads to another cell.
-    fn describe_cell(
+    pub(super) fn describe_cell(
         &mut self,
         number: usize,
         (link, place): (usize, RadioPlace),
@@ -237,39 +191,14 @@ impl World {
     pub(super) fn handle_layer_event(&mut self, node: usize, event: LayerEvent) {
         let LayerEvent { news, signal } = event;
         self.record_layer_signal(node, signal);
-        let (Some(number), Some(news)) = (self.mobile_at(node), news) else {
-            return;
-        };
-        match news {
-            News::BindingSent(to) => self.tell_of_update(number, to),
-            News::HandoverPrepared => self.end_preparation(number),
-            News::AddressAcquired(interface, address) => {
-                if let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0] {
-                    self.learn_address(aircraft, address);
-                }
+        if let (Some(number), Some(news)) = (self.mobile_at(node), news) {
+            if let News::AddressAcquired(interface, address) = news
+                && let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0]
+            {
+                self.learn_address(aircraft, address);
             }
-            _ => {}
-        }
-        let mobile = &self.mobiles[number];
-        let Some(record) = mobile.handovers.last() else {
-            return;
-        };
-        let link = mobile.attached;
-        let under_way = record.completed.is_none();
-        if under_way && matches!(news, News::BindingSent(_)) {
-            let signal = CrossLayerSignal::UpdateSent;
-            return self.nodes[node].host.signal(self.now, &signal);
-        }
-        // The answer about an older place says nothing of this one.
-        let arrived = match news {
-            News::Registered(interface) => {
-                link.is_some_and(|link| self.interface(node, link) == interface)
-            }
-            News::Deregistered => true,
-            _ => false,
-        };
-        if arrived && under_way {
-            self.complete_last_record(number, link);
+            self.nodes[node].host.hear_news(self.now, &news);
+            self.drive(number);
         }
     }
 }

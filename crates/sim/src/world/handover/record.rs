@@ -206,8 +206,36 @@ impl HandoverRecord {
 }
 
 impl World {
+    /// Begins the record of a handover that began at `at`.
+    pub(super) fn open_record(
+        &mut self,
+        number: usize,
+        at: Instant,
+        to: Option<usize>,
+        kind: &'static str,
+    ) {
+        self.close_last_record(number);
+        let old = self.mobiles[number].attached;
+        let flows = self.flows_at_handover(number);
+        let mobile = &mut self.mobiles[number];
+        let announced = mobile.announced.take();
+        let mut record = HandoverRecord {
+            announced: announced.map(|announcement| announcement.at),
+            at,
+            completed: None,
+            links: [old, to],
+            kind,
+            lost_packets: 0,
+            active: false,
+            flows,
+        };
+        record.add_losses(&core::mem::take(&mut mobile.losses_before));
+        mobile.lost_before = None;
+        mobile.handovers.push(record);
+    }
+
     /// The flows that a handover of a mobile may touch: all but the conversations that are over.
-    pub(super) fn flows_at_handover(&self, number: usize) -> Vec<FlowAtHandover> {
+    fn flows_at_handover(&self, number: usize) -> Vec<FlowAtHandover> {
         let flows = self.mobiles[number].flows.iter();
         flows
             .filter(|&&flow| {
@@ -235,7 +263,7 @@ impl World {
     }
 
     /// What the flows of a mobile have lost so far.
-    pub(in super::super) fn losses_of(&self, number: usize) -> FlowLosses {
+    pub(super) fn losses_of(&self, number: usize) -> FlowLosses {
         let flows = self.mobiles[number].flows.iter();
         flows
             .map(|&flow| (flow, self.flows[flow].losses()))
@@ -311,7 +339,7 @@ impl World {
     }
 
     /// Notes that the mobile's new link is in use: from now on rates are watched there.
-    pub(in super::super) fn complete_last_record(&mut self, number: usize, link: Option<usize>) {
+    pub(super) fn complete_last_record(&mut self, number: usize, link: Option<usize>) {
         let Some(mut record) = self.mobiles[number].handovers.pop() else {
             return;
         };
@@ -320,9 +348,6 @@ impl World {
             entry.watch = link.and_then(|link| self.rate_watch(entry.flow, link));
         }
         self.mobiles[number].handovers.push(record);
-        if let Some(link) = link {
-            self.tell_connected(number, link);
-        }
     }
 
     /// Fills in what the last handover's record could not know before the next began.

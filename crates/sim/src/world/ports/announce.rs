@@ -3,6 +3,7 @@
 use super::{AddressPolicy, InterfaceEvent, PortId, RealHosts};
 use crate::scenario::model::NodeIndex;
 use crate::world::World;
+use baton_proto::interface::LinkEvent;
 
 impl World {
     /// Tells a real mobile's kernel what has changed since it was last told.
@@ -74,33 +75,23 @@ impl World {
         }
     }
 
-    /// Whether a mobile's interfaces come and go with its links.
-    pub(in super::super) fn changes_address(&self, mobile: usize) -> bool {
-        self.nodes[self.mobiles[mobile].node.0].real
-            && self.scenario.live.address == AddressPolicy::New
-    }
-
-    /// Begins to leave an old access link whose interface is to go when the link has drained.
+    /// Notes what an old access link holds, whose interface is to go when the link has drained.
     pub(in super::super) fn begin_leaving(&mut self, link: usize) {
         let held = self
             .packets
             .iter()
             .filter(|held| held.link as usize == link);
         self.wires[link].leaving = Some(held.map(|held| held.number()).collect());
-        self.touch(link);
     }
 
-    /// Takes an old access link's interface down once all that it held at the handover has left it, and the
-    /// mobile's own packets no longer take it.
-    pub(in super::super) fn leave_when_drained(&mut self, link: usize) {
-        let wire = &self.wires[link];
-        let (Some(held), Some(mobile)) = (&wire.leaving, wire.mobile) else {
-            return;
-        };
-        if held.is_empty() && self.mobiles[mobile].outgoing != Some(link) {
-            self.wires[link].leaving = None;
-            self.silence(mobile, link);
-            self.announce(mobile);
+    /// Tells a mobile once all that its old access link held at the handover has left it.
+    pub(in super::super) fn report_drained(&mut self, link: usize) {
+        let wire = &mut self.wires[link];
+        if let Some(number) = wire.mobile
+            && wire.leaving.take_if(|held| held.is_empty()).is_some()
+        {
+            let interface = self.interface(self.mobiles[number].node.0, link);
+            self.tell_mobile(number, interface, LinkEvent::QueueDrained);
         }
     }
 }

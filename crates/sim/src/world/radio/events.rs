@@ -1,108 +1,72 @@
 //! What a radio network tells of its aircraft's links: to their mobiles, to mobility protocols, and for the record.
 
 use super::super::World;
-use super::super::handover::{Chooser, Losses};
 use super::super::wires::RadioPlace;
 use crate::link::ldacs1::{Event, Measured, Message, MessageKind};
 use crate::record::{SignalRecord, SignalWay};
-use crate::scenario::model::LinkIndex;
 use baton_proto::interface::LinkEvent;
+use baton_proto::mobility::attachment::Attachment;
 use baton_proto::packet;
 
 impl World {
-    /// What a mobile takes that is to use this link from now on: it itself, or of a radio network the link to the cell in
-    /// which the mobile is; `None` if it is in none, and the network will say when it is.
-    pub(in super::super) fn choose(
-        &mut self,
-        number: usize,
-        link: Option<usize>,
-    ) -> Option<Option<usize>> {
-        let place = link.and_then(|link| self.wires.place(link));
-        self.mobiles[number].radio = place.map(|place| place.radio as usize);
-        match link {
-            Some(link) => self.usable(link).map(Some),
-            None => Some(None),
-        }
-    }
-
-    /// The link to use in place of this one: of a radio network the one to the cell in which the aircraft is registered, if it
-    /// is.
-    pub(in super::super) fn usable(&self, link: usize) -> Option<usize> {
-        let Some(place) = self.wires.place(link) else {
-            return Some(link);
-        };
-        let radio = place.radio as usize;
-        let aircraft = &self.radios[radio].aircraft[place.station.0 as usize];
-        let cell = aircraft.cell.filter(|_| !aircraft.hands_over)?;
-        Some(self.radio_link(radio, place.station, cell))
-    }
-
     pub(super) fn handle_radio_event(&mut self, radio: usize, event: &Event) {
         let station = event.station;
         let link = self.radio_link(radio, station, event.cell);
-        let mobile = self.radios[radio].aircraft[station.0 as usize].mobile;
         match event.event {
             LinkEvent::Up => self.radio_up(radio, event),
             LinkEvent::Down => self.radio_down(radio, event),
-            LinkEvent::GoingDown => {
-                self.tell_mobile(mobile, link, LinkEvent::GoingDown);
-                if event.other.is_none() {
-                    self.tell_of_network(mobile, radio, LinkEvent::GoingDown);
-                }
+            LinkEvent::GoingDown if event.other.is_some() => {
+                self.tell_of_cell(link, LinkEvent::CellGoingDown);
             }
-            LinkEvent::Rollback => {
-                self.tell_mobile(mobile, link, LinkEvent::Rollback);
-                self.tell_of_network(mobile, radio, LinkEvent::Rollback);
-            }
+            LinkEvent::GoingDown | LinkEvent::Rollback => self.tell_of_cell(link, event.event),
             LinkEvent::HandoverImminent => {
                 let Some(to) = event.other else { return };
                 self.radios[radio].aircraft[station.0 as usize].hands_over = true;
                 let new = self.radio_link(radio, station, to);
-                if self.mobiles[mobile].radio == Some(radio) {
-                    self.open_record(mobile, self.now, Some(new), "hard");
-                    self.tell_mobile(mobile, new, LinkEvent::HandoverImminent);
-                } else {
-                    let node = self.mobiles[mobile].node.0;
-                    self.record_link_signal(node, new, LinkEvent::HandoverImminent);
-                }
+                self.tell_of_cell(new, event.event);
             }
             LinkEvent::QueueDrained => {
                 let (node, _) = self.wires.ends(link)[0];
                 self.record_link_signal(node, link, event.event);
             }
             LinkEvent::Detected | LinkEvent::HandoverComplete => {
-                let node = self.mobiles[mobile].node.0;
+                let [_, (node, _)] = self.wires.ends(link);
                 self.record_link_signal(node, link, event.event);
             }
-            LinkEvent::ParametersReport => {
-                let Some(Measured {
-                    received_dbm,
-                    snr_db,
-                }) = event.measured
-                else {
-                    return;
-                };
-                let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
-                let signal = packet::Signal::new(event.event.name(), details);
-                self.record_link(self.mobiles[mobile].node.0, link, signal);
-                if let Some(link) = self.link_for_network(mobile, radio) {
-                    self.measured(mobile, link, received_dbm);
-                    self.tell_chooser(mobile, link, LinkEvent::ParametersReport);
-                }
-            }
+            LinkEvent::ParametersReport => self.report_power(link, event),
             // A network says neither.
             LinkEvent::CellGoingDown | LinkEvent::Parameters(_) => {}
         }
     }
 
-    /// An aircraft is registered in a cell. A mobile that uses the network uses this link from now on.
+    /// A network reports the power that an aircraft receives from a cell.
+    fn report_power(&mut self, link: usize, event: &Event) {
+        let Some(Measured {
+            received_dbm,
+            snr_db,
+        }) = event.measured
+        else {
+            return;
+        };
+        let [_, (node, interface)] = self.wires.ends(link);
+        let details = format!("{received_dbm:.2} dBm, SNR {snr_db:.2} dB");
+        let signal = packet::Signal::new(event.event.name(), details);
+        self.record_link(node, link, signal);
+        if let Some(own) = self.nodes[node].host.attachment_mut() {
+            own.set_received_power(interface, Some(received_dbm));
+        }
+        if let Some(mobile) = self.wires[link].mobile {
+            self.tell_mobile(mobile, interface, event.event);
+        }
+    }
+
+    /// An aircraft is registered in a cell.
     fn radio_up(&mut self, radio: usize, event: &Event) {
         let link = self.radio_link(radio, event.station, event.cell);
         let aircraft = &mut self.radios[radio].aircraft[event.station.0 as usize];
         aircraft.cell = Some(event.cell);
         aircraft.registered.push((self.now, aircraft.cell));
         aircraft.hands_over = false;
-        let (mobile, lost_at) = (aircraft.mobile, aircraft.lost_at.take());
         self.wires.move_to(RadioPlace {
             radio: radio as u32,
             station: event.station,
@@ -110,22 +74,7 @@ impl World {
         });
         self.wires[link].works = true;
         self.report_cell(link);
-        let uses = self.mobiles[mobile].radio == Some(radio);
-        if uses && self.mobiles[mobile].attached != Some(link) {
-            let last = self.mobiles[mobile].handovers.last();
-            let is_open =
-                last.is_some_and(|last| last.links[1] == Some(link) && last.completed.is_none());
-            if !is_open {
-                self.open_record(mobile, lost_at.unwrap_or(self.now), Some(link), "hard");
-                self.tell_mobile(mobile, link, LinkEvent::HandoverImminent);
-            }
-            self.use_link(mobile, Some(link));
-            if self.mobiles[mobile].protocol.is_none() {
-                self.complete_last_record(mobile, Some(link));
-            }
-        }
-        self.tell_mobile(mobile, link, LinkEvent::Up);
-        self.tell_of_network(mobile, radio, LinkEvent::Up);
+        self.tell_of_cell(link, LinkEvent::Up);
     }
 
     /// An aircraft has left a cell, or has lost it.
@@ -137,49 +86,31 @@ impl World {
         let mobile = aircraft.mobile;
         aircraft.cell = None;
         aircraft.registered.push((now, None));
-        let lost = !aircraft.hands_over;
-        if lost {
-            aircraft.lost_at = Some(now);
+        if !aircraft.hands_over {
             self.wires[link].works = false;
-            if self.mobiles[mobile].attached == Some(link) {
-                let lost = self.losses_of(mobile);
-                self.mobiles[mobile].losses_before = Losses::default();
-                self.mobiles[mobile].lost_before = Some(lost);
-            }
+            self.note_turn(mobile, link, false);
         }
-        self.tell_mobile(mobile, link, LinkEvent::Down);
-        if lost {
-            self.tell_of_network(mobile, radio, LinkEvent::Down);
-        }
+        self.tell_of_cell(link, LinkEvent::Down);
     }
 
-    /// Tells the ends of an access link, or the record alone where no protocol listens.
-    fn tell_mobile(&mut self, mobile: usize, link: usize, signal: LinkEvent) {
-        if self.mobiles[mobile].protocol.is_some() {
-            self.signal(mobile, link, signal);
-        } else {
-            let node = self.mobiles[mobile].node.0;
-            self.record_link_signal(node, link, signal);
-        }
-    }
-
-    /// Tells a mobile that chooses what it can expect of a network: as of the link that stands for it.
-    fn tell_of_network(&mut self, mobile: usize, radio: usize, event: LinkEvent) {
-        if let Some(link) = self.link_for_network(mobile, radio) {
-            self.tell_chooser(mobile, link, event);
-        }
-    }
-
-    /// The link that stands for a radio network where a mobile chooses.
-    fn link_for_network(&self, mobile: usize, radio: usize) -> Option<usize> {
-        let network = &self.scenario.radios[radio];
-        let links = match &self.mobiles[mobile].chooser {
-            Chooser::Timetable(_) => return None,
-            Chooser::Failback(_, links) => links,
-            Chooser::Decision(decider) => decider.links(),
+    /// Tells a mobile what a network says of the link to a cell, and records it where no protocol does.
+    fn tell_of_cell(&mut self, link: usize, event: LinkEvent) {
+        let (Some(place), Some(mobile)) = (self.wires.place(link), self.wires[link].mobile) else {
+            return;
         };
-        let is_of = |&&link: &&usize| network.ends(LinkIndex(link)).is_some();
-        links.iter().find(is_of).copied()
+        let [_, (node, network)] = self.wires.ends(link);
+        let aircraft = &mut self.radios[place.radio as usize].aircraft[place.station.0 as usize];
+        aircraft.spoken_of = place.cell;
+        let host = &self.nodes[node].host;
+        let uses = host.attachment().and_then(Attachment::network) == Some(network);
+        let is_told = event != LinkEvent::HandoverImminent || uses;
+        if self.mobiles[mobile].protocol.is_none() || !is_told {
+            self.record_link_signal(node, link, event);
+        }
+        if event == LinkEvent::Up {
+            self.describe_cell(mobile, (link, place), network);
+        }
+        self.tell_mobile(mobile, network, event);
     }
 
     /// A control message, between an aircraft and a base station.

@@ -13,7 +13,7 @@ pub(super) use neighbors::{BehindCell, is_for_all};
 pub use summary::RadioSummary;
 
 use super::agents::Directory;
-use super::wires::{self, RadioPlace};
+use super::wires::{self, AircraftPlace, RadioPlace};
 use super::{Event, World};
 use crate::kernel::Timer;
 use crate::link::ldacs1::{
@@ -63,10 +63,10 @@ struct AircraftRun {
     /// From when on it was registered where.
     registered: Vec<(Instant, Option<CellId>)>,
     track: Arc<Track>,
+    /// The cell of which the network has spoken to it last.
+    spoken_of: CellId,
     /// HO_COM has come, and it is not yet registered again.
     hands_over: bool,
-    /// When it lost its cell without being handed over.
-    lost_at: Option<Instant>,
 }
 
 impl World {
@@ -90,17 +90,18 @@ impl World {
         }
     }
 
-    /// The access link and the radio network with which a mobile begins that is to use this link.
-    pub(super) fn starting_link(&self, link: Option<usize>) -> (Option<usize>, Option<usize>) {
-        match link.and_then(|link| self.wires.place(link)) {
-            None => (link, None),
-            Some(place) => {
-                let radio = place.radio as usize;
-                let cell = self.radios[radio].network.serving_cell(place.station);
-                let link = cell.map(|cell| self.radio_link(radio, place.station, cell));
-                (link, Some(radio))
-            }
-        }
+    /// Whether a mobile is in a cell of the network that a link is of.
+    pub(super) fn is_in_network(&self, link: usize) -> bool {
+        self.wires.place(link).is_some_and(|place| {
+            let network = &self.radios[place.radio as usize].network;
+            network.serving_cell(place.station).is_some()
+        })
+    }
+
+    /// The link to the cell of which a network has spoken to an aircraft last.
+    pub(super) fn spoken_of(&self, AircraftPlace { radio, station }: AircraftPlace) -> usize {
+        let run = &self.radios[radio as usize].aircraft[station.0 as usize];
+        self.radio_link(radio as usize, station, run.spoken_of)
     }
 
     /// The access link between an aircraft and a cell.
@@ -268,10 +269,10 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
         aircraft.push(AircraftRun {
             mobile: mobile.unwrap_or(usize::MAX),
             cell,
+            spoken_of: cell.unwrap_or(CellId(0)),
             registered: vec![(Instant::ZERO, cell)],
             track,
             hands_over: false,
-            lost_at: None,
         });
     }
     RadioRun {

@@ -1,7 +1,7 @@
 //! Whatever happens to a mobile, in whatever order.
 
 use super::*;
-use crate::mobility::failback::FailbackTimes;
+use crate::mobility::attachment::failback::FailbackTimes;
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! A radio network as one interface, in which the network hands the mobile over from cell to cell.
 
 use super::*;
-use crate::mobility::failback::FailbackTimes;
+use crate::mobility::attachment::failback::FailbackTimes;
 
 /// A mobile with a mobility protocol in a cell of the network.
 fn in_a_cell(registers: bool, entries: &[Entry]) -> Timeline {

@@ -1,8 +1,8 @@
 //! Preference and decisions from outside: their handovers. When preference wants one is told in `failback`.
 
 use super::*;
-use crate::mobility::decision::{Answer, Decision, MobileView, Occasion};
-use crate::mobility::failback::FailbackTimes;
+use crate::mobility::attachment::decision::{Answer, Decision, MobileView, Occasion};
+use crate::mobility::attachment::failback::FailbackTimes;
 use std::sync::{Arc, Mutex};
 
 fn preference(order: &[usize]) -> Policy {

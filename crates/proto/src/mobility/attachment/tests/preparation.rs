@@ -1,7 +1,7 @@
 //! Handovers that a point of service is asked about (IEEE 802.21).
 
 use super::*;
-use crate::mobility::failback::FailbackTimes;
+use crate::mobility::attachment::failback::FailbackTimes;
 
 fn mobile(policy: Policy) -> Timeline {
     let settings = Settings {

@@ -1,0 +1,178 @@
+//! Mobiles at time zero.
+
+use super::{Losses, MobileRun};
+use crate::kernel::Timer;
+use crate::rng::Seed;
+use crate::scenario::model::{
+    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Mobility, Scenario, TimetableEntry,
+    Transport,
+};
+use crate::world::World;
+use crate::world::flow::FlowRun;
+use crate::world::wires::LeadsTo;
+use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::attachment::{
+    AccessInterface, Attachment, Decider, Entry, Output, Policy, Preference, Settings, Signal,
+    Timetable,
+};
+use baton_proto::remedies::{Scheme, Tells};
+use baton_proto::time::{Duration, Instant};
+
+impl World {
+    /// Makes a node a mobile whose access links are known, and attaches it where it begins. `is_real` of one whose kernel a
+    /// live run drives.
+    pub(in crate::world) fn add_mobile(&mut self, number: usize, flows: Vec<usize>, is_real: bool) {
+        let mobile = self.scenario.mobiles[number].clone();
+        let node = mobile.node.0;
+        let policy = policy(&mobile.attachment, &self.scenario, (self, node));
+        let machine = Attachment::new(Settings {
+            interfaces: self.access_interfaces(number, node),
+            policy,
+            registers: mobile.mobility.is_some(),
+            asks_point_of_service: mobile
+                .ipv6()
+                .is_some_and(|own| own.point_of_service.is_some()),
+            detaches_old: is_real && self.scenario.live.address == AddressPolicy::New,
+        });
+        let reports_paths = self.reports_paths(&mobile, &flows);
+        let host = &mut self.nodes[node].host;
+        host.set_attachment(machine, reports_paths);
+        let subject = self
+            .recorder
+            .subject(&format!("mobile {}", self.scenario.nodes[node]));
+        let measured = self.measured(&mobile.attachment);
+        self.mobiles.push(MobileRun {
+            node: mobile.node,
+            timer: Timer::default(),
+            attached: None,
+            outgoing: None,
+            is_driven: false,
+            measured,
+            handovers: Vec::new(),
+            announced: None,
+            losses_before: Losses::default(),
+            lost_before: None,
+            subject,
+            flows,
+            protocol: None,
+        });
+        self.begin(number, node);
+    }
+
+    /// The interfaces to a mobile's access links.
+    fn access_interfaces(&self, number: usize, node: usize) -> Vec<AccessInterface> {
+        let interfaces = self.nodes[node].interfaces.iter().enumerate();
+        let access = interfaces.filter_map(|(place, &leads_to)| {
+            let (link, is_network) = match leads_to {
+                LeadsTo::Link(link, _) => (link, false),
+                LeadsTo::Radio(aircraft) => (self.wires.present(aircraft), true),
+                LeadsTo::Cell(_) => return None,
+            };
+            let own = self.wires[link].mobile == Some(number);
+            own.then_some(AccessInterface {
+                id: InterfaceId(place),
+                is_network,
+            })
+        });
+        access.collect()
+    }
+
+    /// True if a mobile's binding updates report the parameters of its link, because one of its flows hears by them: by a
+    /// remedy, or an AeroTP sender, which goes by the rate.
+    fn reports_paths(&self, mobile: &Mobile, flows: &[usize]) -> bool {
+        let by_update = |scheme: &Scheme| scheme.tells() == Tells::BindingUpdate;
+        let wants = |flow: &FlowRun| {
+            matches!(flow.spec.transport, Transport::Aerotp(_))
+                || flow.spec.remedies.iter().any(by_update)
+        };
+        matches!(mobile.mobility, Some(Mobility::Ipv6(_)))
+            && flows.iter().any(|&flow| wants(&self.flows[flow]))
+    }
+
+    /// The links of which a mobile measures what it receives, if it decides from outside.
+    fn measured(&self, policy: &AttachmentPolicy) -> Vec<usize> {
+        let AttachmentPolicy::Decision(chosen) = policy else {
+            return Vec::new();
+        };
+        let links = chosen.links.iter().map(|link| link.0);
+        links
+            .filter(|&link| {
+                let spec = self.scenario.links.get(link);
+                spec.is_some_and(|spec| spec.reception.is_some())
+            })
+            .collect()
+    }
+
+    /// Attaches a mobile where it begins. What its parts and the far ends hear of that waits until all is built.
+    fn begin(&mut self, number: usize, node: usize) {
+        self.measure(number);
+        let mut up = Vec::new();
+        for AccessInterface { id, is_network } in self.access_interfaces(number, node) {
+            let link = self.link_at(node, id);
+            let is_up = match is_network {
+                true => self.is_in_network(link),
+                false => self.wires[link].works,
+            };
+            if is_up {
+                up.push(id);
+            }
+        }
+        if let Some(own) = self.nodes[node].host.attachment_mut() {
+            own.begin(self.now, &up);
+        }
+        while let Some(output) = self.nodes[node].host.poll_attachment(self.now) {
+            match output {
+                Output::Command(interface, command) => {
+                    let link = self.link_at(node, interface);
+                    self.command(link, command);
+                }
+                Output::Signal(Signal::Attached(interface)) => {
+                    let link = interface.map(|interface| self.link_at(node, interface));
+                    return self.note_attached(number, link);
+                }
+                Output::Signal(_) => {}
+            }
+        }
+    }
+}
+
+/// The policy of a mobile at a node.
+fn policy(
+    chosen: &AttachmentPolicy,
+    scenario: &Scenario,
+    (world, node): (&World, usize),
+) -> Policy {
+    let interface = |link: &LinkIndex| world.interface(node, link.0);
+    match chosen {
+        AttachmentPolicy::Timetable(entries) => {
+            let name = &scenario.nodes[node];
+            let mut draws = Seed(scenario.seed).stream(&format!("mobile {name} timetable"));
+            let mut entries = entries.iter();
+            let first = entries.next().and_then(|entry| entry.link);
+            let entry = |entry: &TimetableEntry| {
+                let span = entry.jitter + entry.jitter;
+                let shift = Duration::from_nanos(draws.below(span.as_nanos().max(1)));
+                let latest = entry.at + shift;
+                Entry {
+                    at: Instant::ZERO + latest.saturating_since(Instant::ZERO + entry.jitter),
+                    to: entry.link.as_ref().map(interface),
+                    handover: entry.handover,
+                    announced: entry.announced,
+                }
+            };
+            let entries = entries.map(entry).collect();
+            Policy::Timetable(Timetable::new(first.as_ref().map(interface), entries))
+        }
+        AttachmentPolicy::Failback(failback) => {
+            let interfaces = failback.prefer.iter().map(interface).collect();
+            Policy::Preference(Preference::new(failback.times, interfaces))
+        }
+        AttachmentPolicy::Decision(chosen) => {
+            let interfaces = chosen.links.iter().map(interface).collect();
+            Policy::Decision(Decider::new(
+                chosen.decision.build(&chosen.names),
+                interfaces,
+            ))
+        }
+    }
+}

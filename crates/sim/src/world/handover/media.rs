@@ -1,0 +1,128 @@
+//! Commands of a mobile's node, carried out by its access links; and changes that the scenario makes to links.
+
+use super::Losses;
+use crate::link::{DropReason, End, Fate, Outcome};
+use crate::packets::PacketId;
+use crate::world::World;
+use baton_proto::interface::{LinkCommand, LinkEvent};
+
+impl World {
+    /// Carries out a command of a mobile's node.
+    pub(super) fn command(&mut self, link: usize, command: LinkCommand) {
+        let now = self.now;
+        let wire = &mut self.wires[link];
+        match command {
+            LinkCommand::Attach => {
+                wire.broken = false;
+                wire.leaving = None;
+                if wire.works && !wire.link.is_up() {
+                    wire.link.set_up(now);
+                }
+            }
+            LinkCommand::Detach { keep_queue } => {
+                wire.broken = true;
+                wire.leaving = None;
+                wire.link.set_down(now, keep_queue);
+            }
+            LinkCommand::HoldAtIp => {
+                wire.broken = true;
+                wire.leaving = None;
+                match wire.link.config().flow_controlled() {
+                    true => wire.link.hold_at_ip(now),
+                    false => wire.link.set_down(now, false),
+                }
+            }
+            LinkCommand::DiscardQueue => wire.link.discard_queue(now),
+            LinkCommand::ReportDrained => self.begin_leaving(link),
+            LinkCommand::TakeFromIp { own } => self.reroute(link, own),
+            // The far end hears of it together with the node's own parts.
+            LinkCommand::GoingDown => {}
+        }
+    }
+
+    /// Sends what waits at IP before a link that its mobile has left that way where the routes of the nodes at its ends lead
+    /// now (study T, section 7.2.3); the mobile's own only with `own`.
+    fn reroute(&mut self, link: usize, own: bool) {
+        let wire = &self.wires[link];
+        let mobile = wire.mobile.map(|number| self.mobiles[number].node.0);
+        let moving = wire
+            .present_ends()
+            .map(|(node, _)| own || Some(node) != mobile);
+        for end in [End::A, End::B] {
+            if moving[end.index()] {
+                self.reroute_end(link, end);
+            }
+        }
+    }
+
+    fn reroute_end(&mut self, link: usize, end: End) {
+        let (node, _) = self.wires.ends(link)[end.index()];
+        for id in self.wires[link].link.take_from_ip(self.now, end) {
+            let travelling = &self.packets[id];
+            let host = &mut self.nodes[node].host;
+            match host.route_again(self.now, &travelling.packet, travelling.length) {
+                Some(interface) => self.offer(node, interface, id),
+                None => self.discard_waiting((link, end), id),
+            }
+        }
+        self.pump(node);
+    }
+
+    /// A packet that waited has no other way.
+    fn discard_waiting(&mut self, (link, from): (usize, End), packet: PacketId) {
+        let fate = Fate {
+            packet,
+            from,
+            at: self.now,
+            outcome: Outcome::Dropped(DropReason::Discarded),
+        };
+        self.handle_fate(link, fate);
+    }
+
+    /// Changes a link's parameters or state as the scenario says.
+    pub(in crate::world) fn apply_change(&mut self, number: usize) {
+        let change = self.scenario.changes[number].clone();
+        let wire = &mut self.wires[change.link.0];
+        let is_new = wire.works != change.up || *wire.link.config() != *change.config;
+        wire.repeats = change.config.repeats();
+        wire.link.reconfigure(self.now, change.config);
+        self.touch(change.link.0);
+        self.announce_mtu(change.link.0);
+        if is_new {
+            self.report_parameters(change.link.0);
+        }
+        self.turn(change.link.0, change.up);
+        if is_new {
+            self.report_state(change.link.0);
+        }
+    }
+
+    /// Lets a link work or not from now on, and tells its mobile if that is new.
+    pub(in crate::world) fn turn(&mut self, link: usize, up: bool) {
+        let wire = &mut self.wires[link];
+        let turned = wire.works != up;
+        wire.works = up;
+        if turned && !up && wire.link.is_up() {
+            wire.link.set_down(self.now, false);
+        } else if turned && up && !wire.broken {
+            wire.link.set_up(self.now);
+        }
+        let mobile = wire.mobile;
+        self.touch(link);
+        if let (Some(number), true) = (mobile, turned) {
+            self.note_turn(number, link, up);
+            let interface = self.interface(self.mobiles[number].node.0, link);
+            let event = if up { LinkEvent::Up } else { LinkEvent::Down };
+            self.tell_mobile(number, interface, event);
+        }
+    }
+
+    /// Notes what a mobile's flows had lost, if its link in use goes down.
+    pub(in crate::world) fn note_turn(&mut self, number: usize, link: usize, up: bool) {
+        if self.mobiles[number].attached == Some(link) {
+            let lost = (!up).then(|| self.losses_of(number));
+            self.mobiles[number].losses_before = Losses::default();
+            self.mobiles[number].lost_before = lost;
+        }
+    }
+}
