@@ -5,8 +5,8 @@
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(VIRTUAL_ENV)/bin:$(PATH)
-# One interpreter for all builds: another would compile the Python binding anew.
-export PYO3_PYTHON := $(VIRTUAL_ENV)/bin/python
+# Any Python from 3.10 on, for cargo and for maturin: otherwise each asks an interpreter, and compiles the binding anew.
+export PYO3_CONFIG_FILE := $(CURDIR)/crates/py/pyo3-config.txt
 PIP_INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
 
 # The folder whose files pip installs beside those of Python; its place is named in pyproject.toml.
@@ -39,6 +39,7 @@ lint: docs $(VENV)/built $(VENV)/installed-dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	python scripts/check_architecture.py
+	python scripts/check_builds.py
 	python scripts/places.py --check
 	ruff check $(PYTHON_SOURCES)
 	ruff format --check $(PYTHON_SOURCES)
@@ -118,8 +119,9 @@ $(VENV)/installed-dev: requirements/dev.lock | $(VENV)/bin/python
 	$(PIP_INSTALL) --requirement $<
 	@touch $@
 
-$(EMULATOR): $(RUST_SOURCES)
-	cargo build --release --locked --package baton-live
+# The extension with it, so that both cores have work to the end; maturin then finds it built.
+$(EMULATOR): $(RUST_SOURCES) crates/py/pyo3-config.txt
+	cargo build --release --locked --package baton-live --package baton-py --features baton-py/extension-module
 	@rm -rf $(@D) && mkdir -p $(@D) && install -s "$${CARGO_TARGET_DIR:-target}/release/baton-emulator" $@
 
 $(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build $(EMULATOR)
