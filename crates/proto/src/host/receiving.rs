@@ -15,11 +15,13 @@ impl Host {
         if packet.is_typed() && packet.bit_errors.is_empty() {
             return self.take_in(now, interface, packet);
         }
+        let destination = packet.ip.destination;
+        let is_here = |host: &Host, read: &Packet| {
+            read.ip.destination == destination || host.takes(&read.ip) || host.ends_here(read)
+        };
         match packet.apply_bit_errors() {
             // The error may have hit the address: then this host would not have taken the packet.
-            Ok(decoded) if self.takes(&decoded.ip) || self.ends_here(&decoded) => {
-                self.take_in(now, interface, decoded);
-            }
+            Ok(decoded) if is_here(self, &decoded) => self.take_in(now, interface, decoded),
             _ => self.count_damaged(),
         }
     }

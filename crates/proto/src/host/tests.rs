@@ -302,3 +302,44 @@ fn an_error_about_an_optimised_route_reaches_the_connection_at_home() {
     };
     assert_eq!(mobile.poll_event(), Some(event));
 }
+
+/// A tunnel whose packets all leave by one interface.
+#[derive(Debug)]
+struct Through(InterfaceId);
+
+impl Layer for Through {
+    fn rank(&self) -> layer::Rank {
+        layer::Rank::MobileNode
+    }
+
+    fn transmit(&mut self, _now: Instant, packet: Packet) -> layer::Transmitted {
+        layer::Transmitted::Leaves(layer::Step::Send(self.0, packet))
+    }
+}
+
+#[test]
+fn what_a_kernel_wrote_passes_through_a_layer_that_its_route_leads_to() {
+    let now = Instant::ZERO;
+    let mut source = host(1, 1500);
+    let remote = Endpoint {
+        address: address(7),
+        port: 7,
+    };
+    source.udp_send(5, remote, Payload::Bytes((*b"data").into()), None);
+    let mut bytes = Vec::new();
+    sent(&mut source, now)[0].encode(&mut bytes);
+    let mut router = Host::new(address(9), [9; 16]);
+    let inside = router.add_interface(1500);
+    let outside = router.add_interface(1500);
+    router.add_layer(Through(outside));
+    let tunnel = layer::Rank::MobileNode.interface();
+    router.routes_mut().set_default(Some(tunnel));
+    let mut packet = Packet::verbatim(&bytes).unwrap();
+    assert_eq!(route(&mut router, &mut packet), Verdict::Local);
+    router.handle_packet(now, inside, packet);
+    let (interface, passed) = router.poll_transmit(now).expect("it leaves");
+    let mut left = Vec::new();
+    passed.encode(&mut left);
+    assert_eq!((interface, left), (outside, bytes));
+    assert_eq!(router.discarded(), Discarded::default());
+}
