@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build lint docs validation bench bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
+.PHONY: run test build batond lint docs validation bench bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -21,7 +21,7 @@ SITE := target/site
 run: $(VENV)/built
 	baton run scenarios/wavelan-to-gsm.toml --force
 
-test: $(VENV)/built $(VENV)/installed-dev
+test: $(VENV)/built $(VENV)/installed-dev batond
 	cargo test --workspace --locked --quiet
 	@if [ "$$(id -u)" = 0 ]; then echo "As root, also what makes network namespaces:" && \
 	    cargo test --workspace --tests --locked --quiet -- --ignored; \
@@ -29,6 +29,10 @@ test: $(VENV)/built $(VENV)/installed-dev
 	pytest --quiet
 
 build: $(VENV)/built
+
+# The daemon of operators, which is no part of the Python package.
+batond:
+	cargo build --release --locked --package baton-daemon
 
 # Every warning is an error, so that a link or an anchor that leads nowhere fails.
 docs: $(VENV)/installed-dev

@@ -5,9 +5,10 @@
 Prints one line a violation (file, line, rule) and exits with status 1 if there is one.
 
 Rules:
-- Imports run one way: py → sim → proto, and live → sim, proto, linux.
-- Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`, `crosslayer`);
-  `host` and `lib` import everything, and `mobility` imports `host`, whose layers its agents are.
+- Imports run one way: py → sim → proto, live → sim, proto, linux, and daemon → proto, linux.
+- Inside `proto`, a module imports itself and the foundation (`wire`, `fec`, `time`, `rate`, `packet`, `interface`,
+  `crosslayer`); `host` and `lib` import everything, and `mobility` imports `host`, whose layers its agents are.
+- `batond`, the binary of `daemon`, links neither Arrow nor Parquet nor schemars, nor `sim`.
 - `proto` and `sim` read no wall clock, hold no unordered map (its order differs from run to run), draw from no
   global random source, and print nothing outside tests. `proto` opens no file and no socket.
 """
@@ -15,6 +16,7 @@ Rules:
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,12 +27,16 @@ CRATE_IMPORTS = {
     "sim": {"proto"},
     "linux": set(),
     "live": {"linux", "proto", "sim"},
+    "daemon": {"linux", "proto"},
     "py": {"proto", "sim"},
 }
 FOUNDATION = {"wire", "fec", "time", "rate", "packet", "interface", "crosslayer"}
 IMPORTS_EVERYTHING = {"host", "lib"}
 # What a module may import beside the foundation: the agents of mobility are layers of a host.
 SIBLINGS = {"mobility": {"host"}}
+
+# What an operator's binary does not link, directly or not.
+NOT_IN_DAEMON = re.compile(r"arrow\b|arrow-|parquet\b|schemars\b|baton-sim\b")
 
 # Words that may not stand in the pure crates, tests included.
 IMPURE = {
@@ -158,10 +164,22 @@ def check(root: Path) -> list[str]:
     return violations
 
 
+def daemon_tree(root: Path) -> list[str]:
+    """The crates that `batond` is built of, by cargo. Raises `CalledProcessError`."""
+    command = ["cargo", "tree", "--locked", "--package", "baton-daemon", "--edges", "normal,build", "--prefix", "none"]
+    return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+
+
+def check_daemon(tree: list[str]) -> list[str]:
+    """Every crate in a tree of dependencies that an operator's binary does not link."""
+    found = sorted({line.split(" ")[0] for line in tree if NOT_IN_DAEMON.match(line)})
+    return [f"crates/daemon/Cargo.toml: batond links {name}: `cargo tree -p baton-daemon -i {name}`" for name in found]
+
+
 def main() -> int:
     """Checks the project around this file, or the folder given."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    violations = check(root)
+    violations = check(root) + check_daemon(daemon_tree(root))
     for violation in violations:
         print(violation, file=sys.stderr)
     return 1 if violations else 0

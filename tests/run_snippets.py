@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-PROGRAMS = ("curl", "iperf3", "tshark")
+PROGRAMS = ("batond", "curl", "iperf3", "tshark")
 LIMIT_S = 300
 
 

@@ -93,3 +93,16 @@ def test_code_after_a_declared_test_module_is_still_read(tmp_path):
     text = '#[cfg(test)]\nmod tests;\n\nfn f() {\n    println!("x")\n}\n'
     (found,) = check_architecture.check(project(tmp_path, sim__a=text))
     assert found.startswith("crates/sim/src/a.rs:5: ")
+
+
+def test_batond_is_built_of_what_an_operator_needs():
+    tree = check_architecture.daemon_tree(ROOT)
+    assert any(line.startswith("baton-proto ") for line in tree)
+    assert check_architecture.check_daemon(tree) == []
+    heavy = ["arrow-array v60.1.0", "schemars v1.2.0", "baton-sim v0.1.0 (path)"]
+    wrong = check_architecture.check_daemon([*tree, *heavy])
+    assert [line.split(": ")[1] for line in wrong] == [
+        "batond links arrow-array",
+        "batond links baton-sim",
+        "batond links schemars",
+    ]

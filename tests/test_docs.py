@@ -29,7 +29,8 @@ def run_session(session: Path, folder: Path) -> dict[int, dict[str, str]]:
     (folder / ".venv").symlink_to(sys.prefix)
     for name in ("examples", "scenarios", "studies"):
         (folder / name).symlink_to(ROOT / name)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    path = os.pathsep.join([str(built), str(Path(sys.executable).parent), os.environ["PATH"]])
     process = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "run_snippets.py")],
         input=json.dumps([each.as_json() for _, each in numbered]),

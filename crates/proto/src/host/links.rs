@@ -44,6 +44,13 @@ impl Links {
 }
 
 impl Host {
+    /// Changes the largest packet of an interface, in bytes, where the medium reports nothing else of its link.
+    pub fn set_mtu(&mut self, interface: InterfaceId, mtu: u32) {
+        if let Some(known) = self.interface_mtus.get_mut(interface.0) {
+            *known = mtu;
+        }
+    }
+
     /// Takes in what a medium says of the link at one of this host's interfaces; then drain the polls. At a mobile's access
     /// links it is for the attachment to say what its other parts hear of it.
     pub fn handle_link(&mut self, now: Instant, interface: InterfaceId, event: LinkEvent) {

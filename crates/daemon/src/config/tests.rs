@@ -1,0 +1,122 @@
+//! What configurations say, and what is said of wrong ones.
+
+use super::*;
+
+const MOBILE: &str = r#"
+[interfaces.inside]
+kind = "tun"
+[interfaces.wifi]
+kind = "packet"
+device = "wlan0"
+[interfaces.cellular]
+kind = "tun"
+mtu = 1400
+[routes]
+"2001:db8:7::/64" = "inside"
+[mobile_node]
+home_address = "2001:db8:100::a"
+home_prefix = "2001:db8:100::/64"
+home_agent = "2001:db8:100::1"
+access = ["wifi", "cellular"]
+networks = ["2001:db8:7::/64"]
+key = "00112233445566778899aabbccddeeff0123FEDC"
+"#;
+
+#[test]
+fn keys_that_are_left_out_have_their_defaults() {
+    let config = Config::parse(MOBILE, "m.toml").unwrap();
+    let in_order: Vec<(&str, &str, u32)> = config
+        .interfaces_in_order()
+        .into_iter()
+        .map(|(name, interface)| (name, interface.device(name), interface.mtu()))
+        .collect();
+    let expected = [
+        ("wifi", "wlan0", 1500),
+        ("cellular", "cellular", 1400),
+        ("inside", "inside", 1500),
+    ];
+    assert_eq!(in_order, expected);
+    let mobile = config.mobile_node.unwrap();
+    assert_eq!(mobile.lifetime_s.as_binding_lifetime().seconds(), 600);
+    assert!(mobile.duplicate_address_detection);
+    assert_eq!(mobile.key.0[..3], [0x00, 0x11, 0x22]);
+    assert_eq!(mobile.key.0[18..], [0xFE, 0xDC]);
+    // A secret is not written where configurations are shown.
+    assert!(!format!("{:?}", mobile.key).contains("17"));
+}
+
+/// Each time one text of the file is replaced: what is said of the result.
+#[test]
+fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
+    let cases = [
+        (
+            "kind = \"packet\"",
+            "kind = \"tap\"",
+            "m.toml:5: kind: unknown variant `tap`, expected `tun` or `packet`",
+        ),
+        (
+            "mtu = 1400",
+            "mtu = 1200",
+            "m.toml:9: mtu: 1200: expected bytes from 1280 to 65535",
+        ),
+        (
+            "mtu = 1400",
+            "mtuu = 1400",
+            "m.toml:9: unknown field `mtuu`, expected one of `kind`, `device`, `mtu`",
+        ),
+        (
+            "device = \"wlan0\"",
+            "mtu = 1400",
+            "m.toml: interfaces.wifi.mtu: an interface of kind \"packet\" has the MTU of its device; leave the key out",
+        ),
+        (
+            "\"2001:db8:100::1\"",
+            "\"2001:db8:100:1\"",
+            "m.toml:15: home_agent: \"2001:db8:100:1\": expected an IPv6 address, such as \"2001:db8::1\"",
+        ),
+        (
+            "home_prefix = \"2001:db8:100::/64\"",
+            "home_prefix = \"2001:db8:100::1/64\"",
+            "m.toml:14: home_prefix: \"2001:db8:100::1/64\": expected an IPv6 prefix with its length, and zeros behind it, such as \"2001:db8:1::/64\"",
+        ),
+        (
+            "FEDC",
+            "FEDX",
+            "m.toml:18: key: expected 40 hexadecimal digits, such as `openssl rand -hex 20` prints",
+        ),
+        (
+            "= \"inside\"",
+            "= \"outside\"",
+            "m.toml: routes.\"2001:db8:7::/64\": there is no interface \"outside\"; expected one of: cellular, inside, wifi",
+        ),
+        (
+            "[\"wifi\", \"cellular\"]",
+            "[\"wifi\", \"wifi\"]",
+            "m.toml: mobile_node.access: expected one interface or more, each once",
+        ),
+        (
+            "[mobile_node]",
+            "[access_routers.wifi]\nprefix = \"2001:db8::/48\"\n[mobile_node]",
+            "m.toml: access_routers.wifi.prefix: 2001:db8::/48 is of another length; expected 64 bits, as addresses are made of it",
+        ),
+        (
+            "[mobile_node]",
+            "[access_routers.wifi]\nprefix = \"2001:db8::/64\"\nlink_local = \"2001:db8::1\"\n[mobile_node]",
+            "m.toml: access_routers.wifi.link_local: 2001:db8::1 holds beyond the link; expected one of fe80::/10",
+        ),
+    ];
+    for (text, instead, expected) in cases {
+        assert!(MOBILE.contains(text), "{text}");
+        let wrong = Config::parse(&MOBILE.replacen(text, instead, 1), "m.toml");
+        assert_eq!(wrong.unwrap_err().to_string(), expected);
+    }
+    let nothing = Config::parse("[interfaces]\n", "m.toml").unwrap_err();
+    assert_eq!(
+        nothing.to_string(),
+        "m.toml: interfaces: expected at least one"
+    );
+    let no_address = "[interfaces.a]\nkind = \"tun\"\n";
+    let no_address = Config::parse(no_address, "m.toml").unwrap_err();
+    let expected = "m.toml: addresses: the node has none; expected one, as its layers have none";
+    assert_eq!(no_address.to_string(), expected);
+}

@@ -1,0 +1,8 @@
+//! One node of Baton behind this machine's clock and devices: what `batond` runs.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod driver;
+pub mod node;
+pub mod policy;
+pub mod port;

@@ -1,0 +1,177 @@
+//! `batond`: one node behind this machine's clock and devices.
+
+use baton_daemon::config::Config;
+use baton_daemon::driver::{Counts, Driver, Owner};
+use baton_daemon::node;
+use baton_daemon::policy::FirstUp;
+use baton_linux::links::LinkMonitor;
+use baton_linux::netlink::RouteSocket;
+use baton_linux::readiness::Signals;
+use baton_proto::host::{Host, HostEvent};
+use baton_proto::interface::InterfaceId;
+use baton_proto::time::{Duration, Instant};
+use lexopt::prelude::{Long, Short, Value};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "Runs one node of Baton: a mobile node, a home agent, access routers (Mobile IPv6, NEMO).
+
+usage:
+  batond node CONFIG     run the node that a TOML file describes, until SIGTERM or SIGINT
+  batond --help
+  batond --version
+
+The node speaks by TUN devices, which it makes, and by packet sockets on devices without link-layer
+addresses. It needs CAP_NET_ADMIN and CAP_NET_RAW. It says on standard error what happens, and gives its
+devices back when it ends. Every key of the file: docs/batond.md.
+
+Exit status: 0 ended by a signal, 1 something failed, 2 the command line or the file is wrong.
+";
+
+fn main() -> ExitCode {
+    let command = match Command::parse() {
+        Ok(command) => command,
+        Err(message) => return fail(2, &message),
+    };
+    match command {
+        Command::Help => print!("{HELP}"),
+        Command::Version => println!("batond {}", env!("CARGO_PKG_VERSION")),
+        Command::Node(path) => {
+            let config = match Config::read(&path) {
+                Ok(config) => config,
+                Err(error) => return fail(2, &error.to_string()),
+            };
+            if let Err(message) = run(&config) {
+                return fail(1, &message);
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn fail(status: u8, message: &str) -> ExitCode {
+    eprintln!("batond: {message}");
+    ExitCode::from(status)
+}
+
+/// The request on the command line.
+enum Command {
+    Node(PathBuf),
+    Help,
+    Version,
+}
+
+impl Command {
+    fn parse() -> Result<Command, String> {
+        let mut parser = lexopt::Parser::from_env();
+        let usage = "expected `batond node CONFIG`; see `batond --help`";
+        let wrong = |error: lexopt::Error| format!("{error}; {usage}");
+        let command = match parser.next().map_err(wrong)? {
+            Some(Long("help") | Short('h')) => Command::Help,
+            Some(Long("version")) => Command::Version,
+            Some(Value(word)) if word == "node" => match parser.next().map_err(wrong)? {
+                Some(Value(path)) => Command::Node(path.into()),
+                _ => return Err(format!("`node` without a file; {usage}")),
+            },
+            Some(other) => return Err(wrong(other.unexpected())),
+            None => return Err(usage.to_owned()),
+        };
+        match parser.next().map_err(wrong)? {
+            None => Ok(command),
+            Some(other) => Err(wrong(other.unexpected())),
+        }
+    }
+}
+
+/// Runs a node until a signal ends it.
+fn run(config: &Config) -> Result<(), String> {
+    let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    let signals = Signals::take().map_err(|error| format!("signals: {error}"))?;
+    let mut kernel = RouteSocket::open().map_err(failed("route netlink"))?;
+    let ports = node::open_ports(config, &mut kernel).map_err(|error| error.to_string())?;
+    let links = LinkMonitor::open().map_err(failed("route netlink"))?;
+    let host = File::open(RANDOM).and_then(|mut random| {
+        node::host(config, &ports, || {
+            let mut secret = [0; 16];
+            random.read_exact(&mut secret).map(|()| secret)
+        })
+    });
+    let host = host.map_err(failed(RANDOM))?;
+    let mobile = config.mobile_node.as_ref();
+    let mut attendant = Attendant {
+        names: ports.iter().map(|port| port.name.clone()).collect(),
+        policy: FirstUp::new(mobile.map_or(0, |mobile| mobile.access.len())),
+    };
+    let mut driver = Driver::new(host, ports, links);
+    eprintln!("batond: running at {}", driver.host_mut().address());
+    while !signals.poll() {
+        driver
+            .turn(&mut attendant, &[signals.as_fd()], Duration::MAX)
+            .map_err(failed("route netlink"))?;
+    }
+    tell(&driver.counts(&mut kernel), driver.host_mut());
+    Ok(())
+}
+
+/// Says what was carried and what was not.
+fn tell(counts: &Counts, host: &Host) {
+    let discarded = host.discarded();
+    let lost = [
+        ("not taken by a device", counts.not_taken),
+        ("dropped before they were read", counts.dropped_unread),
+        ("malformed", counts.malformed),
+        ("damaged", discarded.damaged),
+        ("without a route", discarded.no_route),
+        ("too big", discarded.too_big),
+        ("at their hop limit", discarded.hop_limit),
+        ("without a receiver", discarded.no_receiver),
+        ("refused", discarded.messages),
+        ("out of place in a tunnel", discarded.tunnelled),
+    ];
+    let mut words = format!("received {}, sent {}", counts.received, counts.sent);
+    for (cause, number) in lost.into_iter().filter(|(_, number)| *number > 0) {
+        words += &format!(", {number} {cause}");
+    }
+    if counts.missed_link_events > 0 {
+        words += &format!("; missed news of links {} times", counts.missed_link_events);
+    }
+    eprintln!("batond: ended by a signal; packets: {words}");
+}
+
+/// The kernel's randomness; it does not give any before it has some.
+const RANDOM: &str = "/dev/random";
+
+/// The node's owner: it chooses a mobile's link, and says what happens.
+struct Attendant {
+    names: Vec<String>,
+    policy: FirstUp,
+}
+
+impl Attendant {
+    fn say(&self, now: Instant, words: &str) {
+        eprintln!("batond: {:.3} s: {words}", now.as_secs_f64());
+    }
+}
+
+impl Owner for Attendant {
+    fn handle_event(&mut self, now: Instant, _host: &mut Host, event: HostEvent) {
+        if let HostEvent::Layer(event) = event
+            && let Some(signal) = event.signal
+        {
+            let words = format!("{}, {}", signal.name, signal.details);
+            self.say(now, words.trim_end_matches(", "));
+        }
+    }
+
+    fn handle_device(&mut self, now: Instant, host: &mut Host, device: (InterfaceId, bool)) {
+        let (InterfaceId(place), is_up) = device;
+        let state = if is_up { "up" } else { "down" };
+        self.say(now, &format!("{} is {state}", self.names[place]));
+        if let Some(InterfaceId(place)) = self.policy.handle_device(now, host, device) {
+            self.say(now, &format!("uses {}", self.names[place]));
+        }
+    }
+}

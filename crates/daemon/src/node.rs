@@ -1,0 +1,183 @@
+//! A node as its configuration describes it.
+
+use crate::config::{
+    AccessRouterConfig, Advertisements, Config, HomeAgentConfig, MobileNodeConfig, Network, Secret,
+    SecurityParameterIndex,
+};
+use crate::port::{Port, PortError};
+use baton_linux::netlink::RouteSocket;
+use baton_proto::host::Host;
+use baton_proto::host::layer::Rank;
+use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::address_configuration::{
+    ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+};
+use baton_proto::mobility::binding::BindingTimes;
+use baton_proto::mobility::draws::Draws;
+use baton_proto::mobility::home_network::HomeNetwork;
+use baton_proto::mobility::mobile_ipv6::{
+    AccessRouter, AccessRouters, AdvertisingSettings, HomeAgent, HomeAgentSettings, MobileNode,
+    MobileSettings, RouterRegistration, SharedKey, Strategy, Subscriber,
+};
+use baton_proto::time::{Duration, Instant};
+use baton_proto::wire::prefix::Ipv6Prefix;
+use core::net::Ipv6Addr;
+use std::io;
+
+/// Opens the devices of a node, in the order of its interfaces.
+///
+/// # Errors
+/// The first that cannot be opened. Those opened before it are given back.
+pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>, PortError> {
+    let interfaces = config.interfaces_in_order().into_iter();
+    interfaces
+        .map(|interface| Port::open(interface, kernel))
+        .collect()
+}
+
+/// Makes a node with these ports. `random` gives secrets, each another: of the kernel's own randomness, so that nobody guesses
+/// them.
+///
+/// # Errors
+/// Those of `random`.
+pub fn host(
+    config: &Config,
+    ports: &[Port],
+    mut random: impl FnMut() -> io::Result<[u8; 16]>,
+) -> io::Result<Host> {
+    let addresses = addresses(config);
+    // A configuration without any address is refused.
+    let first = addresses.first().copied();
+    let mut host = Host::new(first.unwrap_or(Ipv6Addr::LOCALHOST).into(), random()?);
+    for &address in addresses.iter().skip(1) {
+        if !host.has_address(address.into()) {
+            host.add_address(address.into());
+        }
+    }
+    for port in ports {
+        host.add_interface(port.mtu);
+    }
+    let place = |name: &str| ports.iter().position(|port| port.name == name);
+    let interface = |name: &str| place(name).map(InterfaceId);
+    let path_mtu = ports.iter().map(|port| port.mtu).min().unwrap_or(1500);
+    if let Some(mobile) = &config.mobile_node {
+        let settings = mobile_settings(mobile, path_mtu);
+        let links = mobile.access.len();
+        host.add_layer(MobileNode::new(settings, links, random()?));
+    }
+    if let Some(agent) = &config.home_agent {
+        host.add_layer(home_agent(agent, path_mtu));
+        host.add_layer(HomeNetwork::default());
+        let home_network = Rank::HomeNetwork.interface();
+        host.routes_mut()
+            .set_prefix(agent.home_prefix.0, home_network);
+    }
+    for (name, router) in &config.access_routers {
+        let Some(interface) = interface(name) else {
+            continue;
+        };
+        let settings = advertising(router, interface);
+        let router = AccessRouter::new(Instant::ZERO, settings.clone(), Draws::new(random()?));
+        let layers = host.agents_mut();
+        layers.get_or_add(AccessRouters::default).push(router);
+        host.routes_mut().set_prefix(settings.prefix, interface);
+    }
+    for (Network(network), name) in &config.routes {
+        if let Some(interface) = interface(name) {
+            host.routes_mut().set_prefix(*network, interface);
+        }
+    }
+    let tunnel = host.default_tunnel();
+    host.routes_mut().set_default(tunnel);
+    Ok(host)
+}
+
+/// All addresses of a node, the one first from which it speaks.
+fn addresses(config: &Config) -> Vec<Ipv6Addr> {
+    let mobile = config.mobile_node.iter();
+    let agent = config.home_agent.iter();
+    let routers = config.access_routers.values();
+    mobile
+        .map(|mobile| mobile.home_address.0)
+        .chain(config.addresses.iter().map(|address| address.0))
+        .chain(agent.map(|agent| agent.address.0))
+        .chain(routers.map(|router| router.prefix.0.address_of(router.link_local.0)))
+        .collect()
+}
+
+fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
+    let prefixes = prefixes(&config.networks);
+    MobileSettings {
+        home_address: config.home_address.0,
+        home_prefix: config.home_prefix.0,
+        home_agent: config.home_agent.0,
+        lifetime: config.lifetime_s.as_binding_lifetime(),
+        key: Some(shared_key(config.security_parameter_index, config.key)),
+        router: (!prefixes.is_empty()).then_some(RouterRegistration {
+            prefixes,
+            explicit: true,
+        }),
+        interface_identifier: config.home_address.0.to_bits() as u64,
+        detection: match config.duplicate_address_detection {
+            true => DuplicateAddressDetection::STANDARD,
+            false => DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
+        },
+        configuration_times: ConfigurationTimes::default(),
+        binding_times: BindingTimes::default(),
+        access: None,
+        handover_service: None,
+        buffering: None,
+        tells_routers: false,
+        has_group: false,
+        optimizes_routes: false,
+        path_mtu,
+        clamp_segment_size: true,
+    }
+}
+
+fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
+    let mut agent = HomeAgent::new(HomeAgentSettings {
+        address: config.address.0,
+        home_prefix: config.home_prefix.0,
+        home_interface: Rank::HomeNetwork.interface(),
+        longest_lifetime: config.longest_lifetime_s.as_binding_lifetime(),
+        // There is no home link on which somebody could have a mobile's address.
+        detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
+        retransmission_time: ConfigurationTimes::default().retransmission_time,
+        strategy: Strategy::Forward,
+        path_mtu,
+        clamp_segment_size: true,
+    });
+    for mobile in &config.mobiles {
+        let prefixes = prefixes(&mobile.networks);
+        agent.subscribe(Subscriber {
+            home_address: mobile.home_address.0,
+            key: Some(shared_key(mobile.security_parameter_index, mobile.key)),
+            prefixes: (!prefixes.is_empty()).then_some(prefixes.into()),
+        });
+    }
+    agent
+}
+
+fn advertising(config: &AccessRouterConfig, interface: InterfaceId) -> AdvertisingSettings {
+    let (link_local, prefix) = (config.link_local.0, config.prefix.0);
+    let mut settings = AdvertisingSettings::standard(interface, link_local, prefix);
+    if config.advertisements == Advertisements::Frequent {
+        settings.shortest_interval = Duration::from_millis(30);
+        settings.longest_interval = Duration::from_millis(70);
+        settings.shortest_spacing = Duration::from_millis(30);
+        settings.says_interval = true;
+    }
+    settings
+}
+
+fn prefixes(networks: &[Network]) -> Vec<Ipv6Prefix> {
+    networks.iter().map(|network| network.0).collect()
+}
+
+fn shared_key(index: SecurityParameterIndex, key: Secret) -> SharedKey {
+    SharedKey {
+        security_parameter_index: index.0,
+        key: key.0,
+    }
+}
