@@ -46,13 +46,13 @@ KINDS = (
     Kind("remedy at a gateway", 7, {"snoop": (f"{PROTO}remedies/snoop",)}),
     Kind(
         "mobility protocol",
-        16,
+        13,
         {
             "mobile_?ipv4": (f"{PROTO}mobility/mobile_ipv4", f"{PROTO}wire/mobile_ipv4"),
             "mobile_?ipv6": (f"{PROTO}mobility/mobile_ipv6", f"{PROTO}wire/mobility_header"),
         },
     ),
-    Kind("transport", 72, {"aerotp": (f"{PROTO}aerotp", f"{PROTO}wire/aerotp")}),
+    Kind("transport", 74, {"aerotp": (f"{PROTO}aerotp", f"{PROTO}wire/aerotp")}),
     Kind("importer", 2, {"drive_log": (f"{BATON}trace_import/drive_log",)}),
     Kind("report panel", 1, {"map_svg": (f"{BATON}report/map_svg",), "ladder_svg": (f"{BATON}report/ladder_svg",)}),
     Kind("study", 2, {"study_a": (f"{BATON}reproduce/study_a",), "study_t": (f"{BATON}reproduce/study_t",)}),
