@@ -31,6 +31,7 @@ NAVIGATION = {
         "how-to/write-a-scenario",
         "how-to/import-a-trace",
         "Live runs <live>",
+        "batond <batond>",
         "ci",
         "sweeps",
         "how-to/read-the-packet-table",
