@@ -70,7 +70,8 @@ impl Packets {
         let travelling = &mut self.slots[slot as usize];
         travelling.length = packet.wire_length();
         travelling.access = 0;
-        travelling.packet = packet;
+        // A free slot holds nothing that would have to be dropped.
+        core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
         let mut identity = travelling.packet.identity_within();
         if !identity.is_some() {
             let sent = identity.sent_before().unwrap_or(now);

@@ -21,6 +21,7 @@ impl Identity {
     pub const NONE: Identity = Identity([0xFF; 15]);
 
     /// Creates the identity of a packet sent for the first time; only 47 bits of the number are kept.
+    #[inline]
     pub fn new(number: u64, sent: Instant) -> Identity {
         let mut bytes = [0; 15];
         bytes[..COPY].copy_from_slice(&number.to_le_bytes()[..COPY]);
@@ -30,17 +31,20 @@ impl Identity {
     }
 
     /// Returns true if the packet was sent.
+    #[inline]
     pub fn is_some(&self) -> bool {
         self.0[..COPY] != [0xFF; COPY]
     }
 
     /// Returns the identity with the direction from the flow's sink to its source.
+    #[inline]
     pub const fn going_back(mut self) -> Identity {
         self.0[COPY - 1] |= BACK;
         self
     }
 
     /// Returns true if the packet goes from its flow's sink to its source.
+    #[inline]
     pub const fn goes_back(&self) -> bool {
         self.0[COPY - 1] & BACK != 0
     }
@@ -54,11 +58,14 @@ impl Identity {
 
     /// Returns the first time of sending of the packet that this one, still without a number, replaces; `None` if it
     /// replaces none.
+    #[inline]
     pub fn sent_before(&self) -> Option<Instant> {
-        (*self != Identity::NONE).then(|| self.sent())
+        let sent = self.sent();
+        (sent != Identity::NONE.sent()).then_some(sent)
     }
 
     /// Returns the packet's number in its run.
+    #[inline]
     pub fn number(&self) -> u64 {
         let mut bytes = [0; 8];
         bytes[..COPY].copy_from_slice(&self.0[..COPY]);
@@ -67,6 +74,7 @@ impl Identity {
     }
 
     /// Returns the time when the packet was first sent.
+    #[inline]
     pub fn sent(&self) -> Instant {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&self.0[SENT..]);
@@ -74,11 +82,13 @@ impl Identity {
     }
 
     /// Returns the copy number: zero for the sender's original.
+    #[inline]
     pub const fn copy(&self) -> u8 {
         self.0[COPY]
     }
 
     /// Returns the identity of the copy with this number.
+    #[inline]
     pub const fn with_copy(mut self, copy: u8) -> Identity {
         self.0[COPY] = copy;
         self

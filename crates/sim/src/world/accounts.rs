@@ -6,6 +6,7 @@ use super::delays::brings_data;
 use super::packet_counts::{LossCause, Way};
 use baton_proto::host::Unsent;
 use baton_proto::packet::{Body, FlowId, Identity, IpHeader, Packet};
+use baton_proto::time::Duration;
 use baton_proto::wire::icmp::IcmpMessage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +78,13 @@ impl Accounts {
 
     /// A packet or a copy has come to its end; says whether that is the packet's. Of copies that is the first arrival, or
     /// the last one's loss if none has arrived.
+    #[inline]
     fn end(&mut self, identity: Identity, is_lost: bool) -> bool {
+        self.several.is_empty() || self.end_among_copies(identity, is_lost)
+    }
+
+    #[inline(never)]
+    fn end_among_copies(&mut self, identity: Identity, is_lost: bool) -> bool {
         let Some(several) = self.several.get_mut(&identity.number()) else {
             return true;
         };
@@ -97,6 +104,7 @@ impl Accounts {
     }
 }
 
+// What most packets do not meet stands in functions of its own, so that the rest is small.
 impl World {
     /// A host sends a flow's packet: one that was never sent before is counted, and knows from then on which way it goes.
     #[inline]
@@ -140,10 +148,9 @@ impl World {
         self.hear_held(node);
         self.hear_unsent(node);
         let is_accepted = self.nodes[node].host.take_accepted();
-        let Some(hand) = self.accounts.in_hand.filter(|hand| hand.node == node) else {
+        let Some(hand) = self.accounts.in_hand.take_if(|hand| hand.node == node) else {
             return;
         };
-        self.accounts.in_hand = None;
         // An agent that an error is for says to nobody that it has taken it.
         let lost = match (is_accepted || hand.is_error, hand.is_damaged) {
             (true, _) => None,
@@ -170,10 +177,15 @@ impl World {
     }
 
     /// Hears what a host's buffers have taken in and dropped.
+    #[inline]
     fn hear_held(&mut self, node: usize) {
-        if self.nodes[node].host.agents().is_none() {
-            return;
+        if self.nodes[node].host.agents().is_some() {
+            self.hear_agents(node);
         }
+    }
+
+    #[inline(never)]
+    fn hear_agents(&mut self, node: usize) {
         while let Some(held) = self.nodes[node].host.poll_held() {
             let hand = self.accounts.leave_hand(held.identity);
             let key = key(held.identity);
@@ -212,6 +224,7 @@ impl World {
 
     /// A packet of a flow, or one of several copies of it, has come to its end: to whom it was for, or for this cause to
     /// nobody. Says whether that was the packet's end.
+    #[inline]
     pub(super) fn end_way(
         &mut self,
         flow: FlowId,
@@ -231,11 +244,16 @@ impl World {
     }
 
     /// Ends the wait of a flow to which no datagram is to come any more, and tells its mobiles how long it was.
+    #[inline]
     pub(super) fn end_silence(&mut self, flow: usize) {
-        let run = &mut self.flows[flow];
-        let Some(waited) = run.end_silence(self.now) else {
-            return;
-        };
+        if let Some(waited) = self.flows[flow].end_silence(self.now) {
+            self.tell_wait(flow, waited);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_wait(&mut self, flow: usize, waited: Duration) {
+        let run = &self.flows[flow];
         for &mobile in &run.movers {
             if let Some(record) = self.mobiles[mobile].handovers.last_mut() {
                 record.note_wait(flow, waited);
@@ -244,10 +262,15 @@ impl World {
     }
 
     /// A packet of a flow has come to the end of its way: tells it the mobiles whose access links it may have crossed.
+    #[inline]
     fn note_arrival(&mut self, flow: usize, way: Way) {
-        let Some(over) = self.arrived_over else {
-            return;
-        };
+        if let Some(over) = self.arrived_over {
+            self.tell_arrival(flow, way, over);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_arrival(&mut self, flow: usize, way: Way, over: usize) {
         let run = &mut self.flows[flow];
         run.arrivals[way as usize] = Some((self.now, over));
         for &mobile in &run.movers {

@@ -37,6 +37,12 @@ impl Default for Delays {
 }
 
 impl Delays {
+    /// Makes one without packets; apart, since a way asks for it once.
+    #[cold]
+    fn none() -> Box<Delays> {
+        Box::default()
+    }
+
     /// Counts a packet.
     #[inline]
     pub fn add(&mut self, delay: Duration) {
@@ -102,12 +108,17 @@ impl Delays {
     #[inline]
     fn buckets(&mut self, octave: usize) -> &mut [u32; BUCKETS] {
         if self.places[octave] == 0 {
-            // One more, and not the four that a vector begins with: most flows meet one octave or two.
-            self.counts.reserve_exact(1);
-            self.counts.push([0; BUCKETS]);
-            self.places[octave] = self.counts.len() as u8;
+            self.give_buckets(octave);
         }
         &mut self.counts[usize::from(self.places[octave]) - 1]
+    }
+
+    #[cold]
+    fn give_buckets(&mut self, octave: usize) {
+        // One more, and not the four that a vector begins with: most flows meet one octave or two.
+        self.counts.reserve_exact(1);
+        self.counts.push([0; BUCKETS]);
+        self.places[octave] = self.counts.len() as u8;
     }
 
     fn octaves(&self) -> impl Iterator<Item = (usize, &[u32; BUCKETS])> {
@@ -150,7 +161,7 @@ impl WayDelays {
     #[inline]
     pub fn add(&mut self, delay: Duration, has_data: bool) {
         let of_kind = &mut self.0[usize::from(has_data)];
-        of_kind.get_or_insert_default().add(delay);
+        of_kind.get_or_insert_with(Delays::none).add(delay);
     }
 
     /// Those of packets with payload, if any has come.

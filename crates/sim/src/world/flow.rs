@@ -416,11 +416,13 @@ impl FlowRun {
     }
 
     /// Whether all of its data that is under way is in datagrams of its own: in no connection, not even between gateways.
+    #[inline]
     fn is_datagrams(&self) -> bool {
         !self.spec.transport.connects() && !self.in_custody && self.observed.is_none()
     }
 
     /// Ends a wait for datagrams that will not come, since all are lost or delivered and the source rests. Returns how long it was.
+    #[inline]
     pub(super) fn end_silence(&mut self, now: Instant) -> Option<Duration> {
         let ends = self.progress.is_waiting()
             && self.is_datagrams()

@@ -62,10 +62,11 @@ impl World {
         let way = packet.flow.map_or(Way::ToSink, |flow| {
             self.account_sent(node, flow, &mut packet)
         });
-        let sent_on = packet.identity_within().is_some();
-        let id = self.packets.insert(self.now, packet, way);
         // What comes out of a tunnel has crossed the access link that the tunnel did.
-        if let Some(link) = self.arrived_over.filter(|_| sent_on) {
+        let crossed = self.arrived_over;
+        let crossed = crossed.filter(|_| packet.identity_within().is_some());
+        let id = self.packets.insert(self.now, packet, way);
+        if let Some(link) = crossed {
             self.packets[id].cross_access(link);
         }
         let Some((link, end)) = exit else {
