@@ -65,6 +65,7 @@ impl Host {
             }
             _ => {}
         }
+        self.tell_news(now);
         Some(output)
     }
 
@@ -76,7 +77,7 @@ impl Host {
     }
 
     /// Tells the attachment and the sockets the news of this host's mobility protocol.
-    pub fn hear_news(&mut self, now: Instant, news: &News) {
+    pub(super) fn hear_news(&mut self, now: Instant, news: &News) {
         let attached = self.attachment().and_then(Attachment::attached);
         let registered = match *news {
             News::Registered(interface) => attached.filter(|&own| own == interface),

@@ -15,6 +15,7 @@ use crate::wire::prefix::Ipv6Prefix;
 use core::any::Any;
 use core::fmt::Debug;
 use core::net::{IpAddr, Ipv6Addr};
+use std::collections::VecDeque;
 
 /// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own
 /// from the last to the first; they hear of links and are polled from the first to the last.
@@ -134,13 +135,29 @@ pub enum News {
     NewPath(InterfaceId, PathParameters),
 }
 
-/// An event of a layer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LayerEvent {
-    /// Its meaning for the other parts of the node, if it has one.
-    pub news: Option<News>,
-    /// Its words for a record; `None` if a message that is recorded says the same.
-    pub signal: Option<Signal>,
+/// Events of a layer, taken apart: news for the other parts of the node, and words for a record.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    news: VecDeque<News>,
+    words: VecDeque<Signal>,
+}
+
+impl Told {
+    /// Adds an event, by its meaning for others and its words, if it has them.
+    pub fn add(&mut self, news: Option<News>, words: Option<Signal>) {
+        self.news.extend(news);
+        self.words.extend(words);
+    }
+
+    /// Returns the next news.
+    pub fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// Returns the next words.
+    pub fn poll_words(&mut self) -> Option<Signal> {
+        self.words.pop_front()
+    }
 }
 
 /// Counters of a layer, of which each has those that concern it.
@@ -257,13 +274,13 @@ pub trait Layer: Any + Debug + Send {
         None
     }
 
-    /// Returns the next news that cannot wait for [`poll_event`](Self::poll_event): the node tells it before it sends anything.
+    /// Returns the next news, which the node tells before it sends anything.
     fn poll_news(&mut self) -> Option<News> {
         None
     }
 
-    /// Returns the next event.
-    fn poll_event(&mut self) -> Option<LayerEvent> {
+    /// Returns the next event in words, for a record; none of a message that is recorded as such.
+    fn poll_event(&mut self) -> Option<Signal> {
         None
     }
 

@@ -1,10 +1,10 @@
 //! The layers of one host, in their order.
 
-use super::layer::{Arrival, Counters, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted};
+use super::layer::{Arrival, Counters, Layer, Neighbor, News, Rank, Step, Transmitted};
 use super::{AerotpGateway, InterfaceId, LinkEvent, PathAgents};
 use crate::interface::{StatusInterests, TransmitStatus};
 use crate::mobility::buffering::Held;
-use crate::packet::{IpHeader, Packet};
+use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
 use core::any::Any;
 use core::net::IpAddr;
@@ -208,7 +208,7 @@ impl Layers {
         self.all.iter_mut().find_map(|layer| layer.poll_news())
     }
 
-    pub(super) fn poll_event(&mut self) -> Option<LayerEvent> {
+    pub(super) fn poll_event(&mut self) -> Option<Signal> {
         self.all.iter_mut().find_map(|layer| layer.poll_event())
     }
 

@@ -74,6 +74,7 @@ impl Host {
             gateway.on_link(interface, event, rate);
         }
         self.tell_aerotp(interface, event, rate);
+        self.tell_news(now);
     }
 
     /// The statuses of its packets that this host asks media for.

@@ -46,14 +46,14 @@ use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
-use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload};
+use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload, Signal};
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use aerotp::AerotpSockets;
 use attachment::HostAttachment;
 use core::net::IpAddr;
-use layer::{Counters, Layer, LayerEvent, Neighbor, Rank};
+use layer::{Counters, Layer, Neighbor, Rank};
 use links::Links;
 use sockets::Sockets;
 use std::collections::{BTreeMap, VecDeque};
@@ -133,8 +133,15 @@ pub enum HostEvent {
         /// The packet that it is about.
         quoted: QuotedPacket,
     },
-    /// A layer has something to say.
-    Layer(LayerEvent),
+    /// A layer has acquired an address, such as a care-of address by DHCP: the medium is to know it.
+    AddressAcquired {
+        /// The interface.
+        interface: InterfaceId,
+        /// The address.
+        address: IpAddr,
+    },
+    /// An event of a layer, in words for a record.
+    Layer(Signal),
 }
 
 /// Packets that a host gave up, by cause.
@@ -491,6 +498,7 @@ impl Host {
         if let Some(agents) = &mut self.agents {
             agents.handle_timeout(now);
         }
+        self.tell_news(now);
     }
 
     /// What has happened.
@@ -499,9 +507,9 @@ impl Host {
             return Some(event);
         }
         if let Some(agents) = &mut self.agents
-            && let Some(event) = agents.poll_event()
+            && let Some(words) = agents.poll_event()
         {
-            return Some(HostEvent::Layer(event));
+            return Some(HostEvent::Layer(words));
         }
         loop {
             let Some((socket, event)) = self.sockets.poll_event() else {

@@ -76,8 +76,16 @@ impl Host {
             && let Some(news) = layers.poll_news()
         {
             layers.handle_news(now, &news);
-            if let News::PeerMoved(peer, moved) = news {
-                self.signal_about(now, peer, &CrossLayerSignal::PeerMoved(moved));
+            self.hear_news(now, &news);
+            match news {
+                News::PeerMoved(peer, moved) => {
+                    self.signal_about(now, peer, &CrossLayerSignal::PeerMoved(moved));
+                }
+                News::AddressAcquired(interface, address) => {
+                    let acquired = HostEvent::AddressAcquired { interface, address };
+                    self.events.push_back(acquired);
+                }
+                _ => {}
             }
         }
     }

@@ -354,7 +354,9 @@ impl FlowRun {
                 self.application.shrink_to(payload);
                 None
             }
-            HostEvent::Undelivered { .. } | HostEvent::Layer(_) => None,
+            HostEvent::Undelivered { .. }
+            | HostEvent::AddressAcquired { .. }
+            | HostEvent::Layer(_) => None,
         }
     }
 

@@ -13,6 +13,7 @@ use baton_proto::rate::DataRate;
 impl World {
     /// Lets a host say and send all that it has to, and its applications answer.
     pub(super) fn pump(&mut self, node: usize) {
+        self.drive(node);
         loop {
             while let Some(event) = self.nodes[node].host.poll_event() {
                 self.handle_host_event(node, event);
@@ -27,6 +28,7 @@ impl World {
                 break;
             }
         }
+        self.drive(node);
         self.settle_accounts(node);
         while let Some(socket) = self.nodes[node].host.poll_changed() {
             self.record_connection(node, socket);
@@ -82,8 +84,14 @@ impl World {
     }
 
     fn handle_host_event(&mut self, node: usize, event: HostEvent) {
-        if let HostEvent::Layer(event) = event {
-            return self.handle_layer_event(node, event);
+        if let HostEvent::Layer(words) = event {
+            return self.record_layer_signal(node, words);
+        }
+        if let HostEvent::AddressAcquired { interface, address } = event {
+            if let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0] {
+                self.learn_address(aircraft, address);
+            }
+            return;
         }
         if !self.transfers.is_empty() && self.carry_context(node, &event) {
             return;
@@ -119,7 +127,7 @@ impl World {
             | HostEvent::AerotpDatagram { port, .. } => *port,
             HostEvent::EchoReply { echo } => echo.identifier,
             HostEvent::Undelivered { quoted, .. } => quoted.source_port,
-            HostEvent::Layer(_) => return None,
+            HostEvent::AddressAcquired { .. } | HostEvent::Layer(_) => return None,
         };
         let flow = *state.ports.get(&port)?;
         Some((flow, self.flows[flow].role_at(node)))

@@ -84,10 +84,8 @@ impl World {
     }
 
     /// A layer tells its host.
-    pub(super) fn record_layer_signal(&mut self, node: usize, signal: Option<Signal>) {
-        if self.signals.is_some()
-            && let Some(signal) = signal
-        {
+    pub(super) fn record_layer_signal(&mut self, node: usize, signal: Signal) {
+        if self.signals.is_some() {
             self.recorder.signal(SignalRecord {
                 signal,
                 sender: node,

@@ -15,7 +15,7 @@ struct Scribe {
     rank: Rank,
     log: Log,
     news: Option<News>,
-    event: Option<LayerEvent>,
+    event: Option<Signal>,
 }
 
 impl Scribe {
@@ -69,7 +69,7 @@ impl Layer for Scribe {
         self.news.take()
     }
 
-    fn poll_event(&mut self) -> Option<LayerEvent> {
+    fn poll_event(&mut self) -> Option<Signal> {
         self.event.take()
     }
 }
@@ -184,10 +184,7 @@ fn a_route_to_a_virtual_interface_leads_through_its_layer() {
 #[test]
 fn news_reach_all_layers_before_anything_is_sent_and_events_the_driver() {
     let (mut host, log) = host();
-    let event = LayerEvent {
-        news: Some(News::Deregistered),
-        signal: Some(Signal::new("Deregistered", String::new())),
-    };
+    let event = Signal::new("Deregistered", String::new());
     let mut teller = Scribe::new(Rank::AccessServer, &log);
     teller.news = Some(News::Bound(OTHER, None));
     teller.event = Some(event.clone());

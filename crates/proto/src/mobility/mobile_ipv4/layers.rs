@@ -1,10 +1,13 @@
 //! The agents of Mobile IPv4 as layers of a node.
 
-use super::{AddressServer, CareOf, Dropped, ForeignAgent, HomeAgent, MobileNode, Transmit, words};
+use super::{
+    AddressServer, CareOf, Dropped, ForeignAgent, HomeAgent, MobileNode, MobileNodeEvent, Transmit,
+    words,
+};
 use crate::host::Discarded;
-use crate::host::layer::{Arrival, Counters, Layer, LayerEvent, News, Rank, Step};
+use crate::host::layer::{Arrival, Counters, Layer, News, Rank, Step, Told};
 use crate::interface::{InterfaceId, LinkEvent};
-use crate::packet::{IpHeader, Packet};
+use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -17,6 +20,7 @@ pub struct Mobile {
     preferred: Option<InterfaceId>,
     /// Interfaces whose links are up, and were not to be used when they said so.
     waiting: Vec<InterfaceId>,
+    told: Told,
 }
 
 impl Mobile {
@@ -27,6 +31,7 @@ impl Mobile {
             care_of,
             preferred: None,
             waiting: Vec::new(),
+            told: Told::default(),
         }
     }
 
@@ -49,6 +54,22 @@ impl Mobile {
     /// Returns the mobile node.
     pub fn node(&self) -> &MobileNode {
         &self.node
+    }
+
+    fn take_events_apart(&mut self) {
+        while let Some(event) = self.node.poll_event() {
+            let news = match &event {
+                MobileNodeEvent::Registered { point, .. } => {
+                    Some(News::Registered(point.interface))
+                }
+                MobileNodeEvent::AtHome { interface } => Some(News::Registered(*interface)),
+                MobileNodeEvent::AddressReady { interface, address } => {
+                    Some(News::AddressAcquired(*interface, (*address).into()))
+                }
+                _ => None,
+            };
+            self.told.add(news, Some(words::of_mobile(&event)));
+        }
     }
 }
 
@@ -113,8 +134,14 @@ impl Layer for Mobile {
         self.node.poll_transmit().map(Step::from)
     }
 
-    fn poll_event(&mut self) -> Option<LayerEvent> {
-        self.node.poll_event().map(|event| words::of_mobile(&event))
+    fn poll_news(&mut self) -> Option<News> {
+        self.take_events_apart();
+        self.told.poll_news()
+    }
+
+    fn poll_event(&mut self) -> Option<Signal> {
+        self.take_events_apart();
+        self.told.poll_words()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -172,7 +199,7 @@ impl Layer for HomeAgent {
         Some(News::Bound(home_address.into(), None))
     }
 
-    fn poll_event(&mut self) -> Option<LayerEvent> {
+    fn poll_event(&mut self) -> Option<Signal> {
         HomeAgent::poll_event(self).map(|event| words::of_home_agent(&event))
     }
 
@@ -219,7 +246,7 @@ impl Layer for ForeignAgent {
         self.poll_transmit().map(Step::from)
     }
 
-    fn poll_event(&mut self) -> Option<LayerEvent> {
+    fn poll_event(&mut self) -> Option<Signal> {
         ForeignAgent::poll_event(self).map(|event| words::of_foreign_agent(&event))
     }
 

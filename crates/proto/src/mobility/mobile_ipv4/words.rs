@@ -1,11 +1,10 @@
-//! Events of the Mobile IPv4 agents as text, and their meaning for other parts of a node.
+//! Events of the Mobile IPv4 agents as text.
 
 use super::{ForeignAgentEvent, HomeAgentEvent, MobileNodeEvent, Point};
-use crate::host::layer::{LayerEvent, News};
 use crate::packet::Signal;
 use core::net::Ipv4Addr;
 
-pub(super) fn of_mobile(event: &MobileNodeEvent) -> LayerEvent {
+pub(super) fn of_mobile(event: &MobileNodeEvent) -> Signal {
     let (name, details) = match event {
         MobileNodeEvent::Registered { point, lifetime } => (
             "Registered",
@@ -23,18 +22,7 @@ pub(super) fn of_mobile(event: &MobileNodeEvent) -> LayerEvent {
             ("Address Lost", format!("address {address}"))
         }
     };
-    let news = match event {
-        MobileNodeEvent::Registered { point, .. } => Some(News::Registered(point.interface)),
-        MobileNodeEvent::AtHome { interface } => Some(News::Registered(*interface)),
-        MobileNodeEvent::AddressReady { interface, address } => {
-            Some(News::AddressAcquired(*interface, (*address).into()))
-        }
-        _ => None,
-    };
-    LayerEvent {
-        news,
-        signal: Some(Signal::new(name, details)),
-    }
+    Signal::new(name, details)
 }
 
 fn of_point(point: &Point) -> String {
@@ -46,11 +34,11 @@ fn of_point(point: &Point) -> String {
     )
 }
 
-pub(super) fn of_home_agent(event: &HomeAgentEvent) -> LayerEvent {
+pub(super) fn of_home_agent(event: &HomeAgentEvent) -> Signal {
     let of = |home_address: Ipv4Addr, care_of: Ipv4Addr| {
         format!("home address {home_address}, care-of address {care_of}")
     };
-    in_words(match *event {
+    match *event {
         HomeAgentEvent::Bound {
             home_address,
             care_of_address,
@@ -75,11 +63,11 @@ pub(super) fn of_home_agent(event: &HomeAgentEvent) -> LayerEvent {
                 code.0
             ),
         ),
-    })
+    }
 }
 
-pub(super) fn of_foreign_agent(event: &ForeignAgentEvent) -> LayerEvent {
-    in_words(match *event {
+pub(super) fn of_foreign_agent(event: &ForeignAgentEvent) -> Signal {
+    match *event {
         ForeignAgentEvent::Arrived { home_address, .. } => {
             Signal::new("Visitor Registered", format!("home address {home_address}"))
         }
@@ -101,12 +89,5 @@ pub(super) fn of_foreign_agent(event: &ForeignAgentEvent) -> LayerEvent {
                 code.0
             ),
         ),
-    })
-}
-
-fn in_words(signal: Signal) -> LayerEvent {
-    LayerEvent {
-        news: None,
-        signal: Some(signal),
     }
 }

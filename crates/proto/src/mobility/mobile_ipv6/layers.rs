@@ -5,13 +5,11 @@ use super::{
     Towards, words,
 };
 use crate::host::Discarded;
-use crate::host::layer::{
-    Arrival, Counters, Layer, LayerEvent, Neighbor, News, Rank, Step, Transmitted,
-};
+use crate::host::layer::{Arrival, Counters, Layer, Neighbor, News, Rank, Step, Transmitted};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
 use crate::mobility::tunnel::Refused;
-use crate::packet::{Body, IpHeader, Packet};
+use crate::packet::{Body, IpHeader, Packet, Signal};
 use crate::time::Instant;
 use core::net::IpAddr;
 
@@ -53,10 +51,8 @@ impl Layer for HomeAgent {
         Some(News::Bound(prefix.address().into(), Some(prefix)))
     }
 
-    fn poll_event(&mut self) -> Option<LayerEvent> {
-        let event = HomeAgent::poll_event(self)?;
-        let signal = Some(words::of_home_agent(&event));
-        Some(LayerEvent { news: None, signal })
+    fn poll_event(&mut self) -> Option<Signal> {
+        HomeAgent::poll_event(self).map(|event| words::of_home_agent(&event))
     }
 
     fn poll_held(&mut self) -> Option<Held> {
@@ -210,17 +206,14 @@ impl Layer for MobileNode {
         self.poll_transmit().map(Step::from)
     }
 
-    fn poll_event(&mut self) -> Option<LayerEvent> {
-        let event = MobileNode::poll_event(self)?;
-        let news = match event {
-            MobileEvent::UpdateSent { to, .. } => Some(News::BindingSent(to.into())),
-            MobileEvent::Registered(care_of) => self.interface_with(care_of).map(News::Registered),
-            MobileEvent::Deregistered => Some(News::Deregistered),
-            MobileEvent::HandoverService(_) => Some(News::HandoverPrepared),
-            _ => None,
-        };
-        let signal = words::of_mobile(&event);
-        Some(LayerEvent { news, signal })
+    fn poll_news(&mut self) -> Option<News> {
+        self.take_events_apart();
+        self.told.poll_news()
+    }
+
+    fn poll_event(&mut self) -> Option<Signal> {
+        self.take_events_apart();
+        self.told.poll_words()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -240,6 +233,23 @@ impl Layer for MobileNode {
         Counters {
             discarded,
             ..Counters::default()
+        }
+    }
+}
+
+impl MobileNode {
+    fn take_events_apart(&mut self) {
+        while let Some(event) = MobileNode::poll_event(self) {
+            let news = match event {
+                MobileEvent::UpdateSent { to, .. } => Some(News::BindingSent(to.into())),
+                MobileEvent::Registered(care_of) => {
+                    self.interface_with(care_of).map(News::Registered)
+                }
+                MobileEvent::Deregistered => Some(News::Deregistered),
+                MobileEvent::HandoverService(_) => Some(News::HandoverPrepared),
+                _ => None,
+            };
+            self.told.add(news, words::of_mobile(&event));
         }
     }
 }

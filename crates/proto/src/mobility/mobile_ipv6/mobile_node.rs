@@ -17,6 +17,7 @@ mod registration;
 
 use super::{SharedKey, Towards};
 use crate::crosslayer::PathParameters;
+use crate::host::layer::Told;
 use crate::interface::InterfaceId;
 use crate::mobility::address_configuration::{
     Attachment, ConfigurationEvent, ConfigurationSettings, ConfigurationTimes,
@@ -205,6 +206,8 @@ pub struct MobileNode {
     outbox: VecDeque<(Towards, Packet)>,
     received: VecDeque<Received>,
     events: VecDeque<MobileEvent>,
+    /// Those that its node has taken apart.
+    pub(super) told: Told,
 }
 
 impl MobileNode {
@@ -236,6 +239,7 @@ impl MobileNode {
             outbox: VecDeque::new(),
             received: VecDeque::new(),
             events: VecDeque::new(),
+            told: Told::default(),
             settings,
         }
     }

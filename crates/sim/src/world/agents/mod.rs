@@ -6,9 +6,9 @@ mod ipv6;
 
 use super::World;
 use super::ports::BehindLink;
-use super::wires::{LeadsTo, RadioPlace};
+use super::wires::RadioPlace;
 use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobility, Scenario};
-use baton_proto::host::layer::{LayerEvent, Neighbor, News};
+use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::mobility::mobile_ipv4;
 use baton_proto::mobility::mobile_ipv6::MobileNode;
@@ -73,7 +73,9 @@ impl World {
 
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
-        (0..self.mobiles.len()).for_each(|mobile| self.drive(mobile));
+        for number in 0..self.mobiles.len() {
+            self.drive(self.mobiles[number].node.0);
+        }
         if self.scenario.has_protocols() {
             // Routers and home agents have deadlines, too.
             (0..self.nodes.len()).for_each(|node| self.pump(node));
@@ -185,20 +187,5 @@ impl World {
             false => self.nodes[node].host.routes().lookup(care_of)?,
         };
         Some((care_of, interface))
-    }
-
-    /// Records an event of a node's layer, and goes on with the handover of a mobile there.
-    pub(super) fn handle_layer_event(&mut self, node: usize, event: LayerEvent) {
-        let LayerEvent { news, signal } = event;
-        self.record_layer_signal(node, signal);
-        if let (Some(number), Some(news)) = (self.mobile_at(node), news) {
-            if let News::AddressAcquired(interface, address) = news
-                && let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0]
-            {
-                self.learn_address(aircraft, address);
-            }
-            self.nodes[node].host.hear_news(self.now, &news);
-            self.drive(number);
-        }
     }
 }

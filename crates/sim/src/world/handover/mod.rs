@@ -95,7 +95,7 @@ impl World {
         if let Some(own) = self.nodes[node].host.attachment_mut() {
             own.handle_timeout(self.now);
         }
-        self.drive(number);
+        self.drive(node);
     }
 
     /// A medium says something at a mobile's end of an access link.
@@ -104,7 +104,7 @@ impl World {
         let node = self.mobiles[number].node.0;
         let host = &mut self.nodes[node].host;
         host.handle_link(self.now, interface, event);
-        self.drive(number);
+        self.drive(node);
     }
 
     /// Begins a handover on demand, now, as an entry of a timetable would.
@@ -118,9 +118,9 @@ impl World {
         handover: Handover,
     ) -> Result<(), String> {
         let name = &self.scenario.nodes[node.0];
-        let Some(number) = self.mobile_at(node.0) else {
+        if self.mobile_at(node.0).is_none() {
             return Err(format!("{name} is not a mobile; expected one of `mobiles`"));
-        };
+        }
         let joins = |leads_to: &LeadsTo| matches!((*leads_to, to), (LeadsTo::Link(link, _), Some(to)) if link == to.0);
         let place = self.nodes[node.0].interfaces.iter().position(joins);
         // An interface that there is not leads to no access link.
@@ -129,7 +129,7 @@ impl World {
             own.request(self.now, interface, handover)
                 .map_err(|refusal| self.refused(node, to, refusal))?;
         }
-        self.drive(number);
+        self.drive(node.0);
         self.settle();
         Ok(())
     }
@@ -163,13 +163,19 @@ impl World {
         }
     }
 
-    /// Carries out what a mobile's node wants done, one thing after the other.
-    pub(super) fn drive(&mut self, number: usize) {
-        if self.mobiles[number].is_driven {
-            return;
+    /// Carries out what the attachment of a node wants done, if it is a mobile, one thing after the other.
+    #[inline]
+    pub(super) fn drive(&mut self, node: usize) {
+        if self.nodes[node].host.attachment().is_some()
+            && let Some(number) = self.mobile_at(node)
+            && !self.mobiles[number].is_driven
+        {
+            self.drive_mobile(number, node);
         }
+    }
+
+    fn drive_mobile(&mut self, number: usize, node: usize) {
         self.mobiles[number].is_driven = true;
-        let node = self.mobiles[number].node.0;
         while let Some(output) = self.nodes[node].host.poll_attachment(self.now) {
             match output {
                 Output::Command(interface, command) => {
