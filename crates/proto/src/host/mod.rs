@@ -8,8 +8,7 @@
 //!    [`Host::poll_changed`], in this order and again, until all give `None`: a packet that has no route
 //!    becomes an event. Applications that read before the host transmits let an acknowledgment offer the
 //!    window that they opened.
-//! 4. Of a mobile drain [`Host::poll_attachment`] after these, and after [`Host::handle_link`], in the same way. Its
-//!    deadlines are those of [`Host::attachment`].
+//! 4. Of a mobile drain [`Host::poll_attachment`] after these, and after [`Host::handle_link`], in the same way.
 //!
 //! Deadlines of several connections stand in a heap and connections with something to send in a list, so that no
 //! call scans all connections.
@@ -483,6 +482,9 @@ impl Host {
         if let Some(aerotp) = &mut self.aerotp {
             sockets = sockets.into_iter().chain(aerotp.poll_timeout()).min();
         }
+        if let Some(own) = &self.attachment {
+            sockets = sockets.into_iter().chain(own.machine.poll_timeout()).min();
+        }
         match &self.agents {
             None => sockets,
             Some(agents) => sockets.into_iter().chain(agents.poll_timeout()).min(),
@@ -499,6 +501,9 @@ impl Host {
             agents.handle_timeout(now);
         }
         self.tell_news(now);
+        if let Some(own) = &mut self.attachment {
+            own.machine.handle_timeout(now);
+        }
     }
 
     /// What has happened.

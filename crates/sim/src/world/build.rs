@@ -109,7 +109,6 @@ impl World {
         for (number, change) in world.scenario.changes.iter().enumerate() {
             world.queue.push(change.at, Event::Change(number as u32));
         }
-        (0..world.mobiles.len()).for_each(|mobile| world.arm_mobile(mobile));
         (0..world.flows.len())
             .filter(|&flow| started[flow])
             .for_each(|flow| world.arm_flow(flow));

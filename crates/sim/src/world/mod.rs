@@ -116,7 +116,6 @@ enum Event {
     Host(u32),
     Flow(u32),
     Change(u32),
-    Mobile(u32),
     Radio(u32),
     Notice(u32),
 }
@@ -239,13 +238,13 @@ impl World {
             Event::Host(node) => {
                 let node = node as usize;
                 if self.nodes[node].timer.fired(self.now) {
+                    self.measure(node);
                     self.nodes[node].host.handle_timeout(self.now);
                     self.pump(node);
                 }
             }
             Event::Flow(flow) => self.run_source(flow as usize),
             Event::Change(change) => self.apply_change(change as usize),
-            Event::Mobile(mobile) => self.run_mobile(mobile as usize),
             Event::Radio(radio) => self.run_radio(radio as usize),
             Event::Notice(number) => self.hear_notice(number as usize),
         }

@@ -94,7 +94,7 @@ fn mobile(registers: bool) -> (Host, Heard) {
 /// Does what is due at a moment, and returns what the connection had heard when each output came.
 fn outputs(host: &mut Host, heard: &Heard, milliseconds: u64) -> Vec<(Output, usize)> {
     let now = at(milliseconds);
-    host.attachment_mut().unwrap().handle_timeout(now);
+    host.handle_timeout(now);
     std::iter::from_fn(|| {
         let output = host.poll_attachment(now)?;
         Some((output, heard.lock().unwrap().len()))
@@ -111,7 +111,7 @@ fn take(heard: &Heard) -> Vec<CrossLayerSignal> {
 fn a_connection_hears_of_a_hard_handover() {
     let (mut host, heard) = mobile(false);
     assert_eq!(take(&heard), [CrossLayerSignal::Begun(WIFI)]);
-    assert_eq!(host.attachment().unwrap().poll_timeout(), Some(at(9600)));
+    assert_eq!(host.poll_timeout(), Some(at(9600)));
     outputs(&mut host, &heard, 9600);
     assert_eq!(take(&heard), [CrossLayerSignal::GoingDown]);
     let told = outputs(&mut host, &heard, 10_000);

@@ -74,7 +74,7 @@ impl World {
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
         for number in 0..self.mobiles.len() {
-            self.drive(self.mobiles[number].node.0);
+            self.pump(self.mobiles[number].node.0);
         }
         if self.scenario.has_protocols() {
             // Routers and home agents have deadlines, too.

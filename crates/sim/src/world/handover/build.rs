@@ -1,7 +1,6 @@
 //! Mobiles at time zero.
 
 use super::{Losses, MobileRun};
-use crate::kernel::Timer;
 use crate::rng::Seed;
 use crate::scenario::model::{
     AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Mobility, Scenario, TimetableEntry,
@@ -43,7 +42,6 @@ impl World {
         let measured = self.measured(&mobile.attachment);
         self.mobiles.push(MobileRun {
             node: mobile.node,
-            timer: Timer::default(),
             attached: None,
             outgoing: None,
             is_driven: false,
@@ -105,7 +103,7 @@ impl World {
 
     /// Attaches a mobile where it begins. What its parts and the far ends hear of that waits until all is built.
     fn begin(&mut self, number: usize, node: usize) {
-        self.measure(number);
+        self.measure(node);
         let mut up = Vec::new();
         for AccessInterface { id, is_network } in self.access_interfaces(number, node) {
             let link = self.link_at(node, id);

@@ -15,13 +15,12 @@ use super::agents::ProtocolRun;
 use super::flow::Delivered;
 use super::packet_counts::Way;
 use super::wires::{CellPlace, LeadsTo, RadioPlace};
-use super::{Event, World, routing};
-use crate::kernel::Timer;
+use super::{World, routing};
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{LinkIndex, NodeIndex, StationId};
 use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::interface::{InterfaceId, LinkCommand, LinkEvent};
-use baton_proto::mobility::attachment::{Attachment, Begun, Handover, Output, Refusal, Signal};
+use baton_proto::mobility::attachment::{Begun, Handover, Output, Refusal, Signal};
 use baton_proto::packet::FlowId;
 use baton_proto::time::Instant;
 
@@ -29,7 +28,6 @@ use baton_proto::time::Instant;
 #[derive(Debug)]
 pub struct MobileRun {
     pub node: NodeIndex,
-    pub timer: Timer,
     /// The access link in use, by its place in the scenario, as far as its node's outputs have been carried out.
     pub attached: Option<usize>,
     /// The old access link, as long as the mobile's own packets still take it.
@@ -85,26 +83,13 @@ impl MobileRun {
 }
 
 impl World {
-    /// Lets a mobile do what is due.
-    pub(super) fn run_mobile(&mut self, number: usize) {
-        if !self.mobiles[number].timer.fired(self.now) {
-            return;
-        }
-        self.measure(number);
-        let node = self.mobiles[number].node.0;
-        if let Some(own) = self.nodes[node].host.attachment_mut() {
-            own.handle_timeout(self.now);
-        }
-        self.drive(node);
-    }
-
     /// A medium says something at a mobile's end of an access link.
     pub(super) fn tell_mobile(&mut self, number: usize, interface: InterfaceId, event: LinkEvent) {
-        self.measure(number);
         let node = self.mobiles[number].node.0;
+        self.measure(node);
         let host = &mut self.nodes[node].host;
         host.handle_link(self.now, interface, event);
-        self.drive(node);
+        self.pump(node);
     }
 
     /// Begins a handover on demand, now, as an entry of a timetable would.
@@ -129,7 +114,7 @@ impl World {
             own.request(self.now, interface, handover)
                 .map_err(|refusal| self.refused(node, to, refusal))?;
         }
-        self.drive(node.0);
+        self.pump(node.0);
         self.settle();
         Ok(())
     }
@@ -191,7 +176,6 @@ impl World {
         }
         self.mobiles[number].is_driven = false;
         self.announce(number);
-        self.arm_mobile(number);
     }
 
     /// The link behind an interface; of a radio network that of the cell of which it speaks.
@@ -206,15 +190,6 @@ impl World {
                 cell,
             }),
         }
-    }
-
-    pub(super) fn arm_mobile(&mut self, number: usize) {
-        let mobile = &mut self.mobiles[number];
-        let own = self.nodes[mobile.node.0].host.attachment();
-        let deadline = own.and_then(Attachment::poll_timeout);
-        mobile
-            .timer
-            .arm(&mut self.queue, deadline, Event::Mobile(number as u32));
     }
 
     /// Follows what a mobile's node says of its attachment, of which its own parts have heard: they may have packets to send.
@@ -342,9 +317,11 @@ impl World {
     }
 
     /// Lets a mobile that decides from outside measure what it receives and where it is.
-    fn measure(&mut self, number: usize) {
+    pub(super) fn measure(&mut self, node: usize) {
+        let Some(number) = self.mobile_at(node) else {
+            return;
+        };
         let mobile = &self.mobiles[number];
-        let node = mobile.node.0;
         for (place, &link) in mobile.measured.iter().enumerate() {
             let (Some(along), Some(run)) = (
                 self.scenario.links[link].reception.as_ref(),
