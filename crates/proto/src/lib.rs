@@ -8,6 +8,7 @@
 pub mod aerotp;
 pub mod crosslayer;
 pub mod fec;
+pub mod gateways;
 pub mod host;
 pub mod interface;
 pub mod mobility;

@@ -4,7 +4,8 @@
 use super::{address, ip, plain, protection};
 use crate::bytes::Bytes;
 use baton_proto::aerotp::Configuration;
-use baton_proto::host::{AerotpGateway, Host, HostEvent, Rule, Selector, SocketId, Verdict};
+use baton_proto::gateways::aerotp::{AerotpGateway, Rule, Selector};
+use baton_proto::host::{Host, HostEvent, SocketId, Verdict};
 use baton_proto::interface::{InterfaceId, LinkEvent, LinkParameters};
 use baton_proto::packet::{BitErrors, Body, Identity, Packet, Payload};
 use baton_proto::rate::DataRate;
@@ -84,7 +85,7 @@ fn host(place: u8, mode: Mode) -> Host {
     }
     if place == NEAR || place == FAR {
         let airborne = if place == NEAR { on } else { back };
-        host.set_aerotp_gateway(AerotpGateway::new(airborne, rules(mode), [place; 16]));
+        host.add_layer(AerotpGateway::new(airborne, rules(mode), [place; 16]));
     }
     host
 }
@@ -254,7 +255,7 @@ impl Scene {
         let most = MOST_HALF_OPEN + self.steps;
         let host = self.gateway();
         let halves = host.peers().count();
-        let Some(gateway) = host.aerotp_gateway() else {
+        let Some(gateway) = host.layer::<AerotpGateway>() else {
             panic!("the gateway is gone");
         };
         let connections = gateway.connections();

@@ -3,7 +3,6 @@
 use super::transmitting::INSIDE;
 use super::{Host, Unsent};
 use crate::packet::{Body, Packet};
-use crate::rate::DataRate;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use core::net::{IpAddr, Ipv4Addr};
@@ -12,7 +11,8 @@ impl Host {
     /// The first hop is this host's own: it tells its transports what a router would tell them.
     pub(super) fn tell_own(&mut self, now: Instant, packet: Packet, error: IcmpError) {
         self.unsent.extend(Unsent::of(&packet));
-        let (whole, packet) = match self.has_path_agents() {
+        // A gateway's layer knows its own packets without what leads them to a mobile.
+        let (whole, packet) = match self.inspects() {
             true => (packet.wire_length(), packet.into_transport()),
             false => (packet.wire_length(), packet),
         };
@@ -28,11 +28,6 @@ impl Host {
         }
     }
 
-    pub(super) fn has_path_agents(&self) -> bool {
-        let agents = self.agents.as_ref();
-        agents.is_some_and(|agents| agents.path.is_some())
-    }
-
     /// Tells the source of an agent's packet what became of it: another host, or the agent itself where its tunnel begins here.
     pub(super) fn give_back(&mut self, now: Instant, packet: &Packet, error: IcmpError) {
         match self.error_about(packet, error) {
@@ -43,15 +38,12 @@ impl Host {
         }
     }
 
-    /// Tells the source of a packet what a layer says of it. A gateway here that speaks in the source's name hears of
-    /// backpressure in its place.
+    /// Tells the source of a packet what a layer says of it. A layer that speaks in the source's name hears it in its place.
     pub(super) fn tell(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
-        if let IcmpError::Backpressure { rate } = error {
-            let rate = DataRate::from_bits_per_second(u64::from(rate) * 1000);
-            let gateway = self.aerotp_gateway_mut();
-            if gateway.is_some_and(|gateway| gateway.reduce_rate(now, &quoted, rate)) {
-                return;
-            }
+        if let Some(layers) = &mut self.agents
+            && layers.handle_icmp(now, error, &quoted)
+        {
+            return;
         }
         if self.is_own(quoted.source) {
             return self.handle_error(now, error, quoted);
@@ -83,6 +75,9 @@ impl Host {
         let quoted = packet.quote()?;
         let source = self.address_towards(packet.ip.source)?;
         let error = Body::Icmp(IcmpMessage::Error { kind, quoted });
-        Some(self.packet((source, packet.ip.source), error, packet.flow))
+        Some(
+            self.origin
+                .packet((source, packet.ip.source), error, packet.flow),
+        )
     }
 }

@@ -3,9 +3,12 @@
 //! A layer is a state machine like any other. It hears of packets and links when the node calls it, and says what it wants
 //! done when the node polls it. [`Rank`] is the order of all layers.
 
-use super::Discarded;
+use super::few::Few;
+use super::links::Links;
+use super::origin::Origin;
+use super::{Discarded, RouteTable, mtu_towards};
 use crate::crosslayer::{PathParameters, PeerMoved};
-use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
+use crate::interface::{InterfaceId, LinkEvent, LinkParameters, StatusInterests, TransmitStatus};
 use crate::mobility::address_configuration::LINK_LOCAL;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
 use crate::packet::{IpHeader, Packet, Signal};
@@ -22,6 +25,10 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rank {
+    /// Gateway that carries connections of others across a link by AeroTP.
+    AerotpGateway,
+    /// Gateway that serves connections of mobiles: snoop and split connections.
+    Path,
     /// DHCP servers for care-of addresses.
     AddressServer,
     /// Home agent of Mobile IPv4.
@@ -54,6 +61,8 @@ impl Rank {
     /// The layer's name in results.
     pub const fn name(self) -> &'static str {
         match self {
+            Rank::AerotpGateway => "AeroTP gateway",
+            Rank::Path => "gateway",
             Rank::AddressServer => "address server",
             Rank::HomeAgentIpv4 | Rank::HomeAgent => "home agent",
             Rank::ForeignAgent => "foreign agent",
@@ -82,6 +91,55 @@ pub struct Arrival {
     pub interface: InterfaceId,
     /// True if it is for one of the node's own addresses.
     pub is_own: bool,
+}
+
+/// A layer's view of a packet for others that passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It goes on as if nobody had looked.
+    Pass,
+    /// It goes on, and the layer is to be polled because of it.
+    Learn,
+    /// The layer takes it in.
+    Take,
+    /// It ends here: the layer has taken in what it says, and may say it in other words.
+    Absorb,
+    /// It is dropped.
+    Drop,
+}
+
+/// A packet's fate at a layer that ends connections.
+#[derive(Debug)]
+pub enum Ended {
+    /// It is not for the layer, and goes on.
+    No(Packet),
+    /// The layer has taken it in.
+    Taken,
+    /// It was for the layer, which has no use for it.
+    Refused,
+}
+
+/// The node around a layer, as far as the layer may use it.
+#[derive(Debug)]
+pub struct Around<'a> {
+    /// Where packets go.
+    pub routes: &'a RouteTable,
+    /// The maker of the node's own packets.
+    pub origin: &'a mut Origin,
+    pub(super) interface_mtus: &'a Few<u32>,
+    pub(super) links: &'a Links,
+}
+
+impl Around<'_> {
+    /// Largest packet on the first link towards a destination, in bytes, as far as the node knows.
+    pub fn mtu_towards(&self, destination: IpAddr) -> u32 {
+        mtu_towards(self.routes, self.interface_mtus, destination)
+    }
+
+    /// The last report of an interface's medium, if there was one.
+    pub fn link_parameters(&self, interface: InterfaceId) -> Option<LinkParameters> {
+        self.links.parameters(interface)
+    }
 }
 
 /// Something that a layer wants done with a packet.
@@ -196,6 +254,38 @@ pub trait Layer: Any + Debug + Send {
     /// Its place among the layers.
     fn rank(&self) -> Rank;
 
+    /// True of a layer that looks at packets of others that pass, and may end their connections:
+    /// [`inspect`](Self::inspect), [`ends`](Self::ends), [`end`](Self::end) and [`work`](Self::work) are for it alone.
+    fn inspects(&self) -> bool {
+        false
+    }
+
+    /// Looks at a packet that has come, before the node decides where it goes.
+    fn inspect(&mut self, _now: Instant, _routes: &RouteTable, _packet: &Packet) -> Look {
+        Look::Pass
+    }
+
+    /// True for a packet that the layer ends, as one of its connections does or as the beginning of one.
+    fn ends(&self, _routes: &RouteTable, _packet: &Packet) -> bool {
+        false
+    }
+
+    /// Takes in a packet that has come and that the layer ends, before all layers are offered it.
+    fn end(&mut self, _now: Instant, _around: &mut Around<'_>, packet: Packet) -> Ended {
+        Ended::No(packet)
+    }
+
+    /// Does what packets, events of links and time have left to do; called before [`poll_step`](Self::poll_step).
+    fn work(&mut self, _now: Instant, _around: &mut Around<'_>) {}
+
+    /// Sees a packet of another layer of the node as it leaves.
+    fn overhear(&mut self, _packet: &Packet) {}
+
+    /// Takes in an ICMP error about a packet of the layer's own; returns false if it is about none of them.
+    fn handle_icmp(&mut self, _now: Instant, _error: IcmpError, _quoted: &QuotedPacket) -> bool {
+        false
+    }
+
     /// True for a packet to none of the node's own addresses that the layer wants to be offered.
     fn takes(&self, _ip: &IpHeader) -> bool {
         false
@@ -225,6 +315,9 @@ pub trait Layer: Any + Debug + Send {
     fn is_default_route(&self) -> bool {
         false
     }
+
+    /// Hears an event of a medium as the medium tells it, whatever the node's attachment makes of it.
+    fn handle_medium(&mut self, _interface: InterfaceId, _event: LinkEvent) {}
 
     /// Hears of an event of the link at an interface.
     fn handle_link(&mut self, _now: Instant, _interface: InterfaceId, _event: LinkEvent) {}

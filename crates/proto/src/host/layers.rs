@@ -1,11 +1,14 @@
 //! The layers of one host, in their order.
 
-use super::layer::{Arrival, Counters, Layer, Neighbor, News, Rank, Step, Transmitted};
-use super::{AerotpGateway, InterfaceId, LinkEvent, PathAgents};
+use super::layer::{
+    Around, Arrival, Counters, Ended, Layer, Look, Neighbor, News, Rank, Step, Transmitted,
+};
+use super::{InterfaceId, LinkEvent, RouteTable};
 use crate::interface::{StatusInterests, TransmitStatus};
 use crate::mobility::buffering::Held;
 use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
 use core::any::Any;
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -17,16 +20,15 @@ pub struct Layers {
     all: Vec<Box<dyn Layer>>,
     /// What has come, is for others and was taken by no layer, or leaves by a layer's virtual interface.
     passed_on: VecDeque<Step>,
-    /// What serves connections of others that pass.
-    pub path: Option<Box<PathAgents>>,
-    /// It carries connections of others across a link by AeroTP.
-    pub gateway: Option<Box<AerotpGateway>>,
+    /// True if one of them looks at packets that pass.
+    inspect: bool,
 }
 
 impl Layers {
     /// Adds a layer at its place; of several with one rank the first added comes first.
     pub fn add(&mut self, layer: impl Layer) {
         let rank = layer.rank();
+        self.inspect |= layer.inspects();
         let place = self.all.partition_point(|other| other.rank() <= rank);
         self.all.insert(place, Box::new(layer));
     }
@@ -56,15 +58,75 @@ impl Layers {
         self.get_mut().expect("a layer that was found or added")
     }
 
-    /// What serves connections of others that pass, to give the host some of it.
-    pub fn path_mut(&mut self) -> &mut PathAgents {
-        self.path.get_or_insert_default()
-    }
-
     /// True if one of them looks at packets that pass.
     #[inline]
-    pub(super) fn look_at_all(&self) -> bool {
-        self.path.is_some() || self.gateway.is_some()
+    pub(super) fn inspect_passing(&self) -> bool {
+        self.inspect
+    }
+
+    /// Lets them look at a packet that has come, until one of them has something to say of it.
+    pub(super) fn inspect(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
+        let mut found = Look::Pass;
+        for layer in &mut self.all {
+            match layer.inspect(now, routes, packet) {
+                Look::Pass => {}
+                Look::Learn => found = Look::Learn,
+                look => return look,
+            }
+        }
+        found
+    }
+
+    /// True for a packet that one of them ends.
+    pub(super) fn end_here(&self, routes: &RouteTable, packet: &Packet) -> bool {
+        self.all.iter().any(|layer| layer.ends(routes, packet))
+    }
+
+    /// Offers a packet to those that end connections.
+    pub(super) fn end(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        mut packet: Packet,
+    ) -> Ended {
+        for layer in &mut self.all {
+            match layer.end(now, around, packet) {
+                Ended::No(back) => packet = back,
+                ended => return ended,
+            }
+        }
+        Ended::No(packet)
+    }
+
+    /// Lets them do what is left to do.
+    pub(super) fn work(&mut self, now: Instant, around: &mut Around<'_>) {
+        for layer in &mut self.all {
+            layer.work(now, around);
+        }
+    }
+
+    /// Lets them see a packet that leaves by one of them.
+    pub(super) fn overhear(&mut self, packet: &Packet) {
+        for layer in &mut self.all {
+            layer.overhear(packet);
+        }
+    }
+
+    /// Hands an ICMP error to the layer whose packet it is about; returns false if there is none.
+    pub(super) fn handle_icmp(
+        &mut self,
+        now: Instant,
+        error: IcmpError,
+        quoted: &QuotedPacket,
+    ) -> bool {
+        let mut all = self.all.iter_mut();
+        all.any(|layer| layer.handle_icmp(now, error, quoted))
+    }
+
+    pub(super) fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
+        for layer in &mut self.all {
+            layer.handle_medium(interface, event);
+        }
     }
 
     /// True for a packet to none of the host's own addresses that a layer wants. Packets to groups are: those that agents send
@@ -94,11 +156,7 @@ impl Layers {
     /// The statuses of packets that one of them asks media for.
     pub(super) fn status_interests(&self) -> StatusInterests {
         let all = self.all.iter().map(|layer| layer.status_interests());
-        let path = StatusInterests {
-            drops: self.path.is_some(),
-            ..StatusInterests::default()
-        };
-        all.fold(path, StatusInterests::or)
+        all.fold(StatusInterests::default(), StatusInterests::or)
     }
 
     /// Tells all of a packet's status; returns true if one of them is to be polled.
@@ -112,12 +170,6 @@ impl Layers {
         let mut polls = false;
         for layer in &mut self.all {
             polls |= layer.handle_transmit_status(now, interface, packet, status);
-        }
-        if let Some(path) = &mut self.path
-            && status == TransmitStatus::Dropped
-        {
-            path.handle_drop(now, packet);
-            polls = true;
         }
         polls
     }
@@ -198,9 +250,6 @@ impl Layers {
                 return step;
             }
         }
-        if let Some(packet) = self.path.as_mut().and_then(|path| path.poll_transmit()) {
-            return Some(Step::Originate(packet));
-        }
         self.passed_on.pop_front()
     }
 
@@ -223,31 +272,15 @@ impl Layers {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        let mut earliest: Option<Instant> = None;
-        let mut ask = |deadline: Option<Instant>| {
-            if let Some(deadline) = deadline {
-                earliest = Some(earliest.map_or(deadline, |least| least.min(deadline)));
-            }
-        };
-        self.all.iter().for_each(|layer| ask(layer.poll_timeout()));
-        if let Some(path) = &self.path {
-            ask(path.poll_timeout());
-        }
-        if let Some(gateway) = &self.gateway {
-            ask(gateway.poll_timeout());
-        }
-        earliest
+        self.all
+            .iter()
+            .filter_map(|layer| layer.poll_timeout())
+            .min()
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         for layer in &mut self.all {
             layer.handle_timeout(now);
-        }
-        if let Some(path) = &mut self.path {
-            path.handle_timeout(now);
-        }
-        if let Some(gateway) = &mut self.gateway {
-            gateway.handle_timeout(now);
         }
     }
 }

@@ -60,6 +60,9 @@ impl Host {
             }
             self.links.note(interface, event);
         }
+        if let Some(layers) = &mut self.agents {
+            layers.handle_medium(interface, event);
+        }
         let is_report = matches!(event, LinkEvent::Parameters(_));
         if let Some(own) = &mut self.attachment
             && own.machine.has(interface)
@@ -70,9 +73,6 @@ impl Host {
             agents.handle_link(now, interface, event);
         }
         let rate = self.links.parameters(interface).map(|link| link.outgoing);
-        if let Some(gateway) = self.aerotp_gateway_mut() {
-            gateway.on_link(interface, event, rate);
-        }
         self.tell_aerotp(interface, event, rate);
         self.tell_news(now);
     }

@@ -22,12 +22,11 @@ mod few;
 pub mod layer;
 mod layers;
 mod links;
-mod path;
+mod origin;
 mod receiving;
 mod routes;
 mod routing;
-mod sockets;
-mod splice;
+pub(crate) mod sockets;
 mod transmitting;
 mod transports;
 
@@ -36,23 +35,22 @@ pub use backpressure::Backpressure;
 pub use bad_state::{BadStateNotifier, Conversation};
 pub use few::Few;
 pub use layers::Layers;
-pub use path::{PathAgents, Served, Service, Split, SplitContext};
+pub use origin::Origin;
 pub use routes::{Places, RouteTable};
 pub use sockets::SocketId;
-pub use splice::{AerotpGateway, GatewayDiscards, Rule, Selector};
 
 use crate::aerotp::Event as AerotpEvent;
 use crate::crosslayer::{CrossLayerSignal, Remedy};
 use crate::interface::{InterfaceId, LinkEvent};
 use crate::mobility::buffering::Held;
-use crate::packet::{CodePoint, FlowId, IpHeader, Packet, Payload, Signal};
+use crate::packet::{FlowId, IpHeader, Packet, Payload, Signal};
 use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::icmp::{Echo, IcmpError, QuotedPacket};
 use aerotp::AerotpSockets;
 use attachment::HostAttachment;
 use core::net::IpAddr;
-use layer::{Counters, Layer, Neighbor, Rank};
+use layer::{Around, Counters, Layer, Neighbor, Rank};
 use links::Links;
 use sockets::Sockets;
 use std::collections::{BTreeMap, VecDeque};
@@ -211,7 +209,6 @@ const MOST_SEARCHED: usize = 8;
 #[repr(C)]
 pub struct Host {
     address: IpAddr,
-    identification: u16,
     /// And the interface of each that belongs to one.
     other_addresses: Vec<(IpAddr, Option<InterfaceId>)>,
     /// The same by address, where there are many of them.
@@ -228,10 +225,11 @@ pub struct Host {
     discarded: Discarded,
     /// True once a packet has come to a transport or an agent; cleared when asked.
     accepted: bool,
+    /// True once a layer has learnt something of a packet that went on; cleared when asked.
+    stirred: bool,
     unsent: Vec<Unsent>,
     agents: Option<Box<Layers>>,
-    /// What stands in the code points of flows, but for those where it is zero.
-    code_points: BTreeMap<FlowId, CodePoint>,
+    origin: Origin,
     /// Only where AeroTP was spoken.
     aerotp: Option<Box<AerotpSockets>>,
     /// Only of a mobile.
@@ -251,12 +249,12 @@ impl Host {
             sockets: Sockets::new(secret),
             outbox: VecDeque::new(),
             events: VecDeque::new(),
-            identification: 0,
             discarded: Discarded::default(),
             accepted: false,
+            stirred: false,
             unsent: Vec::new(),
             agents: None,
-            code_points: BTreeMap::new(),
+            origin: Origin::default(),
             aerotp: None,
             attachment: None,
             links: Links::default(),
@@ -353,6 +351,17 @@ impl Host {
         self.agents.get_or_insert_default()
     }
 
+    /// The layers of this host, and what is around them.
+    fn layers_around(&mut self) -> Option<(&mut Layers, Around<'_>)> {
+        let around = Around {
+            routes: &self.routes,
+            origin: &mut self.origin,
+            interface_mtus: &self.interface_mtus,
+            links: &self.links,
+        };
+        Some((self.agents.as_deref_mut()?, around))
+    }
+
     /// The layers of this host, if it has any.
     pub fn agents(&self) -> Option<&Layers> {
         self.agents.as_deref()
@@ -382,10 +391,6 @@ impl Host {
 
     /// Tells those of the connections with a peer.
     pub fn signal_about(&mut self, now: Instant, peer: IpAddr, signal: &CrossLayerSignal) {
-        let path = self.agents.as_mut().and_then(|agents| agents.path.as_mut());
-        if let (CrossLayerSignal::Disconnected, Some(path)) = (signal, path) {
-            path.note_loss(&peer);
-        }
         self.signal_towards(now, signal, |address| address == peer);
     }
 
@@ -468,12 +473,10 @@ impl Host {
         self.agents.as_mut()?.poll_held()
     }
 
-    /// Whether the agents on the path have learnt something of a packet since this was asked last, though it was forwarded:
-    /// then the polls may have something to say.
+    /// Tells, once, that a layer has learnt something of a packet that was forwarded: then the polls may have something to say.
     #[inline]
     pub fn take_stirred(&mut self) -> bool {
-        let agents = self.agents.as_mut();
-        agents.is_some_and(|agents| agents.path.as_mut().is_some_and(|path| path.take_stirred()))
+        core::mem::take(&mut self.stirred)
     }
 
     /// When [`Host::handle_timeout`] has something to do.
@@ -516,13 +519,9 @@ impl Host {
         {
             return Some(HostEvent::Layer(words));
         }
-        loop {
-            let Some((socket, event)) = self.sockets.poll_event() else {
-                return self.poll_aerotp_event();
-            };
-            if !self.looks_at_all() || !(self.relay(socket, event) || self.is_half(socket, event)) {
-                return Some(HostEvent::Tcp { socket, event });
-            }
+        match self.sockets.poll_event() {
+            Some((socket, event)) => Some(HostEvent::Tcp { socket, event }),
+            None => self.poll_aerotp_event(),
         }
     }
 

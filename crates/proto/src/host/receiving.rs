@@ -1,6 +1,6 @@
 //! What a host does with a packet for it: agents first, then its transports.
 
-use super::layer::{Arrival, News, Step};
+use super::layer::{Arrival, Ended, News, Step};
 use super::{Host, HostEvent, InterfaceId, mtu_towards, sockets};
 use crate::crosslayer::CrossLayerSignal;
 use crate::packet::{Body, FlowId, Packet, Payload};
@@ -17,7 +17,7 @@ impl Host {
         }
         let destination = packet.ip.destination;
         let is_here = |host: &Host, read: &Packet| {
-            read.ip.destination == destination || host.takes(&read.ip) || host.ends_here(read)
+            read.ip.destination == destination || host.takes(&read.ip) || host.ends_in_layer(read)
         };
         match packet.apply_bit_errors() {
             // The error may have hit the address: then this host would not have taken the packet.
@@ -34,14 +34,18 @@ impl Host {
         }
     }
 
-    /// Offers a packet to those agents that end connections of others, and then to all.
+    /// Offers a packet to those layers that end connections of others, and then to all.
     pub(super) fn offer_to_agents(&mut self, now: Instant, interface: InterfaceId, packet: Packet) {
-        if !self.looks_at_all() {
+        if !self.inspects() {
             return self.offer_to_others(now, interface, packet);
         }
-        let packet = self.offer_to_gateway(now, packet);
-        if let Some(packet) = packet.and_then(|packet| self.offer_to_split(now, packet)) {
-            self.offer_to_others(now, interface, packet);
+        let Some((layers, mut around)) = self.layers_around() else {
+            return;
+        };
+        match layers.end(now, &mut around, packet) {
+            Ended::No(packet) => self.offer_to_others(now, interface, packet),
+            Ended::Taken => self.accepted = true,
+            Ended::Refused => {}
         }
     }
 
@@ -65,9 +69,10 @@ impl Host {
         self.tell_news(now);
     }
 
-    /// Whether a packet for another is taken in by an agent here.
-    fn ends_here(&self, packet: &Packet) -> bool {
-        self.splits(packet) || self.crosses(packet)
+    /// True for a packet that a layer ends here.
+    fn ends_in_layer(&self, packet: &Packet) -> bool {
+        let layers = self.agents.as_ref();
+        layers.is_some_and(|layers| layers.end_here(&self.routes, packet))
     }
 
     /// Tells the news of layers, before anything is sent because of it.
@@ -192,6 +197,11 @@ impl Host {
     }
 
     pub(super) fn handle_error(&mut self, now: Instant, error: IcmpError, quoted: QuotedPacket) {
+        if let Some(layers) = &mut self.agents
+            && layers.handle_icmp(now, error, &quoted)
+        {
+            return;
+        }
         let aerotp = self.aerotp.as_mut();
         let is_aerotp = aerotp.is_some_and(|aerotp| aerotp.handle_icmp(now, error, &quoted));
         if !is_aerotp && !self.sockets.handle_icmp(now, error, &quoted) {

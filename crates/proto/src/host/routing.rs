@@ -1,8 +1,7 @@
 //! Where a packet goes: what a host does with one that has arrived, and the interface over which one leaves.
 
-use super::path::Look;
+use super::layer::Look;
 use super::{Host, InterfaceId, Verdict};
-use crate::crosslayer::{CrossLayerSignal, PathParameters};
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
@@ -11,8 +10,8 @@ impl Host {
     /// Decides about a packet of `length` bytes that has arrived; one that is forwarded loses a hop.
     #[inline]
     pub fn route(&mut self, now: Instant, packet: &mut Packet, length: u32) -> Verdict {
-        if self.looks_at_all()
-            && let Some(verdict) = self.look(now, packet)
+        if self.inspects()
+            && let Some(verdict) = self.inspect(now, packet)
         {
             return verdict;
         }
@@ -35,44 +34,28 @@ impl Host {
         }
     }
 
-    /// Whether an agent here looks at packets that pass.
+    /// True if a layer here looks at packets that pass.
     #[inline]
-    pub(super) fn looks_at_all(&self) -> bool {
+    pub(super) fn inspects(&self) -> bool {
         let agents = self.agents.as_ref();
-        agents.is_some_and(|agents| agents.look_at_all())
+        agents.is_some_and(|agents| agents.inspect_passing())
     }
 
-    /// What the agents on the path do with a packet, if they do anything.
+    /// Lets layers look at a packet; returns what becomes of it, if they have something to say of that.
     #[cold]
-    fn look(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
-        if self.crosses(packet) {
-            return Some(Verdict::Local);
-        }
-        let path = self.agents.as_mut()?.path.as_mut()?;
-        let look = path.look(now, packet, (&self.routes, &self.sockets));
-        self.tell_of_paths(now);
-        match look {
+    fn inspect(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
+        match self.agents.as_mut()?.inspect(now, &self.routes, packet) {
             Look::Pass => None,
+            Look::Learn => {
+                self.stirred = true;
+                None
+            }
             Look::Take => Some(Verdict::Local),
             Look::Absorb => {
                 self.accepted = true;
                 Some(Verdict::Discard)
             }
             Look::Drop => Some(Verdict::Discard),
-        }
-    }
-
-    /// Halves of split connections hear of the access link to which their mobile has moved.
-    pub(super) fn tell_of_paths(&mut self, now: Instant) {
-        let path = self.agents.as_mut().and_then(|agents| agents.path.as_mut());
-        let Some(path) = path else { return };
-        while let Some((mobile, access)) = path.poll_moved(&self.routes) {
-            let link = access.and_then(|interface| self.links.parameters(interface));
-            if let Some(link) = link {
-                let connected = CrossLayerSignal::Connected(PathParameters::at_network(link));
-                self.sockets
-                    .signal(now, &connected, |address| address == mobile);
-            }
         }
     }
 

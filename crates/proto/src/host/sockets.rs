@@ -1,8 +1,9 @@
 //! A host's sockets: which connection a segment is for, which has something to send, which is due next.
 
 use super::few::FewQueued;
+use super::origin::Origin;
 use crate::crosslayer::{Acknowledgment, CrossLayerSignal, Remedy};
-use crate::packet::{FlowId, Payload};
+use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
 use crate::tcp::profile::Profile;
@@ -24,7 +25,7 @@ pub(super) const FIRST_EPHEMERAL_PORT: u16 = 49152;
 pub struct SocketId(pub u32);
 
 /// A connection's two ends, the local one first.
-pub(super) type Pair = (Endpoint, Endpoint);
+pub type Pair = (Endpoint, Endpoint);
 
 /// What the host asks for at every packet stands together, before the connection.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ pub enum Delivery {
 }
 
 /// A connection that is to begin.
-pub(super) struct Opening {
+pub struct Opening {
     /// Its ends; the local address may be another host's.
     pub pair: Pair,
     /// Largest packet on the way, in bytes.
@@ -75,7 +76,7 @@ pub(super) struct Opening {
 
 /// A connection out of its place, with what belongs to it.
 #[derive(Debug)]
-pub(super) struct Seated {
+pub struct Seated {
     pub pair: Pair,
     pub flow: Option<FlowId>,
     pub connection: Connection,
@@ -88,6 +89,17 @@ pub struct Outgoing {
     pub remote: Endpoint,
     pub flow: Option<FlowId>,
     pub segment: Segment,
+}
+
+impl Outgoing {
+    /// Makes a packet of it.
+    pub fn into_packet(self, origin: &mut Origin) -> Packet {
+        let body = Body::Tcp(self.segment.header, self.segment.payload);
+        let ends = (self.local.address, self.remote.address);
+        let mut packet = origin.packet(ends, body, self.flow);
+        packet.retransmission = self.segment.retransmission;
+        packet
+    }
 }
 
 impl Socket {
@@ -207,7 +219,7 @@ impl Sockets {
     }
 
     /// Opens a connection between two given ends.
-    pub(super) fn open(&mut self, now: Instant, opening: Opening, profile: &Profile) -> SocketId {
+    pub fn open(&mut self, now: Instant, opening: Opening, profile: &Profile) -> SocketId {
         let Opening { pair, mtu, flow } = opening;
         let initial = initial_sequence_number(&self.secret, now, pair.0, pair.1);
         let connection = Connection::connect(now, pair.0, pair.1, profile, initial, mtu);
@@ -215,7 +227,7 @@ impl Sockets {
     }
 
     /// Answers a SYN, whoever it was sent to.
-    pub(super) fn accept(
+    pub fn accept(
         &mut self,
         now: Instant,
         opening: Opening,
@@ -229,7 +241,7 @@ impl Sockets {
     }
 
     /// Takes a connection out with all that is its own; a closed one stands in its place.
-    pub(super) fn take_out(&mut self, now: Instant, id: SocketId) -> Option<Seated> {
+    pub fn take_out(&mut self, now: Instant, id: SocketId) -> Option<Seated> {
         let socket = self.sockets.get_mut(id.0 as usize)?;
         let (local, remote) = socket.pair;
         let zero = SequenceNumber(0);
@@ -244,21 +256,21 @@ impl Sockets {
     }
 
     /// Puts in a connection that was taken out elsewhere.
-    pub(super) fn put_in(&mut self, seated: Seated) -> SocketId {
+    pub fn put_in(&mut self, seated: Seated) -> SocketId {
         let id = self.add(seated.connection, seated.pair, seated.flow);
         self.sockets[id.0 as usize].remedies = seated.remedies;
         id
     }
 
     /// Whether there is a connection between these ends that is not over.
-    pub(super) fn is_open(&self, pair: &Pair) -> bool {
+    pub fn is_open(&self, pair: &Pair) -> bool {
         let id = self.by_pair.get(pair);
         id.and_then(|&id| self.connection(id))
             .is_some_and(|connection| connection.state() != State::Closed)
     }
 
     /// Two different connections, to call on.
-    pub(super) fn two_mut(
+    pub fn two_mut(
         &mut self,
         one: SocketId,
         other: SocketId,
@@ -452,6 +464,14 @@ impl Sockets {
             .sum()
     }
 
+    /// True if a quoted packet is of a connection here that is not over.
+    pub fn is_about(&self, quoted: &QuotedPacket) -> bool {
+        let (source, destination) = quoted.transport_addresses();
+        let end = |address, port| Endpoint { address, port };
+        let local = end(source, quoted.source_port);
+        quoted.protocol == 6 && self.is_open(&(local, end(destination, quoted.destination_port)))
+    }
+
     /// Hands an ICMP error to the connection that it is about; says whether there was one.
     pub fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
         let (source, destination) = quoted.transport_addresses();
@@ -575,7 +595,7 @@ impl Sockets {
     }
 
     /// Nobody will ask for a connection any more. Once it is over and has said all, its place is another's.
-    pub(super) fn abandon(&mut self, id: SocketId) {
+    pub fn abandon(&mut self, id: SocketId) {
         if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
             socket.abandoned = true;
             self.touch(id);

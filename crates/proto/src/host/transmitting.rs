@@ -1,8 +1,8 @@
 //! What leaves a host: what its agents, its transports and itself want sent.
 
 use super::layer::{Step, Transmitted};
-use super::{HOP_LIMIT, Host, InterfaceId, Unsent};
-use crate::packet::{BitErrors, Body, CodePoint, FlowId, Identity, IpHeader, Packet};
+use super::{Host, InterfaceId, Unsent};
+use crate::packet::{Body, FlowId, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
 use core::net::IpAddr;
@@ -13,10 +13,12 @@ pub(super) const INSIDE: InterfaceId = InterfaceId::virtual_number(u8::MAX);
 impl Host {
     /// The next packet to send and where.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(InterfaceId, Packet)> {
-        if self.looks_at_all() {
-            self.work_splices(now);
-        }
         loop {
+            if self.inspects()
+                && let Some((layers, mut around)) = self.layers_around()
+            {
+                layers.work(now, &mut around);
+            }
             if self.agents.is_some()
                 && let Some(outgoing) = self.poll_agents(now)
             {
@@ -29,16 +31,7 @@ impl Host {
                         self.queue_aerotp(now)?;
                         continue;
                     };
-                    let mut packet = self.packet(
-                        (outgoing.local.address, outgoing.remote.address),
-                        Body::Tcp(outgoing.segment.header, outgoing.segment.payload),
-                        outgoing.flow,
-                    );
-                    packet.retransmission = outgoing.segment.retransmission;
-                    if let Some(path) = self.path_mut() {
-                        packet = path.handle_outgoing(packet);
-                    }
-                    packet
+                    outgoing.into_packet(&mut self.origin)
                 }
             };
             if let Some(agents) = &mut self.agents {
@@ -69,9 +62,6 @@ impl Host {
                 .aerotp
                 .as_ref()
                 .is_some_and(|aerotp| aerotp.may_transmit())
-            || self
-                .aerotp_gateway()
-                .is_some_and(|gateway| gateway.has_work())
     }
 
     /// Does what this host's agents want done with packets, up to the next one that leaves.
@@ -121,9 +111,8 @@ impl Host {
         packet: Packet,
     ) -> Option<(InterfaceId, Packet)> {
         // It may be this host's own home agent that says where a mobile is.
-        if let Some(path) = self.path_mut() {
-            path.learn_binding(&packet);
-            self.tell_of_paths(now);
+        if let Some(layers) = &mut self.agents {
+            layers.overhear(&packet);
         }
         match route {
             Ok(interface) if interface.is_virtual() => {
@@ -170,50 +159,12 @@ impl Host {
         }
     }
 
-    pub(super) fn packet(
-        &mut self,
-        (source, destination): (IpAddr, IpAddr),
-        body: Body,
-        flow: Option<FlowId>,
-    ) -> Packet {
-        self.identification = self.identification.wrapping_add(1);
-        let code_point = self.code_point(&body, flow);
-        Packet {
-            ip: IpHeader {
-                source,
-                destination,
-                hop_limit: HOP_LIMIT,
-                traffic_class: code_point.traffic_class(),
-                identification: self.identification,
-                dont_fragment: true,
-            },
-            body,
-            flow,
-            retransmission: false,
-            bit_errors: BitErrors::NONE,
-            identity: Identity::NONE,
-        }
-    }
-
-    /// What stands in a packet's code point.
-    #[inline]
-    fn code_point(&self, body: &Body, flow: Option<FlowId>) -> CodePoint {
-        if let Body::Aerotp(packet) = body {
-            return CodePoint::class_selector(packet.header.class.number());
-        }
-        if self.code_points.is_empty() {
-            return CodePoint::default();
-        }
-        let code_point = flow.and_then(|flow| self.code_points.get(&flow));
-        code_point.copied().unwrap_or_default()
-    }
-
     pub(super) fn send(&mut self, destination: IpAddr, body: Body, flow: Option<FlowId>) {
         let Some(source) = self.address_towards(destination) else {
             self.discarded.no_route += 1;
             return;
         };
-        let packet = self.packet((source, destination), body, flow);
+        let packet = self.origin.packet((source, destination), body, flow);
         self.outbox.push_back(packet);
     }
 }

@@ -4,9 +4,8 @@
 use super::counting;
 use super::measured::processor_seconds;
 use baton_proto::aerotp::Configuration;
-use baton_proto::host::{
-    AerotpGateway, AerotpId, Host, HostEvent, Rule, Selector, SocketId, Verdict,
-};
+use baton_proto::gateways::aerotp::{AerotpGateway, Rule, Selector};
+use baton_proto::host::{AerotpId, Host, HostEvent, SocketId, Verdict};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::{Packet, Payload};
 use baton_proto::rate::DataRate;
@@ -204,7 +203,7 @@ fn gateway(side: usize, clients: usize) -> Host {
         configuration: configuration(),
         profile: Profile::linux_6(),
     };
-    host.set_aerotp_gateway(AerotpGateway::new(airborne, vec![rule], [side as u8; 16]));
+    host.add_layer(AerotpGateway::new(airborne, vec![rule], [side as u8; 16]));
     host
 }
 
@@ -232,7 +231,7 @@ pub fn measure(connections: usize) -> Taken {
     }
     let near = row.clients;
     for node in [near, near + 1] {
-        let gateway = row.hosts[node].aerotp_gateway().expect("it is one");
+        let gateway = row.hosts[node].layer::<AerotpGateway>().expect("it is one");
         assert_eq!(gateway.connections(), connections);
     }
     let each = |bytes: i64| bytes as f64 / connections as f64;

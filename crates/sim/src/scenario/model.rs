@@ -10,7 +10,7 @@ use crate::link::reception::Reception;
 use crate::position::Track;
 use crate::position::line::LineRun;
 use baton_proto::aerotp::Configuration;
-use baton_proto::host::Selector;
+use baton_proto::gateways::aerotp::Selector;
 use baton_proto::mobility::address_configuration::DuplicateAddressDetection;
 use baton_proto::mobility::attachment::Handover;
 use baton_proto::mobility::attachment::decision;

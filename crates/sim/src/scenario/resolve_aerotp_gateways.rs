@@ -8,7 +8,7 @@ use super::raw_aerotp::{RawAerotpGateways, RawGatewayRule};
 use super::resolve::Report;
 use super::resolve_aerotp;
 use super::resolve_links::Links;
-use baton_proto::host::Selector;
+use baton_proto::gateways::aerotp::Selector;
 use baton_proto::tcp::profile::Profile;
 use core::net::IpAddr;
 

@@ -4,7 +4,7 @@ use super::World;
 use crate::link::End;
 use crate::rng::Seed;
 use crate::scenario::model::GatewayRule;
-use baton_proto::host::{AerotpGateway, Rule};
+use baton_proto::gateways::aerotp::{AerotpGateway, Rule};
 use baton_proto::rate::DataRate;
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
                 let secret = seed.secret(&format!("node {name} aerotp gateway"));
                 let gateway = AerotpGateway::new(interface, rules.collect(), secret);
                 let host = &mut self.nodes[node].host;
-                host.set_aerotp_gateway(gateway);
+                host.add_layer(gateway);
                 for flow in &self.flows {
                     if let Some(code_point) = flow.spec.code_point {
                         host.set_code_point(flow.id, code_point);

@@ -50,7 +50,7 @@ impl World {
         let seed = Seed(scenario.seed);
         let directory = Directory::new(&scenario);
         let mut nodes: Vec<Node> = (0..scenario.nodes.len())
-            .map(|number| node((&scenario, &directory), number, seed))
+            .map(|number| node(&scenario, &directory, number))
             .collect();
         let wires = Wires::new(&scenario, &mut nodes, seed, &mut recorder);
         let is_real = |node| real.contains(&node);
@@ -204,9 +204,15 @@ impl World {
     }
 }
 
+/// The secret that keys a node's initial sequence numbers.
+pub(super) fn node_secret(scenario: &Scenario, number: usize) -> [u8; 16] {
+    let name = &scenario.nodes[number];
+    Seed(scenario.seed).secret(&format!("node {name} secret"))
+}
+
 /// A host at the address of its number, 10.0.0.1 and on, or at its home address.
-fn node((scenario, directory): (&Scenario, &Directory), number: usize, seed: Seed) -> Node {
-    let secret = seed.secret(&format!("node {} secret", scenario.nodes[number]));
+fn node(scenario: &Scenario, directory: &Directory, number: usize) -> Node {
+    let secret = node_secret(scenario, number);
     Node {
         host: Host::new(directory.ipv4(scenario, number).into(), secret),
         timer: Timer::default(),

@@ -5,7 +5,8 @@
 
 use super::World;
 use baton_proto::crosslayer::CrossLayerSignal;
-use baton_proto::host::{HostEvent, SocketId, SplitContext};
+use baton_proto::gateways::path::{PathAgents, SplitContext};
+use baton_proto::host::{HostEvent, SocketId};
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Endpoint, Event};
 use core::net::IpAddr;
@@ -61,7 +62,9 @@ impl World {
             let mut contexts = Vec::new();
             for &address in &addresses {
                 let host = &mut self.nodes[from].host;
-                contexts.extend(host.take_contexts(self.now, address));
+                if let Some(agents) = host.layer_mut::<PathAgents>() {
+                    contexts.extend(agents.take_contexts(self.now, address));
+                }
             }
             if !contexts.is_empty() {
                 self.send_contexts(number, contexts, [from, to]);
@@ -164,10 +167,10 @@ impl World {
             to,
             ..
         } = transfer;
-        let host = &mut self.nodes[to].host;
-        contexts
-            .into_iter()
-            .for_each(|context| host.put_context(context));
+        if let Some(agents) = self.nodes[to].host.layer_mut::<PathAgents>() {
+            let put = |context| agents.put_context(context);
+            contexts.into_iter().for_each(put);
+        }
         if self.gateway_in_use(number) != Some(to) {
             return self.send_contexts_after(number);
         }

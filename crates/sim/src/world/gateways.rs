@@ -1,10 +1,11 @@
 //! Agents on the path at gateways: the nodes at the network's end of a mobile's access links.
 
 use super::World;
+use super::build::node_secret;
 use super::flow::FlowRun;
 use crate::scenario::model::Transport;
 use baton_proto::crosslayer::CrossLayerSignal;
-use baton_proto::host::{Served, Service, Split};
+use baton_proto::gateways::path::{PathAgents, Served, Service, Split};
 use baton_proto::interface::InterfaceId;
 use baton_proto::remedies::{GatewayPart, Scheme};
 use core::net::IpAddr;
@@ -29,7 +30,9 @@ impl World {
                     let host = &mut self.nodes[node].host;
                     host.set_code_point(self.flows[flow].id, code_point);
                 }
-                let agents = self.nodes[node].host.agents_mut().path_mut();
+                let secret = node_secret(&self.scenario, node);
+                let layers = self.nodes[node].host.agents_mut();
+                let agents = layers.get_or_add(|| PathAgents::new(secret));
                 agents.add_access(served.mobile, interface);
                 agents.serve(served, service);
                 self.listen_for_contexts(node);
@@ -69,14 +72,15 @@ impl World {
         let addresses: Vec<IpAddr> = self.nodes[mobile].host.addresses().collect();
         for address in addresses {
             let host = &mut self.nodes[gateway].host;
-            host.signal_about(self.now, address, signal);
+            if let Some(agents) = host.layer_mut::<PathAgents>() {
+                agents.signal_about(self.now, address, signal);
+            }
         }
         self.pump(gateway);
     }
 
     pub(super) fn has_path_agents(&self, node: usize) -> bool {
-        let agents = self.nodes[node].host.agents();
-        agents.is_some_and(|agents| agents.path.is_some())
+        self.nodes[node].host.layer::<PathAgents>().is_some()
     }
 }
 

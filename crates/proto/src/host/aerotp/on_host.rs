@@ -208,7 +208,7 @@ impl Host {
         let outgoing = self.aerotp.as_mut()?.poll_transmit(now)?;
         let sent = outgoing.transmission;
         let body = Body::Aerotp(Box::new(sent.packet));
-        let mut packet = self.packet(sent.addresses, body, outgoing.flow);
+        let mut packet = self.origin.packet(sent.addresses, body, outgoing.flow);
         packet.retransmission = sent.retransmission;
         self.outbox.push_back(packet);
         Some(())
@@ -220,13 +220,10 @@ impl Host {
         signal: &CrossLayerSignal,
         concerned: impl Fn(IpAddr) -> bool,
     ) {
-        let to_mobile = self.has_path_agents();
         let Some(aerotp) = &mut self.aerotp else {
             return;
         };
         let rate = match signal {
-            // A gateway's are with the mobile.
-            CrossLayerSignal::Connected(path) if to_mobile => Some(path.to_mobile),
             CrossLayerSignal::Connected(path) => Some(path.from_mobile),
             CrossLayerSignal::PeerMoved(moved) => moved.rate,
             _ => None,

@@ -1,7 +1,7 @@
 //! AeroTP gateways in scenario files.
 
 use super::*;
-use baton_proto::host::Selector;
+use baton_proto::gateways::aerotp::Selector;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::wire::aerotp::Mode;
 

@@ -65,7 +65,8 @@ impl Talk {
 
     /// Nothing is left of it anywhere.
     fn is_over(&self) -> bool {
-        let mut gateways = [1, 2].map(|node| self.row.hosts[node].aerotp_gateway().unwrap());
+        let mut gateways =
+            [1, 2].map(|node| self.row.hosts[node].layer::<AerotpGateway>().unwrap());
         let carried = gateways.iter_mut().any(|gateway| gateway.connections() > 0);
         let ended = |node: usize| self.row.saw(node, tcp::Event::Closed) || self.failed(node);
         !carried && ended(0) && (ended(3) || self.row.accepted().is_none())

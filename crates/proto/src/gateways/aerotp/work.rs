@@ -1,10 +1,11 @@
 //! How a connection across the link goes on: everything that can be done for one, done again after each thing that happens
 //! to it.
 
-use super::opening::agreed_on;
+use super::opening::{Half, agreed_on};
 use super::{AerotpGateway, Near, Pair, Splice};
 use crate::aerotp;
-use crate::host::{Host, HostEvent, SocketId};
+use crate::host::SocketId;
+use crate::host::layer::Around;
 use crate::packet::{Body, Payload};
 use crate::tcp::{self, Connection, State};
 use crate::time::{Duration, Instant};
@@ -27,28 +28,30 @@ pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
     }
 }
 
-impl Host {
+impl AerotpGateway {
     /// Does what there is to do for connections with which something has happened, and for what that makes happen.
-    pub(in crate::host) fn work_splices(&mut self, now: Instant) {
+    pub(super) fn work_splices(&mut self, now: Instant, around: &mut Around<'_>) {
         while let Some(ends) = self.next_splice() {
-            let Some(gateway) = self.aerotp_gateway_mut() else {
-                return;
-            };
-            let Some(mut splice) = gateway.splices.remove(&ends) else {
+            let Some(mut splice) = self.splices.remove(&ends) else {
                 continue;
             };
             if let Some(deadline) = splice.deadline.take() {
-                gateway.deadlines.remove(&(deadline, ends));
+                self.deadlines.remove(&(deadline, ends));
             }
-            let stays = self.work(now, &ends, &mut splice);
+            let stays = self.work_splice(now, around, &mut splice);
             if let (false, Near::Tcp(socket)) = (stays, &splice.near) {
                 self.leave_half(*socket);
             }
-            let Some(gateway) = self.aerotp_gateway_mut() else {
-                return;
-            };
-            gateway.put_back(ends, splice, stays);
+            self.put_back(splice, stays);
         }
+    }
+
+    /// Lets the halves send.
+    pub(super) fn send_segments(&mut self, now: Instant, around: &mut Around<'_>) {
+        while let Some(outgoing) = self.sockets.poll_transmit(now) {
+            self.outbox.push_back(outgoing.into_packet(around.origin));
+        }
+        while self.sockets.poll_changed().is_some() {}
     }
 
     /// Lets go of a half whose connection is over. One that is not closing would wait for an application that it has not.
@@ -64,43 +67,46 @@ impl Host {
 
     /// The next connection with which something has happened. The halves are asked first, which also lets them send.
     fn next_splice(&mut self) -> Option<Pair> {
-        self.aerotp_gateway()?;
         while let Some((socket, event)) = self.sockets.poll_event() {
-            if !(self.relay(socket, event) || self.is_half(socket, event)) {
-                self.events.push_back(HostEvent::Tcp { socket, event });
+            let Some(&ends) = self.by_socket.get(&socket) else {
+                continue;
+            };
+            self.touched.insert(ends);
+            if let Some(splice) = self.splices.get_mut(&ends) {
+                note(splice, event);
             }
         }
-        self.aerotp_gateway_mut()?.touched.pop_first()
+        self.touched.pop_first()
     }
 
-    /// Whether the connection goes on.
-    fn work(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) -> bool {
+    /// Does all that can be done for a connection. Returns whether it goes on.
+    fn work_splice(&mut self, now: Instant, around: &mut Around<'_>, splice: &mut Splice) -> bool {
         while let Some(event) = splice.aerotp.poll_event() {
             match event {
                 aerotp::Event::Finished => splice.far_finished = true,
                 aerotp::Event::Delivered => splice.end_delivered = true,
                 aerotp::Event::Reset | aerotp::Event::TimedOut => {
                     let is_refused = event == aerotp::Event::Reset;
-                    self.far_failed(splice, ends, is_refused);
+                    self.far_failed(around, splice, is_refused);
                 }
                 _ => {}
             }
         }
-        self.answer_waiting(now, ends, splice);
+        self.answer_waiting(now, around, splice);
         let goes_on = match splice.near {
             Near::Waiting(_) => splice.aerotp.state() != aerotp::State::Closed,
             Near::Tcp(socket) => self.carry_stream(now, splice, socket),
-            Near::Udp => self.carry_datagrams(now, ends, splice),
+            Near::Udp => self.carry_datagrams(now, around, splice),
         };
         if splice.near_failed && splice.is_held {
-            self.refuse(now, ends, splice);
+            self.refuse(now, around, splice);
             return false;
         }
         while !splice.is_held
             && let Some(sent) = splice.aerotp.poll_transmit(now)
         {
             let body = Body::Aerotp(Box::new(sent.packet));
-            let mut packet = self.packet(sent.addresses, body, splice.flow);
+            let mut packet = around.origin.packet(sent.addresses, body, splice.flow);
             packet.retransmission = sent.retransmission;
             self.outbox.push_back(packet);
         }
@@ -109,12 +115,16 @@ impl Host {
 
     /// The other gateway has reset the connection, or is out of reach: so is the half here. A SYN that waits for its answer hears a
     /// refusal only if there was one.
-    fn far_failed(&mut self, splice: &Splice, ends: &Pair, is_refused: bool) {
+    fn far_failed(&mut self, around: &mut Around<'_>, splice: &Splice, is_refused: bool) {
+        let ends = splice.ends;
         match &splice.near {
             Near::Waiting(syn) if is_refused => {
                 if let Some(reset) = tcp::reset_reply(syn, 0) {
                     let body = Body::Tcp(reset, Payload::EMPTY);
-                    let packet = self.packet((ends.1.address, ends.0.address), body, splice.flow);
+                    let packet =
+                        around
+                            .origin
+                            .packet((ends.1.address, ends.0.address), body, splice.flow);
                     self.outbox.push_back(packet);
                 }
             }
@@ -128,31 +138,35 @@ impl Host {
     }
 
     /// The far end has refused, or does not answer: the other gateway's connection is refused in its turn.
-    fn refuse(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) {
+    fn refuse(&mut self, now: Instant, around: &mut Around<'_>, splice: &mut Splice) {
+        let ends = splice.ends;
         let opened_by = splice.opened_by.take();
         let reset = opened_by.and_then(|opened| aerotp::reset_reply(&opened.header, now));
         if let Some(reset) = reset {
             let body = Body::Aerotp(Box::new(reset));
-            let packet = self.packet((ends.0.address, ends.1.address), body, splice.flow);
+            let packet = around
+                .origin
+                .packet((ends.0.address, ends.1.address), body, splice.flow);
             self.outbox.push_back(packet);
         }
     }
 
     /// The far end has answered: now the SYN here is, with what the far end has agreed to.
-    fn answer_waiting(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) {
+    fn answer_waiting(&mut self, now: Instant, around: &Around<'_>, splice: &mut Splice) {
         let (Near::Waiting(syn), Some(offer)) = (&splice.near, splice.aerotp.peer_offer()) else {
             return;
         };
         let syn = **syn;
-        let Some(gateway) = self.aerotp_gateway() else {
-            return;
+        let profile = self.rules[splice.rule].profile.clone();
+        let half = Half {
+            ends: splice.ends,
+            flow: splice.flow,
+            profile,
+            agreed: Some(offer),
         };
-        let profile = gateway.rules[splice.rule].profile.clone();
-        let socket = self.accept_half(now, (*ends, splice.flow), (profile, Some(offer)), &syn);
+        let socket = self.accept_half(now, around, half, &syn);
         splice.near = Near::Tcp(socket);
-        if let Some(gateway) = self.aerotp_gateway_mut() {
-            gateway.by_socket.insert(socket, *ends);
-        }
+        self.by_socket.insert(socket, splice.ends);
     }
 
     /// Moves bytes both ways as far as there is room, the end of them, and what is confirmed.
@@ -194,10 +208,16 @@ impl Host {
     }
 
     /// Hands datagrams on, and ends the connection when none has come for long.
-    fn carry_datagrams(&mut self, now: Instant, ends: &Pair, splice: &mut Splice) -> bool {
+    fn carry_datagrams(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        splice: &mut Splice,
+    ) -> bool {
+        let ends = splice.ends;
         while let Some(record) = splice.aerotp.read(now, u64::MAX) {
             splice.last_datagram = now;
-            self.send_datagram((ends.1, ends.0), record.payload, splice.flow);
+            self.send_datagram(around, (ends.1, ends.0), record.payload, splice.flow);
         }
         if splice.last_datagram + UDP_IDLE <= now || splice.far_finished {
             splice.near_finished = true;
@@ -227,7 +247,8 @@ fn has_left(tcp: &Connection) -> bool {
 
 impl AerotpGateway {
     /// Puts a connection back at which something was done; or ends it.
-    fn put_back(&mut self, ends: Pair, mut splice: Box<Splice>, stays: bool) {
+    fn put_back(&mut self, mut splice: Box<Splice>, stays: bool) {
+        let ends = splice.ends;
         if splice.half_open && !(stays && splice.is_half_open()) {
             splice.half_open = false;
             self.half_open.retain(|other| *other != ends);

@@ -4,9 +4,10 @@ mod losses;
 
 use super::*;
 use crate::aerotp::Coding;
-use crate::host::{Backpressure, HostEvent, Verdict};
+use crate::host::{Backpressure, Host, HostEvent, Verdict};
 use crate::interface::{LinkParameters, TransmitStatus};
 use crate::packet::{Payload, pattern_byte};
+use crate::tcp;
 use crate::time::Duration;
 use crate::wire::aerotp::ServiceClass;
 
@@ -63,7 +64,7 @@ impl Row {
                 }
                 let airborne = InterfaceId(usize::from(node == 1));
                 let secret = [node as u8; 16];
-                host.set_aerotp_gateway(AerotpGateway::new(airborne, rules.clone(), secret));
+                host.add_layer(AerotpGateway::new(airborne, rules.clone(), secret));
             } else {
                 host.routes_mut().set_default(Some(InterfaceId(0)));
             }
@@ -234,7 +235,10 @@ fn there_and_back(mode: Mode) -> Row {
     row.run(200.0);
     for node in [1, 2] {
         assert_eq!(
-            row.hosts[node].aerotp_gateway().unwrap().connections(),
+            row.hosts[node]
+                .layer::<AerotpGateway>()
+                .unwrap()
+                .connections(),
             0,
             "{mode:?}"
         );
@@ -283,7 +287,10 @@ fn a_refusal_comes_back_as_a_reset() {
         row.run(5.0);
         assert!(row.saw(0, event), "{mode:?}");
         row.run(30.0);
-        assert_eq!(row.hosts[1].aerotp_gateway().unwrap().connections(), 0);
+        assert_eq!(
+            row.hosts[1].layer::<AerotpGateway>().unwrap().connections(),
+            0
+        );
     }
 }
 
@@ -364,7 +371,7 @@ fn custody_is_bounded() {
         .connection(client)
         .unwrap()
         .bytes_acknowledged();
-    let gateway = row.hosts[1].aerotp_gateway().unwrap();
+    let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
     assert_eq!(gateway.custody(), 50_000);
     // And what the half here has taken into its receive buffer.
     assert!(told >= 50_000);
@@ -415,7 +422,7 @@ fn datagrams_cross_in_each_mode() {
         }
         row.run(500.0);
         assert_eq!(
-            row.hosts[1].aerotp_gateway().unwrap().connections(),
+            row.hosts[1].layer::<AerotpGateway>().unwrap().connections(),
             0,
             "{mode:?}"
         );
@@ -460,7 +467,13 @@ fn a_flood_of_openings_is_bounded() {
     }
     row.run(0.1);
     for node in [1, 2] {
-        assert!(row.hosts[node].aerotp_gateway().unwrap().connections() <= MOST_HALF_OPEN);
+        assert!(
+            row.hosts[node]
+                .layer::<AerotpGateway>()
+                .unwrap()
+                .connections()
+                <= MOST_HALF_OPEN
+        );
     }
     row.server_is_down = false;
     row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 4096, None);
@@ -501,7 +514,7 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
         }
         for node in [1, 2] {
             let host = &row.hosts[node];
-            let gateway = host.aerotp_gateway().unwrap();
+            let gateway = host.layer::<AerotpGateway>().unwrap();
             assert_eq!(gateway.connections(), MOST_HALF_OPEN, "{mode:?} {node}");
             assert_eq!(gateway.discards().half_open, 4000 - MOST_HALF_OPEN as u64);
             // Places of halves in the host, those that are free again included.
@@ -558,7 +571,7 @@ fn a_flood_that_comes_twice_is_bounded_in_modes_without_answers() {
             hears(&mut row, &mut forger, socket);
             hears(&mut row, &mut forger, socket);
         }
-        let gateway = row.hosts[2].aerotp_gateway().unwrap();
+        let gateway = row.hosts[2].layer::<AerotpGateway>().unwrap();
         assert_eq!(gateway.connections(), MOST_HALF_OPEN, "{mode:?}");
         let mut all = gateway.aerotp_connections();
         let theirs = all.find(|(_, connection)| connection.addresses().1 == honest.address());
@@ -586,7 +599,7 @@ fn a_queue_that_fills_slows_the_connections_of_its_source() {
     };
     let sent = row.log.iter().rev().find_map(last).unwrap();
     let rates = |row: &Row| {
-        let gateway = row.hosts[1].aerotp_gateway().unwrap();
+        let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
         let rate = |connection: &aerotp::Connection| connection.rate(aerotp::PathId(0)).unwrap();
         let all = gateway.aerotp_connections();
         let rates: Vec<u64> = all
@@ -626,7 +639,7 @@ fn the_class_of_the_gateway_that_opens_is_the_code_point_both_ways() {
     let mut row = Row::with_rules(near);
     let airborne = InterfaceId(0);
     let far = AerotpGateway::new(airborne, rules(Mode::Reliable), [2; 16]);
-    row.hosts[2].set_aerotp_gateway(far);
+    *row.hosts[2].layer_mut::<AerotpGateway>().unwrap() = far;
     row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
     let client = row.connect(&Profile::linux_6());
     row.run(0.5);
@@ -684,7 +697,7 @@ fn a_gateway_hears_of_its_link() {
     say(&mut row, airborne, LinkEvent::Parameters(carries));
     say(&mut row, airborne, LinkEvent::Up);
     let rates = |row: &Row| -> Vec<u64> {
-        let gateway = row.hosts[1].aerotp_gateway().unwrap();
+        let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
         let all = gateway.aerotp_connections();
         all.map(|(_, one)| one.rate(aerotp::PathId(0)).unwrap().bits_per_second())
             .collect()

@@ -29,7 +29,7 @@ fn gateway(service: Service) -> Host {
     for cell in 1..=2 {
         let interface = host.add_interface(1500);
         host.routes_mut().set(care_of(cell).into(), interface);
-        let path = host.agents_mut().path_mut();
+        let path = host.agents_mut().get_or_add(|| PathAgents::new([2; 16]));
         path.add_access(HOME.into(), interface);
         let said = LinkEvent::Parameters(in_cell(cell.into()));
         host.handle_link(Instant::ZERO, interface, said);
@@ -39,7 +39,9 @@ fn gateway(service: Service) -> Host {
         correspondent: SERVER.into(),
         port: PORT,
     };
-    host.agents_mut().path_mut().serve(served, service);
+    host.agents_mut()
+        .get_or_add(|| PathAgents::new([2; 16]))
+        .serve(served, service);
     host
 }
 
@@ -171,9 +173,11 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         assert!(inside.header.flags == TcpFlags::SYN);
 
         let heard = Arc::new(Mutex::new(Vec::new()));
-        host.add_remedy(SocketId(1), Box::new(Listener(heard.clone())));
+        let halves = &mut host.layer_mut::<PathAgents>().unwrap().sockets;
+        halves.add_remedy(SocketId(1), Box::new(Listener(heard.clone())));
         bind(&mut host, now, 6, 2);
         assert!(host.take_stirred());
+        assert!(sent(&mut host, now).is_empty());
         let connected = CrossLayerSignal::Connected(PathParameters::at_network(in_cell(2)));
         assert_eq!(*heard.lock().unwrap(), [connected]);
         // An older one, which a slow link has brought later, says nothing.

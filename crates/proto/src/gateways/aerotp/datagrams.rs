@@ -1,34 +1,36 @@
 //! UDP across the link: without state, or as records of a connection.
 
-use super::{Near, Pair, Splice, end};
+use super::{AerotpGateway, Near, Pair, Splice, end};
 use crate::aerotp::{self, Coding};
-use crate::host::{AerotpDatagram, Host, mtu_towards};
+use crate::host::AerotpDatagram;
+use crate::host::layer::Around;
 use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::time::Instant;
 use crate::wire::aerotp::{AerotpPacket, Condition, Mode, Protection};
 use crate::wire::udp::UdpHeader;
 use core::net::IpAddr;
 
-impl Host {
-    /// A datagram from this side.
-    pub(super) fn take_datagram(&mut self, now: Instant, packet: Packet) {
+impl AerotpGateway {
+    /// Takes in a datagram from this side; returns false if there is no room for it.
+    pub(super) fn take_datagram(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        packet: Packet,
+    ) -> bool {
         let (source, destination, flow) = (packet.ip.source, packet.ip.destination, packet.flow);
         let Body::Udp(header, payload) = &packet.body else {
-            return;
+            return false;
         };
         let ends = (
             end(source, header.source_port),
             end(destination, header.destination_port),
         );
-        let mtu = mtu_towards(&self.routes, &self.interface_mtus, destination);
-        let Some(gateway) = self.aerotp_gateway_mut() else {
-            return;
-        };
-        if !gateway.splices.contains_key(&ends) {
-            let Some(rule) = gateway.rule(&packet, header.destination_port) else {
-                return;
+        if !self.splices.contains_key(&ends) {
+            let Some(rule) = self.rule(&packet, header.destination_port) else {
+                return true;
             };
-            let configuration = gateway.rules[rule].configuration.clone();
+            let configuration = self.rules[rule].configuration.clone();
             if configuration.mode == Mode::UnreliableDatagram {
                 let across = AerotpDatagram {
                     source_port: header.source_port,
@@ -42,46 +44,48 @@ impl Host {
                     payload: payload.clone(),
                 };
                 let body = Body::Aerotp(Box::new(across.into_packet(now)));
-                let packet = self.packet((source, destination), body, flow);
+                let packet = around.origin.packet((source, destination), body, flow);
                 self.outbox.push_back(packet);
-                return;
+                return true;
             }
-            let identity = gateway.identity(now, &ends);
+            let mtu = around.mtu_towards(destination);
+            let identity = self.identity(now, &ends);
             let addresses = (source, destination);
             let aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
-            self.add_splice(ends, Splice::new(now, aerotp, Near::Udp, (rule, flow)));
+            self.add_splice(Splice::new(now, ends, aerotp, Near::Udp, rule, flow));
         }
-        let Some(gateway) = self.aerotp_gateway_mut() else {
-            return;
-        };
-        let Some(splice) = gateway.splices.get_mut(&ends) else {
-            return;
+        let Some(splice) = self.splices.get_mut(&ends) else {
+            return true;
         };
         splice.last_datagram = now;
         let has_room = splice.aerotp.write_record(payload);
-        gateway.discards.datagrams += u64::from(!has_room);
-        gateway.touched.insert(ends);
-        self.accepted = has_room;
+        self.discards.datagrams += u64::from(!has_room);
+        self.touched.insert(ends);
+        has_room
     }
 
-    /// A datagram without state, from the other gateway.
+    /// Passes on a datagram without state from the other gateway; returns false if it is damaged.
     pub(super) fn pass_datagram(
         &mut self,
+        around: &mut Around<'_>,
         packet: AerotpPacket,
         (source, destination): (IpAddr, IpAddr),
         flow: Option<FlowId>,
-    ) {
+    ) -> bool {
         if matches!(packet.condition, Condition::Damaged(_)) {
-            return self.count_damaged();
+            self.discarded.damaged += 1;
+            return false;
         }
         let from = end(source, packet.header.source_port);
         let to = end(destination, packet.header.destination_port);
-        self.send_datagram((from, to), packet.payload, flow);
+        self.send_datagram(around, (from, to), packet.payload, flow);
+        true
     }
 
     /// Sends a datagram in the name of another.
     pub(super) fn send_datagram(
         &mut self,
+        around: &mut Around<'_>,
         (from, to): Pair,
         payload: Payload,
         flow: Option<FlowId>,
@@ -91,7 +95,7 @@ impl Host {
             destination_port: to.port,
         };
         let body = Body::Udp(header, payload);
-        let packet = self.packet((from.address, to.address), body, flow);
+        let packet = around.origin.packet((from.address, to.address), body, flow);
         self.outbox.push_back(packet);
     }
 }

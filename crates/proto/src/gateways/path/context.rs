@@ -1,9 +1,10 @@
 //! What one gateway hands to another when a mobile goes there: split connections as they stand, with the bytes that they
 //! hold. How it gets there, and how long that takes, is the business of whoever carries it.
 
-use super::{PathAgents, Relay, Served};
+use super::split::Relay;
+use super::{PathAgents, Served};
+use crate::host::SocketId;
 use crate::host::sockets::Seated;
-use crate::host::{Host, SocketId};
 use crate::time::Instant;
 use core::net::IpAddr;
 
@@ -49,16 +50,14 @@ impl PathAgents {
     }
 }
 
-impl Host {
+impl PathAgents {
     /// Takes the split connections of a mobile out of this gateway, as far as they are to go where it goes; the others stay.
     pub fn take_contexts(&mut self, now: Instant, mobile: IpAddr) -> Vec<SplitContext> {
-        let moving = self.path_mut().map(|path| path.moving(mobile));
         let mut contexts = Vec::new();
-        for (socket, relay) in moving.unwrap_or_default() {
+        for (socket, relay) in self.moving(mobile) {
             let mut half = |socket| {
-                let path = self.path_mut()?;
-                path.settle(socket);
-                let relay = path.relays.remove(&socket)?;
+                self.settle(socket);
+                let relay = self.relays.remove(&socket)?;
                 let seated = self.sockets.take_out(now, socket)?;
                 Some(Half { seated, relay })
             };
@@ -76,9 +75,6 @@ impl Host {
     pub fn put_context(&mut self, context: SplitContext) {
         let relays = [&context.halves[0], &context.halves[1]].map(|half| half.relay);
         let sockets = context.halves.map(|half| self.sockets.put_in(half.seated));
-        let Some(path) = self.path_mut() else {
-            return;
-        };
         for ((socket, other), relay) in [(sockets[0], sockets[1]), (sockets[1], sockets[0])]
             .into_iter()
             .zip(relays)
@@ -88,7 +84,7 @@ impl Host {
                 served: context.served,
                 ..relay
             };
-            path.relays.insert(socket, relay);
+            self.relays.insert(socket, relay);
         }
     }
 }

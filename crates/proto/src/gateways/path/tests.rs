@@ -70,7 +70,9 @@ impl Row {
             correspondent: address(1),
             port: PORT,
         };
-        let path = hosts[1].agents_mut().path_mut();
+        let path = hosts[1]
+            .agents_mut()
+            .get_or_add(|| PathAgents::new([2; 16]));
         path.serve(served, service);
         path.add_access(address(3), InterfaceId(1));
         let carries = LinkEvent::Parameters(carries(1_000_000));
@@ -158,7 +160,15 @@ impl Row {
     }
 
     fn connection(&mut self, node: usize, socket: u32) -> &mut Connection {
-        self.hosts[node].connection_mut(SocketId(socket)).unwrap()
+        let (host, socket) = (&mut self.hosts[node], SocketId(socket));
+        let connection = match node {
+            1 => {
+                let agents = host.layer_mut::<PathAgents>().unwrap();
+                agents.sockets.connection_mut(socket)
+            }
+            _ => host.connection_mut(socket),
+        };
+        connection.unwrap()
     }
 
     /// The server's connection to the mobile is under way; both are the first of their hosts.

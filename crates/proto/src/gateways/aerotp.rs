@@ -10,17 +10,19 @@ mod datagrams;
 mod opening;
 mod work;
 
-use super::sockets::Pair;
-use super::{Host, InterfaceId, LinkEvent, RouteTable, SocketId};
 use crate::aerotp::{self, Configuration, Identity};
+use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
+use crate::host::sockets::{Pair, Sockets};
+use crate::host::{Discarded, RouteTable, SocketId};
+use crate::interface::{InterfaceId, LinkEvent};
 use crate::packet::{Body, FlowId, Packet};
 use crate::rate::DataRate;
+use crate::tcp::Endpoint;
 use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::profile::Profile;
-use crate::tcp::{self, Endpoint};
 use crate::time::Instant;
 use crate::wire::aerotp::{AerotpPacket, Mode};
-use crate::wire::icmp::QuotedPacket;
+use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::protocol;
 use crate::wire::tcp::{TcpFlags, TcpHeader};
 use core::net::{IpAddr, Ipv4Addr};
@@ -69,6 +71,8 @@ pub struct AerotpGateway {
     airborne: InterfaceId,
     rules: Vec<Rule>,
     secret: [u8; 16],
+    /// The TCP halves.
+    sockets: Sockets,
     /// By the ends of the AeroTP connection, the one on this gateway's side first.
     splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
@@ -77,7 +81,13 @@ pub struct AerotpGateway {
     /// Those with which something has happened.
     touched: BTreeSet<Pair>,
     deadlines: BTreeSet<(Instant, Pair)>,
+    /// The next deadline of a half, as of the last work.
+    half_deadline: Option<Instant>,
+    /// Events of the link that nobody has acted upon yet.
+    heard: Vec<LinkEvent>,
+    outbox: VecDeque<Packet>,
     discards: GatewayDiscards,
+    discarded: Discarded,
 }
 
 /// What a splice joins to AeroTP.
@@ -94,6 +104,8 @@ enum Near {
 /// One connection across the link.
 #[derive(Debug)]
 struct Splice {
+    /// The ends of the AeroTP connection, the one on this gateway's side first.
+    ends: Pair,
     aerotp: aerotp::Connection,
     near: Near,
     rule: usize,
@@ -121,11 +133,14 @@ struct Splice {
 impl Splice {
     fn new(
         now: Instant,
+        ends: Pair,
         aerotp: aerotp::Connection,
         near: Near,
-        (rule, flow): (usize, Option<FlowId>),
+        rule: usize,
+        flow: Option<FlowId>,
     ) -> Splice {
         Splice {
+            ends,
             aerotp,
             near,
             rule,
@@ -196,12 +211,17 @@ impl AerotpGateway {
             airborne,
             rules,
             secret,
+            sockets: Sockets::new(secret),
             splices: BTreeMap::new(),
             by_socket: BTreeMap::new(),
             half_open: VecDeque::new(),
             touched: BTreeSet::new(),
             deadlines: BTreeSet::new(),
+            half_deadline: None,
+            heard: Vec::new(),
+            outbox: VecDeque::new(),
             discards: GatewayDiscards::default(),
+            discarded: Discarded::default(),
         }
     }
 
@@ -230,21 +250,6 @@ impl AerotpGateway {
             .map(|(pair, splice)| (pair, &splice.aerotp))
     }
 
-    /// Takes in an event of a link here, which passes packets on at `rate` if the medium has said so.
-    pub(super) fn on_link(
-        &mut self,
-        interface: InterfaceId,
-        event: LinkEvent,
-        rate: Option<DataRate>,
-    ) {
-        match event {
-            _ if interface != self.airborne => {}
-            LinkEvent::Up => self.link_up(rate),
-            LinkEvent::Down => self.link_down(),
-            _ => {}
-        }
-    }
-
     /// The link to the other gateway is up, with this rate if it is known; connections to come begin with it.
     fn link_up(&mut self, rate: Option<DataRate>) {
         if let Some(rate) = rate {
@@ -265,19 +270,9 @@ impl AerotpGateway {
         }
     }
 
-    /// Whether something has happened to a connection since the host was polled.
-    pub(super) fn has_work(&self) -> bool {
-        !self.touched.is_empty()
-    }
-
     /// Takes in the rate at which the queue to the other gateway can pass on what comes in the name of a packet's source: its
     /// connections that send share it. Returns true if the packet is one of theirs.
-    pub(super) fn reduce_rate(
-        &mut self,
-        now: Instant,
-        quoted: &QuotedPacket,
-        rate: DataRate,
-    ) -> bool {
+    fn reduce_rate(&mut self, now: Instant, quoted: &QuotedPacket, rate: DataRate) -> bool {
         if quoted.protocol != protocol::AEROTP {
             return false;
         }
@@ -300,8 +295,8 @@ impl AerotpGateway {
         true
     }
 
-    /// Whether a packet that arrives is this gateway's.
-    pub(super) fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
+    /// True for a packet of this gateway's.
+    fn takes(&self, packet: &Packet, routes: &RouteTable) -> bool {
         let leads_across = || routes.lookup(packet.ip.destination) == Some(self.airborne);
         let (source, destination) = (packet.ip.source, packet.ip.destination);
         match &packet.body {
@@ -345,7 +340,8 @@ impl AerotpGateway {
         }
     }
 
-    fn add(&mut self, ends: Pair, splice: Splice) {
+    fn add(&mut self, splice: Splice) {
+        let ends = splice.ends;
         self.half_open.push_back(ends);
         if let Near::Tcp(socket) = splice.near {
             self.by_socket.insert(socket, ends);
@@ -383,11 +379,7 @@ impl AerotpGateway {
         Some(splice)
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|&(at, _)| at)
-    }
-
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    fn handle_deadlines(&mut self, now: Instant) {
         while let Some(&(at, ends)) = self.deadlines.first()
             && at <= now
         {
@@ -412,62 +404,94 @@ fn opens(header: &TcpHeader) -> bool {
         && !header.flags.contains(TcpFlags::RST)
 }
 
-impl Host {
-    /// Makes this host an AeroTP gateway.
-    pub fn set_aerotp_gateway(&mut self, gateway: AerotpGateway) {
-        self.agents_mut().gateway = Some(Box::new(gateway));
+impl Layer for AerotpGateway {
+    fn rank(&self) -> Rank {
+        Rank::AerotpGateway
     }
 
-    /// Its gateway, to look at.
-    pub fn aerotp_gateway(&self) -> Option<&AerotpGateway> {
-        self.agents.as_ref()?.gateway.as_deref()
+    fn inspects(&self) -> bool {
+        true
     }
 
-    /// Its gateway.
-    pub fn aerotp_gateway_mut(&mut self) -> Option<&mut AerotpGateway> {
-        self.agents.as_mut()?.gateway.as_deref_mut()
-    }
-
-    /// Whether a packet is the gateway's.
-    pub(super) fn crosses(&self, packet: &Packet) -> bool {
-        self.aerotp_gateway()
-            .is_some_and(|gateway| gateway.takes(packet, &self.routes))
-    }
-
-    /// Offers a packet to the gateway; gives it back if it is not the gateway's.
-    pub(super) fn offer_to_gateway(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
-        if !self.crosses(&packet) {
-            return Some(packet);
+    fn inspect(&mut self, _now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
+        match self.takes(packet, routes) {
+            true => Look::Take,
+            false => Look::Pass,
         }
-        self.accepted = true;
+    }
+
+    fn ends(&self, routes: &RouteTable, packet: &Packet) -> bool {
+        self.takes(packet, routes)
+    }
+
+    fn end(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> Ended {
+        if !self.takes(&packet, around.routes) {
+            return Ended::No(packet);
+        }
         let (source, destination) = (packet.ip.source, packet.ip.destination);
-        match &packet.body {
-            Body::Aerotp(_) => self.take_from_air(now, packet),
+        let is_taken = match &packet.body {
+            Body::Aerotp(_) => self.take_from_air(now, around, packet),
             Body::Tcp(header, _) => {
                 let ends = (
                     end(source, header.source_port),
                     end(destination, header.destination_port),
                 );
-                self.take_segment(now, ends, packet);
+                self.take_segment(now, around, ends, packet)
             }
-            _ => self.take_datagram(now, packet),
+            _ => self.take_datagram(now, around, packet),
+        };
+        match is_taken {
+            true => Ended::Taken,
+            false => Ended::Refused,
         }
-        None
     }
 
-    /// Whether a socket is a half of a connection across the link; its host's application does not hear of it.
-    pub(super) fn is_half(&mut self, socket: SocketId, event: tcp::Event) -> bool {
-        let Some(gateway) = self.aerotp_gateway_mut() else {
-            return false;
-        };
-        let Some(&ends) = gateway.by_socket.get(&socket) else {
-            return false;
-        };
-        gateway.touched.insert(ends);
-        if let Some(splice) = gateway.splices.get_mut(&ends) {
-            work::note(splice, event);
+    fn work(&mut self, now: Instant, around: &mut Around<'_>) {
+        for event in core::mem::take(&mut self.heard) {
+            let link = around.link_parameters(self.airborne);
+            match event {
+                LinkEvent::Up => self.link_up(link.map(|link| link.outgoing)),
+                _ => self.link_down(),
+            }
         }
-        true
+        self.work_splices(now, around);
+        self.send_segments(now, around);
+        self.half_deadline = self.sockets.poll_timeout();
+    }
+
+    fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
+        if interface == self.airborne && matches!(event, LinkEvent::Up | LinkEvent::Down) {
+            self.heard.push(event);
+        }
+    }
+
+    fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+        if let IcmpError::Backpressure { rate } = error {
+            let rate = DataRate::from_bits_per_second(u64::from(rate) * 1000);
+            return self.reduce_rate(now, quoted, rate);
+        }
+        self.sockets.is_about(quoted) && self.sockets.handle_icmp(now, error, quoted)
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        self.outbox.pop_front().map(Step::Originate)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let splices = self.deadlines.first().map(|&(at, _)| at);
+        splices.into_iter().chain(self.half_deadline).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.sockets.handle_timeout(now);
+        self.handle_deadlines(now);
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            discarded: self.discarded,
+            ..Counters::default()
+        }
     }
 }
 

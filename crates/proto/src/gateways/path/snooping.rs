@@ -1,6 +1,7 @@
 //! Snoop at a gateway: the connections that are watched, their deadlines, and the packets that are sent again.
 
-use super::{Look, Served};
+use super::Served;
+use crate::host::layer::Look;
 use crate::host::sockets::Pair;
 use crate::packet::{Packet, Payload};
 use crate::remedies::snoop::{FromMobile, Snoop, Watched};

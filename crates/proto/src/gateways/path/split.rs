@@ -7,14 +7,16 @@
 
 use super::{PathAgents, Served, Service};
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
-use crate::host::sockets::{Opening, Pair, Sockets};
-use crate::host::{Host, SocketId, mtu_towards};
+use crate::host::layer::{Around, Ended};
+use crate::host::sockets::{Opening, Pair};
+use crate::host::{RouteTable, SocketId};
 use crate::packet::{Body, FlowId, Packet};
 use crate::remedies::Kind;
+use crate::tcp::Event;
 use crate::tcp::listener::{Admission, Listener};
 use crate::tcp::profile::Profile;
-use crate::tcp::{Endpoint, Event};
 use crate::time::Instant;
+use crate::wire::icmp::IcmpMessage;
 use crate::wire::tcp::TcpHeader;
 
 /// Half-open connections of one rule, at most; as many as a flow's listener has room for.
@@ -83,14 +85,14 @@ impl PathAgents {
     pub(super) fn split(&self, served: &Served) -> Option<&Split> {
         match &self.flow(served)?.service {
             Service::Split(split) => Some(split),
-            Service::Snoop => None,
+            _ => None,
         }
     }
 
     fn split_mut(&mut self, served: &Served) -> Option<&mut Split> {
         match &mut self.flow_mut(served)?.service {
             Service::Split(split) => Some(split),
-            Service::Snoop => None,
+            _ => None,
         }
     }
 
@@ -106,112 +108,91 @@ impl PathAgents {
         }
     }
 
-    /// Of a packet for a half of a split connection, which it is.
-    fn find_split(
+    /// Tells which half of a split connection a packet is for, or which one it is to open.
+    pub(super) fn find_split(
         &self,
         packet: &Packet,
-        around: (&crate::host::RouteTable, &Sockets),
+        routes: &RouteTable,
     ) -> Option<(Served, Pair)> {
         let (served, pair) = self.find(packet)?;
         self.split(&served)?;
-        self.takes(packet, &served, &pair, around)
+        self.takes(packet, &served, &pair, routes)
             .then_some((served, pair))
     }
-}
 
-impl Host {
-    pub(in crate::host) fn path_mut(&mut self) -> Option<&mut PathAgents> {
-        self.agents.as_mut()?.path.as_deref_mut()
-    }
-
-    /// Whether a packet is for a half of a split connection.
-    pub(in crate::host) fn splits(&self, packet: &Packet) -> bool {
-        self.find_split(packet).is_some()
-    }
-
-    fn find_split(&self, packet: &Packet) -> Option<(Served, Pair)> {
-        let path = self.agents.as_ref()?.path.as_ref()?;
-        path.find_split(packet, (&self.routes, &self.sockets))
-    }
-
-    /// Offers a packet to the split connections; gives it back if it is for none.
-    pub(in crate::host) fn offer_to_split(
+    /// Takes in a packet for a half of a split connection, or a SYN that opens one.
+    pub(super) fn take_for_split(
         &mut self,
         now: Instant,
+        around: &Around<'_>,
+        (served, pair): (Served, Pair),
         packet: Packet,
-    ) -> Option<Packet> {
-        let Some((served, pair)) = self.find_split(&packet) else {
-            return Some(packet);
-        };
+    ) -> Ended {
         let packet = packet.into_transport();
-        let is_open = self.sockets.is_open(&pair);
-        match &packet.body {
-            Body::Tcp(header, payload) if !is_open => {
-                let split = self.path_mut().and_then(|path| path.split_mut(&served));
-                let admitted = split.map(|split| split.listener.admit(header, payload.length()));
-                if admitted == Some(Admission::Accept) {
-                    self.accepted = true;
-                    self.open_split(now, served, (pair, packet.flow), header);
-                }
+        match packet.body {
+            Body::Tcp(header, payload) if self.sockets.is_open(&pair) => {
+                let mtu = || around.mtu_towards(pair.1.address);
+                self.sockets.deliver(now, pair, &header, payload, mtu);
             }
-            _ => self.deliver(now, packet),
+            Body::Tcp(header, payload) => {
+                let split = self.split_mut(&served);
+                let admitted = split.map(|split| split.listener.admit(&header, payload.length()));
+                if admitted != Some(Admission::Accept) {
+                    return Ended::Refused;
+                }
+                self.open_split(now, around, served, (pair, packet.flow), &header);
+            }
+            Body::Icmp(IcmpMessage::Error { kind, quoted }) => {
+                self.sockets.handle_icmp(now, kind, &quoted);
+            }
+            _ => return Ended::Refused,
         }
-        None
+        Ended::Taken
     }
 
     /// Answers a SYN from one end, and sends one of its own to the other.
     fn open_split(
         &mut self,
         now: Instant,
+        around: &Around<'_>,
         served: Served,
         (near_pair, flow): (Pair, Option<FlowId>),
         syn: &TcpHeader,
     ) {
         let far_pair = (near_pair.1, near_pair.0);
-        let overhead = |remote: Endpoint, path: &PathAgents| path.overhead(&remote.address);
-        let (routes, mtus) = (&self.routes, &self.interface_mtus);
-        let Some(path) = self
-            .agents
-            .as_mut()
-            .and_then(|agents| agents.path.as_deref_mut())
-        else {
-            return;
+        let mtu = |pair: &Pair| {
+            let mtu = around.mtu_towards(pair.1.address);
+            mtu.saturating_sub(self.overhead(&pair.1.address))
         };
-        let mtu = |pair: &Pair, path: &PathAgents| {
-            mtu_towards(routes, mtus, pair.1.address).saturating_sub(overhead(pair.1, path))
-        };
-        let mtus = [&near_pair, &far_pair].map(|pair| mtu(pair, path));
-        let begun = path
-            .interface_towards(&served.mobile, routes)
-            .and_then(|access| self.links.parameters(access))
-            .map(PathParameters::at_network);
-        let Some(split) = path.split_mut(&served) else {
+        let mtus = [&near_pair, &far_pair].map(mtu);
+        let begun = self.path_to(&served.mobile, around);
+        let Some(split) = self.split(&served) else {
             return;
         };
         let towards_mobile = split.towards_mobile(begun);
         let profile = |pair: &Pair| match pair.1.address == served.mobile {
-            true => &towards_mobile,
-            false => &split.towards_correspondent,
+            true => towards_mobile.clone(),
+            false => split.towards_correspondent.clone(),
         };
-        let opening = |pair, mtu| Opening { pair, mtu, flow };
         let (near_profile, far_profile) = (profile(&near_pair), profile(&far_pair));
-        let near = opening(near_pair, mtus[0]);
-        let near = self.sockets.accept(now, near, near_profile, syn);
-        let far = opening(far_pair, mtus[1]);
-        let far = self.sockets.open(now, far, far_profile);
         let parts: Vec<_> = split
             .steering
             .iter()
             .filter_map(|kind| kind.steering())
             .collect();
+        let opening = |pair, mtu| Opening { pair, mtu, flow };
+        let near = opening(near_pair, mtus[0]);
+        let near = self.sockets.accept(now, near, &near_profile, syn);
+        let far = opening(far_pair, mtus[1]);
+        let far = self.sockets.open(now, far, &far_profile);
         let half = |other, half_open| Relay {
             other,
             served,
             half_open,
             peer_closed: false,
         };
-        path.relays.insert(near, half(far, true));
-        path.relays.insert(far, half(near, false));
+        self.relays.insert(near, half(far, true));
+        self.relays.insert(far, half(near, false));
         let to_mobile = match near_pair.1.address == served.mobile {
             true => near,
             false => far,
@@ -225,18 +206,21 @@ impl Host {
         }
     }
 
-    /// Carries on what has happened at a half of a split connection; says whether the socket is one.
-    pub(in crate::host) fn relay(&mut self, socket: SocketId, event: Event) -> bool {
-        let Some(path) = self.path_mut() else {
-            return false;
-        };
-        let Some(relay) = path.relays.get_mut(&socket) else {
-            return false;
+    /// Carries on what has happened at the halves.
+    pub(super) fn relay_events(&mut self) {
+        while let Some((socket, event)) = self.sockets.poll_event() {
+            self.relay(socket, event);
+        }
+    }
+
+    /// Carries on what has happened at a half of a split connection.
+    fn relay(&mut self, socket: SocketId, event: Event) {
+        let Some(relay) = self.relays.get_mut(&socket) else {
+            return;
         };
         relay.peer_closed |= event == Event::PeerClosed;
-        let relay = *relay;
-        path.settle(socket);
         let other = relay.other;
+        self.settle(socket);
         match event {
             Event::Connected | Event::Readable | Event::PeerClosed => self.carry(socket, other),
             Event::Writable => self.carry(other, socket),
@@ -247,15 +231,12 @@ impl Host {
                 }
             }
         }
-        true
     }
 
     /// Moves bytes from one half to the other, as far as there is room, and the end of them.
     fn carry(&mut self, from: SocketId, to: SocketId) {
-        let peer_closed = self
-            .path_mut()
-            .and_then(|path| path.relays.get(&from))
-            .is_some_and(|relay| relay.peer_closed);
+        let relay = self.relays.get(&from);
+        let peer_closed = relay.is_some_and(|relay| relay.peer_closed);
         if let Some((source, sink)) = self.sockets.two_mut(from, to) {
             sink.take_from(source);
             if peer_closed && source.readable() == 0 {

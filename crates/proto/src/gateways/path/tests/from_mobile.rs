@@ -14,7 +14,7 @@ fn upload(profile: &Profile, snoops: bool, segments: u32, lost: Lost) -> Row {
     let far = |from: usize, to: usize| if from + to == 1 { ms(100) } else { ms(10) };
     let mut row = Row::new(Service::Snoop);
     if !snoops {
-        *row.hosts[1].agents_mut().path_mut() = PathAgents::default();
+        *row.hosts[1].layer_mut::<PathAgents>().unwrap() = PathAgents::new([2; 16]);
     }
     row.fate = Box::new(move |from, to| vec![far(from, to)]);
     row.begin(profile);

@@ -19,17 +19,20 @@ mod whereabouts;
 pub use context::SplitContext;
 pub use split::Split;
 
-use super::sockets::{Pair, Sockets};
-use super::{InterfaceId, RouteTable, SocketId};
+use crate::crosslayer::{CrossLayerSignal, PathParameters};
+use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
+use crate::host::sockets::{Pair, Sockets};
+use crate::host::{Discarded, RouteTable, SocketId};
+use crate::interface::{InterfaceId, StatusInterests, TransmitStatus};
 use crate::packet::{Body, Packet};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
-use crate::wire::icmp::IcmpMessage;
+use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::tcp::TcpFlags;
 use core::net::IpAddr;
 use snooping::Snooping;
 use split::Relay;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use whereabouts::{Asked, Binding, Wrapping};
 
 /// Bytes that a tunnel adds, the most that stands around what is sent to a mobile.
@@ -56,16 +59,22 @@ pub enum Service {
 }
 
 /// The agents on the path of one router.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PathAgents {
+    /// The halves of split connections, bound to addresses of others.
+    sockets: Sockets,
     mobiles: BTreeMap<IpAddr, Mobile>,
     /// Halves of connections that are split.
     relays: BTreeMap<SocketId, Relay>,
     snooping: Snooping,
     /// Mobiles that have just been bound elsewhere.
     moved: Vec<IpAddr>,
-    /// Whether something was learnt of a packet that went on.
+    /// True if something was learnt of a packet that is looked at.
     stirred: bool,
+    /// The next deadline of a half, as of the last work.
+    half_deadline: Option<Instant>,
+    outbox: VecDeque<Packet>,
+    discarded: Discarded,
 }
 
 /// A mobile that is served.
@@ -87,20 +96,22 @@ struct Flow {
     wrapping: Wrapping,
 }
 
-/// What is to be done with a packet that arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    /// It goes on as if nobody had looked.
-    Pass,
-    /// An agent takes it in.
-    Take,
-    /// It ends here: an agent has taken in what it says, and may say it in other words.
-    Absorb,
-    /// It is dropped.
-    Drop,
-}
-
 impl PathAgents {
+    /// Agents that serve nobody yet; `secret` keys the initial sequence numbers of halves (RFC 6528).
+    pub fn new(secret: [u8; 16]) -> PathAgents {
+        PathAgents {
+            sockets: Sockets::new(secret),
+            mobiles: BTreeMap::new(),
+            relays: BTreeMap::new(),
+            snooping: Snooping::default(),
+            moved: Vec::new(),
+            stirred: false,
+            half_deadline: None,
+            outbox: VecDeque::new(),
+            discarded: Discarded::default(),
+        }
+    }
+
     /// Serves connections.
     pub fn serve(&mut self, served: Served, service: Service) {
         let mobile = self.mobiles.entry(served.mobile).or_default();
@@ -119,13 +130,16 @@ impl PathAgents {
         mobile.access.insert(interface);
     }
 
+    /// Tells the halves towards a mobile what its link says.
+    pub fn signal_about(&mut self, now: Instant, mobile: IpAddr, signal: &CrossLayerSignal) {
+        if *signal == CrossLayerSignal::Disconnected {
+            self.note_loss(&mobile);
+        }
+        self.sockets.signal(now, signal, |peer| peer == mobile);
+    }
+
     /// Looks at a packet that has arrived.
-    pub(super) fn look(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        (routes, sockets): (&RouteTable, &Sockets),
-    ) -> Look {
+    fn look(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
         self.learn_binding(packet);
         let Some((served, pair)) = self.find(packet) else {
             return Look::Pass;
@@ -135,9 +149,7 @@ impl PathAgents {
             return Look::Pass;
         };
         match flow.service {
-            Service::Split(_) if self.takes(packet, &served, &pair, (routes, sockets)) => {
-                Look::Take
-            }
+            Service::Split(_) if self.takes(packet, &served, &pair, routes) => Look::Take,
             // It is to come, if the mobile has come from elsewhere.
             Service::Split(ref split)
                 if split.transfers_context() && self.is_here(&served.mobile, routes) =>
@@ -156,7 +168,7 @@ impl PathAgents {
     }
 
     /// A queue of this router's had no room for a packet. Who repairs losses of the last hop is not to hide that one.
-    pub fn handle_drop(&mut self, now: Instant, packet: &Packet) {
+    fn handle_drop(&mut self, now: Instant, packet: &Packet) {
         if let Some((served, pair)) = self.find(packet)
             && pair.0.address == served.mobile
         {
@@ -166,13 +178,7 @@ impl PathAgents {
 
     /// Whether a packet belongs to a half of a split connection, or is to open one: only where the mobile's access link
     /// is the next hop, of several gateways on the way.
-    fn takes(
-        &self,
-        packet: &Packet,
-        served: &Served,
-        pair: &Pair,
-        (routes, sockets): (&RouteTable, &Sockets),
-    ) -> bool {
+    fn takes(&self, packet: &Packet, served: &Served, pair: &Pair, routes: &RouteTable) -> bool {
         let opens = |packet: &Packet| {
             packet.segment_within().is_some_and(|segment| {
                 let flags = segment.header.flags;
@@ -181,7 +187,7 @@ impl PathAgents {
                     && !flags.contains(TcpFlags::RST)
             })
         };
-        sockets.is_open(pair) || opens(packet) && self.is_here(&served.mobile, routes)
+        self.sockets.is_open(pair) || opens(packet) && self.is_here(&served.mobile, routes)
     }
 
     /// Whether a packet goes to a mobile's access link or comes from there. One in a tunnel may pass twice, on its way to the
@@ -212,11 +218,7 @@ impl PathAgents {
     }
 
     /// The access link's interface by which packets for a mobile leave.
-    pub(super) fn interface_towards(
-        &self,
-        mobile: &IpAddr,
-        routes: &RouteTable,
-    ) -> Option<InterfaceId> {
+    fn interface_towards(&self, mobile: &IpAddr, routes: &RouteTable) -> Option<InterfaceId> {
         let known = self.mobiles.get(mobile)?;
         let care_of = known.binding.and_then(|binding| binding.care_of);
         let interface = routes.lookup(care_of.map_or(*mobile, IpAddr::V6))?;
@@ -265,23 +267,25 @@ impl PathAgents {
         flows.get_mut(&(served.correspondent, served.port))
     }
 
-    /// Whether something was learnt since this was asked last.
-    pub(super) fn take_stirred(&mut self) -> bool {
-        core::mem::take(&mut self.stirred)
+    /// The parameters of the access link by which packets for a mobile leave, if they are known.
+    fn path_to(&self, mobile: &IpAddr, around: &Around<'_>) -> Option<PathParameters> {
+        let access = self.interface_towards(mobile, around.routes)?;
+        let link = around.link_parameters(access);
+        link.map(PathParameters::at_network)
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.snooping.poll_timeout()
-    }
-
-    /// Does what is due at `now`.
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
-        self.snooping.handle_timeout(now);
+    /// Tells halves of the access link to which their mobile has moved.
+    fn tell_of_moves(&mut self, now: Instant, around: &Around<'_>) {
+        while let Some(mobile) = self.moved.pop() {
+            if let Some(path) = self.path_to(&mobile, around) {
+                let connected = CrossLayerSignal::Connected(path);
+                self.sockets.signal(now, &connected, |peer| peer == mobile);
+            }
+        }
     }
 
     /// The next packet that goes on because of what was seen; to where its mobile is now.
-    pub(super) fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_snooping(&mut self) -> Option<Packet> {
         let mut packet = self.snooping.poll_transmit()?;
         let mobile = packet
             .segment_within()
@@ -300,6 +304,97 @@ impl PathAgents {
         match self.mobiles.contains_key(address) && address.is_ipv6() {
             true => TUNNEL_HEADER,
             false => 0,
+        }
+    }
+}
+
+impl Layer for PathAgents {
+    fn rank(&self) -> Rank {
+        Rank::Path
+    }
+
+    fn inspects(&self) -> bool {
+        true
+    }
+
+    fn inspect(&mut self, now: Instant, routes: &RouteTable, packet: &Packet) -> Look {
+        let look = self.look(now, routes, packet);
+        match core::mem::take(&mut self.stirred) {
+            true if look == Look::Pass => Look::Learn,
+            _ => look,
+        }
+    }
+
+    fn ends(&self, routes: &RouteTable, packet: &Packet) -> bool {
+        self.find_split(packet, routes).is_some()
+    }
+
+    fn end(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> Ended {
+        match self.find_split(&packet, around.routes) {
+            Some((served, pair)) => self.take_for_split(now, around, (served, pair), packet),
+            None => Ended::No(packet),
+        }
+    }
+
+    fn work(&mut self, now: Instant, around: &mut Around<'_>) {
+        self.tell_of_moves(now, around);
+        self.relay_events();
+        while let Some(outgoing) = self.sockets.poll_transmit(now) {
+            let packet = outgoing.into_packet(around.origin);
+            let packet = self.handle_outgoing(packet);
+            self.outbox.push_back(packet);
+        }
+        while self.sockets.poll_changed().is_some() {}
+        self.half_deadline = self.sockets.poll_timeout();
+    }
+
+    fn overhear(&mut self, packet: &Packet) {
+        self.learn_binding(packet);
+    }
+
+    fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
+        self.sockets.is_about(quoted) && self.sockets.handle_icmp(now, error, quoted)
+    }
+
+    fn status_interests(&self) -> StatusInterests {
+        StatusInterests {
+            drops: true,
+            ..StatusInterests::default()
+        }
+    }
+
+    fn handle_transmit_status(
+        &mut self,
+        now: Instant,
+        _interface: InterfaceId,
+        packet: &Packet,
+        status: TransmitStatus,
+    ) -> bool {
+        if status == TransmitStatus::Dropped {
+            self.handle_drop(now, packet);
+        }
+        status == TransmitStatus::Dropped
+    }
+
+    fn poll_step(&mut self) -> Option<Step> {
+        let packet = self.poll_snooping().or_else(|| self.outbox.pop_front());
+        packet.map(Step::Originate)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let snooping = self.snooping.poll_timeout();
+        snooping.into_iter().chain(self.half_deadline).min()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.sockets.handle_timeout(now);
+        self.snooping.handle_timeout(now);
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            discarded: self.discarded,
+            ..Counters::default()
         }
     }
 }

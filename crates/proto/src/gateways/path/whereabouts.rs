@@ -1,7 +1,6 @@
 //! Where mobiles of Mobile IPv6 are, as binding updates and acknowledgements tell that pass, and what leads packets there.
 
 use super::{PathAgents, Served};
-use crate::host::{InterfaceId, RouteTable};
 use crate::mobility::binding::BindingSequence;
 use crate::packet::{Body, Extended, Packet};
 use crate::wire::mobility_header::{BindingUpdate, MobilityMessage};
@@ -43,7 +42,7 @@ pub(super) enum Wrapping {
 impl PathAgents {
     /// A binding update asks the home agent to send to another place, and its acknowledgement says that it does. Until that has
     /// passed, the mobile may take nothing there (study D, section 6.1), and the home agent may refuse.
-    pub(in crate::host) fn learn_binding(&mut self, packet: &Packet) {
+    pub(super) fn learn_binding(&mut self, packet: &Packet) {
         let (message, extended) = match &packet.body {
             Body::Mobility(message) => (message, None),
             Body::Extended(extended) => match &extended.body {
@@ -120,7 +119,7 @@ impl PathAgents {
     }
 
     /// Nothing reaches a mobile now: its next binding says that something does.
-    pub(in crate::host) fn note_loss(&mut self, mobile: &IpAddr) {
+    pub(super) fn note_loss(&mut self, mobile: &IpAddr) {
         if let Some(mobile) = self.mobiles.get_mut(mobile) {
             mobile.is_lost = true;
         }
@@ -145,7 +144,7 @@ impl PathAgents {
     }
 
     /// A packet of a half of a split connection as it leaves: to where the mobile is, if it is for one that is away.
-    pub(in crate::host) fn handle_outgoing(&self, packet: Packet) -> Packet {
+    pub(super) fn handle_outgoing(&self, packet: Packet) -> Packet {
         let Some((served, _)) = self.find(&packet) else {
             return packet;
         };
@@ -161,15 +160,6 @@ impl PathAgents {
             Some(care_of) => wrap(packet, (home, care_of), flow.wrapping),
             None => packet,
         }
-    }
-
-    /// The mobile that has moved, by what has passed, and the interface to its new access link if that is here.
-    pub(in crate::host) fn poll_moved(
-        &mut self,
-        routes: &RouteTable,
-    ) -> Option<(IpAddr, Option<InterfaceId>)> {
-        let mobile = self.moved.pop()?;
-        Some((mobile, self.interface_towards(&mobile, routes)))
     }
 }
 

@@ -1,0 +1,284 @@
+//! How connections across the link begin: with a SYN from this side, or a packet from the other gateway.
+
+use super::{AerotpGateway, Near, Pair, Splice, end};
+use crate::aerotp::{self, Configuration};
+use crate::host::SocketId;
+use crate::host::layer::Around;
+use crate::host::sockets::{Delivery, Opening};
+use crate::packet::{Body, FlowId, Packet, Payload};
+use crate::tcp;
+use crate::tcp::profile::Profile;
+use crate::time::Instant;
+use crate::wire::aerotp::{AerotpPacket, Mode, TcpOffer};
+use crate::wire::tcp::TcpHeader;
+use core::net::IpAddr;
+
+/// A TCP half that answers a SYN.
+pub(super) struct Half {
+    /// The ends of its connection across the link, the one on this side first.
+    pub ends: Pair,
+    pub flow: Option<FlowId>,
+    pub profile: Profile,
+    /// The far end's answer, if it has been asked.
+    pub agreed: Option<TcpOffer>,
+}
+
+impl AerotpGateway {
+    /// Takes in a TCP segment from this side: a SYN opens a connection across the link, others are for their half. Returns
+    /// whether there is one.
+    pub(super) fn take_segment(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        ends: Pair,
+        packet: Packet,
+    ) -> bool {
+        let Some(splice) = self.splices.get(&ends) else {
+            if let Body::Tcp(syn, _) = &packet.body {
+                self.open_across(now, around, ends, syn, &packet);
+            }
+            return true;
+        };
+        self.touched.insert(ends);
+        // The SYN again: its answer is on its way.
+        matches!(splice.near, Near::Waiting(_)) || self.deliver(now, around, packet)
+    }
+
+    /// Hands a segment to its half; one that is over answers with a reset.
+    fn deliver(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
+        let Body::Tcp(header, payload) = packet.body else {
+            return false;
+        };
+        let (local, remote) = (
+            end(packet.ip.destination, header.destination_port),
+            end(packet.ip.source, header.source_port),
+        );
+        let mtu = || around.mtu_towards(remote.address);
+        match self
+            .sockets
+            .deliver(now, (local, remote), &header, payload, mtu)
+        {
+            Delivery::Taken | Delivery::Accepted(_) => true,
+            Delivery::Nobody(reset) => {
+                self.discarded.no_receiver += 1;
+                if let Some(reset) = reset {
+                    let (ends, body) = (
+                        (local.address, remote.address),
+                        Body::Tcp(reset, Payload::EMPTY),
+                    );
+                    let packet = around.origin.packet(ends, body, packet.flow);
+                    self.outbox.push_back(packet);
+                }
+                false
+            }
+        }
+    }
+
+    /// Opens the AeroTP connection for a SYN.
+    fn open_across(
+        &mut self,
+        now: Instant,
+        around: &Around<'_>,
+        ends: Pair,
+        syn: &TcpHeader,
+        packet: &Packet,
+    ) {
+        let Some(rule) = self.rule(packet, ends.1.port) else {
+            return;
+        };
+        let mtu = around.mtu_towards(ends.1.address);
+        let mut configuration = self.rules[rule].configuration.clone();
+        configuration.mode = self.rules[rule].connection_mode();
+        let passes_through = configuration.mode == Mode::Reliable;
+        configuration.confirms = passes_through;
+        let identity = self.identity(now, &ends);
+        let addresses = (ends.0.address, ends.1.address);
+        let mut aerotp = aerotp::Connection::connect(now, configuration, identity, addresses, mtu);
+        aerotp.set_offer(offer_of(syn));
+        let near = Near::Waiting(Box::new(*syn));
+        let mut splice = Splice::new(now, ends, aerotp, near, rule, packet.flow);
+        if !passes_through {
+            let profile = self.rules[rule].profile.clone();
+            let half = Half {
+                ends,
+                flow: packet.flow,
+                profile,
+                agreed: None,
+            };
+            let socket = self.accept_half(now, around, half, syn);
+            splice.near = Near::Tcp(socket);
+        }
+        self.add_splice(splice);
+    }
+
+    /// Answers a SYN in the name of the far end, with no more than that has agreed to, if it has been asked.
+    pub(super) fn accept_half(
+        &mut self,
+        now: Instant,
+        around: &Around<'_>,
+        half: Half,
+        syn: &TcpHeader,
+    ) -> SocketId {
+        let (ends, flow, agreed) = (half.ends, half.flow, half.agreed);
+        let profile = fitted(around, half.profile, agreed, ends.1.address);
+        let mtu = around.mtu_towards(ends.0.address);
+        let opening = Opening {
+            pair: (ends.1, ends.0),
+            mtu,
+            flow,
+        };
+        let socket = self.sockets.accept(now, opening, &profile, syn);
+        if agreed.is_some()
+            && let Some(connection) = self.sockets.connection_mut(socket)
+        {
+            connection.hold_acknowledgments();
+        }
+        socket
+    }
+
+    /// Takes in an AeroTP packet from the other gateway; returns false if it belongs to nothing here.
+    pub(super) fn take_from_air(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        packet: Packet,
+    ) -> bool {
+        let (source, destination, flow) = (packet.ip.source, packet.ip.destination, packet.flow);
+        let Body::Aerotp(body) = packet.body else {
+            return false;
+        };
+        if body.header.mode == Mode::UnreliableDatagram {
+            return self.pass_datagram(around, *body, (source, destination), flow);
+        }
+        let ends = (
+            end(destination, body.header.destination_port),
+            end(source, body.header.source_port),
+        );
+        if !self.splices.contains_key(&ends) {
+            // What answers an opening that was never sent from here opens nothing, as a SYN-ACK does not: else a flood that is
+            // forged at one gateway would come back from the other.
+            if body.header.opening.is_none() || body.header.mack.is_some() {
+                self.discards.strangers += 1;
+                if let Some(reset) = aerotp::reset_reply(&body.header, now) {
+                    let reset = Body::Aerotp(Box::new(reset));
+                    let reset = around.origin.packet((destination, source), reset, flow);
+                    self.outbox.push_back(reset);
+                }
+                return false;
+            }
+            self.open_from_air(now, around, ends, &body, flow);
+        }
+        if let Some(splice) = self.splices.get_mut(&ends) {
+            splice.heard += 1;
+            splice
+                .aerotp
+                .handle_packet(now, (source, destination), *body);
+            self.touched.insert(ends);
+        }
+        true
+    }
+
+    /// The other gateway opens a connection: this one opens the TCP half to the far end, if that is what it was made of.
+    fn open_from_air(
+        &mut self,
+        now: Instant,
+        around: &Around<'_>,
+        ends: Pair,
+        body: &AerotpPacket,
+        flow: Option<FlowId>,
+    ) {
+        let mtu = around.mtu_towards(ends.1.address);
+        // The other gateway's rule is not said; here it is the first that gives this mode to what goes there.
+        let selected = self.rules.iter().position(|rule| {
+            rule.selector.leads_to(ends.0) && rule.connection_mode() == body.header.mode
+        });
+        let Some(rule) = selected else {
+            self.discards.strangers += 1;
+            return;
+        };
+        let mode = body.header.mode;
+        let configuration = Configuration {
+            mode,
+            class: body.header.class,
+            confirms: mode == Mode::Reliable && body.header.tcp_offer.is_some(),
+            ..self.rules[rule].configuration.clone()
+        };
+        let profile = self.rules[rule].profile.clone();
+        let identity = self.identity(now, &ends);
+        let addresses = (ends.0.address, ends.1.address);
+        let aerotp = aerotp::Connection::accept(now, configuration, identity, addresses, mtu);
+        let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
+        splice.opened_by = Some(Box::new(body.clone()));
+        if let Some(offer) = body.header.tcp_offer {
+            let profile = fitted(around, profile, Some(offer), ends.1.address);
+            let near_mtu = around.mtu_towards(ends.0.address);
+            let opening = Opening {
+                pair: (ends.1, ends.0),
+                mtu: near_mtu,
+                flow,
+            };
+            let socket = self.sockets.open(now, opening, &profile);
+            if mode == Mode::Reliable
+                && let Some(connection) = self.sockets.connection_mut(socket)
+            {
+                connection.hold_acknowledgments();
+            }
+            splice.is_held = mode == Mode::Reliable;
+            splice.near = Near::Tcp(socket);
+        }
+        self.add_splice(splice);
+    }
+
+    /// Takes a connection in. If one has to make room for it, that one's TCP is told.
+    pub(super) fn add_splice(&mut self, splice: Splice) {
+        let gone = self.make_room();
+        self.add(splice);
+        if let Some(Near::Tcp(socket)) = gone.map(|gone| gone.near) {
+            self.leave_half(socket);
+        }
+    }
+}
+
+/// Fits the stack of a half: no longer segments than cross the link, and no options that the other side has not.
+fn fitted(
+    around: &Around<'_>,
+    mut profile: Profile,
+    offer: Option<TcpOffer>,
+    across: IpAddr,
+) -> Profile {
+    let headers = if across.is_ipv4() { 40 } else { 60 };
+    let mtu = around.mtu_towards(across);
+    let fits = u16::try_from(mtu.saturating_sub(headers)).unwrap_or(u16::MAX);
+    profile.maximum_segment_size = profile.maximum_segment_size.min(fits);
+    if let Some(offer) = offer {
+        profile.maximum_segment_size = profile.maximum_segment_size.min(offer.maximum_segment_size);
+        profile.window_scaling &= offer.window_scale.is_some();
+        profile.sack &= offer.sack_permitted;
+        profile.timestamps &= offer.timestamps;
+    }
+    profile
+}
+
+/// What a SYN offers.
+fn offer_of(syn: &TcpHeader) -> TcpOffer {
+    TcpOffer {
+        // RFC 9293 section 3.7.1: 536 unless it says another.
+        maximum_segment_size: syn.options.maximum_segment_size.unwrap_or(536),
+        window_scale: syn.options.window_scale.map(|shift| shift.min(14)),
+        sack_permitted: syn.options.sack_permitted,
+        timestamps: syn.options.timestamps.is_some(),
+    }
+}
+
+/// What was agreed to on a connection that stands.
+pub(super) fn agreed_on(connection: &tcp::Connection) -> TcpOffer {
+    let negotiated = connection.negotiated();
+    TcpOffer {
+        maximum_segment_size: negotiated.map_or(536, |agreed| agreed.peer_segment_size),
+        window_scale: negotiated
+            .and_then(|agreed| agreed.window_shifts)
+            .map(|(_, peer)| peer),
+        sack_permitted: negotiated.is_some_and(|agreed| agreed.sack),
+        timestamps: negotiated.is_some_and(|agreed| agreed.timestamps),
+    }
+}
