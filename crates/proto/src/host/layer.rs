@@ -9,7 +9,6 @@ use super::origin::Origin;
 use super::{Discarded, RouteTable, mtu_towards};
 use crate::crosslayer::{PathParameters, PeerMoved};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters, StatusInterests, TransmitStatus};
-use crate::mobility::address_configuration::LINK_LOCAL;
 use crate::mobility::buffering::{BufferCounts, BufferPolicy, Held};
 use crate::packet::{IpHeader, Packet, Signal};
 use crate::time::Instant;
@@ -17,7 +16,7 @@ use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::prefix::Ipv6Prefix;
 use core::any::Any;
 use core::fmt::Debug;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::IpAddr;
 use std::collections::VecDeque;
 
 /// The order of layers. A packet that has come is offered to them from the first to the last, a packet of the node's own
@@ -233,20 +232,13 @@ pub struct Counters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbor {
     /// Its address on the link, as the router's neighbour cache has it.
-    pub address: Ipv6Addr,
+    pub address: IpAddr,
     /// The network behind it, if the router's routes to that lead there: of a mobile router that is at home.
     pub network: Option<Ipv6Prefix>,
     /// True if the router advertises itself to it as soon as it has come (study D, baseline).
     pub is_told: bool,
     /// Policy for its packets when it leaves, if they are held.
     pub buffering: Option<BufferPolicy>,
-}
-
-impl Neighbor {
-    /// Its link-local address, with the interface identifier of its other one.
-    pub fn link_local(&self) -> Ipv6Addr {
-        LINK_LOCAL.address_of(self.address)
-    }
 }
 
 /// A part of a node between its interfaces and its transports.
@@ -322,7 +314,7 @@ pub trait Layer: Any + Debug + Send {
     /// Hears of an event of the link at an interface.
     fn handle_link(&mut self, _now: Instant, _interface: InterfaceId, _event: LinkEvent) {}
 
-    /// Hears of an event of the link at an interface that concerns one of the hosts at its other end.
+    /// Hears an event of the medium at an interface that concerns one of the hosts at its other end.
     fn handle_neighbor(
         &mut self,
         _now: Instant,

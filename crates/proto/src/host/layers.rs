@@ -178,7 +178,8 @@ impl Layers {
         &mut self,
         now: Instant,
         interface: InterfaceId,
-        (event, neighbor): (LinkEvent, Neighbor),
+        event: LinkEvent,
+        neighbor: Neighbor,
     ) {
         for layer in &mut self.all {
             layer.handle_neighbor(now, interface, event, neighbor);

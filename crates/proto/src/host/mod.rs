@@ -404,15 +404,16 @@ impl Host {
         self.sockets.add_remedy(socket, remedy);
     }
 
-    /// A link at one of this host's interfaces says something of whom it leads to: for its access router.
+    /// Takes in an event of the medium at an interface that concerns one of the hosts at its other end; then drain the polls.
     pub fn handle_neighbor(
         &mut self,
         now: Instant,
         interface: InterfaceId,
-        said: (LinkEvent, Neighbor),
+        event: LinkEvent,
+        neighbor: Neighbor,
     ) {
         if let Some(agents) = &mut self.agents {
-            agents.handle_neighbor(now, interface, said);
+            agents.handle_neighbor(now, interface, event, neighbor);
         }
     }
 

@@ -89,6 +89,7 @@ impl World {
             observed: Observed::default(),
             drops: Default::default(),
             losses: scenario.losses.clone(),
+            to_tell: Vec::new(),
             transfers: Vec::new(),
             signals,
             directory,

@@ -4,11 +4,9 @@ use super::World;
 use super::build::node_secret;
 use super::flow::FlowRun;
 use crate::scenario::model::Transport;
-use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::gateways::path::{PathAgents, Served, Service, Split};
 use baton_proto::interface::InterfaceId;
 use baton_proto::remedies::{GatewayPart, Scheme};
-use core::net::IpAddr;
 
 impl World {
     /// Gives gateways the agents that the flows of their mobiles name.
@@ -56,27 +54,6 @@ impl World {
         nodes.sort_unstable();
         nodes.dedup();
         nodes
-    }
-
-    /// Tells a gateway what its connections with a mobile are to hear.
-    pub(super) fn tell_gateway(
-        &mut self,
-        number: usize,
-        gateway: usize,
-        signal: &CrossLayerSignal,
-    ) {
-        if !self.has_path_agents(gateway) {
-            return;
-        }
-        let mobile = self.mobiles[number].node.0;
-        let addresses: Vec<IpAddr> = self.nodes[mobile].host.addresses().collect();
-        for address in addresses {
-            let host = &mut self.nodes[gateway].host;
-            if let Some(agents) = host.layer_mut::<PathAgents>() {
-                agents.signal_about(self.now, address, signal);
-            }
-        }
-        self.pump(gateway);
     }
 
     pub(super) fn has_path_agents(&self, node: usize) -> bool {

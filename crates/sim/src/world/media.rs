@@ -20,6 +20,56 @@ impl World {
         self.pump(node);
     }
 
+    /// Lets an access link tell the network's end something of the mobile, once the mobile's node has done all that it does now.
+    pub(super) fn tell_network_later(&mut self, link: usize, event: LinkEvent) {
+        self.to_tell.push((link, event));
+    }
+
+    /// Lets access links say what they have to say to the network's ends.
+    pub(super) fn tell_networks(&mut self) {
+        for (link, event) in core::mem::take(&mut self.to_tell) {
+            self.tell_network(link, event);
+        }
+    }
+
+    /// Tells the network's end of an access link an event that concerns the mobile: at a base station as one of those in its
+    /// cell. A mobile that has not come does not go.
+    pub(super) fn tell_network(&mut self, link: usize, event: LinkEvent) {
+        let Some(number) = self.wires[link].mobile else {
+            return;
+        };
+        let event = match event {
+            LinkEvent::CellGoingDown => LinkEvent::GoingDown,
+            event => event,
+        };
+        let told_up = &mut self.wires[link].told_up;
+        let is_news = match event {
+            LinkEvent::Up => {
+                *told_up = true;
+                true
+            }
+            LinkEvent::Down => core::mem::take(told_up),
+            LinkEvent::GoingDown | LinkEvent::Rollback => *told_up,
+            _ => false,
+        };
+        if !is_news {
+            return;
+        }
+        let node = self.mobiles[number].node.0;
+        let (router, interface) = self.wires.far_from(link, node);
+        let protocol = self.mobiles[number].protocol.as_ref();
+        if protocol.is_some_and(|own| own.told || event != LinkEvent::Up) {
+            self.record_link_signal(router, link, event);
+        }
+        let neighbor = self.neighbor(number, link);
+        let host = &mut self.nodes[router].host;
+        host.handle_neighbor(self.now, interface, event, neighbor);
+        match self.wires.place(link) {
+            Some(_) => self.pump(router),
+            None => self.tell_end(link, self.wires.end_across(link, node), event),
+        }
+    }
+
     /// Delivers the status of a packet to the node that has given it to a medium.
     pub(super) fn tell_status(
         &mut self,

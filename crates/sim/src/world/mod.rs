@@ -48,7 +48,7 @@ use crate::record::{PacketRecord, RecordError, Recorder, Tables};
 use crate::scenario::model::{NodeIndex, Scenario, SignallingLoss};
 use agents::Directory;
 use baton_proto::host::{AerotpId, Few, Host};
-use baton_proto::interface::InterfaceId;
+use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::time::Instant;
 use contexts::Transfer;
 use core::net::IpAddr;
@@ -103,6 +103,8 @@ pub struct World {
     drops: Drops,
     /// Signalling messages that are still to be lost.
     losses: Vec<SignallingLoss>,
+    /// Events that access links are to tell the network's ends.
+    to_tell: Vec<(usize, LinkEvent)>,
     /// Split connections on their way from gateway to gateway.
     transfers: Vec<Transfer>,
     /// Where signals are recorded.

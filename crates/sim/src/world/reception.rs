@@ -52,6 +52,7 @@ impl World {
                 if let Some(number) = self.wires[link].mobile {
                     let interface = self.interface(self.mobiles[number].node.0, link);
                     self.tell_mobile(number, interface, event.news);
+                    self.tell_network(link, event.news);
                 }
             }
         }

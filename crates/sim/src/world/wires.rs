@@ -81,6 +81,8 @@ pub(super) struct Wire {
     pub works: bool,
     /// True if a handover has broken it.
     pub broken: bool,
+    /// Of an access link, true if it has last told the network's end that its mobile is there.
+    pub told_up: bool,
     /// The machine that carries its packets; those of an aircraft's link the radio network carries instead.
     pub link: Link,
     /// The translator of addresses between its mobile and the network; none where no mobile is.
@@ -107,6 +109,7 @@ impl Wire {
             mobile: None,
             works: true,
             broken: false,
+            told_up: false,
             port: None,
             nat: None,
             leaving: None,

@@ -20,10 +20,10 @@ pub use context::SplitContext;
 pub use split::Split;
 
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
-use crate::host::layer::{Around, Counters, Ended, Layer, Look, Rank, Step};
+use crate::host::layer::{Around, Counters, Ended, Layer, Look, Neighbor, Rank, Step};
 use crate::host::sockets::{Pair, Sockets};
 use crate::host::{Discarded, RouteTable, SocketId};
-use crate::interface::{InterfaceId, StatusInterests, TransmitStatus};
+use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
 use crate::packet::{Body, Packet};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
@@ -67,6 +67,8 @@ pub struct PathAgents {
     /// Halves of connections that are split.
     relays: BTreeMap<SocketId, Relay>,
     snooping: Snooping,
+    /// Events of access links that nobody has acted upon yet.
+    heard: VecDeque<Heard>,
     /// Mobiles that have just been bound elsewhere.
     moved: Vec<IpAddr>,
     /// True if something was learnt of a packet that is looked at.
@@ -75,6 +77,14 @@ pub struct PathAgents {
     half_deadline: Option<Instant>,
     outbox: VecDeque<Packet>,
     discarded: Discarded,
+}
+
+/// An event of an access link, about the mobile with this address there.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    interface: InterfaceId,
+    event: LinkEvent,
+    address: IpAddr,
 }
 
 /// A mobile that is served.
@@ -104,6 +114,7 @@ impl PathAgents {
             mobiles: BTreeMap::new(),
             relays: BTreeMap::new(),
             snooping: Snooping::default(),
+            heard: VecDeque::new(),
             moved: Vec::new(),
             stirred: false,
             half_deadline: None,
@@ -130,12 +141,36 @@ impl PathAgents {
         mobile.access.insert(interface);
     }
 
-    /// Tells the halves towards a mobile what its link says.
-    pub fn signal_about(&mut self, now: Instant, mobile: IpAddr, signal: &CrossLayerSignal) {
-        if *signal == CrossLayerSignal::Disconnected {
+    /// The mobile that has an address on an access link: its own, or the care-of address that it has bound.
+    fn mobile_at(&self, address: IpAddr) -> Option<IpAddr> {
+        let has = |mobile: &Mobile| {
+            let care_of = mobile.binding.and_then(|binding| binding.care_of);
+            care_of.map(IpAddr::V6) == Some(address)
+        };
+        let mut mobiles = self.mobiles.iter();
+        match self.mobiles.contains_key(&address) {
+            true => Some(address),
+            false => mobiles
+                .find(|(_, mobile)| has(mobile))
+                .map(|found| *found.0),
+        }
+    }
+
+    /// Tells the halves towards a mobile an event of the access link by which packets for it leave.
+    fn tell_of_link(&mut self, now: Instant, around: &Around<'_>, heard: Heard) {
+        let Some(mobile) = self.mobile_at(heard.address) else {
+            return;
+        };
+        if self.interface_towards(&mobile, around.routes) != Some(heard.interface) {
+            return;
+        }
+        if heard.event == LinkEvent::Down {
             self.note_loss(&mobile);
         }
-        self.sockets.signal(now, signal, |peer| peer == mobile);
+        let path = self.path_to(&mobile, around);
+        if let Some(signal) = CrossLayerSignal::of_link(heard.event, path) {
+            self.sockets.signal(now, &signal, |peer| peer == mobile);
+        }
     }
 
     /// Looks at a packet that has arrived.
@@ -337,6 +372,9 @@ impl Layer for PathAgents {
     }
 
     fn work(&mut self, now: Instant, around: &mut Around<'_>) {
+        while let Some(heard) = self.heard.pop_front() {
+            self.tell_of_link(now, around, heard);
+        }
         self.tell_of_moves(now, around);
         self.relay_events();
         while let Some(outgoing) = self.sockets.poll_transmit(now) {
@@ -350,6 +388,21 @@ impl Layer for PathAgents {
 
     fn overhear(&mut self, packet: &Packet) {
         self.learn_binding(packet);
+    }
+
+    fn handle_neighbor(
+        &mut self,
+        _now: Instant,
+        interface: InterfaceId,
+        event: LinkEvent,
+        neighbor: Neighbor,
+    ) {
+        let address = neighbor.address;
+        self.heard.push_back(Heard {
+            interface,
+            event,
+            address,
+        });
     }
 
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {

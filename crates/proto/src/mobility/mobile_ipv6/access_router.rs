@@ -142,12 +142,15 @@ impl AccessRouter {
     /// A mobile has come (802.21 Link_Up): what was held for it goes over the link. If it is to be told, the advertisement goes
     /// out at once, whatever the spacing, since it is for this mobile: to it alone, unless nobody else is there anyway.
     pub fn handle_arrival(&mut self, now: Instant, neighbor: Neighbor) {
-        self.neighbors.insert(neighbor.address);
-        self.handle_return(now, neighbor.address);
+        let IpAddr::V6(address) = neighbor.address else {
+            return;
+        };
+        self.neighbors.insert(address);
+        self.handle_return(now, address);
         if neighbor.is_told {
             match self.neighbors.len() {
                 1 => self.advertise(ALL_NODES),
-                _ => self.advertise(neighbor.link_local()),
+                _ => self.advertise(LINK_LOCAL.address_of(address)),
             }
         }
     }
@@ -155,10 +158,13 @@ impl AccessRouter {
     /// A mobile has gone (802.21 Link_Down). When the last one has, advertisements that would be lost are not sent, until one
     /// comes or [has returned](Self::handle_return). Their times go on.
     pub fn handle_loss(&mut self, now: Instant, neighbor: Neighbor) {
-        self.neighbors.remove(&neighbor.address);
-        self.answers.remove(&neighbor.link_local());
+        let IpAddr::V6(address) = neighbor.address else {
+            return;
+        };
+        self.neighbors.remove(&address);
+        self.answers.remove(&LINK_LOCAL.address_of(address));
         self.is_up = !self.neighbors.is_empty();
-        self.stop_serving(neighbor.address);
+        self.stop_serving(address);
         self.handle_departure(now, neighbor);
     }
 
@@ -301,7 +307,7 @@ mod tests {
 
     fn neighbor(number: u16) -> Neighbor {
         Neighbor {
-            address: Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, number),
+            address: Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, number).into(),
             network: None,
             is_told: true,
             buffering: None,

@@ -107,11 +107,11 @@ impl Layer for AccessRouters {
         event: LinkEvent,
         neighbor: Neighbor,
     ) {
-        self.tell(interface, |router| match event {
-            LinkEvent::GoingDown => router.handle_departure(now, neighbor),
-            LinkEvent::Down => router.handle_loss(now, neighbor),
-            LinkEvent::Up => router.handle_arrival(now, neighbor),
-            LinkEvent::Rollback => router.handle_return(now, neighbor.address),
+        self.tell(interface, |router| match (event, neighbor.address) {
+            (LinkEvent::GoingDown, _) => router.handle_departure(now, neighbor),
+            (LinkEvent::Down, _) => router.handle_loss(now, neighbor),
+            (LinkEvent::Up, _) => router.handle_arrival(now, neighbor),
+            (LinkEvent::Rollback, IpAddr::V6(address)) => router.handle_return(now, address),
             _ => {}
         });
     }

@@ -7,9 +7,9 @@ mod ipv6;
 use super::World;
 use super::ports::BehindLink;
 use super::wires::RadioPlace;
-use crate::scenario::model::{AttachmentPolicy, LinkIndex, Mobility, Scenario};
+use crate::scenario::model::{AttachmentPolicy, LinkIndex, MobileIpv6, Mobility, Scenario};
 use baton_proto::host::layer::Neighbor;
-use baton_proto::interface::{InterfaceId, LinkEvent};
+use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::mobile_ipv4;
 use baton_proto::mobility::mobile_ipv6::MobileNode;
 use core::net::IpAddr;
@@ -83,33 +83,6 @@ impl World {
         }
     }
 
-    /// Goes on after a mobile's node has heard an event of one of its access links: what it answers leaves, and then the far
-    /// end hears of it.
-    pub(super) fn tell_ends(&mut self, number: usize, link: usize, signal: LinkEvent) {
-        let mobile = &self.mobiles[number];
-        let Some(protocol) = &mobile.protocol else {
-            return;
-        };
-        let node = mobile.node.0;
-        let told = protocol.told || signal != LinkEvent::Up;
-        let neighbor = self.neighbor(number, link);
-        let (router, at_router) = self.wires.far_from(link, node);
-        let at_network = self.wires.end_across(link, node);
-        self.record_link_signal(node, link, signal);
-        self.pump(node);
-        if let Some(neighbor) = neighbor {
-            let said = (signal, neighbor);
-            self.nodes[router]
-                .host
-                .handle_neighbor(self.now, at_router, said);
-        }
-        if told {
-            self.record_link_signal(router, link, signal);
-            self.tell_end(link, at_network, signal);
-        }
-        self.pump(router);
-    }
-
     /// Tells a mobile's agents what the link of an interface is now that it leads to another cell.
     pub(super) fn describe_cell(
         &mut self,
@@ -136,21 +109,20 @@ impl World {
         }
     }
 
-    /// What the router of an access link calls a mobile of Mobile IPv6 on it.
-    fn neighbor(&self, number: usize, link: usize) -> Option<Neighbor> {
-        let protocol = self.mobiles[number].protocol.as_ref()?;
-        let mobility = self.scenario.mobiles[number].ipv6()?;
-        let IpAddr::V6(address) = self.care_of(number, link)? else {
-            return None;
-        };
-        let network = mobility.network_prefix;
-        let at_home = mobility.home_link == Some(LinkIndex(link));
-        Some(Neighbor {
-            address,
-            network: network.filter(|_| at_home),
-            is_told: protocol.told,
-            buffering: mobility.access_router_buffering,
-        })
+    /// The neighbour that a mobile is to the router of an access link.
+    pub(super) fn neighbor(&self, number: usize, link: usize) -> Neighbor {
+        let node = self.mobiles[number].node.0;
+        let own = || self.directory.flow_addresses(&self.scenario, [node; 2])[0];
+        let mobility = self.scenario.mobiles[number].ipv6();
+        let is_home = |mobility: &&MobileIpv6| mobility.home_link == Some(LinkIndex(link));
+        let network = mobility.filter(is_home).and_then(|own| own.network_prefix);
+        let protocol = self.mobiles[number].protocol.as_ref();
+        Neighbor {
+            address: self.care_of(number, link).unwrap_or_else(own),
+            network,
+            is_told: mobility.is_some() && protocol.is_some_and(|own| own.told),
+            buffering: mobility.and_then(|own| own.access_router_buffering),
+        }
     }
 
     /// Where a packet for a care-of address or for the host `to` goes on from `node` if an agent decides there: what it is for

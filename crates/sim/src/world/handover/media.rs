@@ -10,19 +10,26 @@ impl World {
     /// Carries out a command of a mobile's node.
     pub(super) fn command(&mut self, link: usize, command: LinkCommand) {
         let now = self.now;
+        let is_radio = self.wires.place(link).is_some();
         let wire = &mut self.wires[link];
         match command {
             LinkCommand::Attach => {
+                // That an aircraft has come to a cell, its network says.
+                let is_news = wire.works && (wire.broken || !is_radio);
                 wire.broken = false;
                 wire.leaving = None;
                 if wire.works && !wire.link.is_up() {
                     wire.link.set_up(now);
+                }
+                if is_news {
+                    self.tell_network_later(link, LinkEvent::Up);
                 }
             }
             LinkCommand::Detach { keep_queue } => {
                 wire.broken = true;
                 wire.leaving = None;
                 wire.link.set_down(now, keep_queue);
+                self.tell_network_later(link, LinkEvent::Down);
             }
             LinkCommand::HoldAtIp => {
                 wire.broken = true;
@@ -31,12 +38,12 @@ impl World {
                     true => wire.link.hold_at_ip(now),
                     false => wire.link.set_down(now, false),
                 }
+                self.tell_network_later(link, LinkEvent::Down);
             }
             LinkCommand::DiscardQueue => wire.link.discard_queue(now),
             LinkCommand::ReportDrained => self.begin_leaving(link),
             LinkCommand::TakeFromIp { own } => self.reroute(link, own),
-            // The far end hears of it together with the node's own parts.
-            LinkCommand::GoingDown => {}
+            LinkCommand::GoingDown => self.tell_network_later(link, LinkEvent::GoingDown),
         }
     }
 
@@ -113,7 +120,12 @@ impl World {
             self.note_turn(number, link, up);
             let interface = self.interface(self.mobiles[number].node.0, link);
             let event = if up { LinkEvent::Up } else { LinkEvent::Down };
+            // A link that a mobile does not use is up for the mobile alone, which may take it then.
+            let tells_network = !up || self.mobiles[number].attached == Some(link);
             self.tell_mobile(number, interface, event);
+            if tells_network {
+                self.tell_network(link, event);
+            }
         }
     }
 

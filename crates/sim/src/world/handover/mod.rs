@@ -18,7 +18,6 @@ use super::wires::{CellPlace, LeadsTo, RadioPlace};
 use super::{World, routing};
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{LinkIndex, NodeIndex, StationId};
-use baton_proto::crosslayer::CrossLayerSignal;
 use baton_proto::interface::{InterfaceId, LinkCommand, LinkEvent};
 use baton_proto::mobility::attachment::{Begun, Handover, Output, Refusal, Signal};
 use baton_proto::packet::FlowId;
@@ -176,6 +175,7 @@ impl World {
         }
         self.mobiles[number].is_driven = false;
         self.announce(number);
+        self.tell_networks();
     }
 
     /// The link behind an interface; of a radio network that of the cell of which it speaks.
@@ -212,21 +212,20 @@ impl World {
                 let link = interface.map(|interface| self.link_at(node, interface));
                 self.note_outgoing(number, link);
             }
-            Signal::InUse(interface, event) => {
-                self.pump(node);
-                let link = self.link_at(node, interface);
-                self.tell_gateway_of_link(number, link, event);
-            }
+            Signal::InUse(..) => self.pump(node),
             Signal::Link(interface, event) => {
-                let link = self.link_at(node, interface);
-                self.tell_ends(number, link, event);
+                if self.mobiles[number].protocol.is_some() {
+                    let link = self.link_at(node, interface);
+                    self.record_link_signal(node, link, event);
+                    self.pump(node);
+                }
             }
             Signal::Complete(interface) => {
                 let link = interface.map(|interface| self.link_at(node, interface));
                 self.complete_last_record(number, link);
                 self.pump(node);
                 if link.is_some() {
-                    self.tell_gateways_of_completion(number);
+                    self.send_contexts_after(number);
                 }
             }
         }
@@ -290,30 +289,6 @@ impl World {
                 }
             }
         }
-    }
-
-    /// Tells the gateway of a mobile's link in use an event of it, which it hears as its own link's.
-    fn tell_gateway_of_link(&mut self, number: usize, link: usize, event: LinkEvent) {
-        let path = self.path_parameters(number, link);
-        if let Some(signal) = CrossLayerSignal::of_link(event, Some(path)) {
-            let (gateway, _) = self.wires.far_from(link, self.mobiles[number].node.0);
-            self.tell_gateway(number, gateway, &signal);
-        }
-    }
-
-    /// Tells gateways that a mobile has come, and lets those that it has left send on what is to go with it. Where a protocol
-    /// is spoken, a gateway hears by its messages. Where none is, one that was left may go on serving.
-    fn tell_gateways_of_completion(&mut self, number: usize) {
-        if let (None, Some(link)) = (
-            &self.mobiles[number].protocol,
-            self.mobiles[number].attached,
-        ) {
-            let connected = CrossLayerSignal::Connected(self.path_parameters(number, link));
-            for gateway in self.gateway_nodes(number) {
-                self.tell_gateway(number, gateway, &connected);
-            }
-        }
-        self.send_contexts_after(number);
     }
 
     /// Lets a mobile that decides from outside measure what it receives and where it is.

@@ -111,6 +111,7 @@ impl World {
             self.describe_cell(mobile, (link, place), network);
         }
         self.tell_mobile(mobile, network, event);
+        self.tell_network(link, event);
     }
 
     /// A control message, between an aircraft and a base station.

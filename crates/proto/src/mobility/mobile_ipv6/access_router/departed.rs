@@ -132,13 +132,13 @@ impl Departures {
 impl AccessRouter {
     /// The link to a mobile is going down, or down (802.21 Link_Going_Down, Link_Down): what comes for it is held.
     pub fn handle_departure(&mut self, now: Instant, neighbor: Neighbor) {
-        let Some(policy) = neighbor.buffering else {
+        let (IpAddr::V6(address), Some(policy)) = (neighbor.address, neighbor.buffering) else {
             return;
         };
         // Chosen: a mobile that says nothing for so long has found another way.
         let until = now + policy.age + policy.age;
         let all = &mut self.departures.all;
-        let departed = all.entry(neighbor.address).or_insert_with(|| Departed {
+        let departed = all.entry(address).or_insert_with(|| Departed {
             buffer: EdgeBuffer::standing_by(policy),
             sequence: None,
             until,
@@ -147,9 +147,9 @@ impl AccessRouter {
         departed.buffer.hold();
         departed.until = until;
         if let Some(network) = neighbor.network {
-            self.departures.networks.insert(neighbor.address, network);
+            self.departures.networks.insert(address, network);
         }
-        self.step_departed(now, neighbor.address);
+        self.step_departed(now, address);
     }
 
     /// It is here again (802.21 Link_Up, Link_Event_Rollback): what was held goes over the link.

@@ -318,7 +318,7 @@ impl World {
     /// The mobile as the router of a link knows it.
     pub fn neighbor(&self, link: usize) -> Neighbor {
         Neighbor {
-            address: if link == 0 { ip(HOME) } else { care_of(link) },
+            address: IpAddr::V6(if link == 0 { ip(HOME) } else { care_of(link) }),
             network: (link == 0).then(|| prefix("2001:db8:aaaa::", 48)),
             is_told: true,
             buffering: self.buffering,
