@@ -19,7 +19,11 @@ class Discarded(TypedDict):
     damaged: Annotated[int, "Damaged beyond their checksums"]
     no_receiver: Annotated[int, "Nobody at the port"]
     backlog: Annotated[int, "Refused by a full listen queue"]
-    messages: Annotated[int, "Messages to mobility agents that could not be read, were not expected, or proved nothing"]
+    messages: Annotated[
+        int,
+        "Messages to mobility agents and between gateways that could not be read, were not expected, or proved "
+        "nothing, and contexts of split connections that did not get to another gateway",
+    ]
     tunnelled: Annotated[int, "Out of a tunnel for nobody there, or about to go round in one"]
 
 

@@ -74,15 +74,6 @@ pub struct Opening {
     pub flow: Option<FlowId>,
 }
 
-/// A connection out of its place, with what belongs to it.
-#[derive(Debug)]
-pub struct Seated {
-    pub pair: Pair,
-    pub flow: Option<FlowId>,
-    pub connection: Connection,
-    pub remedies: Vec<Box<dyn Remedy>>,
-}
-
 /// A segment to send.
 pub struct Outgoing {
     pub local: Endpoint,
@@ -240,26 +231,27 @@ impl Sockets {
         self.add(connection, pair, flow)
     }
 
-    /// Takes a connection out with all that is its own; a closed one stands in its place.
-    pub fn take_out(&mut self, now: Instant, id: SocketId) -> Option<Seated> {
-        let socket = self.sockets.get_mut(id.0 as usize)?;
-        let (local, remote) = socket.pair;
-        let zero = SequenceNumber(0);
-        let mut gone = Connection::connect(now, local, remote, &Profile::rfc(), zero, 1500);
-        gone.abort();
-        Some(Seated {
-            pair: socket.pair,
-            flow: socket.flow,
-            connection: core::mem::replace(&mut socket.connection, gone),
-            remedies: core::mem::take(&mut socket.remedies),
-        })
+    /// Lets go of a connection without a word to its peer; a closed one stands in its place.
+    pub fn detach(&mut self, id: SocketId) {
+        if let Some(socket) = self.sockets.get_mut(id.0 as usize) {
+            let ((local, remote), zero) = (socket.pair, SequenceNumber(0));
+            let now = Instant::ZERO;
+            let mut gone = Connection::connect(now, local, remote, &Profile::rfc(), zero, 1500);
+            gone.abort();
+            socket.connection = gone;
+            socket.remedies.clear();
+        }
     }
 
-    /// Puts in a connection that was taken out elsewhere.
-    pub fn put_in(&mut self, seated: Seated) -> SocketId {
-        let id = self.add(seated.connection, seated.pair, seated.flow);
-        self.sockets[id.0 as usize].remedies = seated.remedies;
-        id
+    /// Puts in a connection that has begun elsewhere.
+    pub fn attach(&mut self, connection: Connection, flow: Option<FlowId>) -> SocketId {
+        let pair = (connection.local(), connection.remote());
+        self.add(connection, pair, flow)
+    }
+
+    /// The flow to which a connection's packets belong.
+    pub fn flow(&self, id: SocketId) -> Option<FlowId> {
+        self.sockets.get(id.0 as usize)?.flow
     }
 
     /// Whether there is a connection between these ends that is not over.
@@ -613,7 +605,7 @@ impl Sockets {
         if self.by_pair.get(&socket.pair) == Some(&id) {
             self.by_pair.remove(&socket.pair);
         }
-        self.take_out(Instant::ZERO, id);
+        self.detach(id);
         self.free.push(id);
     }
 

@@ -90,7 +90,6 @@ impl World {
             drops: Default::default(),
             losses: scenario.losses.clone(),
             to_tell: Vec::new(),
-            transfers: Vec::new(),
             signals,
             directory,
             scenario,

@@ -6,7 +6,8 @@ use super::flow::FlowRun;
 use crate::scenario::model::Transport;
 use baton_proto::gateways::path::{PathAgents, Served, Service, Split};
 use baton_proto::interface::InterfaceId;
-use baton_proto::remedies::{GatewayPart, Scheme};
+use baton_proto::remedies::{GatewayPart, Kind, Scheme};
+use std::collections::BTreeSet;
 
 impl World {
     /// Gives gateways the agents that the flows of their mobiles name.
@@ -33,7 +34,26 @@ impl World {
                 let agents = layers.get_or_add(|| PathAgents::new(secret));
                 agents.add_access(served.mobile, interface);
                 agents.serve(served, service);
-                self.listen_for_contexts(node);
+            }
+            let remedies = self.flows[flow].spec.remedies.iter();
+            let mut kinds = remedies.filter_map(Scheme::published);
+            if kinds.any(Kind::transfers_context) {
+                self.introduce_gateways(number);
+            }
+        }
+    }
+
+    /// Tells the gateways of a mobile of each other.
+    fn introduce_gateways(&mut self, number: usize) {
+        let gateways: BTreeSet<usize> =
+            self.gateways(number).into_iter().map(|end| end.0).collect();
+        for &node in &gateways {
+            let own = self.nodes[node].host.address();
+            for &peer in gateways.iter().filter(|&&peer| peer != node) {
+                let peer = self.nodes[peer].host.address();
+                if let Some(agents) = self.nodes[node].host.layer_mut::<PathAgents>() {
+                    agents.add_peer(own, peer);
+                }
             }
         }
     }
@@ -45,19 +65,6 @@ impl World {
         let own = own.filter(|&link| self.wires[link].mobile == Some(number));
         let own = own.flat_map(|link| self.wires.to_all_cells(link));
         own.map(|link| self.wires.far_from(link, node.0)).collect()
-    }
-
-    /// The nodes of a mobile's gateways, each once.
-    pub(super) fn gateway_nodes(&self, number: usize) -> Vec<usize> {
-        let ends = self.gateways(number).into_iter();
-        let mut nodes: Vec<usize> = ends.map(|(node, _)| node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
-    }
-
-    pub(super) fn has_path_agents(&self, node: usize) -> bool {
-        self.nodes[node].host.layer::<PathAgents>().is_some()
     }
 }
 

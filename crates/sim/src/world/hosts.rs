@@ -36,7 +36,7 @@ impl World {
         while let Some(socket) = self.nodes[node].host.poll_aerotp_changed() {
             self.record_aerotp(node, socket);
         }
-        // What has come from another gateway brings deadlines that passed on the way: time does not run back.
+        // A context from another gateway brings deadlines that passed on the way: time does not run back.
         let deadline = self.nodes[node].host.poll_timeout();
         let deadline = deadline.map(|deadline| deadline.max(self.now));
         self.nodes[node]
@@ -91,9 +91,6 @@ impl World {
             if let LeadsTo::Radio(aircraft) = self.nodes[node].interfaces[interface.0] {
                 self.learn_address(aircraft, address);
             }
-            return;
-        }
-        if !self.transfers.is_empty() && self.carry_context(node, &event) {
             return;
         }
         let Some((flow, role)) = self.owner(node, &event) else {

@@ -12,7 +12,6 @@ mod agents;
 mod build;
 mod by_hand;
 mod classes;
-mod contexts;
 mod delays;
 pub mod flow;
 mod gateways;
@@ -50,7 +49,6 @@ use agents::Directory;
 use baton_proto::host::{AerotpId, Few, Host};
 use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::time::Instant;
-use contexts::Transfer;
 use core::net::IpAddr;
 use flow::{FlowRun, Role};
 use handover::MobileRun;
@@ -105,8 +103,6 @@ pub struct World {
     losses: Vec<SignallingLoss>,
     /// Events that access links are to tell the network's ends.
     to_tell: Vec<(usize, LinkEvent)>,
-    /// Split connections on their way from gateway to gateway.
-    transfers: Vec<Transfer>,
     /// Where signals are recorded.
     signals: Option<Box<SignalsUnderWay>>,
 }

@@ -79,7 +79,8 @@ pub struct DiscardedSummary {
     pub no_receiver: u64,
     /// Refused by a full listen queue.
     pub backlog: u64,
-    /// Messages to mobility agents that could not be read, were not expected, or proved nothing.
+    /// Messages to mobility agents and between gateways that could not be read, were not expected, or proved nothing, and contexts of
+    /// split connections that did not get to another gateway.
     pub messages: u64,
     /// Out of a tunnel for nobody there, or about to go round in one.
     pub tunnelled: u64,

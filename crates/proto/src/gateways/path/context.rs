@@ -1,90 +1,173 @@
-//! What one gateway hands to another when a mobile goes there: split connections as they stand, with the bytes that they
-//! hold. How it gets there, and how long that takes, is the business of whoever carries it.
+//! Split connections as they leave for another gateway with their mobile, and as they are taken up there.
 
+use super::PathAgents;
 use super::split::Relay;
-use super::{PathAgents, Served};
+use crate::crosslayer::CrossLayerSignal;
 use crate::host::SocketId;
-use crate::host::sockets::Seated;
-use crate::time::Instant;
-use core::net::IpAddr;
-
-/// Bytes that tell of a half beside those that it holds: ends, sequence numbers, windows, options, timers and what was
-/// measured. Chosen.
-const STATE_LENGTH: u64 = 128;
-
-/// A split connection on its way from gateway to gateway.
-#[derive(Debug)]
-pub struct SplitContext {
-    served: Served,
-    halves: [Half; 2],
-}
-
-#[derive(Debug)]
-struct Half {
-    seated: Seated,
-    relay: Relay,
-}
-
-impl SplitContext {
-    /// Bytes of it in a message: its state, and what one half has received and the other has not had acknowledged.
-    pub fn wire_length(&self) -> u64 {
-        let held = |half: &Half| STATE_LENGTH + half.seated.connection.held();
-        self.halves.iter().map(held).sum()
-    }
-}
+use crate::host::layer::Around;
+use crate::packet::FlowId;
+use crate::tcp::{Connection, Endpoint, State};
+use crate::time::{Duration, Instant};
+use crate::wire::split_context::{SplitContext, TcpContext};
+use core::net::{IpAddr, SocketAddr};
 
 impl PathAgents {
-    /// Halves of a mobile's connections that move with it, each the first of its two.
-    fn moving(&self, mobile: IpAddr) -> Vec<(SocketId, Relay)> {
+    /// Tells whether connections of a mobile go from gateway to gateway with it.
+    pub(super) fn moves_with(&self, mobile: &IpAddr) -> bool {
+        let flows = self.mobiles.get(mobile).map(|mobile| &mobile.flows);
+        let mut flows = flows.into_iter().flat_map(|flows| flows.values());
+        flows.any(|flow| flow.service.transfers_context())
+    }
+
+    /// The halves of a mobile's connections that move with it: towards the mobile, and towards the correspondent.
+    fn moving(&self, mobile: &IpAddr) -> Vec<[SocketId; 2]> {
         let moves = |relay: &Relay| {
-            relay.served.mobile == mobile
-                && self
-                    .split(&relay.served)
-                    .is_some_and(|split| split.transfers_context())
+            let flow = self.flow(&relay.served);
+            relay.served.mobile == *mobile
+                && flow.is_some_and(|flow| flow.service.transfers_context())
         };
         let halves = self.relays.iter();
         halves
             .filter(|&(&socket, relay)| socket < relay.other && moves(relay))
-            .map(|(&socket, &relay)| (socket, relay))
+            .map(|(&socket, relay)| [socket, relay.other])
             .collect()
     }
-}
 
-impl PathAgents {
     /// Takes the split connections of a mobile out of this gateway, as far as they are to go where it goes; the others stay.
-    pub fn take_contexts(&mut self, now: Instant, mobile: IpAddr) -> Vec<SplitContext> {
+    pub(super) fn detach_contexts(&mut self, now: Instant, mobile: IpAddr) -> Vec<SplitContext> {
         let mut contexts = Vec::new();
-        for (socket, relay) in self.moving(mobile) {
-            let mut half = |socket| {
-                self.settle(socket);
-                let relay = self.relays.remove(&socket)?;
-                let seated = self.sockets.take_out(now, socket)?;
-                Some(Half { seated, relay })
+        for halves in self.moving(&mobile) {
+            self.pass_events(halves);
+            let Some(context) = self.split_context(now, mobile, halves) else {
+                continue;
             };
-            if let (Some(one), Some(other)) = (half(socket), half(relay.other)) {
-                contexts.push(SplitContext {
-                    served: relay.served,
-                    halves: [one, other],
-                });
+            for socket in halves {
+                self.settle(socket);
+                self.relays.remove(&socket);
+                self.sockets.detach(socket);
+                self.sockets.abandon(socket);
             }
+            contexts.push(context);
         }
         contexts
     }
 
-    /// Goes on with a connection that another gateway has begun.
-    pub fn put_context(&mut self, context: SplitContext) {
-        let relays = [&context.halves[0], &context.halves[1]].map(|half| half.relay);
-        let sockets = context.halves.map(|half| self.sockets.put_in(half.seated));
-        for ((socket, other), relay) in [(sockets[0], sockets[1]), (sockets[1], sockets[0])]
-            .into_iter()
-            .zip(relays)
-        {
-            let relay = Relay {
-                other,
-                served: context.served,
-                ..relay
-            };
-            self.relays.insert(socket, relay);
+    /// Carries on what has happened at two halves, so that nothing of it is left to tell.
+    fn pass_events(&mut self, halves: [SocketId; 2]) {
+        let mut next = || {
+            halves.iter().find_map(|&socket| {
+                let connection = self.sockets.connection_mut(socket)?;
+                Some((socket, connection.poll_event()?))
+            })
+        };
+        let mut events = Vec::new();
+        while let Some(event) = next() {
+            events.push(event);
         }
+        for (socket, event) in events {
+            self.relay(socket, event);
+        }
+    }
+
+    /// Tells of two halves, unless both are over or one has still to say that it is.
+    fn split_context(
+        &self,
+        now: Instant,
+        mobile: IpAddr,
+        halves: [SocketId; 2],
+    ) -> Option<SplitContext> {
+        let [one, other] = halves.map(|socket| self.sockets.connection(socket));
+        let (mut towards_mobile, mut towards_correspondent) = (one?, other?);
+        if towards_mobile.remote().address != mobile {
+            core::mem::swap(&mut towards_mobile, &mut towards_correspondent);
+        }
+        let is_over = |connection: &Connection| connection.state() == State::Closed;
+        if is_over(towards_mobile) && is_over(towards_correspondent) {
+            return None;
+        }
+        Some(SplitContext {
+            mobile: socket_address(towards_mobile.remote()),
+            correspondent: socket_address(towards_correspondent.remote()),
+            flow: self.sockets.flow(halves[0]).map(|flow| flow.0),
+            towards_mobile: towards_mobile.context(now)?,
+            towards_correspondent: towards_correspondent.context(now)?,
+        })
+    }
+
+    /// Goes on with a connection that another gateway has let go `away` ago; says whether this one serves it.
+    pub(super) fn attach_context(
+        &mut self,
+        now: Instant,
+        away: Duration,
+        around: &Around<'_>,
+        context: &SplitContext,
+    ) -> bool {
+        let [mobile, correspondent] = [context.mobile, context.correspondent].map(endpoint);
+        let Some(served) = self.served(mobile, correspondent) else {
+            return false;
+        };
+        let halves = [
+            (mobile, correspondent, &context.towards_mobile),
+            (correspondent, mobile, &context.towards_correspondent),
+        ];
+        let is_open = |&(remote, local, _): &_| self.sockets.is_open(&(local, remote));
+        if served.mobile != mobile.address || halves.iter().any(is_open) {
+            return false;
+        }
+        let mut seat = |(remote, local, half): (Endpoint, Endpoint, &TcpContext)| {
+            let ground = self.ground(&served, remote.address, around)?;
+            let (profile, mtu) = (&ground.profile, ground.mtu);
+            let connection = Connection::resume((now, away), (local, remote), profile, mtu, half);
+            let flow = context.flow.map(FlowId);
+            Some(self.sockets.attach(connection, flow))
+        };
+        // Of a service that splits nothing there is neither.
+        let (Some(to_mobile), Some(to_correspondent)) = (seat(halves[0]), seat(halves[1])) else {
+            return false;
+        };
+        let relay = |socket, other| Relay {
+            other,
+            served,
+            half_open: false,
+            peer_closed: self.has_peer_closed(socket),
+        };
+        let relays = [
+            (to_mobile, relay(to_mobile, to_correspondent)),
+            (to_correspondent, relay(to_correspondent, to_mobile)),
+        ];
+        self.seat_halves(relays);
+        self.carry(to_mobile, to_correspondent);
+        self.carry(to_correspondent, to_mobile);
+        if let Some(path) = self.path_to(&served.mobile, around) {
+            let connected = CrossLayerSignal::Connected(path);
+            self.sockets.signal_to(now, to_mobile, &connected);
+        }
+        true
+    }
+
+    /// Tells whether a half's peer has sent its FIN. One that was reset does not move.
+    fn has_peer_closed(&self, socket: SocketId) -> bool {
+        let connection = self.sockets.connection(socket);
+        connection.is_some_and(|connection| {
+            matches!(
+                connection.state(),
+                State::CloseWait
+                    | State::LastAck
+                    | State::Closing
+                    | State::TimeWait
+                    | State::Closed
+            )
+        })
+    }
+}
+
+fn socket_address(end: Endpoint) -> SocketAddr {
+    SocketAddr::new(end.address, end.port)
+}
+
+fn endpoint(end: SocketAddr) -> Endpoint {
+    Endpoint {
+        address: end.ip(),
+        port: end.port(),
     }
 }

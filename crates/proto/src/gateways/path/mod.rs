@@ -8,15 +8,17 @@
 //! - **Snoop** (`snooping.rs`): the connection stays whole; the gateway keeps copies of what passes to the mobile and sends again
 //!   what the last hop loses, and tells the mobile of what it has lost of the mobile's.
 //!
+//! Where a mobile goes to another gateway, split connections may follow it (`context.rs`, `transfer.rs`).
+//!
 //! Where packets for a mobile go that is away from home follows from its binding updates and the home agent's answers, which pass here
 //! or, where the home agent is this router, leave from here.
 
 mod context;
 mod snooping;
 mod split;
+mod transfer;
 mod whereabouts;
 
-pub use context::SplitContext;
 pub use split::Split;
 
 use crate::crosslayer::{CrossLayerSignal, PathParameters};
@@ -33,6 +35,7 @@ use core::net::IpAddr;
 use snooping::Snooping;
 use split::Relay;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use transfer::Transfers;
 use whereabouts::{Asked, Binding, Wrapping};
 
 /// Bytes that a tunnel adds, the most that stands around what is sent to a mobile.
@@ -58,6 +61,13 @@ pub enum Service {
     Split(Box<Split>),
 }
 
+impl Service {
+    /// True if its connections go where their mobile goes, if that is another gateway.
+    fn transfers_context(&self) -> bool {
+        matches!(self, Service::Split(split) if split.transfers_context())
+    }
+}
+
 /// The agents on the path of one router.
 #[derive(Debug)]
 pub struct PathAgents {
@@ -71,6 +81,7 @@ pub struct PathAgents {
     heard: VecDeque<Heard>,
     /// Mobiles that have just been bound elsewhere.
     moved: Vec<IpAddr>,
+    transfers: Transfers,
     /// True if something was learnt of a packet that is looked at.
     stirred: bool,
     /// The next deadline of a half, as of the last work.
@@ -116,6 +127,7 @@ impl PathAgents {
             snooping: Snooping::default(),
             heard: VecDeque::new(),
             moved: Vec::new(),
+            transfers: Transfers::default(),
             stirred: false,
             half_deadline: None,
             outbox: VecDeque::new(),
@@ -164,8 +176,10 @@ impl PathAgents {
         if self.interface_towards(&mobile, around.routes) != Some(heard.interface) {
             return;
         }
-        if heard.event == LinkEvent::Down {
-            self.note_loss(&mobile);
+        match heard.event {
+            LinkEvent::Down => self.note_loss(&mobile),
+            LinkEvent::Up => self.note_arrival(mobile),
+            _ => {}
         }
         let path = self.path_to(&mobile, around);
         if let Some(signal) = CrossLayerSignal::of_link(heard.event, path) {
@@ -186,8 +200,8 @@ impl PathAgents {
         match flow.service {
             Service::Split(_) if self.takes(packet, &served, &pair, routes) => Look::Take,
             // It is to come, if the mobile has come from elsewhere.
-            Service::Split(ref split)
-                if split.transfers_context() && self.is_here(&served.mobile, routes) =>
+            Service::Split(_)
+                if flow.service.transfers_context() && self.is_here(&served.mobile, routes) =>
             {
                 Look::Drop
             }
@@ -365,8 +379,11 @@ impl Layer for PathAgents {
     }
 
     fn end(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> Ended {
-        match self.find_split(&packet, around.routes) {
-            Some((served, pair)) => self.take_for_split(now, around, (served, pair), packet),
+        if let Some((served, pair)) = self.find_split(&packet, around.routes) {
+            return self.take_for_split(now, around, (served, pair), packet);
+        }
+        match self.find_exchange(&packet) {
+            Some(pair) => self.take_for_exchange(now, around, pair, packet),
             None => Ended::No(packet),
         }
     }
@@ -376,7 +393,7 @@ impl Layer for PathAgents {
             self.tell_of_link(now, around, heard);
         }
         self.tell_of_moves(now, around);
-        self.relay_events();
+        self.work_transfers(now, around);
         while let Some(outgoing) = self.sockets.poll_transmit(now) {
             let packet = outgoing.into_packet(around.origin);
             let packet = self.handle_outgoing(packet);
@@ -435,18 +452,23 @@ impl Layer for PathAgents {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let snooping = self.snooping.poll_timeout();
-        snooping.into_iter().chain(self.half_deadline).min()
+        let (snooping, transfers) = (self.snooping.poll_timeout(), self.transfers.poll_timeout());
+        let all = [snooping, transfers, self.half_deadline];
+        all.into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.sockets.handle_timeout(now);
         self.snooping.handle_timeout(now);
+        self.transfers.handle_timeout(now);
     }
 
     fn counters(&self) -> Counters {
+        let mut discarded = self.discarded;
+        discarded.messages += self.refused();
+        discarded.backlog += self.sockets.refused();
         Counters {
-            discarded: self.discarded,
+            discarded,
             ..Counters::default()
         }
     }

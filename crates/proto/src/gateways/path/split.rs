@@ -12,12 +12,13 @@ use crate::host::sockets::{Opening, Pair};
 use crate::host::{RouteTable, SocketId};
 use crate::packet::{Body, FlowId, Packet};
 use crate::remedies::Kind;
-use crate::tcp::Event;
 use crate::tcp::listener::{Admission, Listener};
 use crate::tcp::profile::Profile;
+use crate::tcp::{Connection, Event};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::tcp::TcpHeader;
+use core::net::IpAddr;
 
 /// Half-open connections of one rule, at most; as many as a flow's listener has room for.
 const BACKLOG: u32 = 16;
@@ -68,6 +69,13 @@ impl Split {
         }
         profile
     }
+}
+
+/// The profile and the MTU with which a half begins at this gateway.
+pub(super) struct Ground {
+    pub profile: Profile,
+    /// Largest packet on the way, in bytes.
+    pub mtu: u32,
 }
 
 /// One half of a connection that is split.
@@ -160,61 +168,80 @@ impl PathAgents {
         syn: &TcpHeader,
     ) {
         let far_pair = (near_pair.1, near_pair.0);
-        let mtu = |pair: &Pair| {
-            let mtu = around.mtu_towards(pair.1.address);
-            mtu.saturating_sub(self.overhead(&pair.1.address))
-        };
-        let mtus = [&near_pair, &far_pair].map(mtu);
-        let begun = self.path_to(&served.mobile, around);
-        let Some(split) = self.split(&served) else {
+        let ground = |pair: &Pair| self.ground(&served, pair.1.address, around);
+        let (Some(near_ground), Some(far_ground)) = (ground(&near_pair), ground(&far_pair)) else {
             return;
         };
-        let towards_mobile = split.towards_mobile(begun);
-        let profile = |pair: &Pair| match pair.1.address == served.mobile {
-            true => towards_mobile.clone(),
-            false => split.towards_correspondent.clone(),
-        };
-        let (near_profile, far_profile) = (profile(&near_pair), profile(&far_pair));
-        let parts: Vec<_> = split
-            .steering
-            .iter()
-            .filter_map(|kind| kind.steering())
-            .collect();
         let opening = |pair, mtu| Opening { pair, mtu, flow };
-        let near = opening(near_pair, mtus[0]);
-        let near = self.sockets.accept(now, near, &near_profile, syn);
-        let far = opening(far_pair, mtus[1]);
-        let far = self.sockets.open(now, far, &far_profile);
+        let near = opening(near_pair, near_ground.mtu);
+        let near = self.sockets.accept(now, near, &near_ground.profile, syn);
+        let far = opening(far_pair, far_ground.mtu);
+        let far = self.sockets.open(now, far, &far_ground.profile);
         let half = |other, half_open| Relay {
             other,
             served,
             half_open,
             peer_closed: false,
         };
-        self.relays.insert(near, half(far, true));
-        self.relays.insert(far, half(near, false));
         let to_mobile = match near_pair.1.address == served.mobile {
             true => near,
             false => far,
         };
-        for part in parts {
-            self.sockets.add_remedy(to_mobile, part);
-        }
-        if let Some(begun) = begun {
+        self.seat_halves([(near, half(far, true)), (far, half(near, false))]);
+        if let Some(begun) = self.path_to(&served.mobile, around) {
             let signal = CrossLayerSignal::Begun(begun);
             self.sockets.signal_to(now, to_mobile, &signal);
         }
     }
 
-    /// Carries on what has happened at the halves.
+    /// Chooses the profile and the MTU of a half towards an address.
+    pub(super) fn ground(
+        &self,
+        served: &Served,
+        remote: IpAddr,
+        around: &Around<'_>,
+    ) -> Option<Ground> {
+        let split = self.split(served)?;
+        Some(Ground {
+            profile: match remote == served.mobile {
+                true => split.towards_mobile(self.path_to(&served.mobile, around)),
+                false => split.towards_correspondent.clone(),
+            },
+            mtu: around
+                .mtu_towards(remote)
+                .saturating_sub(self.overhead(&remote)),
+        })
+    }
+
+    /// Makes two sockets the halves of a connection, and steers the one towards the mobile.
+    pub(super) fn seat_halves(&mut self, halves: [(SocketId, Relay); 2]) {
+        for (socket, relay) in halves {
+            self.relays.insert(socket, relay);
+            let remote = self.sockets.connection(socket).map(Connection::remote);
+            if remote.is_none_or(|remote| remote.address != relay.served.mobile) {
+                continue;
+            }
+            let kinds = self.split(&relay.served).map(|split| &split.steering);
+            let kinds = kinds.into_iter().flatten();
+            let parts: Vec<_> = kinds.filter_map(|kind| kind.steering()).collect();
+            for part in parts {
+                self.sockets.add_remedy(socket, part);
+            }
+        }
+    }
+
+    /// Carries on what has happened at the halves, and notes what has at connections with other gateways.
     pub(super) fn relay_events(&mut self) {
         while let Some((socket, event)) = self.sockets.poll_event() {
-            self.relay(socket, event);
+            match self.relays.contains_key(&socket) {
+                true => self.relay(socket, event),
+                false => self.note_exchange(socket, event),
+            }
         }
     }
 
     /// Carries on what has happened at a half of a split connection.
-    fn relay(&mut self, socket: SocketId, event: Event) {
+    pub(super) fn relay(&mut self, socket: SocketId, event: Event) {
         let Some(relay) = self.relays.get_mut(&socket) else {
             return;
         };
@@ -234,7 +261,7 @@ impl PathAgents {
     }
 
     /// Moves bytes from one half to the other, as far as there is room, and the end of them.
-    fn carry(&mut self, from: SocketId, to: SocketId) {
+    pub(super) fn carry(&mut self, from: SocketId, to: SocketId) {
         let relay = self.relays.get(&from);
         let peer_closed = relay.is_some_and(|relay| relay.peer_closed);
         if let Some((source, sink)) = self.sockets.two_mut(from, to) {

@@ -2,6 +2,7 @@
 
 mod from_mobile;
 mod mobile_ipv6;
+mod transfer;
 
 use super::*;
 use crate::host::{Host, HostEvent, Verdict};

@@ -114,6 +114,7 @@ impl PathAgents {
         // One that only refreshes says nothing new.
         if core::mem::take(&mut mobile.is_lost) || before != Some(asked.care_of) {
             self.moved.push(home.into());
+            self.note_arrival(home.into());
             self.stirred = true;
         }
     }

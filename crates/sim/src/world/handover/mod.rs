@@ -224,9 +224,6 @@ impl World {
                 let link = interface.map(|interface| self.link_at(node, interface));
                 self.complete_last_record(number, link);
                 self.pump(node);
-                if link.is_some() {
-                    self.send_contexts_after(number);
-                }
             }
         }
     }

@@ -509,6 +509,32 @@ fn a_gateway_may_be_the_home_agent() {
     }
 }
 
+/// A mobile with Mobile IPv6 goes from one access router to another and back: each hears of it by the binding that passes.
+#[test]
+fn contexts_follow_bindings_from_access_router_to_access_router() {
+    let home_agent = LAN
+        .replace("lan", "home")
+        .replace("\"gateway\"", "\"hub\"")
+        .replace("\"server\"", "\"home-agent\"");
+    let links = [
+        &apart("100 Mbit/s"),
+        &home_agent,
+        "[home_agents.home-agent]\nprefix = \"2001:db8:1::/64\"\n",
+    ]
+    .concat();
+    for keys in ["", ", route_optimization = true"] {
+        for how in ["", ", handover = \"hard\", outage = \"700 ms\""] {
+            let mobile = moves(how) + &format!("mobility = {{ {AT_HOME_AGENT}{keys} }}\n");
+            for (from, to) in [("server", "mobile"), ("mobile", "server")] {
+                let f = transfer(from, to, PEP, "bytes = \"20 MB\"\nstart = \"5 s\"");
+                let f = outcome(300, &[&links, &mobile, &f]);
+                assert_eq!(f.delivered_bytes, 20_000_000, "{keys} {how} {from}");
+                assert_eq!(f.failure, None);
+            }
+        }
+    }
+}
+
 #[test]
 fn what_a_gateway_cannot_do_is_refused_with_the_reason() {
     let links = [LAN, &satellite("gateway"), &wifi("gateway", "")].concat();

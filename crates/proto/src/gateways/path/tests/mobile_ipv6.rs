@@ -3,6 +3,7 @@
 use super::*;
 use crate::crosslayer::{Control, CrossLayerSignal, PathParameters, Remedy, TransportView};
 use crate::packet::Extended;
+use crate::remedies::Kind;
 use crate::wire::mobility_header::{
     BindingAcknowledgement, BindingLifetime, BindingStatus, BindingUpdate, MobilityMessage,
 };
@@ -206,6 +207,43 @@ fn halves_go_where_binding_updates_say_and_remedies_hear_of_it() {
         late.segment_mut().unwrap().0.source_port = 50_000;
         assert_eq!(arrives(&mut host, now, late), passes);
     }
+}
+
+/// A gateway asks its peers when a binding says that the mobile has come, and again when it has come back from one that has asked since;
+/// not when it stays.
+#[test]
+fn a_binding_that_passes_lets_a_gateway_ask_its_peers() {
+    let peer: IpAddr = [10, 0, 0, 9].into();
+    let asks = |host: &mut Host, now: Instant| {
+        let syns = sent(host, now).into_iter().filter(|(_, packet)| {
+            let segment = packet.segment_within();
+            let is_syn = segment.is_some_and(|segment| segment.header.flags == TcpFlags::SYN);
+            is_syn && packet.ip.destination == peer
+        });
+        syns.count()
+    };
+    let split = Split::new(Profile::rfc(), Profile::rfc(), vec![Kind::SatellitePep]);
+    let mut host = gateway(Service::Split(Box::new(split)));
+    let agents = host.layer_mut::<PathAgents>().unwrap();
+    agents.add_peer([10, 0, 0, 2].into(), peer);
+    let now = Instant::ZERO;
+    let neighbor = Neighbor {
+        address: care_of(1).into(),
+        network: None,
+        is_told: false,
+        buffering: None,
+    };
+    host.handle_neighbor(now, InterfaceId(1), LinkEvent::Up, neighbor);
+    assert_eq!(asks(&mut host, now), 0, "no binding yet");
+    bind(&mut host, now, 5, 1);
+    assert_eq!(asks(&mut host, now), 1);
+    bind(&mut host, now, 6, 1);
+    assert_eq!(asks(&mut host, now), 0);
+    host.layer_mut::<PathAgents>()
+        .unwrap()
+        .note_loss(&HOME.into());
+    bind(&mut host, now, 7, 1);
+    assert_eq!(asks(&mut host, now), 1);
 }
 
 /// RFC 6275 section 11.7.3: the mobile is where the home agent has accepted that it is, by an answer to any sending of its update.

@@ -1,0 +1,490 @@
+//! Gateways that hand a mobile's connections to each other by themselves: a server, gateways 1 to 3 and a mobile, whose packets go by the
+//! gateway at which it is.
+
+use super::*;
+use crate::interface::LinkEvent;
+use crate::remedies::Kind;
+use crate::wire::split_context::{Message, PORT as GATEWAY_PORT, TcpContext};
+
+const SERVER: usize = 0;
+const MOBILE: usize = 4;
+
+/// How long a packet takes between gateways; `None` if it is lost.
+type Between = Box<dyn FnMut(&Packet) -> Option<Duration>>;
+
+/// The ground and the mobile's access links, by which all gateways reach each other.
+struct Ground {
+    now: Instant,
+    hosts: Vec<Host>,
+    /// The gateway at which the mobile is.
+    at: usize,
+    flying: Map<(Instant, u64), (usize, Packet)>,
+    count: u64,
+    between: Between,
+    events: Vec<(usize, HostEvent)>,
+    /// Messages between gateways that have left, as packets.
+    said: Vec<(usize, Packet)>,
+}
+
+/// A gateway's access link, of a rate of its own.
+fn carries(gateway: usize) -> LinkParameters {
+    LinkParameters {
+        outgoing: DataRate::from_bits_per_second(gateway as u64 * 1_000_000),
+        incoming: DataRate::from_bits_per_second(1_000_000),
+        round_trip: ms(100),
+        outgoing_queue: None,
+        incoming_queue: None,
+        mtu: 1500,
+    }
+}
+
+fn address_of(node: usize) -> IpAddr {
+    address(node as u8 + 1)
+}
+
+impl Ground {
+    /// With the mobile at gateway 1, and `between` two gateways.
+    fn new(profile: &Profile, steering: &[Kind], between: Duration) -> Ground {
+        let mut hosts: Vec<Host> = (SERVER..=MOBILE)
+            .map(|node| Host::new(address_of(node), [node as u8; 16]))
+            .collect();
+        let served = Served {
+            mobile: address_of(MOBILE),
+            correspondent: address_of(SERVER),
+            port: PORT,
+        };
+        for (node, host) in hosts.iter_mut().enumerate() {
+            let ground = host.add_interface(1500);
+            host.routes_mut().set_default(Some(ground));
+            if (SERVER + 1..MOBILE).contains(&node) {
+                let access = host.add_interface(1500);
+                let split = Split::new(profile.clone(), profile.clone(), steering.to_vec());
+                let mut agents = PathAgents::new([node as u8; 16]);
+                agents.serve(served, Service::Split(Box::new(split)));
+                agents.add_access(address_of(MOBILE), access);
+                let others = (SERVER + 1..MOBILE).filter(|other| *other != node);
+                others.for_each(|peer| agents.add_peer(address_of(node), address_of(peer)));
+                host.add_layer(agents);
+                let carries = LinkEvent::Parameters(carries(node));
+                host.handle_link(Instant::ZERO, access, carries);
+            }
+        }
+        let mut ground = Ground {
+            now: Instant::ZERO,
+            hosts,
+            at: 1,
+            flying: Map::new(),
+            count: 0,
+            between: Box::new(move |_| Some(between)),
+            events: Vec::new(),
+            said: Vec::new(),
+        };
+        ground.move_to(1);
+        ground
+    }
+
+    /// The mobile goes to a gateway, whose link says so.
+    fn move_to(&mut self, gateway: usize) {
+        self.at = gateway;
+        for node in SERVER + 1..MOBILE {
+            let towards = InterfaceId(usize::from(node == gateway));
+            let routes = self.hosts[node].routes_mut();
+            routes.set(address_of(MOBILE), towards);
+        }
+        let neighbor = Neighbor {
+            address: address_of(MOBILE),
+            network: None,
+            is_told: false,
+            buffering: None,
+        };
+        let (now, access) = (self.now, InterfaceId(1));
+        self.hosts[gateway].handle_neighbor(now, access, LinkEvent::Up, neighbor);
+    }
+
+    /// Where a packet goes next, and in what time.
+    fn next(
+        &mut self,
+        from: usize,
+        interface: InterfaceId,
+        packet: &Packet,
+    ) -> Option<(usize, Duration)> {
+        let by_air = interface == InterfaceId(1);
+        match from {
+            MOBILE => Some((self.at, ms(50))),
+            SERVER => Some((self.at, ms(10))),
+            _ if by_air => (from == self.at).then_some((MOBILE, ms(50))),
+            _ if packet.ip.destination == address_of(SERVER) => Some((SERVER, ms(10))),
+            _ => {
+                let gateway =
+                    (SERVER + 1..MOBILE).find(|&to| address_of(to) == packet.ip.destination);
+                let time = (self.between)(packet);
+                self.said.push((from, packet.clone()));
+                Some((gateway.unwrap_or(self.at), time?))
+            }
+        }
+    }
+
+    fn send(&mut self, from: usize, interface: InterfaceId, packet: Packet) {
+        if let Some((to, time)) = self.next(from, interface, &packet) {
+            self.count += 1;
+            self.flying
+                .insert((self.now + time, self.count), (to, packet));
+        }
+    }
+
+    fn settle(&mut self) {
+        for node in SERVER..=MOBILE {
+            loop {
+                while let Some(event) = self.hosts[node].poll_event() {
+                    self.events.push((node, event));
+                }
+                let Some((interface, packet)) = self.hosts[node].poll_transmit(self.now) else {
+                    break;
+                };
+                self.send(node, interface, packet);
+            }
+        }
+    }
+
+    fn arrive(&mut self, to: usize, mut packet: Packet) {
+        let from_mobile = packet.ip.source == address_of(MOBILE);
+        let interface = InterfaceId(usize::from(from_mobile && to != SERVER));
+        let length = packet.wire_length();
+        match self.hosts[to].route(self.now, &mut packet, length) {
+            Verdict::Local => self.hosts[to].handle_packet(self.now, interface, packet),
+            Verdict::Forward(interface) => self.send(to, interface, packet),
+            Verdict::Discard => {}
+        }
+    }
+
+    fn step(&mut self, until: Instant) -> bool {
+        self.settle();
+        let arrival = self.flying.keys().next().map(|&(at, _)| at);
+        let timers = self.hosts.iter_mut().filter_map(Host::poll_timeout);
+        let Some(at) = timers.chain(arrival).min().filter(|&at| at <= until) else {
+            self.now = self.now.max(until);
+            return false;
+        };
+        self.now = self.now.max(at);
+        while let Some((&key, _)) = self.flying.iter().next()
+            && key.0 <= self.now
+        {
+            let (to, packet) = self.flying.remove(&key).unwrap();
+            self.arrive(to, packet);
+            self.settle();
+        }
+        let now = self.now;
+        self.hosts
+            .iter_mut()
+            .for_each(|host| host.handle_timeout(now));
+        true
+    }
+
+    fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+    }
+
+    /// The connection of an end, which is its first.
+    fn connection(&mut self, node: usize) -> &mut Connection {
+        self.hosts[node].connection_mut(SocketId(0)).unwrap()
+    }
+
+    /// Lets the server open a connection to the mobile.
+    fn begin(&mut self, profile: &Profile) {
+        self.hosts[MOBILE].tcp_listen(PORT, profile.clone(), 1, None);
+        let remote = Endpoint {
+            address: address_of(MOBILE),
+            port: PORT,
+        };
+        self.hosts[SERVER].tcp_connect(self.now, remote, profile, None);
+        self.run(ms(500));
+    }
+
+    /// Bytes in the buffers of the halves at a gateway, and how many of them are there.
+    fn held(&mut self, gateway: usize) -> (u64, usize) {
+        let halves = self.halves(gateway);
+        let held = halves.iter().map(|half| {
+            let beyond = half.beyond_gap.iter().map(|(_, run)| run);
+            let runs = half.unacknowledged_bytes.iter().chain(&half.unread);
+            let lengths = runs.chain(beyond).map(Payload::length);
+            lengths.map(u64::from).sum::<u64>()
+        });
+        (held.sum(), halves.len())
+    }
+
+    /// What the halves at a gateway tell of themselves.
+    fn halves(&mut self, gateway: usize) -> Vec<TcpContext> {
+        let agents = self.hosts[gateway].layer::<PathAgents>().unwrap();
+        let connections = agents
+            .relays
+            .keys()
+            .filter_map(|&half| agents.sockets.connection(half));
+        connections
+            .filter_map(|half| half.context(self.now))
+            .collect()
+    }
+
+    /// Lets both ends write until all buffers are full.
+    fn fill(&mut self, left: &mut [Vec<u8>; 2]) {
+        for _ in 0..400 {
+            for (end, node) in [SERVER, MOBILE].into_iter().enumerate() {
+                let taken = self.connection(node).write(&left[end]);
+                left[end].drain(..taken);
+            }
+            self.run(ms(20));
+        }
+    }
+
+    /// Lets both ends write and read all that they can, and close, until nothing is left.
+    fn finish(&mut self, mut left: [Vec<u8>; 2], mut heard: [Vec<u8>; 2]) -> [Vec<u8>; 2] {
+        let limit = self.now + Duration::from_secs(3_000);
+        let mut buffer = vec![0; 1 << 20];
+        while self.now < limit {
+            for (end, node) in [SERVER, MOBILE].into_iter().enumerate() {
+                let connection = self.connection(node);
+                let taken = connection.write(&left[end]);
+                left[end].drain(..taken);
+                if left[end].is_empty() {
+                    connection.close();
+                }
+                let count = connection.read(&mut buffer);
+                heard[1 - end].extend_from_slice(&buffer[..count]);
+            }
+            let states = [SERVER, MOBILE].map(|node| self.connection(node).state());
+            if states
+                .iter()
+                .all(|state| matches!(state, State::Closed | State::TimeWait))
+            {
+                break;
+            }
+            self.run(ms(20));
+        }
+        heard
+    }
+}
+
+fn bytes(stream: u32, length: usize) -> Vec<u8> {
+    (0..length as u64)
+        .map(|place| pattern_byte(stream, place))
+        .collect()
+}
+
+/// Buffers that a few hundred packets fill.
+fn small_buffers(name: &str) -> Profile {
+    let mut profile = Profile::named(name).unwrap();
+    (profile.receive_buffer, profile.send_buffer) = (60_000, 60_000);
+    profile.data_retries = 400;
+    profile.maximum_rto = Duration::from_secs(4);
+    profile
+}
+
+/// Both ends write more than all buffers hold, and read nothing before the mobile has gone on: the new gateway has what the old one had
+/// acknowledged, and both streams are whole.
+#[test]
+fn a_connection_with_full_buffers_goes_along_and_loses_nothing() {
+    for name in Profile::NAMES {
+        for seconds in [0, 5] {
+            let profile = small_buffers(name);
+            let mut ground = Ground::new(&profile, &[Kind::SatellitePep], ms(30));
+            ground.begin(&profile);
+            let streams = [bytes(1, 400_000), bytes(2, 300_000)];
+            let mut left = streams.clone();
+            ground.fill(&mut left);
+            let (before, halves) = ground.held(1);
+            assert!(before > 60_000 && halves == 2, "{name}: {before}");
+            ground.move_to(2);
+            ground.run(Duration::from_secs(seconds));
+            if seconds > 0 {
+                assert_eq!(ground.held(1), (0, 0), "{name}");
+                // And perhaps a segment or two for which there was room.
+                let (after, halves) = ground.held(2);
+                let filled = before..before + 2 * 1460;
+                assert!(
+                    filled.contains(&after) && halves == 2,
+                    "{name}: {before} {after}"
+                );
+            }
+            let heard = ground.finish(left, Default::default());
+            assert!(
+                heard == streams,
+                "{name}: {:?}",
+                heard.map(|heard| heard.len())
+            );
+            for gateway in [1, 2, 3] {
+                assert_eq!(ground.hosts[gateway].discarded().messages, 0, "{name}");
+                let own = ground.events.iter().filter(|(node, _)| *node == gateway);
+                assert_eq!(own.count(), 0, "{name}: nobody else's business");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Wherever the mobile goes, and also where it is back before its connections have come there: they follow it.
+    #[test]
+    fn connections_follow_a_mobile_that_does_not_wait_for_them(
+        moves in prop::collection::vec((1_usize..4, 0_u64..1_500), 1..8),
+        lengths in [0_usize..200_000, 0_usize..200_000],
+        (name, between) in (0_usize..Profile::NAMES.len(), 1_u64..200),
+    ) {
+        let profile = small_buffers(Profile::NAMES[name]);
+        let mut ground = Ground::new(&profile, &[Kind::SatellitePep], ms(between));
+        ground.begin(&profile);
+        let streams = [bytes(1, lengths[0]), bytes(2, lengths[1])];
+        let mut left = streams.clone();
+        let mut heard = [Vec::new(), Vec::new()];
+        for (gateway, wait) in moves {
+            for (end, node) in [SERVER, MOBILE].into_iter().enumerate() {
+                let taken = ground.connection(node).write(&left[end]);
+                left[end].drain(..taken);
+                let mut buffer = [0; 5_000];
+                let count = ground.connection(node).read(&mut buffer);
+                heard[1 - end].extend_from_slice(&buffer[..count]);
+            }
+            ground.move_to(gateway);
+            // A request takes one and a half round trips to be heard; gateways that claim a mobile at once cannot know who is right.
+            ground.run(ms(4 * between + wait));
+        }
+        let heard = ground.finish(left, heard);
+        prop_assert!(heard == streams, "{:?}", heard.map(|heard| heard.len()));
+    }
+}
+
+/// The mobile is back while its connection is on the way to where it was: it comes after it.
+#[test]
+fn a_connection_on_its_way_turns_round_with_its_mobile() {
+    let profile = small_buffers("rfc");
+    let between = ms(200);
+    let mut ground = Ground::new(&profile, &[Kind::SatellitePep], between);
+    ground.begin(&profile);
+    let streams = [bytes(1, 400_000), Vec::new()];
+    let mut left = streams.clone();
+    ground.fill(&mut left);
+    let (before, _) = ground.held(1);
+    ground.move_to(2);
+    // The request has come after 600 ms; of an answer of 120,000 bytes, ten segments go in the first round trip and twenty in the second.
+    ground.run(ms(1_000));
+    assert_eq!((ground.held(1), ground.held(2)), ((0, 0), (0, 0)));
+    ground.move_to(1);
+    ground.run(Duration::from_secs(10));
+    assert!(ground.held(1).0 >= before && ground.held(2) == (0, 0));
+    let heard = ground.finish(left, Default::default());
+    assert!(heard == streams);
+}
+
+/// What the old gateway had and the way loses is gone: the ends find nobody, and what was delivered is a part of what was sent.
+#[test]
+fn what_the_way_loses_is_gone_and_counted() {
+    let mut profile = small_buffers("rfc");
+    profile.data_retries = 3;
+    let mut ground = Ground::new(&profile, &[Kind::SatellitePep], ms(30));
+    ground.begin(&profile);
+    let stream = bytes(1, 60_000);
+    assert_eq!(ground.connection(SERVER).write(&stream), 60_000);
+    ground.run(ms(200));
+    // All that carries data but the request.
+    ground.between = Box::new(|packet| {
+        let length = packet.segment_within().unwrap().payload.length();
+        (length < 100).then_some(ms(30))
+    });
+    ground.move_to(2);
+    ground.run(Duration::from_secs(4_000));
+    assert_eq!(ground.held(1), (0, 0));
+    assert_eq!(ground.held(2), (0, 0));
+    assert_eq!(ground.hosts[1].discarded().messages, 1, "a context");
+    let mut heard = vec![0; 100_000];
+    let count = ground.connection(MOBILE).read(&mut heard);
+    assert!(count < stream.len() && heard[..count] == stream[..count]);
+    // A gateway that is not there keeps nobody from going on elsewhere.
+    ground.between = Box::new(|_| None);
+    let mut again = Ground::new(&profile, &[Kind::SatellitePep], ms(30));
+    again.begin(&profile);
+    again.between = ground.between;
+    again.move_to(2);
+    again.run(Duration::from_secs(1));
+    again.move_to(1);
+    let heard = again.finish([stream.clone(), Vec::new()], Default::default());
+    assert!(heard[0] == stream);
+}
+
+/// A gateway believes its peers alone, and takes from them only what it has asked for.
+#[test]
+fn strangers_get_nothing_and_peers_no_more_than_they_ask_for() {
+    let profile = small_buffers("rfc");
+    let mut ground = Ground::new(&profile, &[Kind::SatellitePep], ms(30));
+    ground.begin(&profile);
+    let ask = |ground: &mut Ground, from: usize, said: &[u8]| {
+        let remote = Endpoint {
+            address: address_of(1),
+            port: GATEWAY_PORT,
+        };
+        let now = ground.now;
+        let socket = ground.hosts[from].tcp_connect(now, remote, &Profile::rfc(), None);
+        ground.hosts[from]
+            .connection_mut(socket)
+            .unwrap()
+            .write(said);
+        ground.run(Duration::from_secs(2));
+        ground.hosts[from].connection(socket).unwrap().state()
+    };
+    let request = Message::Request(address_of(MOBILE)).encode();
+    let before = ground.held(1);
+    assert_eq!(ask(&mut ground, SERVER, &request), State::Closed);
+    for wrong in [&[9; 20][..], &[1, 2, 0, 0, 0, 0, 0, 1, 0]] {
+        assert_eq!(ask(&mut ground, 2, wrong), State::Closed, "{wrong:?}");
+    }
+    assert_eq!(ground.hosts[1].discarded().messages, 3);
+    assert_eq!(ground.held(1), before);
+    // The same from a peer, which asks twice.
+    let twice = [&request[..], &request].concat();
+    ask(&mut ground, 2, &twice);
+    assert_eq!(ground.held(1), (0, 0));
+    assert_eq!(ground.hosts[1].discarded().messages, 4);
+}
+
+/// A mobile that no protocol follows has come where its link says so; nobody asks for one whose connections stay where they are.
+#[test]
+fn gateways_ask_only_for_what_may_move() {
+    let profile = small_buffers("rfc");
+    for (steering, moves) in [
+        (&[Kind::SplitConnection], false),
+        (&[Kind::SatellitePep], true),
+    ] {
+        let mut ground = Ground::new(&profile, steering, ms(30));
+        ground.run(Duration::from_secs(1));
+        assert_eq!(!ground.said.is_empty(), moves);
+        ground.said.clear();
+        ground.begin(&profile);
+        ground.move_to(2);
+        ground.run(Duration::from_secs(1));
+        let asks = ground.said.iter().filter(|(from, packet)| {
+            *from == 2 && packet.segment_within().unwrap().header.flags == TcpFlags::SYN
+        });
+        assert_eq!(asks.count(), if moves { 2 } else { 0 });
+    }
+}
+
+/// What steers the half hears of the new link when the half has arrived: Baton's own remedy lets no more out than that link takes.
+#[test]
+fn remedies_of_the_half_hear_of_the_new_link() {
+    let profile = Profile::rfc();
+    let steering = [Kind::SatellitePep, Kind::ReadyGateway];
+    let mut ground = Ground::new(&profile, &steering, ms(30));
+    ground.begin(&profile);
+    // The half towards the server knows no link.
+    let threshold = |ground: &mut Ground, gateway: usize| {
+        let halves = ground.halves(gateway);
+        let thresholds = halves.iter().map(|half| half.slow_start_threshold);
+        thresholds.min().unwrap()
+    };
+    let pipe = |gateway: u32| gateway * 1_000_000 / 8 / 10;
+    let first = threshold(&mut ground, 1);
+    assert!((pipe(1)..2 * pipe(1)).contains(&first), "{first}");
+    ground.move_to(3);
+    ground.run(Duration::from_secs(1));
+    let then = threshold(&mut ground, 3);
+    assert!((pipe(3)..2 * pipe(3)).contains(&then), "{then}");
+}

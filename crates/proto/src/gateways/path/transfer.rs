@@ -1,0 +1,429 @@
+//! Gateways that hand split connections to each other: the new one asks, as I-TCP's mobility support router does (Bakre and Badrinath,
+//! ICDCS 1995), since it is the first to know where the mobile is.
+//!
+//! A gateway knows that a mobile has come when its own access link says so (Link_Up), or, of a mobile that speaks Mobile IPv6, when a
+//! binding that passes does. It then asks each of its peers over a TCP connection of its own. A peer answers with the contexts that it has
+//! and closes. While it waits for some of that mobile itself, it answers once they have come, so that contexts follow a mobile that
+//! has gone on; if the mobile comes to it meanwhile, they stay there. Each request is answered once: contexts do not run in circles.
+//!
+//! Peers are believed by their configured addresses alone: nothing is signed, and whoever can speak from a peer's address may ask for a
+//! mobile's connections.
+//!
+//! What is lost on the way is gone: the ends find nobody, as they do where the gateway fails.
+
+use super::PathAgents;
+use crate::host::SocketId;
+use crate::host::layer::{Around, Ended};
+use crate::host::sockets::{Delivery, Pair};
+use crate::packet::{Body, Packet, Payload};
+use crate::tcp::profile::Profile;
+use crate::tcp::{Endpoint, Event};
+use crate::time::{Duration, Instant};
+use crate::wire::split_context::{LONGEST_BODY, Message, PORT};
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Connections of peers that may be half open at once.
+const BACKLOG: u32 = 16;
+/// A peer that says nothing for so long is given up. Chosen: a context of a few megabytes takes minutes over a satellite.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Retransmissions of a request's SYN. Chosen: a peer that is not there holds nothing up for more than 7 s.
+const SYN_RETRIES: u32 = 2;
+
+/// The peers of a gateway, and its connections with them.
+#[derive(Debug, Default)]
+pub(super) struct Transfers {
+    /// The address at which this gateway's peers know it.
+    own: Option<IpAddr>,
+    peers: BTreeSet<IpAddr>,
+    exchanges: BTreeMap<SocketId, Exchange>,
+    /// Those with which something has happened.
+    touched: BTreeSet<SocketId>,
+    /// Mobiles that have just come.
+    come: BTreeSet<IpAddr>,
+    /// The peers' newest requests that wait for an answer, by mobile.
+    waiting: BTreeMap<IpAddr, SocketId>,
+    /// Messages that could not be read or were not expected, and contexts that nobody has taken.
+    refused: u64,
+}
+
+/// A connection with a peer: one request and its answer.
+#[derive(Debug)]
+struct Exchange {
+    peer: IpAddr,
+    /// The mobile that this gateway has asked for; `None` where the peer asks.
+    asked: Option<IpAddr>,
+    /// True once the peer has asked.
+    is_request: bool,
+    /// Bytes that are no whole message yet.
+    received: Vec<u8>,
+    /// When the first of them came, and when the last.
+    began: Option<Instant>,
+    heard: Instant,
+    /// Contexts that were sent and have not all arrived.
+    given: u64,
+    ending: Option<Ending>,
+}
+
+/// How much of a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ending {
+    /// The peer has said all.
+    PeerClosed,
+    /// All is said and acknowledged.
+    Closed,
+    Failed,
+}
+
+impl Exchange {
+    fn new(now: Instant, peer: IpAddr, asked: Option<IpAddr>) -> Exchange {
+        Exchange {
+            peer,
+            asked,
+            is_request: false,
+            received: Vec::new(),
+            began: None,
+            heard: now,
+            given: 0,
+            ending: None,
+        }
+    }
+
+    /// When it is given up, as long as the peer is to say something.
+    fn deadline(&self) -> Option<Instant> {
+        (!self.is_request).then(|| self.heard + PATIENCE)
+    }
+}
+
+impl Transfers {
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.exchanges.values().filter_map(Exchange::deadline).min()
+    }
+
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for (&socket, exchange) in &mut self.exchanges {
+            if exchange.deadline().is_some_and(|at| at <= now) {
+                exchange.ending = Some(Ending::Failed);
+                self.touched.insert(socket);
+            }
+        }
+    }
+
+    /// The requests for a mobile that have no answer yet.
+    fn asked<'a>(&'a self, mobile: &'a IpAddr) -> impl Iterator<Item = &'a Exchange> {
+        let exchanges = self.exchanges.values();
+        exchanges.filter(move |exchange| exchange.asked.as_ref() == Some(mobile))
+    }
+}
+
+impl PathAgents {
+    /// A mobile is here now.
+    pub(super) fn note_arrival(&mut self, mobile: IpAddr) {
+        if !self.transfers.peers.is_empty() && self.moves_with(&mobile) {
+            self.transfers.come.insert(mobile);
+        }
+    }
+
+    /// Messages and contexts that came to nothing.
+    pub(super) fn refused(&self) -> u64 {
+        self.transfers.refused
+    }
+
+    /// Lets this gateway, at its address, hand split connections to another one, and take them from it, when their mobile goes
+    /// from one to the other.
+    pub fn add_peer(&mut self, own: IpAddr, peer: IpAddr) {
+        if self.transfers.peers.is_empty() {
+            self.sockets.listen(PORT, profile(), BACKLOG, None);
+        }
+        self.transfers.own = Some(own);
+        self.transfers.peers.insert(peer);
+    }
+
+    /// The ends of the connection with a peer that a packet is for, the own one first.
+    pub(super) fn find_exchange(&self, packet: &Packet) -> Option<Pair> {
+        let Body::Tcp(header, _) = &packet.body else {
+            return None;
+        };
+        let end = |address, port| Endpoint { address, port };
+        let local = end(packet.ip.destination, header.destination_port);
+        let pair = (local, end(packet.ip.source, header.source_port));
+        let is_own = self.transfers.own == Some(local.address);
+        (is_own && (local.port == PORT || self.sockets.is_open(&pair))).then_some(pair)
+    }
+
+    /// Takes in a packet of a connection with a peer, or one that opens it.
+    pub(super) fn take_for_exchange(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        pair: Pair,
+        packet: Packet,
+    ) -> Ended {
+        let Body::Tcp(header, payload) = packet.body else {
+            return Ended::Refused;
+        };
+        let mtu = || around.mtu_towards(pair.1.address);
+        match self.sockets.deliver(now, pair, &header, payload, mtu) {
+            Delivery::Taken => Ended::Taken,
+            Delivery::Accepted(socket) => {
+                self.accept_peer(now, socket, pair.1.address);
+                Ended::Taken
+            }
+            Delivery::Nobody(reset) => {
+                self.discarded.no_receiver += 1;
+                if let Some(reset) = reset {
+                    let body = Body::Tcp(reset, Payload::EMPTY);
+                    let ends = (pair.0.address, pair.1.address);
+                    let packet = around.origin.packet(ends, body, packet.flow);
+                    self.outbox.push_back(packet);
+                }
+                Ended::Refused
+            }
+        }
+    }
+
+    /// Takes a connection to the gateways' port, or ends it if it is not a peer's.
+    fn accept_peer(&mut self, now: Instant, socket: SocketId, peer: IpAddr) {
+        if self.transfers.peers.contains(&peer) {
+            let exchange = Exchange::new(now, peer, None);
+            self.transfers.exchanges.insert(socket, exchange);
+        } else {
+            self.refuse_peer(now, socket);
+        }
+    }
+
+    /// Notes what has happened on a connection with a peer.
+    pub(super) fn note_exchange(&mut self, socket: SocketId, event: Event) {
+        let Some(exchange) = self.transfers.exchanges.get_mut(&socket) else {
+            return;
+        };
+        let ending = match event {
+            Event::Connected | Event::Readable | Event::Writable => None,
+            Event::PeerClosed => Some(Ending::PeerClosed),
+            Event::Closed => Some(Ending::Closed),
+            Event::Refused | Event::Reset | Event::TimedOut => Some(Ending::Failed),
+        };
+        exchange.ending = exchange.ending.max(ending);
+        self.transfers.touched.insert(socket);
+    }
+
+    /// Asks for mobiles that have come, and answers peers.
+    pub(super) fn work_transfers(&mut self, now: Instant, around: &Around<'_>) {
+        loop {
+            self.relay_events();
+            if let Some(mobile) = self.transfers.come.pop_first() {
+                self.ask_peers(now, around, mobile);
+            } else if let Some(socket) = self.transfers.touched.pop_first() {
+                self.work_exchange(now, around, socket);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Asks all peers for a mobile. What peers ask for stays here, where the mobile is.
+    fn ask_peers(&mut self, now: Instant, around: &Around<'_>, mobile: IpAddr) {
+        let Some(own) = self.transfers.own else {
+            return;
+        };
+        let peers: Vec<IpAddr> = self.transfers.peers.iter().copied().collect();
+        if let Some(request) = self.transfers.waiting.remove(&mobile) {
+            self.answer_peer(request, Vec::new());
+        }
+        for address in peers {
+            let remote = Endpoint {
+                address,
+                port: PORT,
+            };
+            let mtu = around.mtu_towards(address);
+            let socket = self
+                .sockets
+                .connect(now, own, remote, &profile(), mtu, None);
+            if let Some(connection) = self.sockets.connection_mut(socket) {
+                connection.write(&Message::Request(mobile).encode());
+                connection.close();
+            }
+            let exchange = Exchange::new(now, address, Some(mobile));
+            self.transfers.exchanges.insert(socket, exchange);
+        }
+    }
+
+    /// Reads what a peer has said, and does what it asks for.
+    fn work_exchange(&mut self, now: Instant, around: &Around<'_>, socket: SocketId) {
+        self.receive_from_peer(now, socket);
+        while let Some(exchange) = self.transfers.exchanges.get_mut(&socket) {
+            let (message, length) = match Message::decode(&exchange.received) {
+                Ok(Some(read)) => read,
+                Ok(None) => break,
+                Err(_) => return self.refuse_peer(now, socket),
+            };
+            exchange.received.drain(..length);
+            let began = exchange.began.unwrap_or(now);
+            match (message, exchange.asked) {
+                // One is answered on each connection.
+                (Message::Request(_), None) if exchange.is_request => self.count_refused(1),
+                (Message::Request(mobile), None) => {
+                    exchange.is_request = true;
+                    self.take_request(now, mobile, socket);
+                }
+                (Message::Context(context), Some(mobile)) if context.mobile.ip() == mobile => {
+                    let away = now.saturating_since(began) + self.way_of(socket);
+                    let taken = self.attach_context(now, away, around, &context);
+                    self.count_refused(u64::from(!taken));
+                }
+                _ => return self.refuse_peer(now, socket),
+            }
+        }
+        self.end_exchange(now, socket);
+    }
+
+    fn receive_from_peer(&mut self, now: Instant, socket: SocketId) {
+        let Some(connection) = self.sockets.connection_mut(socket) else {
+            return;
+        };
+        let mut bytes = vec![0; usize::try_from(connection.readable()).unwrap_or(0)];
+        let count = connection.read(&mut bytes);
+        if let Some(exchange) = self.transfers.exchanges.get_mut(&socket)
+            && count > 0
+        {
+            exchange.received.extend_from_slice(&bytes[..count]);
+            exchange.began.get_or_insert(now);
+            exchange.heard = now;
+        }
+    }
+
+    /// How long bytes take from a peer to here, as half a round trip.
+    fn way_of(&self, socket: SocketId) -> Duration {
+        let connection = self.sockets.connection(socket);
+        let round_trip = connection.and_then(|connection| connection.smoothed_rtt());
+        round_trip.unwrap_or_default().half()
+    }
+
+    /// A peer says that a mobile is there. If this gateway has said the same to it, and has no answer yet, nobody knows who is right:
+    /// each keeps what it has.
+    fn take_request(&mut self, now: Instant, mobile: IpAddr, socket: SocketId) {
+        let transfers = &mut self.transfers;
+        let peer = transfers.exchanges.get(&socket).map(|one| one.peer);
+        let mut asked = transfers.asked(&mobile);
+        let crossed = asked.any(|own| Some(own.peer) == peer && own.began.is_none());
+        drop(asked);
+        if crossed {
+            return self.answer_peer(socket, Vec::new());
+        }
+        let older = transfers.waiting.insert(mobile, socket);
+        self.note_loss(&mobile);
+        if let Some(older) = older {
+            self.answer_peer(older, Vec::new());
+        }
+        self.serve_peer(now, mobile);
+    }
+
+    /// Answers the peer that asks for a mobile, once nothing more of it is to come.
+    fn serve_peer(&mut self, now: Instant, mobile: IpAddr) {
+        if self.transfers.asked(&mobile).next().is_some() {
+            return;
+        }
+        let request = self.transfers.waiting.remove(&mobile);
+        // Of one whose connection has just broken nothing is left to serve.
+        let hears = |socket: &SocketId| {
+            let connection = self.sockets.connection(*socket);
+            connection.is_some_and(|connection| connection.may_write())
+        };
+        if let Some(socket) = request.filter(hears) {
+            let contexts = self.detach_contexts(now, mobile);
+            let messages = contexts
+                .into_iter()
+                .map(|context| Message::Context(Box::new(context)).encode());
+            self.answer_peer(socket, messages.collect());
+        }
+    }
+
+    /// Sends a peer these contexts, and no more.
+    fn answer_peer(&mut self, socket: SocketId, contexts: Vec<Vec<u8>>) {
+        let Some(connection) = self.sockets.connection_mut(socket) else {
+            return;
+        };
+        let mut given = 0;
+        let mut refused = 0;
+        for context in contexts {
+            let fits = context.len() as u64 <= connection.writable();
+            match fits {
+                true => {
+                    connection.write(&context);
+                    given += 1;
+                }
+                false => refused += 1,
+            }
+        }
+        connection.close();
+        self.count_refused(refused);
+        if let Some(exchange) = self.transfers.exchanges.get_mut(&socket) {
+            exchange.given = given;
+        }
+    }
+
+    /// Ends a connection on which nothing is to come any more.
+    fn end_exchange(&mut self, now: Instant, socket: SocketId) {
+        let transfers = &mut self.transfers;
+        let Some(exchange) = transfers.exchanges.get(&socket) else {
+            return;
+        };
+        match (exchange.ending, exchange.asked) {
+            (None, _) => {}
+            (Some(Ending::Failed), _) => {
+                transfers.refused += exchange.given;
+                self.break_off_peer(now, socket);
+            }
+            // The peer waits for its answer, or has not asked.
+            (Some(Ending::PeerClosed), None) => {
+                let is_waiting = transfers.waiting.values().any(|&one| one == socket);
+                let connection = self.sockets.connection_mut(socket);
+                if let Some(connection) = connection.filter(|_| !is_waiting) {
+                    connection.close();
+                }
+            }
+            (Some(Ending::PeerClosed | Ending::Closed), _) => {
+                transfers.refused += u64::from(!exchange.received.is_empty());
+                self.forget_peer(now, socket);
+            }
+        }
+    }
+
+    /// Ends a connection whose other end says what it may not say.
+    fn refuse_peer(&mut self, now: Instant, socket: SocketId) {
+        self.count_refused(1);
+        self.break_off_peer(now, socket);
+    }
+
+    fn break_off_peer(&mut self, now: Instant, socket: SocketId) {
+        if let Some(connection) = self.sockets.connection_mut(socket) {
+            connection.abort();
+        }
+        self.forget_peer(now, socket);
+    }
+
+    /// Lets go of a connection with a peer; who waits for what it should have brought waits no longer.
+    fn forget_peer(&mut self, now: Instant, socket: SocketId) {
+        self.sockets.abandon(socket);
+        let transfers = &mut self.transfers;
+        transfers.waiting.retain(|_, one| *one != socket);
+        transfers.touched.remove(&socket);
+        let exchange = transfers.exchanges.remove(&socket);
+        if let Some(mobile) = exchange.and_then(|exchange| exchange.asked) {
+            self.serve_peer(now, mobile);
+        }
+    }
+
+    fn count_refused(&mut self, count: u64) {
+        self.transfers.refused += count;
+    }
+}
+
+/// What contexts are carried with.
+fn profile() -> Profile {
+    Profile {
+        send_buffer: LONGEST_BODY,
+        syn_retries: SYN_RETRIES,
+        ..Profile::rfc()
+    }
+}
