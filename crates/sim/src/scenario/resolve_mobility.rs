@@ -319,12 +319,13 @@ impl Access<'_> {
     fn failback(&self, raw: &RawFailback, path: &Path, report: &mut Report<'_>) -> Failback {
         let prefer = self.links(&raw.prefer, &path.key("prefer"), report);
         let or = |time: Option<super::units::Time>, default| time.map_or(default, |time| time.0);
+        let default = FailbackTimes::default();
         Failback {
             prefer,
             times: FailbackTimes {
-                hold_time: or(raw.hold_time, Duration::from_secs(5)),
-                hysteresis: or(raw.hysteresis, Duration::ZERO),
-                longest_switch_time: or(raw.longest_switch_time, Duration::from_millis(100)),
+                hold_time: or(raw.hold_time, default.hold_time),
+                hysteresis: or(raw.hysteresis, default.hysteresis),
+                longest_switch_time: or(raw.longest_switch_time, default.longest_switch_time),
             },
         }
     }

@@ -20,6 +20,18 @@ pub struct FailbackTimes {
     pub longest_switch_time: Duration,
 }
 
+/// Five seconds, no hysteresis, 100 ms, chosen: a link that flickers every few seconds is not returned to, and a break that a
+/// transport hardly notices is waited out.
+impl Default for FailbackTimes {
+    fn default() -> FailbackTimes {
+        FailbackTimes {
+            hold_time: Duration::from_secs(5),
+            hysteresis: Duration::ZERO,
+            longest_switch_time: Duration::from_millis(100),
+        }
+    }
+}
+
 /// A change of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
