@@ -1,4 +1,4 @@
-//! Sleeping until something happens: a packet from a kernel, a deadline, a signal, a command, a program's end.
+//! The wait until something happens: a packet from a kernel, a deadline, a signal, a command, a program's end.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -6,9 +6,10 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeSpec;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// SIGINT and SIGTERM as something to wait for.
 pub struct Signals {
@@ -16,7 +17,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// From now on these signals only wait here. Call it before other threads are started, which inherit it.
+    /// Lets these signals only wait here from now on. Call it before other threads are started, which inherit it.
     ///
     /// # Errors
     /// Those of the kernel.
@@ -31,7 +32,7 @@ impl Signals {
         })
     }
 
-    /// Whether one has come.
+    /// Takes one that has come; returns true if there was one.
     pub fn poll(&self) -> bool {
         matches!(self.descriptor.read_signal(), Ok(Some(_)))
     }
@@ -43,14 +44,14 @@ impl AsFd for Signals {
     }
 }
 
-/// Wakes the forwarding thread from another one.
+/// The means to wake the forwarding thread from another one.
 #[derive(Clone)]
 pub struct Waker {
     descriptor: Arc<EventFd>,
 }
 
 impl Waker {
-    /// A waker.
+    /// Makes a waker.
     ///
     /// # Errors
     /// Those of the kernel.
@@ -78,18 +79,30 @@ impl AsFd for Waker {
     }
 }
 
-/// Waits until one of `descriptors` is readable or hung up, at most `most`; says which ones are.
-pub fn wait_readable(descriptors: &[BorrowedFd<'_>], most: Duration) -> Vec<bool> {
+/// Waits until one of `descriptors` is readable or hung up, at most `most`, also where signals interrupt the wait. Returns which
+/// ones are. One that is not open counts as readable (POLLNVAL): reading it names the error.
+///
+/// # Errors
+/// Those of the kernel: no memory, more descriptors than the process may have, or a time that is no `timespec`.
+pub fn wait_readable(descriptors: &[BorrowedFd<'_>], most: Duration) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'_>> = descriptors
         .iter()
         .map(|&descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
         .collect();
-    match ppoll(&mut polled, Some(TimeSpec::from(most)), None) {
-        Ok(_) | Err(Errno::EINTR) => {}
-        Err(_) => return vec![false; descriptors.len()],
+    let begun = Instant::now();
+    loop {
+        let left = most.saturating_sub(begun.elapsed());
+        match ppoll(&mut polled, Some(TimeSpec::from(left)), None) {
+            Ok(_) => break,
+            Err(Errno::EINTR) => {}
+            Err(errno) => {
+                let error = io::Error::from(errno);
+                let what = format!("waiting for {} descriptors: {error}", descriptors.len());
+                return Err(io::Error::new(error.kind(), what));
+            }
+        }
     }
-    polled
-        .iter()
-        .map(|polled| polled.any().unwrap_or(false))
-        .collect()
+    // An event that has no name here is one all the same.
+    let ready = polled.iter().map(|polled| polled.any().unwrap_or(true));
+    Ok(ready.collect())
 }

@@ -36,7 +36,7 @@ fn packet(number: u8) -> Vec<u8> {
 }
 
 fn wait(descriptor: &impl AsFd) {
-    let ready = wait_readable(&[descriptor.as_fd()], PATIENCE);
+    let ready = wait_readable(&[descriptor.as_fd()], PATIENCE).unwrap();
     assert!(ready[0], "nothing comes");
 }
 

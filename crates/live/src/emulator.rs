@@ -161,26 +161,31 @@ impl Emulator {
             }
             if now >= self.next_look {
                 self.next_look = now + LOOK_EVERY;
-                if let Some(stop) = self.look(forwarding, events, now) {
+                if let Some(stop) = self.look(forwarding, events, now)? {
                     return Ok(stop);
                 }
             }
             if busy {
                 last_packet = now;
             } else if now > last_packet + STAY_AWAKE {
-                self.rest(forwarding, now);
+                self.rest(forwarding, now)?;
             }
         }
     }
 
     /// Sleeps until there may be something to do.
-    fn rest(&mut self, forwarding: &mut Forwarding<'_>, now: Instant) {
+    fn rest(
+        &mut self,
+        forwarding: &mut Forwarding<'_>,
+        now: Instant,
+    ) -> Result<(), ForwardingError> {
         let end = forwarding.run.end();
         let until = self.next_flush.min(self.next_tale).min(end);
         let mut others = vec![self.signals.as_fd(), self.waker.as_fd()];
         others.extend(self.reports().map(|program| program.report.as_fd()));
-        forwarding.rest(&others, until.saturating_since(now));
+        forwarding.rest(&others, until.saturating_since(now))?;
         self.next_look = now;
+        Ok(())
     }
 
     /// The programs that have not ended.
@@ -195,9 +200,9 @@ impl Emulator {
         forwarding: &mut Forwarding<'_>,
         events: &mut Events,
         now: Instant,
-    ) -> Option<Stop> {
+    ) -> Result<Option<Stop>, ForwardingError> {
         if self.signals.poll() {
-            return Some(Stop::Interrupted);
+            return Ok(Some(Stop::Interrupted));
         }
         self.waker.clear();
         while let Some(request) = self.control.poll() {
@@ -217,28 +222,39 @@ impl Emulator {
         self.look_after_programs(events)
     }
 
-    fn look_after_programs(&mut self, events: &mut Events) -> Option<Stop> {
-        let has_ended =
-            |program: &Program| wait_readable(&[program.report.as_fd()], Duration::ZERO)[0];
+    fn look_after_programs(
+        &mut self,
+        events: &mut Events,
+    ) -> Result<Option<Stop>, ForwardingError> {
+        let has_ended = |program: &Program| {
+            let ready = wait_readable(&[program.report.as_fd()], Duration::ZERO);
+            ready.map(|ready| ready[0]).map_err(ForwardingError::Wait)
+        };
         if let (Some(server), None) = (&mut self.server, self.server_ending)
-            && has_ended(server)
+            && has_ended(server)?
         {
             let ending = server.wait();
             self.server_ending = Some(ending);
             if ending == Ending::Lost {
-                return Some(Stop::Lost(format!("the server {}", ending.describe())));
+                let lost = format!("the server {}", ending.describe());
+                return Ok(Some(Stop::Lost(lost)));
             }
             events.warn(&format!(
                 "the server {} before the run's end",
                 ending.describe()
             ));
         }
-        let program = self.program.as_mut().filter(|program| has_ended(program))?;
-        match program.wait() {
-            ending @ Ending::Lost => Some(Stop::Lost(format!("the program {}", ending.describe()))),
-            ending @ Ending::NotStarted(_) => Some(Stop::NotStarted(ending.describe())),
-            _ => Some(Stop::Program),
+        let Some(program) = &mut self.program else {
+            return Ok(None);
+        };
+        if !has_ended(program)? {
+            return Ok(None);
         }
+        Ok(Some(match program.wait() {
+            ending @ Ending::Lost => Stop::Lost(format!("the program {}", ending.describe())),
+            ending @ Ending::NotStarted(_) => Stop::NotStarted(ending.describe()),
+            _ => Stop::Program,
+        }))
     }
 }
 

@@ -31,6 +31,9 @@ pub enum ForwardingError {
     /// A device or an interface.
     #[error("a real host's interface fails: {0}")]
     Interface(#[from] io::Error),
+    /// The wait for packets or for programs.
+    #[error(transparent)]
+    Wait(io::Error),
 }
 
 /// Real hosts, and where each port of the world stands among them.
@@ -99,21 +102,29 @@ impl<'a> Forwarding<'a> {
 
     /// Sleeps until shortly before the next thing that the world has to do, a packet from a kernel, or one of the
     /// `others` is readable; at most for this time.
-    pub fn rest(&mut self, others: &[BorrowedFd<'_>], most: Duration) {
+    ///
+    /// # Errors
+    /// A wait that fails.
+    pub fn rest(
+        &mut self,
+        others: &[BorrowedFd<'_>],
+        most: Duration,
+    ) -> Result<(), ForwardingError> {
         let now = self.clock.now();
         let left = match self.run.next_time() {
             Some(due) => due.saturating_since(now).min(most),
             None => most,
         };
         if left <= AWAKE {
-            return;
+            return Ok(());
         }
         let interfaces = self.hosts.hosts.iter().flat_map(|host| &host.interfaces);
         let devices = interfaces.map(|interface| interface.tun.as_fd());
         let waited: Vec<BorrowedFd<'_>> = others.iter().copied().chain(devices).collect();
         let time = std::time::Duration::from_nanos((left - AWAKE).as_nanos());
-        wait_readable(&waited, time);
+        wait_readable(&waited, time).map_err(ForwardingError::Wait)?;
         self.rested = self.clock.now();
+        Ok(())
     }
 
     /// Hands over what has come out of the world.

@@ -55,7 +55,7 @@ pub fn copy_until(hosts: &[RealHost; 2], stop: &AtomicBool) {
         }
         if !busy {
             let waited = devices.map(|device| device.as_fd());
-            wait_readable(&waited, Duration::from_millis(10));
+            wait_readable(&waited, Duration::from_millis(10)).unwrap();
         }
     }
 }
@@ -149,7 +149,9 @@ impl World {
             let busy = forwarding.turn().expect("forwarding goes on");
             quiet_turns = if busy { 0 } else { quiet_turns + 1 };
             if quiet_turns > 50 {
-                forwarding.rest(&[], baton_proto::time::Duration::from_millis(10));
+                forwarding
+                    .rest(&[], baton_proto::time::Duration::from_millis(10))
+                    .unwrap();
             }
         }
         let Forwarding { run, not_taken, .. } = forwarding;

@@ -103,8 +103,9 @@ fn program_json(stage: &Stage, forwarding: &Forwarding<'_>, stop: &Stop, ending:
 /// Ends a program: asked first, then at once.
 fn end(mut program: Program) -> Ending {
     program.terminate();
-    let _ = wait_readable(&[program.report.as_fd()], GRACE);
-    if !wait_readable(&[program.report.as_fd()], Duration::ZERO)[0] {
+    // A wait that fails is as one in vain.
+    let ended = wait_readable(&[program.report.as_fd()], GRACE);
+    if !ended.is_ok_and(|ready| ready[0]) {
         program.kill();
         return Ending::Signal(9);
     }

@@ -320,7 +320,8 @@ impl Stage {
         let host = self.host(hosts, node);
         let begun = Instant::now();
         while !listening(host.namespace.as_fd()).map_err(Failure::run)? {
-            let ended = wait_readable(&[server.report.as_fd()], Duration::from_millis(20))[0];
+            let ended = wait_readable(&[server.report.as_fd()], Duration::from_millis(20));
+            let ended = ended.map_err(Failure::run)?[0];
             if ended || begun.elapsed() > SERVER_PATIENCE {
                 let what = if ended {
                     format!("{} before it listened", server.wait().describe())

@@ -38,7 +38,7 @@ impl Bench {
         let interfaces = self.real.interfaces.iter();
         let devices: Vec<_> = interfaces.map(|interface| interface.tun.as_fd()).collect();
         let most = left.min(LONGEST_REST).as_nanos();
-        wait_readable(&devices, std::time::Duration::from_nanos(most));
+        wait_readable(&devices, std::time::Duration::from_nanos(most)).unwrap();
     }
 
     fn apply(&mut self, event: InterfaceEvent) {
