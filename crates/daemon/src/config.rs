@@ -1,9 +1,11 @@
 //! The configuration of a node: a TOML file.
 
+mod check;
 mod values;
 
-pub use values::{Address, LifetimeS, Mtu, Network, Secret, SecurityParameterIndex};
+pub use values::{Address, Lifetime, Mtu, Network, Secret, SecurityParameterIndex, Time};
 
+use baton_proto::mobility::attachment::failback::FailbackTimes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,8 +69,8 @@ pub struct MobileNodeConfig {
     pub home_prefix: Network,
     /// Its home agent.
     pub home_agent: Address,
-    /// The interfaces by which it reaches access networks, the preferred one first.
-    pub access: Vec<String>,
+    /// Its choice of the link to use.
+    pub failback: FailbackConfig,
     /// The networks behind it, as a mobile router.
     #[serde(default)]
     pub networks: Vec<Network>,
@@ -79,10 +81,24 @@ pub struct MobileNodeConfig {
     pub key: Secret,
     /// How long its bindings shall hold.
     #[serde(default)]
-    pub lifetime_s: LifetimeS,
-    /// Whether it asks on a link if somebody has its care-of address, before it uses that.
+    pub lifetime: Lifetime,
+    /// True if it asks on a link whether somebody has its care-of address, before it uses that.
     #[serde(default = "yes")]
     pub duplicate_address_detection: bool,
+}
+
+/// The most preferred link that is up, with rules for leaving and returning.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailbackConfig {
+    /// The interfaces by which a mobile reaches access networks, the best first.
+    pub prefer: Vec<String>,
+    /// The time for which a better link must have been up before the mobile returns to it.
+    pub hold_time: Option<Time>,
+    /// The least time between two returns to a better link.
+    pub hysteresis: Option<Time>,
+    /// The longest time after which a link that has gone down is left.
+    pub longest_switch_time: Option<Time>,
 }
 
 /// A home agent.
@@ -95,7 +111,7 @@ pub struct HomeAgentConfig {
     pub home_prefix: Network,
     /// The longest lifetime of a binding that it grants.
     #[serde(default)]
-    pub longest_lifetime_s: LifetimeS,
+    pub longest_lifetime: Lifetime,
     /// Mobiles that may register.
     pub mobiles: Vec<SubscriberConfig>,
 }
@@ -125,12 +141,12 @@ pub struct AccessRouterConfig {
     /// The router's address on the link; its last 64 bits are those of its address in the prefix, too.
     #[serde(default = "first_link_local")]
     pub link_local: Address,
-    /// How often it advertises.
+    /// The times of its advertisements.
     #[serde(default)]
     pub advertisements: Advertisements,
 }
 
-/// How often an access router advertises, beside answering and greeting.
+/// The times of an access router's advertisements, beside its answers to solicitations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advertisements {
@@ -145,7 +161,7 @@ fn yes() -> bool {
     true
 }
 
-/// fe80::1, chosen as many routers have it.
+/// Returns fe80::1, chosen as many routers have it.
 fn first_link_local() -> Address {
     Address(core::net::Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 1))
 }
@@ -167,67 +183,18 @@ impl Config {
     /// # Errors
     /// As of [`read`](Self::read).
     pub fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
-        let config: Config = toml::from_str(text).map_err(|error| located(text, file, &error))?;
+        let config: Config =
+            toml::from_str(text).map_err(|error| check::located(text, file, &error))?;
         let wrong = |message: String| ConfigError(format!("{file}: {message}"));
         config.check().map_err(wrong)?;
         Ok(config)
     }
 
-    /// Finds what the types of single keys do not rule out; returns the key and what is wrong with it.
-    fn check(&self) -> Result<(), String> {
-        let known = |key: String, name: &str| match self.interfaces.contains_key(name) {
-            true => Ok(()),
-            false => {
-                let names: Vec<&str> = self.interfaces.keys().map(String::as_str).collect();
-                let names = names.join(", ");
-                Err(format!(
-                    "{key}: there is no interface \"{name}\"; expected one of: {names}"
-                ))
-            }
-        };
-        if self.interfaces.is_empty() {
-            return Err("interfaces: expected at least one".to_owned());
-        }
-        for (name, interface) in &self.interfaces {
-            if interface.kind == Kind::Packet && interface.mtu.is_some() {
-                return Err(format!(
-                    "interfaces.{name}.mtu: an interface of kind \"packet\" has the MTU of its device; leave the key out"
-                ));
-            }
-        }
-        for (network, name) in &self.routes {
-            known(format!("routes.\"{network}\""), name)?;
-        }
-        for (name, router) in &self.access_routers {
-            known(format!("access_routers.{name}"), name)?;
-            router.check(name)?;
-        }
-        if let Some(mobile) = &self.mobile_node {
-            for name in &mobile.access {
-                known("mobile_node.access".to_owned(), name)?;
-            }
-            let mut names: Vec<&String> = mobile.access.iter().collect();
-            names.sort();
-            names.dedup();
-            if names.is_empty() || names.len() < mobile.access.len() {
-                return Err(
-                    "mobile_node.access: expected one interface or more, each once".to_owned(),
-                );
-            }
-        }
-        let has_address = !self.addresses.is_empty() || !self.access_routers.is_empty();
-        if !has_address && self.mobile_node.is_none() && self.home_agent.is_none() {
-            return Err(
-                "addresses: the node has none; expected one, as its layers have none".to_owned(),
-            );
-        }
-        Ok(())
-    }
-
-    /// The interfaces in the order in which the node has them: a mobile's access links first, the preferred one before the
-    /// others.
+    /// Returns the interfaces in the order in which the node has them: a mobile's access links first, the preferred one before
+    /// the others.
     pub fn interfaces_in_order(&self) -> Vec<(&str, &InterfaceConfig)> {
-        let access = self.mobile_node.iter().flat_map(|mobile| &mobile.access);
+        let mobile = self.mobile_node.iter();
+        let access = mobile.flat_map(|mobile| &mobile.failback.prefer);
         let mut names: Vec<&str> = access.map(String::as_str).collect();
         let others = self.interfaces.keys().map(String::as_str);
         let others: Vec<&str> = others.filter(|name| !names.contains(name)).collect();
@@ -237,50 +204,28 @@ impl Config {
     }
 }
 
-impl AccessRouterConfig {
-    fn check(&self, name: &str) -> Result<(), String> {
-        let key = format!("access_routers.{name}");
-        if self.prefix.0.length() != 64 {
-            let prefix = self.prefix;
-            return Err(format!(
-                "{key}.prefix: {prefix} is of another length; expected 64 bits, as addresses are made of it"
-            ));
+impl FailbackConfig {
+    /// Returns the times; those that the file leaves out are a scenario's.
+    pub fn times(&self) -> FailbackTimes {
+        let or = |time: Option<Time>, default| time.map_or(default, |time| time.0);
+        let default = FailbackTimes::default();
+        FailbackTimes {
+            hold_time: or(self.hold_time, default.hold_time),
+            hysteresis: or(self.hysteresis, default.hysteresis),
+            longest_switch_time: or(self.longest_switch_time, default.longest_switch_time),
         }
-        if !self.link_local.0.is_unicast_link_local() {
-            let address = self.link_local.0;
-            return Err(format!(
-                "{key}.link_local: {address} holds beyond the link; expected one of fe80::/10"
-            ));
-        }
-        Ok(())
     }
 }
 
 impl InterfaceConfig {
-    /// The name of its device.
+    /// Returns the name of its device.
     pub fn device<'a>(&'a self, name: &'a str) -> &'a str {
         self.device.as_deref().unwrap_or(name)
     }
 
-    /// Largest packet of its TUN device, in bytes.
+    /// Returns the largest packet of its TUN device, in bytes.
     pub fn mtu(&self) -> u32 {
         self.mtu.unwrap_or_default().0
-    }
-}
-
-/// Says where an error is: the file, the line, and the key that stands there.
-fn located(text: &str, file: &str, error: &toml::de::Error) -> ConfigError {
-    let message = error.message();
-    let Some(span) = error.span() else {
-        return ConfigError(format!("{file}: {message}"));
-    };
-    let before = text.get(..span.start).unwrap_or_default();
-    let number = before.matches('\n').count() + 1;
-    // A value stands behind its key, and an unknown key is named in the message.
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    match line.split_once('=') {
-        Some((key, _)) => ConfigError(format!("{file}:{number}: {}: {message}", key.trim())),
-        None => ConfigError(format!("{file}:{number}: {message}")),
     }
 }
 

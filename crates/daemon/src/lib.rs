@@ -3,6 +3,6 @@
 
 pub mod config;
 pub mod driver;
+pub mod engine;
 pub mod node;
-pub mod policy;
 pub mod port;

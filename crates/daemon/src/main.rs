@@ -1,14 +1,16 @@
 //! `batond`: one node behind this machine's clock and devices.
 
 use baton_daemon::config::Config;
-use baton_daemon::driver::{Counts, Driver, Owner};
+use baton_daemon::driver::{Counts, Driver};
+use baton_daemon::engine::Owner;
 use baton_daemon::node;
-use baton_daemon::policy::FirstUp;
+use baton_daemon::port::Port;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::Signals;
 use baton_proto::host::{Host, HostEvent};
 use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::attachment::Signal;
 use baton_proto::time::{Duration, Instant};
 use lexopt::prelude::{Long, Short, Value};
 use std::fs::File;
@@ -94,23 +96,22 @@ fn run(config: &Config) -> Result<(), String> {
     let ports = node::open_ports(config, &mut kernel).map_err(|error| error.to_string())?;
     let links = LinkMonitor::open().map_err(failed("route netlink"))?;
     let host = File::open(RANDOM).and_then(|mut random| {
-        node::host(config, &ports, || {
+        let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();
+        node::host(config, &interfaces, || {
             let mut secret = [0; 16];
             random.read_exact(&mut secret).map(|()| secret)
         })
     });
     let host = host.map_err(failed(RANDOM))?;
-    let mobile = config.mobile_node.as_ref();
     let mut attendant = Attendant {
         names: ports.iter().map(|port| port.name.clone()).collect(),
-        policy: FirstUp::new(mobile.map_or(0, |mobile| mobile.access.len())),
     };
     let mut driver = Driver::new(host, ports, links);
     eprintln!("batond: running at {}", driver.host_mut().address());
     while !signals.poll() {
         driver
             .turn(&mut attendant, &[signals.as_fd()], Duration::MAX)
-            .map_err(failed("route netlink"))?;
+            .map_err(|error| format!("the node cannot go on: {error}"))?;
     }
     tell(&driver.counts(&mut kernel), driver.host_mut());
     Ok(())
@@ -144,10 +145,10 @@ fn tell(counts: &Counts, host: &Host) {
 /// The kernel's randomness; it does not give any before it has some.
 const RANDOM: &str = "/dev/random";
 
-/// The node's owner: it chooses a mobile's link, and says what happens.
+/// The node's owner: it says what happens.
 struct Attendant {
+    /// Names of the node's interfaces.
     names: Vec<String>,
-    policy: FirstUp,
 }
 
 impl Attendant {
@@ -166,12 +167,14 @@ impl Owner for Attendant {
         }
     }
 
-    fn handle_device(&mut self, now: Instant, host: &mut Host, device: (InterfaceId, bool)) {
-        let (InterfaceId(place), is_up) = device;
-        let state = if is_up { "up" } else { "down" };
-        self.say(now, &format!("{} is {state}", self.names[place]));
-        if let Some(InterfaceId(place)) = self.policy.handle_device(now, host, device) {
+    fn handle_attachment(&mut self, now: Instant, signal: Signal) {
+        if let Signal::Attached(Some(InterfaceId(place))) = signal {
             self.say(now, &format!("uses {}", self.names[place]));
         }
+    }
+
+    fn handle_link(&mut self, now: Instant, (InterfaceId(place), is_up): (InterfaceId, bool)) {
+        let state = if is_up { "up" } else { "down" };
+        self.say(now, &format!("{} is {state}", self.names[place]));
     }
 }

@@ -1,8 +1,8 @@
 //! A node as its configuration describes it.
 
 use crate::config::{
-    AccessRouterConfig, Advertisements, Config, HomeAgentConfig, MobileNodeConfig, Network, Secret,
-    SecurityParameterIndex,
+    AccessRouterConfig, Advertisements, Config, FailbackConfig, HomeAgentConfig, MobileNodeConfig,
+    Network, Secret, SecurityParameterIndex,
 };
 use crate::port::{Port, PortError};
 use baton_linux::netlink::RouteSocket;
@@ -11,6 +11,9 @@ use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::address_configuration::{
     ConfigurationTimes, DuplicateAddressDetection, Uniqueness,
+};
+use baton_proto::mobility::attachment::{
+    AccessInterface, Attachment, Policy, Preference, Settings as AttachmentSettings,
 };
 use baton_proto::mobility::binding::BindingTimes;
 use baton_proto::mobility::draws::Draws;
@@ -35,14 +38,14 @@ pub fn open_ports(config: &Config, kernel: &mut RouteSocket) -> Result<Vec<Port>
         .collect()
 }
 
-/// Makes a node with these ports. `random` gives secrets, each another: of the kernel's own randomness, so that nobody guesses
+/// Makes a node with these interfaces, each by its name and its largest packet in bytes. `random` gives secrets, each another: of the kernel's own randomness, so that nobody guesses
 /// them.
 ///
 /// # Errors
 /// Those of `random`.
 pub fn host(
     config: &Config,
-    ports: &[Port],
+    interfaces: &[(&str, u32)],
     mut random: impl FnMut() -> io::Result<[u8; 16]>,
 ) -> io::Result<Host> {
     let addresses = addresses(config);
@@ -54,16 +57,17 @@ pub fn host(
             host.add_address(address.into());
         }
     }
-    for port in ports {
-        host.add_interface(port.mtu);
+    for &(_, mtu) in interfaces {
+        host.add_interface(mtu);
     }
-    let place = |name: &str| ports.iter().position(|port| port.name == name);
+    let place = |name: &str| interfaces.iter().position(|(known, _)| *known == name);
     let interface = |name: &str| place(name).map(InterfaceId);
-    let path_mtu = ports.iter().map(|port| port.mtu).min().unwrap_or(1500);
+    let path_mtu = interfaces.iter().map(|&(_, mtu)| mtu).min().unwrap_or(1500);
     if let Some(mobile) = &config.mobile_node {
         let settings = mobile_settings(mobile, path_mtu);
-        let links = mobile.access.len();
+        let links = mobile.failback.prefer.len();
         host.add_layer(MobileNode::new(settings, links, random()?));
+        host.set_attachment(attachment(&mobile.failback), false);
     }
     if let Some(agent) = &config.home_agent {
         host.add_layer(home_agent(agent, path_mtu));
@@ -92,7 +96,7 @@ pub fn host(
     Ok(host)
 }
 
-/// All addresses of a node, the one first from which it speaks.
+/// Returns all addresses of a node, the one first from which it speaks.
 fn addresses(config: &Config) -> Vec<Ipv6Addr> {
     let mobile = config.mobile_node.iter();
     let agent = config.home_agent.iter();
@@ -105,13 +109,30 @@ fn addresses(config: &Config) -> Vec<Ipv6Addr> {
         .collect()
 }
 
+/// A mobile's attachment: its access links are the node's first interfaces, the preferred one before the others.
+fn attachment(config: &FailbackConfig) -> Attachment {
+    let interfaces: Vec<InterfaceId> = (0..config.prefer.len()).map(InterfaceId).collect();
+    let access = interfaces.iter().map(|&id| AccessInterface {
+        id,
+        // As in a radio network, the mobile is there also while it uses another: so an address is ready when it comes.
+        is_network: true,
+    });
+    Attachment::new(AttachmentSettings {
+        interfaces: access.collect(),
+        policy: Policy::Preference(Preference::new(config.times(), interfaces)),
+        registers: true,
+        asks_point_of_service: false,
+        detaches_old: false,
+    })
+}
+
 fn mobile_settings(config: &MobileNodeConfig, path_mtu: u32) -> MobileSettings {
     let prefixes = prefixes(&config.networks);
     MobileSettings {
         home_address: config.home_address.0,
         home_prefix: config.home_prefix.0,
         home_agent: config.home_agent.0,
-        lifetime: config.lifetime_s.as_binding_lifetime(),
+        lifetime: config.lifetime.0,
         key: Some(shared_key(config.security_parameter_index, config.key)),
         router: (!prefixes.is_empty()).then_some(RouterRegistration {
             prefixes,
@@ -140,7 +161,7 @@ fn home_agent(config: &HomeAgentConfig, path_mtu: u32) -> HomeAgent {
         address: config.address.0,
         home_prefix: config.home_prefix.0,
         home_interface: Rank::HomeNetwork.interface(),
-        longest_lifetime: config.longest_lifetime_s.as_binding_lifetime(),
+        longest_lifetime: config.longest_lifetime.0,
         // There is no home link on which somebody could have a mobile's address.
         detection: DuplicateAddressDetection::NotNeeded(Uniqueness::HomeNetworkPrefix),
         retransmission_time: ConfigurationTimes::default().retransmission_time,

@@ -97,6 +97,11 @@ impl Port {
         })
     }
 
+    /// Returns the interface's name, and its device's largest packet in bytes.
+    pub fn described(&self) -> (&str, u32) {
+        (&self.name, self.mtu)
+    }
+
     /// Reads the next packet that has come, its length in `buffer`; `None` if none waits.
     ///
     /// # Errors

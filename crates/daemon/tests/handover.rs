@@ -2,14 +2,16 @@
 //! node has their descriptors, the home agent and access router has packet sockets on them.
 
 use baton_daemon::config::Config;
-use baton_daemon::driver::{Driver, Owner};
+use baton_daemon::driver::Driver;
+use baton_daemon::engine::Owner;
 use baton_daemon::node;
-use baton_daemon::policy::FirstUp;
+use baton_daemon::port::Port;
 use baton_linux::links::LinkMonitor;
 use baton_linux::netlink::RouteSocket;
 use baton_proto::host::layer::News;
 use baton_proto::host::{Host, HostEvent, SocketId};
 use baton_proto::interface::InterfaceId;
+use baton_proto::mobility::attachment::Signal;
 use baton_proto::packet::pattern_byte;
 use baton_proto::tcp::profile::Profile;
 use baton_proto::tcp::{Endpoint, Event};
@@ -27,7 +29,7 @@ kind = "tun"
 home_address = "2001:db8:100::a"
 home_prefix = "2001:db8:100::/64"
 home_agent = "2001:db8:100::1"
-access = ["wifi", "cellular"]
+failback = { prefer = ["wifi", "cellular"], hold_time = "2 s" }
 key = "00112233445566778899aabbccddeeff01234567"
 "#;
 
@@ -79,16 +81,18 @@ fn profile() -> Profile {
 /// A report of the mobile node.
 #[derive(Debug, PartialEq, Eq)]
 enum Report {
+    /// Its attachment uses this interface from now on.
+    Attached(InterfaceId),
+    /// Its home agent knows its care-of address at this interface.
     Registered(InterfaceId),
-    /// Bytes so far.
+    /// Bytes that have come so far.
     Received(u64),
-    /// The server has closed after so many bytes.
+    /// The server has closed after this many bytes.
     Complete(u64),
 }
 
 /// The mobile's owner: a client that reads all that the server sends.
 struct Client<'a> {
-    policy: FirstUp,
     reports: Sender<Report>,
     is_enough: &'a AtomicBool,
     socket: Option<SocketId>,
@@ -162,9 +166,13 @@ impl Owner for Client<'_> {
         }
     }
 
-    fn handle_device(&mut self, now: Instant, host: &mut Host, device: (InterfaceId, bool)) {
-        self.policy.handle_device(now, host, device);
+    fn handle_attachment(&mut self, _: Instant, signal: Signal) {
+        if let Signal::Attached(Some(interface)) = signal {
+            self.reports.send(Report::Attached(interface)).unwrap();
+        }
     }
+
+    fn handle_link(&mut self, _: Instant, _: (InterfaceId, bool)) {}
 }
 
 /// The router's owner: a server that sends for as long as the client does not close.
@@ -204,7 +212,9 @@ impl Owner for Server {
         }
     }
 
-    fn handle_device(&mut self, _: Instant, _: &mut Host, _: (InterfaceId, bool)) {}
+    fn handle_attachment(&mut self, _: Instant, _: Signal) {}
+
+    fn handle_link(&mut self, _: Instant, _: (InterfaceId, bool)) {}
 }
 
 /// Ends the drivers' threads, also if the test fails.
@@ -227,7 +237,8 @@ fn driver(text: &str, secret: u8) -> Driver {
         secret[0] += 1;
         Ok(secret)
     };
-    let host = node::host(&config, &ports, random).unwrap();
+    let interfaces: Vec<(&str, u32)> = ports.iter().map(Port::described).collect();
+    let host = node::host(&config, &interfaces, random).unwrap();
     Driver::new(host, ports, links)
 }
 
@@ -244,6 +255,15 @@ fn until(
             return report;
         }
     }
+}
+
+/// Takes reports until the mobile is attached and registered at an interface.
+fn until_at(reports: &Receiver<Report>, interface: InterfaceId) {
+    let mut missing = vec![Report::Attached(interface), Report::Registered(interface)];
+    until(reports, "attached and registered", |report| {
+        missing.retain(|wanted| wanted != report);
+        missing.is_empty()
+    });
 }
 
 /// Takes reports until more than enough further bytes have come.
@@ -276,7 +296,6 @@ fn transfer() {
     let (sender, reports) = channel();
     let (is_enough, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let mut client = Client {
-        policy: FirstUp::new(2),
         reports: sender,
         is_enough: &is_enough,
         socket: None,
@@ -298,19 +317,13 @@ fn transfer() {
                 router.turn(&mut server, &[], TURN).unwrap();
             }
         });
-        until(&reports, "registered by wifi", |report| {
-            *report == Report::Registered(WIFI)
-        });
+        until_at(&reports, WIFI);
         until_more(&reports, "more by wifi");
         kernel.set_up(devices[0], false).unwrap();
-        until(&reports, "registered by cellular", |report| {
-            *report == Report::Registered(CELLULAR)
-        });
+        until_at(&reports, CELLULAR);
         until_more(&reports, "more by cellular");
         kernel.set_up(devices[0], true).unwrap();
-        until(&reports, "back at wifi", |report| {
-            *report == Report::Registered(WIFI)
-        });
+        until_at(&reports, WIFI);
         // Nothing is needed of the other one any more.
         kernel.set_up(devices[1], false).unwrap();
         until_more(&reports, "more by wifi alone");

@@ -1,6 +1,7 @@
 //! What configurations say, and what is said of wrong ones.
 
 use super::*;
+use baton_proto::time::Duration;
 
 const MOBILE: &str = r#"
 [interfaces.inside]
@@ -17,7 +18,7 @@ mtu = 1400
 home_address = "2001:db8:100::a"
 home_prefix = "2001:db8:100::/64"
 home_agent = "2001:db8:100::1"
-access = ["wifi", "cellular"]
+failback = { prefer = ["wifi", "cellular"] }
 networks = ["2001:db8:7::/64"]
 key = "00112233445566778899aabbccddeeff0123FEDC"
 "#;
@@ -37,12 +38,34 @@ fn keys_that_are_left_out_have_their_defaults() {
     ];
     assert_eq!(in_order, expected);
     let mobile = config.mobile_node.unwrap();
-    assert_eq!(mobile.lifetime_s.as_binding_lifetime().seconds(), 600);
+    assert_eq!(mobile.lifetime.0.seconds(), 600);
+    // docs/reference/scenario/mobiles-failback.md.
+    let times = FailbackTimes {
+        hold_time: Duration::from_secs(5),
+        hysteresis: Duration::ZERO,
+        longest_switch_time: Duration::from_millis(100),
+    };
+    assert_eq!(mobile.failback.times(), times);
     assert!(mobile.duplicate_address_detection);
     assert_eq!(mobile.key.0[..3], [0x00, 0x11, 0x22]);
     assert_eq!(mobile.key.0[18..], [0xFE, 0xDC]);
     // A secret is not written where configurations are shown.
     assert!(!format!("{:?}", mobile.key).contains("17"));
+}
+
+#[test]
+fn times_are_written_as_in_a_scenario() {
+    let times = "prefer = [\"wifi\"], hold_time = \"1.5 min\", hysteresis = \"2h\", longest_switch_time = \"250 us\"";
+    let text = MOBILE.replace("prefer = [\"wifi\", \"cellular\"]", times);
+    let text = text.replace("networks", "lifetime = \"72 h\"\nnetworks");
+    let mobile = Config::parse(&text, "m.toml").unwrap().mobile_node.unwrap();
+    let times = FailbackTimes {
+        hold_time: Duration::from_secs(90),
+        hysteresis: Duration::from_secs(7200),
+        longest_switch_time: Duration::from_micros(250),
+    };
+    assert_eq!(mobile.failback.times(), times);
+    assert_eq!(mobile.lifetime.0.seconds(), 259_200);
 }
 
 /// Each time one text of the file is replaced: what is said of the result.
@@ -92,7 +115,47 @@ fn a_mistake_is_named_by_file_line_and_key_with_what_was_expected() {
         (
             "[\"wifi\", \"cellular\"]",
             "[\"wifi\", \"wifi\"]",
-            "m.toml: mobile_node.access: expected one interface or more, each once",
+            "m.toml: mobile_node.failback.prefer: expected one interface or more, each once",
+        ),
+        (
+            "[\"wifi\", \"cellular\"]",
+            "[\"wifi\"], hold_time = \"5\"",
+            "m.toml:16: failback: \"5\": expected a number with ns, us, ms, s, min, h or d, up to ten years, such as \"100 ms\"",
+        ),
+        (
+            "[\"wifi\", \"cellular\"]",
+            "[\"wifi\"], hold_time = \"-5 s\"",
+            "m.toml:16: failback: \"-5 s\": expected a number with ns, us, ms, s, min, h or d, up to ten years, such as \"100 ms\"",
+        ),
+        (
+            "networks =",
+            "lifetime = \"3 s\"\nnetworks =",
+            "m.toml:17: lifetime: \"3 s\": expected a time from \"4 s\" to \"262140 s\"",
+        ),
+        (
+            "device = \"wlan0\"",
+            "device = \"cellular\"",
+            "m.toml: interfaces.wifi.device: the device \"cellular\" is that of the interface \"cellular\"; expected another",
+        ),
+        (
+            "device = \"wlan0\"",
+            "device = \"tun%d\"",
+            "m.toml: interfaces.wifi.device: \"tun%d\" is no name of a device; expected 1 to 15 bytes without spaces, \"/\", \":\" and \"%\", or another name by the key `device`",
+        ),
+        (
+            "home_address = \"2001:db8:100::a\"",
+            "home_address = \"2001:db8:101::a\"",
+            "m.toml: mobile_node.home_address: 2001:db8:101::a is not in the home prefix, 2001:db8:100::/64; expected an address of it",
+        ),
+        (
+            "networks = [\"2001:db8:7::/64\"]",
+            "networks = [\"2001:db8:8::/64\"]",
+            "m.toml: mobile_node.networks: no route leads to 2001:db8:8::/64; expected the key routes.\"2001:db8:8::/64\"",
+        ),
+        (
+            "[mobile_node]",
+            "[home_agent]\naddress = \"2001:db8:100::1\"\nhome_prefix = \"2001:db8:100::/64\"\nmobiles = [{ home_address = \"2001:db8:99::a\", key = \"00112233445566778899aabbccddeeff01234567\" }]\n[mobile_node]",
+            "m.toml: home_agent.mobiles[0].home_address: 2001:db8:99::a is not in the home prefix, 2001:db8:100::/64; expected an address of it",
         ),
         (
             "[mobile_node]",

@@ -1,5 +1,6 @@
 //! Values of a configuration that cannot be wrong once they are read.
 
+use baton_proto::time::Duration;
 use baton_proto::wire::mobility_header::BindingLifetime;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::fmt;
@@ -97,31 +98,70 @@ impl TryFrom<i64> for Mtu {
     }
 }
 
-/// Lifetime of a binding, in seconds: from the shortest that a message can say (4 s, RFC 6275 section 6.1.7) to the longest.
+/// A time with its unit, zero included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "i64")]
-pub struct LifetimeS(u32);
+#[serde(try_from = "String")]
+pub struct Time(pub Duration);
 
-impl LifetimeS {
-    /// The lifetime as messages say it, in steps of 4 s.
-    pub const fn as_binding_lifetime(self) -> BindingLifetime {
-        BindingLifetime::at_most(self.0)
+/// Units of time, in nanoseconds.
+const TIME_UNITS: [(&str, f64); 8] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("d", 86_400e9),
+];
+/// Longest time, in nanoseconds: ten years, as in a scenario.
+const LONGEST_TIME: f64 = 3650.0 * 86_400e9;
+
+impl TryFrom<String> for Time {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Time, String> {
+        let read = || {
+            let end = text.find(char::is_alphabetic)?;
+            let (number, unit) = text.split_at(end);
+            let (_, factor) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
+            let time = number.trim_end().parse::<f64>().ok()? * factor;
+            let is_time = (0.0..=LONGEST_TIME).contains(&time);
+            is_time.then(|| Time(Duration::from_nanos(time.round() as u64)))
+        };
+        read().ok_or_else(|| {
+            format!(
+                "\"{text}\": expected a number with ns, us, ms, s, min, h or d, up to ten years, such as \"100 ms\""
+            )
+        })
     }
 }
+
+/// Lifetime of a binding: from the shortest that a message can say (4 s, RFC 6275 section 6.1.7) to the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Lifetime(pub BindingLifetime);
 
 /// Ten minutes, chosen: a mobile that is gone for good is forgotten after that, and another one renews its binding each 7.5
 /// minutes.
-impl Default for LifetimeS {
-    fn default() -> LifetimeS {
-        LifetimeS(600)
+impl Default for Lifetime {
+    fn default() -> Lifetime {
+        Lifetime(BindingLifetime::at_most(600))
     }
 }
 
-impl TryFrom<i64> for LifetimeS {
+impl TryFrom<String> for Lifetime {
     type Error = String;
 
-    fn try_from(seconds: i64) -> Result<LifetimeS, String> {
-        within(seconds, 4, 262_140, "seconds").map(LifetimeS)
+    fn try_from(text: String) -> Result<Lifetime, String> {
+        let Time(time) = Time::try_from(text.clone())?;
+        let seconds = time.as_nanos() / 1_000_000_000;
+        match u32::try_from(seconds) {
+            Ok(seconds @ 4..=262_140) => Ok(Lifetime(BindingLifetime::at_most(seconds))),
+            _ => Err(format!(
+                "\"{text}\": expected a time from \"4 s\" to \"262140 s\""
+            )),
+        }
     }
 }
 

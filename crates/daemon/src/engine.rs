@@ -1,0 +1,146 @@
+//! A node without clock and devices: it takes the time, packets and events of links, and gives packets and news.
+//!
+//! After each call all that the node has to say has been said. Its attachment chooses a mobile's link. A mobile stays on all of
+//! its links, and a device carries packets whenever it is up: so no command of the attachment asks anything of a device, and
+//! the mobility protocol, not a route, says by which one packets leave.
+
+use baton_proto::host::{Host, HostEvent, Verdict};
+use baton_proto::interface::{InterfaceId, LinkEvent};
+use baton_proto::mobility::attachment::{Attachment, Output, Signal};
+use baton_proto::packet::Packet;
+use baton_proto::time::Instant;
+
+/// The owner of a node: its applications, and whoever is told what happens.
+pub trait Owner {
+    /// Takes an event of the node.
+    fn handle_event(&mut self, now: Instant, host: &mut Host, event: HostEvent);
+    /// Hears of a mobile's attachment, after the node's own parts have.
+    fn handle_attachment(&mut self, now: Instant, signal: Signal);
+    /// Hears that the link at an interface is up or down, before the node does.
+    fn handle_link(&mut self, now: Instant, link: (InterfaceId, bool));
+}
+
+/// The way out of a node.
+pub trait Outlet {
+    /// Takes a packet that leaves by an interface.
+    fn send(&mut self, interface: InterfaceId, packet: &Packet);
+}
+
+/// A node without clock and devices.
+#[derive(Debug)]
+pub struct Engine {
+    host: Host,
+}
+
+impl Engine {
+    /// Takes a node, none of whose links is up before it is told so.
+    pub fn new(mut host: Host) -> Engine {
+        if let Some(attachment) = host.attachment_mut() {
+            attachment.begin(Instant::ZERO, &[]);
+        }
+        Engine { host }
+    }
+
+    /// Returns the node, to call on between two calls.
+    pub fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// Returns when [`advance`](Self::advance) has something to do.
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        let attachment = self.host.attachment().and_then(Attachment::poll_timeout);
+        attachment.into_iter().chain(self.host.poll_timeout()).min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn advance(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
+        if self.poll_timeout().is_none_or(|due| due > now) {
+            return;
+        }
+        self.host.handle_timeout(now);
+        if let Some(attachment) = self.host.attachment_mut() {
+            attachment.handle_timeout(now);
+        }
+        self.drain(now, owner, outlet);
+    }
+
+    /// Takes in that the link at an interface is up or down.
+    pub fn handle_link(
+        &mut self,
+        now: Instant,
+        (interface, is_up): (InterfaceId, bool),
+        owner: &mut impl Owner,
+        outlet: &mut impl Outlet,
+    ) {
+        owner.handle_link(now, (interface, is_up));
+        let event = match is_up {
+            true => LinkEvent::Up,
+            false => LinkEvent::Down,
+        };
+        self.host.handle_link(now, interface, event);
+        self.drain(now, owner, outlet);
+    }
+
+    /// Takes in a packet that has come by an interface: it is for the node, goes on, or is given up.
+    pub fn handle_packet(
+        &mut self,
+        now: Instant,
+        (interface, mut packet): (InterfaceId, Packet),
+        owner: &mut impl Owner,
+        outlet: &mut impl Outlet,
+    ) {
+        let length = packet.wire_length();
+        match self.host.route(now, &mut packet, length) {
+            Verdict::Local => self.host.handle_packet(now, interface, packet),
+            Verdict::Forward(interface) => outlet.send(interface, &packet),
+            Verdict::Discard => {}
+        }
+        self.drain(now, owner, outlet);
+    }
+
+    /// Lets the node say all that it has to say.
+    pub fn drain(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
+        loop {
+            self.pump(now, owner, outlet);
+            match self.host.poll_attachment(now) {
+                Some(Output::Signal(signal)) => owner.handle_attachment(now, signal),
+                Some(Output::Command(..)) => {}
+                None => return,
+            }
+        }
+    }
+
+    /// Lets all parts of the node but its attachment say what they have to say.
+    fn pump(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
+        loop {
+            while let Some(event) = self.host.poll_event() {
+                self.tell(now, owner, event);
+            }
+            while let Some((interface, packet)) = self.host.poll_transmit(now) {
+                outlet.send(interface, &packet);
+            }
+            // These are for a laboratory, which keeps a record.
+            while self.host.poll_changed().is_some() {}
+            while self.host.poll_held().is_some() {}
+            while self.host.poll_unsent().is_some() {}
+            // A packet that found no route, or was too long for it, has become an event.
+            if let Some(event) = self.host.poll_event() {
+                self.tell(now, owner, event);
+            } else if !self.host.may_transmit() {
+                return;
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Instant, owner: &mut impl Owner, event: HostEvent) {
+        if let HostEvent::Layer(layer) = &event
+            && let Some(news) = &layer.news
+        {
+            self.host.hear_news(now, news);
+        }
+        owner.handle_event(now, &mut self.host, event);
+    }
+}
+
+#[cfg(test)]
+mod tests;
