@@ -3,10 +3,12 @@
 //! A socket stays in the namespace in which it was opened, so that one opened at the start can be used from any
 //! thread: a handover costs the forwarding thread some tens of microseconds.
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
-};
+mod messages;
+
+pub use messages::Link;
+pub(crate) use messages::{Answer, parts, request};
+
+use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
@@ -21,50 +23,13 @@ use std::net::IpAddr;
 /// An interface by the kernel's number.
 pub type InterfaceIndex = u32;
 
-/// What an interface has dropped or sent since it was made.
+/// Packets that an interface has dropped since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceCounters {
     /// Packets that the kernel could not queue for whoever reads the device.
     pub dropped_outgoing: u64,
     /// Packets that the kernel could not take in.
     pub dropped_incoming: u64,
-}
-
-/// An interface as the kernel describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Its number.
-    pub index: InterfaceIndex,
-    /// Its name.
-    pub name: String,
-    /// True if packets pass: it is switched on, and has a carrier (IFF_UP and IFF_RUNNING; Documentation/networking/operstates.rst).
-    pub is_up: bool,
-    /// Its largest packet, in bytes.
-    pub mtu: u32,
-    /// True if those on the link have addresses there, as on Ethernet.
-    pub has_link_address: bool,
-}
-
-impl Link {
-    /// Reads a description; `None` from a message that tells of something else than the interface itself.
-    pub(crate) fn of(message: &LinkMessage) -> Option<Link> {
-        let (mut name, mut mtu, mut has_link_address) = (None, None, false);
-        for attribute in &message.attributes {
-            match attribute {
-                LinkAttribute::IfName(given) => name = Some(given.clone()),
-                LinkAttribute::Mtu(bytes) => mtu = Some(*bytes),
-                LinkAttribute::Address(address) => has_link_address = !address.is_empty(),
-                _ => {}
-            }
-        }
-        Some(Link {
-            index: message.header.index,
-            name: name?,
-            is_up: (message.header.flags).contains(LinkFlags::Up | LinkFlags::Running),
-            mtu: mtu?,
-            has_link_address,
-        })
-    }
 }
 
 /// A route netlink socket of one namespace.
@@ -211,7 +176,7 @@ impl RouteSocket {
         found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// What an interface has dropped.
+    /// Returns what an interface has dropped.
     ///
     /// # Errors
     /// Those of the kernel.
@@ -259,56 +224,6 @@ impl RouteSocket {
             }
         }
     }
-}
-
-/// A request as bytes.
-pub(crate) fn request(message: RouteNetlinkMessage, flags: u16, sequence: u32) -> Vec<u8> {
-    let mut header = NetlinkHeader::default();
-    header.flags = flags;
-    header.sequence_number = sequence;
-    let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
-    request.finalize();
-    let mut bytes = vec![0; request.buffer_len()];
-    request.serialize(&mut bytes);
-    bytes
-}
-
-/// A part of a message from the kernel.
-pub(crate) enum Answer {
-    /// It tells of something.
-    Message(RouteNetlinkMessage),
-    /// The request was carried out, or the list ends here.
-    Done,
-    /// The request was refused.
-    Failed(io::Error),
-}
-
-/// The parts of a message, each with the number of the request that it answers.
-pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = io::Result<(u32, Answer)>> {
-    let mut rest = message;
-    core::iter::from_fn(move || {
-        while !rest.is_empty() {
-            let part = match NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest) {
-                Ok(part) => part,
-                Err(error) => {
-                    rest = &[];
-                    return Some(Err(io::Error::other(format!("route netlink: {error}"))));
-                }
-            };
-            let length = (part.header.length as usize).next_multiple_of(4);
-            rest = rest.get(length.max(16)..).unwrap_or_default();
-            let answer = match part.payload {
-                NetlinkPayload::Error(error) if error.code.is_some() => {
-                    Answer::Failed(error.to_io())
-                }
-                NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => Answer::Done,
-                NetlinkPayload::InnerMessage(message) => Answer::Message(message),
-                _ => continue,
-            };
-            return Some(Ok((part.header.sequence_number, answer)));
-        }
-        None
-    })
 }
 
 fn family(address: IpAddr) -> AddressFamily {

@@ -125,6 +125,51 @@ fn packets_that_find_a_socket_full_are_counted_once() {
 
 #[test]
 #[ignore = "needs root: it makes a network namespace"]
+fn packets_that_find_a_device_full_are_counted_once() {
+    in_new_namespace(|| {
+        let tun = Tun::create("air").unwrap();
+        let mut kernel = RouteSocket::open().unwrap();
+        let index = kernel.link("air").unwrap().index;
+        kernel.set_queue_length(index, 10).unwrap();
+        kernel.set_up(index, true).unwrap();
+        let socket = PacketSocket::open(index).unwrap();
+        let sent = 1_000;
+        // A full device is no error, whether the kernel says so or only drops.
+        let refused = (0..sent).filter(|_| !socket.send(&packet(7)).unwrap());
+        let refused = refused.count() as u64;
+        let mut buffer = [0; 2000];
+        let mut read = 0;
+        while tun.receive(&mut buffer).unwrap().is_some() {
+            read += 1;
+        }
+        let dropped = kernel.counters(index).unwrap().dropped_outgoing;
+        assert!(dropped > 0 && refused <= dropped, "{refused} of {dropped}");
+        assert_eq!(read + dropped, sent);
+    });
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn a_device_that_is_gone_takes_and_gives_nothing_more() {
+    in_new_namespace(|| {
+        let tun = Tun::create("air").unwrap();
+        let mut kernel = RouteSocket::open().unwrap();
+        let index = kernel.link("air").unwrap().index;
+        kernel.set_up(index, true).unwrap();
+        let socket = PacketSocket::open(index).unwrap();
+        drop(tun);
+        let mut buffer = [0; 2000];
+        assert_eq!(socket.receive(&mut buffer).unwrap(), None);
+        assert!(!matches!(socket.send(&packet(1)), Ok(true)));
+        // Nothing is left to wait for, so that nobody turns in a circle.
+        let ready = wait_readable(&[socket.as_fd()], Duration::ZERO).unwrap();
+        assert_eq!(ready, [false]);
+        assert!(kernel.link("air").is_err() && kernel.counters(index).is_err());
+    });
+}
+
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
 fn the_monitor_tells_of_all_interfaces_and_then_of_changes() {
     in_new_namespace(|| {
         let mut kernel = RouteSocket::open().unwrap();
