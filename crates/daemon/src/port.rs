@@ -144,13 +144,23 @@ impl AsFd for Port {
     }
 }
 
+/// ENODEV (asm-generic/errno-base.h), for which `io::ErrorKind` has no name.
+const NO_SUCH_DEVICE: i32 = 19;
+
+/// Says what helps against an error, if that is known.
 fn advice(kind: Kind, error: &io::Error) -> &'static str {
     match (kind, error.kind()) {
         (Kind::Tun, io::ErrorKind::NotFound) => {
             "; there is no TUN driver: load it with `modprobe tun`"
         }
         (Kind::Tun, io::ErrorKind::PermissionDenied) => "; it needs CAP_NET_ADMIN",
+        (Kind::Tun, io::ErrorKind::ResourceBusy) => {
+            "; another program has made it: end that, or name another device by the key `device`"
+        }
         (Kind::Packet, io::ErrorKind::PermissionDenied) => "; it needs CAP_NET_RAW",
+        (Kind::Packet, _) if error.raw_os_error() == Some(NO_SUCH_DEVICE) => {
+            "; make it before the node starts, or name another by the key `device`"
+        }
         _ => "",
     }
 }

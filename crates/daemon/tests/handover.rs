@@ -248,8 +248,10 @@ fn until(
     what: &str,
     mut wanted: impl FnMut(&Report) -> bool,
 ) -> Report {
+    let begun = std::time::Instant::now();
     loop {
-        let report = reports.recv_timeout(PATIENCE);
+        let left = PATIENCE.saturating_sub(begun.elapsed());
+        let report = reports.recv_timeout(left);
         let report = report.unwrap_or_else(|error| panic!("not {what}: {error}"));
         if wanted(&report) {
             return report;
