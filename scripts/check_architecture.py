@@ -164,22 +164,22 @@ def check(root: Path) -> list[str]:
     return violations
 
 
-def daemon_tree(root: Path) -> list[str]:
-    """The crates that `batond` is built of, by cargo. Raises `CalledProcessError`."""
-    command = ["cargo", "tree", "--locked", "--package", "baton-daemon", "--edges", "normal,build", "--prefix", "none"]
+def tree(root: Path, package: str) -> list[str]:
+    """Returns the crates that a package is built of, by cargo. Raises `CalledProcessError`."""
+    command = ["cargo", "tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"]
     return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
 
 
-def check_daemon(tree: list[str]) -> list[str]:
+def check_daemon(crates: list[str]) -> list[str]:
     """Every crate in a tree of dependencies that an operator's binary does not link."""
-    found = sorted({line.split(" ")[0] for line in tree if NOT_IN_DAEMON.match(line)})
+    found = sorted({line.split(" ")[0] for line in crates if NOT_IN_DAEMON.match(line)})
     return [f"crates/daemon/Cargo.toml: batond links {name}: `cargo tree -p baton-daemon -i {name}`" for name in found]
 
 
 def main() -> int:
     """Checks the project around this file, or the folder given."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    violations = check(root) + check_daemon(daemon_tree(root))
+    violations = check(root) + check_daemon(tree(root, "baton-daemon"))
     for violation in violations:
         print(violation, file=sys.stderr)
     return 1 if violations else 0

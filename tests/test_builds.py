@@ -24,17 +24,3 @@ def test_a_crate_with_other_features_in_another_call_is_named():
 
 def test_two_versions_are_two_crates():
     assert check_builds.compiled_twice("make run", [{("syn v2.0.119", ""), ("syn v3.0.9", "full")}]) == []
-
-
-def test_what_writes_tables_is_not_for_a_daemon():
-    assert check_builds.too_heavy({("parquet v60.1.0", "arrow"), ("crc v3.4.0", "")}) == [
-        "baton-proto links parquet v60.1.0; a daemon must not"
-    ]
-
-
-@needs_cargo
-def test_the_laboratory_would_be_too_heavy():
-    """So the names in the rule are those of today's crates."""
-    linked = check_builds.crates(("--package", "baton-sim", "--edges", "normal"))
-    heavy = " ".join(check_builds.too_heavy(linked))
-    assert all(name in heavy for name in check_builds.LABORATORY)
