@@ -6,7 +6,7 @@
 
 use baton_proto::host::{Host, HostEvent, Verdict};
 use baton_proto::interface::{InterfaceId, LinkEvent};
-use baton_proto::mobility::attachment::{Attachment, Output, Signal};
+use baton_proto::mobility::attachment::{Output, Signal};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 
@@ -48,8 +48,7 @@ impl Engine {
 
     /// Returns when [`advance`](Self::advance) has something to do.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        let attachment = self.host.attachment().and_then(Attachment::poll_timeout);
-        attachment.into_iter().chain(self.host.poll_timeout()).min()
+        self.host.poll_timeout()
     }
 
     /// Does what is due at `now`.
@@ -58,9 +57,6 @@ impl Engine {
             return;
         }
         self.host.handle_timeout(now);
-        if let Some(attachment) = self.host.attachment_mut() {
-            attachment.handle_timeout(now);
-        }
         self.drain(now, owner, outlet);
     }
 
@@ -114,7 +110,7 @@ impl Engine {
     fn pump(&mut self, now: Instant, owner: &mut impl Owner, outlet: &mut impl Outlet) {
         loop {
             while let Some(event) = self.host.poll_event() {
-                self.tell(now, owner, event);
+                owner.handle_event(now, &mut self.host, event);
             }
             while let Some((interface, packet)) = self.host.poll_transmit(now) {
                 outlet.send(interface, &packet);
@@ -125,20 +121,11 @@ impl Engine {
             while self.host.poll_unsent().is_some() {}
             // A packet that found no route, or was too long for it, has become an event.
             if let Some(event) = self.host.poll_event() {
-                self.tell(now, owner, event);
+                owner.handle_event(now, &mut self.host, event);
             } else if !self.host.may_transmit() {
                 return;
             }
         }
-    }
-
-    fn tell(&mut self, now: Instant, owner: &mut impl Owner, event: HostEvent) {
-        if let HostEvent::Layer(layer) = &event
-            && let Some(news) = &layer.news
-        {
-            self.host.hear_news(now, news);
-        }
-        owner.handle_event(now, &mut self.host, event);
     }
 }
 

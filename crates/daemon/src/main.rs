@@ -159,9 +159,7 @@ impl Attendant {
 
 impl Owner for Attendant {
     fn handle_event(&mut self, now: Instant, _host: &mut Host, event: HostEvent) {
-        if let HostEvent::Layer(event) = event
-            && let Some(signal) = event.signal
-        {
+        if let HostEvent::Layer(signal) = event {
             let words = format!("{}, {}", signal.name, signal.details);
             self.say(now, words.trim_end_matches(", "));
         }

@@ -72,8 +72,7 @@ impl Outlet for Outgoing {
 
 impl Owner for Log {
     fn handle_event(&mut self, now: Instant, _host: &mut Host, event: HostEvent) {
-        if let HostEvent::Layer(layer) = event
-            && let Some(signal) = layer.signal
+        if let HostEvent::Layer(signal) = event
             && signal.name == "Registered"
         {
             self.say(now, format!("registered, {}", signal.details));
